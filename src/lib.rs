@@ -1,0 +1,30 @@
+//! sideline: the client of a sports tracking data service, its decoder and its simulator.
+//!
+//! Data travels one way: [`operation`] (what to ask) → [`transport`] (sign, send, retry) → bytes → [`resource`] (what a body
+//! holds) → [`table`] (the decoding engine) → Arrow. Nothing imports what stands to its right but by the next arrow.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`config`] | addresses, credentials (redacted), limits, timeouts |
+//! | [`error`] | one error type; each variant says what a user can do |
+//! | [`signer`] | the string to sign and the Authorization header: pure |
+//! | [`operation`] | each operation of the service, once |
+//! | [`resource`] | each body of the service: its wire model and its tables |
+//! | [`table`] | JSON bytes to Arrow, driven by declarations; knows no resource |
+//! | [`transport`] | HTTP: retry, server clock, request budget |
+//! | [`fetch`] | ranges, plan, payload: several requests as one result |
+//! | [`simulator`] | the whole service on loopback |
+//! | `python` | what Python sees |
+
+pub mod config;
+pub mod error;
+pub mod fetch;
+pub mod operation;
+pub mod resource;
+pub mod signer;
+pub mod simulator;
+pub mod table;
+pub mod transport;
+
+#[cfg(feature = "python")]
+mod python;

@@ -1,0 +1,1 @@
+//! What Python sees. This module knows Python and decides nothing.

@@ -1,0 +1,173 @@
+//! Team events, games and practices, and their sessions (specification 2.1, 4.1, 4.11; facts 2.1, 2.6, 2.7).
+
+use crate::table::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request};
+use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, cast::AsArray};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub id: String,
+    pub name: String,
+    pub results: Vec<EventResult>,
+    pub source: String,
+    pub is_practice_event: bool,
+    pub is_game_event: bool,
+    pub started_at: i64,
+    pub ended_at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub game_type: Option<String>,
+    pub _self: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub totals: Option<Totals>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub game_attributes: Option<GameAttributes>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    pub _stats_details: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GameAttributes {
+    pub home_team_id: i64,
+    pub home_team_name: String,
+    pub away_team_id: i64,
+    pub away_team_name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventResult {
+    pub id: String,
+    pub name: Option<String>,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub started_at: i64,
+    pub ended_at: i64,
+    pub _stats: String,
+    pub _stats_details: String,
+    pub _shots: String,
+    pub _locations: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub _possessions: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub _possessions_summary: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EventsBody {
+    pub events: Vec<Event>,
+}
+
+/// The specification shows an event as the root, the vendor's documentation an `events` array (facts 9.1): both are read.
+pub static TEAM_EVENTS: Resource = Resource {
+    name: "team_events",
+    roots: &["events[?]", "[]", ""],
+    tables: &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
+    known: KNOWN,
+};
+
+/// A game (or a practice) by its own link.
+pub static GAME: Resource = Resource {
+    name: "game",
+    roots: &["", "[]", "events[?]"],
+    tables: &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
+    known: KNOWN,
+};
+
+const KNOWN: &[&str] = &["results[]._possessions_summary"];
+
+const IS_GAME: Col = col("is_game_event", Bool, "is_game_event").doc("whether it is a game");
+const IS_PRACTICE: Col = col("is_practice_event", Bool, "is_practice_event").doc("whether it is a practice");
+const SELF_LINK: Col = col("self_link", Links, "_self").doc("link to the game or practice");
+const EVENT_ID: Col = col("event_id", Text, "id").required().doc("event: a game or a practice");
+const TEAM_ID: Col = request("team_id", Int64).doc("team of the request");
+const GAME_ID: Col = derived("game_id", Text, &GAME_ID_OF_EVENT).doc("the event's id where the event is a game");
+
+static GAME_ID_OF_EVENT: Derivation =
+    Derivation { inputs: &["event_id", "is_game_event", "is_practice_event", "self_link"], make: game_id_of_event };
+
+/// An event is a game when it says so; where it says nothing, when its own link or the request does.
+fn game_id_of_event(inputs: &[ArrayRef], context: &Context) -> ArrayRef {
+    let id = inputs[0].as_string::<i32>();
+    let (game, practice) = (inputs[1].as_boolean(), inputs[2].as_boolean());
+    let link = inputs[3].as_string::<i32>();
+    let said = |flags: &BooleanArray, row: usize| flags.is_valid(row).then(|| flags.value(row));
+    let rows = (0..id.len()).map(|row| {
+        let is_game = match (said(game, row), said(practice, row)) {
+            (Some(game), _) => game,
+            (None, Some(true)) => false,
+            (None, _) => {
+                context.get("game_id").is_some() || (link.is_valid(row) && link.value(row).contains("/v1/data/games/"))
+            }
+        };
+        (is_game && id.is_valid(row)).then(|| id.value(row))
+    });
+    Arc::new(rows.collect::<StringArray>())
+}
+
+static SESSIONS: Table = Table {
+    name: "sessions",
+    doc: "One row for each session (a period of a game, a drill of a practice).",
+    rows: "results[]",
+    open: None,
+    cols: &[
+        TEAM_ID,
+        EVENT_ID,
+        GAME_ID,
+        col("session_id", Text, ".id").required().doc("session"),
+        index("position", "results[]").doc("place in the event, from 0"),
+        col("name", Text, ".name").doc("period name such as Q1; null in basketball"),
+        col("type", Category, ".type").doc("such as GAME_ROUND or FOOTBALL_GAME_QUARTER"),
+        col("started_at", TimestampMs, ".started_at").doc("start"),
+        col("ended_at", TimestampMs, ".ended_at").doc("end"),
+        col("stats_link", Links, "._stats").doc("link to the session's stats"),
+        col("stats_details_link", Links, "._stats_details").doc("link to the session's stats details"),
+        col("shots_link", Links, "._shots").doc("link to the session's shots"),
+        col("possessions_link", Links, "._possessions").doc("link to the session's possessions"),
+        IS_GAME.hidden(),
+        IS_PRACTICE.hidden(),
+        SELF_LINK.hidden(),
+    ],
+};
+
+static EVENTS: Table = Table {
+    name: "events",
+    doc: "One row for each event: a game or a practice.",
+    rows: "",
+    open: None,
+    cols: &[
+        TEAM_ID,
+        EVENT_ID,
+        GAME_ID,
+        col("name", Text, "name").doc("event name"),
+        col("source", Category, "source").doc("origin of the data"),
+        IS_PRACTICE,
+        IS_GAME,
+        col("started_at", TimestampMs, "started_at").doc("start"),
+        col("ended_at", TimestampMs, "ended_at").doc("end"),
+        col("game_type", Category, "game_type").doc("HALF or QUARTER; games only"),
+        col("home_team_id", Int64, "game_attributes.home_team_id").doc("home team; games only"),
+        col("home_team_name", Text, "game_attributes.home_team_name").doc("home team name; games only"),
+        col("away_team_id", Int64, "game_attributes.away_team_id").doc("away team; games only"),
+        col("away_team_name", Text, "game_attributes.away_team_name").doc("away team name; games only"),
+        SELF_LINK,
+        col("stats_details_link", Links, "totals._stats_details")
+            .doc("link to the whole game's stats details; games only"),
+    ],
+};
+
+static LOCATION_WINDOWS: Table = Table {
+    name: "location_windows",
+    doc: "One row for each window of sensor locations of a session; consecutive windows touch and cover it.",
+    rows: "results[]._locations[?]",
+    open: None,
+    cols: &[
+        col("event_id", Text, "id").doc("event: a game or a practice"),
+        col("session_id", Text, "results[].id").required().doc("session"),
+        col("start", LinkMs("from"), "@").required().doc("start of the window"),
+        col("end", LinkMs("to"), "@").required().doc("end of the window"),
+        col("link", Links, "@").required().doc("link to the locations"),
+    ],
+};

@@ -1,0 +1,136 @@
+//! A team's roster (specification 2.4, 4.4).
+
+use super::team;
+use crate::table::{Resource, Table, Ty::*, col};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Roster {
+    #[serde(flatten)]
+    pub team: team::Team,
+    pub logo_image_link: String,
+    pub team_images: TeamImages,
+    pub players: Vec<Player>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TeamImages {
+    pub logo_small_light: String,
+    pub logo_small_dark: String,
+    pub logo_small_light_transparent: String,
+    pub logo_small_dark_transparent: String,
+    pub logo_light: String,
+    pub logo_dark: String,
+    pub logo_light_transparent: String,
+    pub logo_dark_transparent: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Player {
+    pub id: i64,
+    pub first_name: String,
+    pub last_name: String,
+    pub jersey_number: i64,
+    pub jersey_number_str: String,
+    pub position: String,
+    pub profile_image_link: String,
+    pub display_name: String,
+    pub is_active: bool,
+    pub special_services: Vec<SpecialService>,
+    pub reference_id: String,
+    pub sensor: i64,
+    pub is_starter: bool,
+    pub is_scout: bool,
+    pub team_player_images: PlayerImages,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpecialService {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub value: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlayerImages {
+    pub image_light: String,
+    pub image_dark: String,
+    pub image_light_transparent: String,
+    pub image_dark_transparent: String,
+    pub headshot_light: String,
+    pub headshot_dark: String,
+    pub headshot_transparent: String,
+    pub image_profile: String,
+}
+
+pub static ROSTER: Resource =
+    Resource { name: "roster", roots: &[""], tables: &[&PLAYERS, &SPECIAL_SERVICES, &TEAM], known: &[] };
+
+static PLAYERS: Table = Table {
+    name: "players",
+    doc: "One row for each player of a roster.",
+    rows: "players[]",
+    open: None,
+    cols: &[
+        col("team_id", Int64, "id").required().doc("team"),
+        col("player_id", Int64, ".id").required().doc("player"),
+        col("first_name", Text, ".first_name").doc("first name"),
+        col("last_name", Text, ".last_name").doc("last name"),
+        col("display_name", Text, ".display_name").doc("name as shown"),
+        col("jersey_number", Int64, ".jersey_number").doc("jersey number"),
+        col("jersey_number_str", Text, ".jersey_number_str").doc("jersey number as written: \"00\" is not \"0\""),
+        col("position", Category, ".position").doc("basketball: G guard, F forward, C center; words occur too"),
+        col("is_active", Bool, ".is_active").doc("false for players no longer on the team (in a roster of a game)"),
+        col("is_starter", Bool, ".is_starter").doc("whether the player starts"),
+        col("is_scout", Bool, ".is_scout").doc("whether the player is on the scout team"),
+        col("reference_id", Text, ".reference_id").doc("the player's id in an external system"),
+        col("sensor", Int64, ".sensor").doc("number of the sensor worn; it can change during a game"),
+        col("profile_image_link", Text, ".profile_image_link").doc("link"),
+        col("image_light", Text, ".team_player_images.image_light").doc("link"),
+        col("image_dark", Text, ".team_player_images.image_dark").doc("link"),
+        col("image_light_transparent", Text, ".team_player_images.image_light_transparent").doc("link"),
+        col("image_dark_transparent", Text, ".team_player_images.image_dark_transparent").doc("link"),
+        col("headshot_light", Text, ".team_player_images.headshot_light").doc("link"),
+        col("headshot_dark", Text, ".team_player_images.headshot_dark").doc("link"),
+        col("headshot_transparent", Text, ".team_player_images.headshot_transparent").doc("link"),
+        col("image_profile", Text, ".team_player_images.image_profile").doc("link"),
+    ],
+};
+
+static SPECIAL_SERVICES: Table = Table {
+    name: "special_services",
+    doc: "One row for each special service (microphone, video) of a player.",
+    rows: "players[].special_services[]",
+    open: None,
+    cols: &[
+        col("team_id", Int64, "id").required().doc("team"),
+        col("player_id", Int64, "players[].id").required().doc("player"),
+        col("type", Category, ".type").doc("MIC or VIDEO"),
+        col("value", Text, ".value").doc("the service's own name, such as mic6"),
+    ],
+};
+
+static TEAM: Table = Table {
+    name: "team",
+    doc: "One row: the team of a roster.",
+    rows: "",
+    open: None,
+    cols: &[
+        team::TEAM_ID,
+        team::NAME,
+        team::GENDER,
+        team::CONFERENCE,
+        team::LEAGUE,
+        team::SPORT,
+        team::REFERENCE,
+        col("logo_image_link", Text, "logo_image_link").doc("link"),
+        col("logo_small_light", Text, "team_images.logo_small_light").doc("link"),
+        col("logo_small_dark", Text, "team_images.logo_small_dark").doc("link"),
+        col("logo_small_light_transparent", Text, "team_images.logo_small_light_transparent").doc("link"),
+        col("logo_small_dark_transparent", Text, "team_images.logo_small_dark_transparent").doc("link"),
+        col("logo_light", Text, "team_images.logo_light").doc("link"),
+        col("logo_dark", Text, "team_images.logo_dark").doc("link"),
+        col("logo_light_transparent", Text, "team_images.logo_light_transparent").doc("link"),
+        col("logo_dark_transparent", Text, "team_images.logo_dark_transparent").doc("link"),
+    ],
+};

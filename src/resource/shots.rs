@@ -1,0 +1,121 @@
+//! Shots of a session (specification 4.11; facts 2.15, 7).
+
+use crate::table::{Context, Derivation, Resource, Table, Ty::*, col, derived, request};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, cast::AsArray, types::Float64Type};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::stats::PlayerDetails;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TeamShots {
+    pub id: i64,
+    pub name: String,
+    pub logo_image_link: String,
+    pub player_shots: Vec<PlayerShots>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlayerShots {
+    pub id: i64,
+    pub player_details: PlayerDetails,
+    pub shots: Vec<Shot>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Shot {
+    pub occurred_at: i64,
+    pub is_make: bool,
+    pub is_3point: bool,
+    pub zone: i64,
+    pub advanced_zone: i64,
+    pub player_x: f64,
+    pub player_y: f64,
+    pub player_z: f64,
+    pub hoop_x: f64,
+    pub hoop_y: f64,
+    pub hoop_z: f64,
+    pub hoop_player_x: f64,
+    pub hoop_player_y: f64,
+    pub status: String,
+    pub game_clock: Option<String>,
+    pub shot_clock: Option<String>,
+    pub period: String,
+    pub attributes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ShotsBody {
+    pub teams: Vec<TeamShots>,
+}
+
+pub static SHOTS: Resource = Resource {
+    name: "shots",
+    roots: &["teams[]", "[]"],
+    tables: &[&TABLE],
+    known: &[
+        "name",
+        "logo_image_link",
+        "player_shots[].player_details.id",
+        "player_shots[].player_details.firstname",
+        "player_shots[].player_details.lastname",
+        "player_shots[].player_details.profile_image_link",
+    ],
+};
+
+static POINTS: Derivation = Derivation { inputs: &["is_make", "is_3point"], make: points };
+static DISTANCE: Derivation = Derivation { inputs: &["hoop_player_x", "hoop_player_y"], make: distance_cm };
+
+fn points(inputs: &[ArrayRef], _: &Context) -> ArrayRef {
+    let (make, three) = (inputs[0].as_boolean(), inputs[1].as_boolean());
+    let rows = (0..make.len()).map(|row| match (make.is_valid(row), three.is_valid(row)) {
+        (true, _) if !make.value(row) => Some(0),
+        (true, true) => Some(if three.value(row) { 3 } else { 2 }),
+        _ => None,
+    });
+    Arc::new(rows.collect::<Int64Array>())
+}
+
+/// The frame is in millimetres, distances are in centimetres (facts 7).
+fn distance_cm(inputs: &[ArrayRef], _: &Context) -> ArrayRef {
+    let (x, y) = (inputs[0].as_primitive::<Float64Type>(), inputs[1].as_primitive::<Float64Type>());
+    Arc::new(x.iter().zip(y).map(|(x, y)| Some(x?.hypot(y?) / 10.0)).collect::<Float64Array>())
+}
+
+static TABLE: Table = Table {
+    name: "shots",
+    doc: "One row for each field-goal attempt.",
+    rows: "player_shots[].shots[]",
+    open: None,
+    cols: &[
+        request("session_id", Text).doc("session of the request"),
+        request("game_id", Text).doc("game of the request"),
+        col("team_id", Int64, "id").doc("team of the shooter"),
+        col("player_id", Int64, "player_shots[].id").doc("shooter"),
+        col("occurred_at", TimestampMs, ".occurred_at").doc("when it happened"),
+        col("is_make", Bool, ".is_make").doc("whether it went in"),
+        col("is_3point", Bool, ".is_3point").doc("whether from beyond the arc"),
+        derived("points", Int64, &POINTS).doc("points scored; 0 on a miss").unit("points"),
+        col("zone", Int64, ".zone").doc("zone, 1 to 14"),
+        col("advanced_zone", Int64, ".advanced_zone").doc("advanced zone, 1 to 23"),
+        col("player_x", Float64, ".player_x").unit("mm").doc("shooter, across the court from its centre"),
+        col("player_y", Float64, ".player_y").unit("mm").doc("shooter, along the court from its centre"),
+        col("player_z", Float64, ".player_z").unit("mm").doc("shooter, above the floor"),
+        col("hoop_x", Float64, ".hoop_x").unit("mm").doc("hoop, across the court from its centre"),
+        col("hoop_y", Float64, ".hoop_y").unit("mm").doc("hoop, along the court from its centre"),
+        col("hoop_z", Float64, ".hoop_z").unit("mm").doc("hoop, above the floor"),
+        col("hoop_player_x", Float64, ".hoop_player_x")
+            .unit("mm")
+            .doc("shooter from the hoop, to the right seen from it"),
+        col("hoop_player_y", Float64, ".hoop_player_y").unit("mm").doc("shooter from the hoop, towards mid-court"),
+        derived("distance_cm", Float64, &DISTANCE).unit("cm").doc("distance from the hoop along the floor"),
+        col("status", Category, ".status").doc("RECORDED is the only value documented"),
+        col("game_clock", Text, ".game_clock").doc("game clock as sent"),
+        col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("game clock: time left in the period"),
+        col("shot_clock", Text, ".shot_clock").doc("shot clock as sent"),
+        col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("shot clock: time left"),
+        col("period", Category, ".period").doc("such as Q1 or H1"),
+        col("attributes", ListText, ".attributes").doc("such as CAS catch-and-shoot, OTD off the dribble"),
+        col("defender_ids", ListInt64, ".shotDefenders").doc("defenders; null where the body does not say"),
+    ],
+};

@@ -1,0 +1,128 @@
+//! Box-score stats of a session, and of a team over a game or range (specification 2.5, 2.6, 4.5, 4.7).
+
+use crate::table::{Col, Resource, Table, Ty::*, col, key, request};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TeamStats {
+    pub id: i64,
+    pub name: String,
+    pub logo_image_link: String,
+    pub player_stats: Vec<PlayerStats>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlayerStats {
+    /// 0 for the team's own totals.
+    pub id: i64,
+    pub player_details: Option<PlayerDetails>,
+    pub version: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub games_played: Option<i64>,
+    /// Stat code to number, in the service's order.
+    pub stats: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlayerDetails {
+    pub id: i64,
+    pub firstname: String,
+    pub lastname: String,
+    pub profile_image_link: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StatsBody {
+    pub teams: Vec<TeamStats>,
+}
+
+pub static STATS: Resource =
+    Resource { name: "stats", roots: &["teams[]", "[]"], tables: &[&PLAYER_STATS, &BOX_SCORE], known: KNOWN };
+
+/// The same for one team, which is the body itself.
+pub static TEAM_GAME_STATS: Resource = Resource {
+    name: "team_game_stats",
+    roots: &["", "teams[]", "[]"],
+    tables: &[&PLAYER_STATS, &BOX_SCORE],
+    known: KNOWN,
+};
+
+const KNOWN: &[&str] =
+    &["logo_image_link", "player_stats[].player_details.id", "player_stats[].player_details.profile_image_link"];
+
+pub(super) const SESSION_ID: Col = request("session_id", Text).doc("session of the request");
+pub(super) const GAME_ID: Col = request("game_id", Text).doc("game of the request");
+pub(super) const TEAM_ID: Col = col("team_id", Int64, "id").required().doc("team");
+pub(super) const TEAM_NAME: Col = col("team_name", Text, "name").doc("team name");
+pub(super) const PLAYER_ID: Col =
+    col("player_id", Int64, "player_stats[].id").required().doc("player; 0 is the team's own total");
+pub(super) const FIRST_NAME: Col =
+    col("first_name", Text, "player_stats[].player_details.firstname").doc("player's first name");
+pub(super) const LAST_NAME: Col =
+    col("last_name", Text, "player_stats[].player_details.lastname").doc("player's last name");
+pub(super) const IS_TEAM_TOTAL: Col = col("is_team_total", IsTeamTotal, "player_stats[].id")
+    .required()
+    .doc("true on the team's own totals: never sum them with players");
+pub(super) const VERSION: Col =
+    col("version", Int64, "player_stats[].version").doc("orders the states of a player's line; higher is newer");
+const GAMES_PLAYED: Col =
+    col("games_played", Int64, "player_stats[].games_played").doc("games in the range").unit("games");
+
+static PLAYER_STATS: Table = Table {
+    name: "player_stats",
+    doc: "One row for each player (or team total) and stat code.",
+    rows: "player_stats[].stats{}",
+    open: None,
+    cols: &[
+        SESSION_ID,
+        GAME_ID,
+        TEAM_ID,
+        TEAM_NAME,
+        PLAYER_ID,
+        FIRST_NAME,
+        LAST_NAME,
+        IS_TEAM_TOTAL,
+        VERSION,
+        GAMES_PLAYED,
+        key("stat", "player_stats[].stats{}").required().doc("stat code"),
+        col("value", Float64, "@").doc("value; DIST in cm, the others counts"),
+    ],
+};
+
+static BOX_SCORE: Table = Table {
+    name: "box_score",
+    doc: "One row for each player (or team total), a column for each stat code; codes not listed here follow by name.",
+    rows: "player_stats[]",
+    open: Some(".stats"),
+    cols: &[
+        SESSION_ID,
+        GAME_ID,
+        TEAM_ID,
+        TEAM_NAME,
+        PLAYER_ID,
+        FIRST_NAME,
+        LAST_NAME,
+        IS_TEAM_TOTAL,
+        VERSION,
+        GAMES_PLAYED,
+        col("FG", Float64, ".stats.FG").doc("field goals made"),
+        col("FGA", Float64, ".stats.FGA").doc("field goal attempts"),
+        col("FG2", Float64, ".stats.FG2").doc("two-point field goals made"),
+        col("FGA2", Float64, ".stats.FGA2").doc("two-point field goal attempts"),
+        col("FG3", Float64, ".stats.FG3").doc("three-point field goals made"),
+        col("FGA3", Float64, ".stats.FGA3").doc("three-point field goal attempts"),
+        col("FT", Float64, ".stats.FT").doc("free throws made"),
+        col("FTA", Float64, ".stats.FTA").doc("free throw attempts"),
+        col("PTS", Float64, ".stats.PTS").doc("points"),
+        col("AST", Float64, ".stats.AST").doc("assists"),
+        col("TO", Float64, ".stats.TO").doc("turnovers"),
+        col("STL", Float64, ".stats.STL").doc("steals"),
+        col("BLK", Float64, ".stats.BLK").doc("blocks"),
+        col("REB", Float64, ".stats.REB").doc("rebounds"),
+        col("OFFENSIVE_REB", Float64, ".stats.OFFENSIVE_REB").doc("offensive rebounds"),
+        col("DEFENSIVE_REB", Float64, ".stats.DEFENSIVE_REB").doc("defensive rebounds"),
+        col("FL", Float64, ".stats.FL").doc("fouls"),
+        col("DIST", Float64, ".stats.DIST").unit("cm").doc("distance travelled"),
+    ],
+};

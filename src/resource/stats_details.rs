@@ -1,0 +1,119 @@
+//! Stat occurrences of a session or a whole game (specification 2.7, 4.8, 4.11).
+
+use super::stats::{
+    FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, LAST_NAME, PLAYER_ID, PlayerDetails, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION,
+};
+use crate::table::{Resource, Table, Ty::*, col, key};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TeamDetails {
+    pub id: i64,
+    pub name: String,
+    pub logo_image_link: String,
+    pub player_stats: Vec<PlayerOccurrences>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlayerOccurrences {
+    pub id: i64,
+    pub player_details: Option<PlayerDetails>,
+    pub version: i64,
+    /// Stat code to its occurrences, in the service's order.
+    #[serde(with = "pairs")]
+    pub stats: Vec<(String, Vec<Occurrence>)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Occurrence {
+    pub occurred_at: i64,
+    pub value: f64,
+    pub game_clock: Option<String>,
+    pub shot_clock: Option<String>,
+    pub period: String,
+    pub x: Option<f64>,
+    pub y: Option<f64>,
+    pub z: Option<f64>,
+    pub hoop_to_event_x: Option<f64>,
+    pub hoop_to_event_y: Option<f64>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DetailsBody {
+    pub teams: Vec<TeamDetails>,
+}
+
+/// An object written from pairs, so that the order stays the service's.
+mod pairs {
+    use super::Occurrence;
+    use serde::{Deserializer, Serializer, de, ser::SerializeMap};
+
+    type Pairs = Vec<(String, Vec<Occurrence>)>;
+
+    pub fn serialize<S: Serializer>(pairs: &Pairs, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(pairs.len()))?;
+        for (key, value) in pairs {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Pairs, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Pairs;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.write_str("an object of stat codes")
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(pairs)
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+pub static STATS_DETAILS: Resource =
+    Resource { name: "stats_details", roots: &["teams[]", "[]"], tables: &[&STAT_EVENTS], known: KNOWN };
+
+/// Undocumented (specification 4.11); where it has the shape of a session's details it gives their table.
+pub static GAME_STATS_DETAILS: Resource =
+    Resource { name: "game_stats_details", roots: &["teams[]", "[]"], tables: &[&STAT_EVENTS], known: KNOWN };
+
+const KNOWN: &[&str] =
+    &["logo_image_link", "player_stats[].player_details.id", "player_stats[].player_details.profile_image_link"];
+
+static STAT_EVENTS: Table = Table {
+    name: "stat_events",
+    doc: "One row for each occurrence of a stat.",
+    rows: "player_stats[].stats{}[]",
+    open: None,
+    cols: &[
+        SESSION_ID,
+        GAME_ID,
+        TEAM_ID,
+        TEAM_NAME,
+        PLAYER_ID,
+        FIRST_NAME,
+        LAST_NAME,
+        IS_TEAM_TOTAL,
+        VERSION,
+        key("stat", "player_stats[].stats{}").required().doc("stat code"),
+        col("occurred_at", TimestampMs, ".occurred_at").doc("when it happened"),
+        col("value", Float64, ".value").doc("value; DIST in cm, the others counts"),
+        col("game_clock", Text, ".game_clock").doc("game clock as sent, minutes:seconds.tenths"),
+        col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("game clock: time left in the period"),
+        col("shot_clock", Text, ".shot_clock").doc("shot clock as sent, seconds.tenths"),
+        col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("shot clock: time left"),
+        col("period", Category, ".period").doc("such as Q1 or H1"),
+        col("x", Float64, ".x").unit("mm").doc("across the court, from its centre"),
+        col("y", Float64, ".y").unit("mm").doc("along the court, from its centre"),
+        col("z", Float64, ".z").unit("mm").doc("above the floor"),
+        col("hoop_to_event_x", Float64, ".hoop_to_event_x").unit("mm").doc("from the hoop, to the right seen from it"),
+        col("hoop_to_event_y", Float64, ".hoop_to_event_y").unit("mm").doc("from the hoop towards mid-court"),
+    ],
+};

@@ -1,0 +1,39 @@
+//! Teams (specification 2.3, 4.3).
+
+use crate::table::{Col, Resource, Table, Ty::*, col};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Team {
+    pub id: i64,
+    pub name: String,
+    pub gender: String,
+    pub conference_name: String,
+    pub league_name: String,
+    pub sport: String,
+    pub reference_id: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TeamsBody {
+    pub teams: Vec<Team>,
+}
+
+pub static TEAMS: Resource = Resource { name: "teams", roots: &["teams[]", "[]"], tables: &[&TABLE], known: &[] };
+
+static TABLE: Table = Table {
+    name: "teams",
+    doc: "One row for each team.",
+    rows: "",
+    open: None,
+    cols: &[TEAM_ID, NAME, GENDER, CONFERENCE, LEAGUE, SPORT, REFERENCE],
+};
+
+// A roster is a team with players: its `team` table begins with these columns too.
+pub(super) const TEAM_ID: Col = col("team_id", Int64, "id").required().doc("team");
+pub(super) const NAME: Col = col("name", Text, "name").doc("team name");
+pub(super) const GENDER: Col = col("gender", Category, "gender").doc("such as MEN or WOMEN");
+pub(super) const CONFERENCE: Col = col("conference_name", Text, "conference_name").doc("conference");
+pub(super) const LEAGUE: Col = col("league_name", Text, "league_name").doc("league");
+pub(super) const SPORT: Col = col("sport", Category, "sport").doc("such as BASKETBALL or FOOTBALL");
+pub(super) const REFERENCE: Col = col("reference_id", Text, "reference_id").doc("the team's id in an external system");

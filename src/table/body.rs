@@ -1,0 +1,53 @@
+//! Response bytes in a buffer that the cursor can read past the end of.
+
+/// Zero bytes kept after the body, so that wide reads need no bounds check.
+pub(crate) const PADDING: usize = 64;
+
+/// A body's bytes, followed by [`PADDING`] zero bytes. It grows while it is received and is read-only afterwards.
+#[derive(Clone, Default)]
+pub struct Body {
+    padded: Vec<u8>,
+    len: usize,
+}
+
+impl Body {
+    pub fn with_capacity(bytes: usize) -> Self {
+        Body { padded: Vec::with_capacity(bytes + PADDING), len: 0 }
+    }
+    pub fn extend_from_slice(&mut self, more: &[u8]) {
+        self.padded.truncate(self.len);
+        self.padded.extend_from_slice(more);
+        self.len = self.padded.len();
+    }
+    /// Adds the padding; to be called once the body is whole.
+    pub fn finish(mut self) -> Self {
+        self.padded.resize(self.len + PADDING, 0);
+        self
+    }
+    pub fn as_slice(&self) -> &[u8] {
+        &self.padded[..self.len]
+    }
+    pub(crate) fn padded(&self) -> &[u8] {
+        &self.padded
+    }
+    pub fn len(&self) -> usize {
+        self.len
+    }
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl From<&[u8]> for Body {
+    fn from(bytes: &[u8]) -> Self {
+        let mut body = Body::with_capacity(bytes.len());
+        body.extend_from_slice(bytes);
+        body.finish()
+    }
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Body({} bytes)", self.len)
+    }
+}

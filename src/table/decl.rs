@@ -1,0 +1,164 @@
+//! The language in which a resource declares its tables. A declaration is `const` data; from it come the Arrow schema, the
+//! decoder, the unknown-field report, projection, `SCHEMAS`, the documentation page and the test oracle.
+//!
+//! Paths: `teams[].player_stats[].stats{}[]`: `.` member, `[]` each element of an array, `[?]` the same but a single value
+//! that is no array counts as its only element, `{}` each value of an object whose keys are data. Every path of a resource
+//! starts at its *document*: the place its [`Resource::roots`] name, so one declaration serves `{"teams": [..]}` and a bare
+//! team. A path with a leading `/` starts at the body itself.
+
+use crate::table::Context;
+use arrow_array::ArrayRef;
+
+/// What a column holds, and with it what it accepts. Null, a missing key and a null parent give null everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ty {
+    /// `461`, `461.0`, `4.61e2` and `"461"`; a fraction or a number beyond 64 bits is an error.
+    Int64,
+    /// As `Int64`, for positions in a list.
+    Int32,
+    /// Any number, or a string that is one.
+    Float64,
+    /// `true`, `false`, and `1`, `0`.
+    Bool,
+    /// A string; a number gives its token as it stands.
+    Text,
+    /// As `Text`, dictionary-encoded: an open set of few values.
+    Category,
+    /// As `Text`; an array of strings gives them joined by a blank (links come single and in arrays).
+    Links,
+    /// Epoch milliseconds, as `Int64`, shown as `timestamp[ms, UTC]`.
+    TimestampMs,
+    /// Array of `Int64`.
+    ListInt64,
+    /// Array of `Text`.
+    ListText,
+    /// A clock string (`[h:]m:s[.f]`, `s[.f]`) or number, in seconds; a shape that cannot be read gives null, never an error.
+    ClockSeconds,
+    /// An array of ids as one text: sorted as numbers, joined by `-`.
+    LineupId,
+    /// Whether an id is 0, the service's sign for a team's own totals.
+    IsTeamTotal,
+    /// A query parameter of a link, as epoch milliseconds.
+    LinkMs(&'static str),
+    /// The part of a text before its first `@`; null when there is none.
+    BeforeAt,
+    /// The part of a text after its first `@`; null when there is none.
+    AfterAt,
+}
+
+/// Where a column's value comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Src {
+    /// `.x` from the row, `@` the row's own value, else from the document.
+    Path(&'static str),
+    /// The key of the map level at this path (which ends in `{}`).
+    Key(&'static str),
+    /// The position, from 0, in the array level at this path (which ends in `[]` or `[?]`).
+    Index(&'static str),
+    /// A value of the request.
+    Request(&'static str),
+    /// Made from other columns of the same table, on whole arrays, after decoding.
+    Derived(&'static Derivation),
+}
+
+/// A column made from others.
+#[derive(Debug)]
+pub struct Derivation {
+    /// The columns it reads, hidden ones included; never itself derived.
+    pub inputs: &'static [&'static str],
+    /// Arrays in the order of `inputs`, all of one length, which the result has too.
+    pub make: fn(&[ArrayRef], &Context) -> ArrayRef,
+}
+
+/// One column.
+#[derive(Debug, Clone, Copy)]
+pub struct Col {
+    pub name: &'static str,
+    pub ty: Ty,
+    pub src: Src,
+    /// Filled from this value of the request where the body has none.
+    pub or_request: Option<&'static str>,
+    /// A null or missing value is a decode error.
+    pub required: bool,
+    /// Read for a derivation, not shown.
+    pub hidden: bool,
+    pub unit: &'static str,
+    pub doc: &'static str,
+}
+
+/// One table.
+#[derive(Debug)]
+pub struct Table {
+    pub name: &'static str,
+    pub doc: &'static str,
+    /// Path of the rows from the document; `""` is the document itself.
+    pub rows: &'static str,
+    pub cols: &'static [Col],
+    /// Path (from the row) of an object whose undeclared keys become `float64` columns after the declared ones, by name.
+    pub open: Option<&'static str>,
+}
+
+/// What one body holds.
+#[derive(Debug)]
+pub struct Resource {
+    pub name: &'static str,
+    /// Where the documents lie, the usual place first. A body that is an array takes the one that starts with `[`; an
+    /// object takes the first whose leading key it has, else `""` where that is among them, else the first.
+    pub roots: &'static [&'static str],
+    /// The first is the one `to_*` gives when none is named.
+    pub tables: &'static [&'static Table],
+    /// Paths that are known and in no table: they are in the dict only.
+    pub known: &'static [&'static str],
+}
+
+const fn column(name: &'static str, ty: Ty, src: Src) -> Col {
+    Col { name, ty, src, or_request: None, required: false, hidden: false, unit: "", doc: "" }
+}
+
+/// A column read at `path`.
+pub const fn col(name: &'static str, ty: Ty, path: &'static str) -> Col {
+    column(name, ty, Src::Path(path))
+}
+
+/// The keys of the map level at `path`.
+pub const fn key(name: &'static str, path: &'static str) -> Col {
+    column(name, Ty::Category, Src::Key(path))
+}
+
+/// The position in the array level at `path`.
+pub const fn index(name: &'static str, path: &'static str) -> Col {
+    column(name, Ty::Int32, Src::Index(path))
+}
+
+/// The value of the same name in the request.
+pub const fn request(name: &'static str, ty: Ty) -> Col {
+    column(name, ty, Src::Request(name))
+}
+
+/// A column made from others.
+pub const fn derived(name: &'static str, ty: Ty, how: &'static Derivation) -> Col {
+    column(name, ty, Src::Derived(how))
+}
+
+impl Col {
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+    pub const fn hidden(mut self) -> Self {
+        self.hidden = true;
+        self
+    }
+    pub const fn or_request(mut self, name: &'static str) -> Self {
+        self.or_request = Some(name);
+        self
+    }
+    pub const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+    pub const fn doc(mut self, doc: &'static str) -> Self {
+        self.doc = doc;
+        self
+    }
+}
