@@ -141,11 +141,12 @@ fn matches(glob: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test says what it expects by failing")]
+    use super::super::dice::Purpose;
     use super::*;
     use proptest::prelude::*;
 
     fn faults() -> Faults {
-        Faults::new(Dice::new(7, "faults"))
+        Faults::new(Dice::new(7, Purpose::Faults))
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::config::{Secret, Sport};
 use crate::error::{Error, Result};
 use crate::resource::{schedule::ScheduledGame, team::Team};
 use connection::{CutSwitch, Loopback};
-use dice::Dice;
+use dice::{Dice, Purpose};
 use gate::Credential;
 use season::Season;
 use service::{Service, lock};
@@ -59,6 +59,31 @@ impl Default for Options {
         Options { seed: 0, sport: Sport::Basketball, teams: 16, games: 240, now: None, port: 0 }
     }
 }
+
+impl Options {
+    /// Beyond these a season would take gigabytes, or lie where its times are no times of the service.
+    fn check(&self) -> Result<()> {
+        let wrong = |what: String| Err(Error::Argument(what));
+        if !(2..=MOST_TEAMS).contains(&self.teams) {
+            return wrong(format!("a season has from 2 to {MOST_TEAMS} teams, not {}", self.teams));
+        }
+        if self.games > MOST_GAMES {
+            return wrong(format!("a season has at most {MOST_GAMES} games, not {}", self.games));
+        }
+        match self.now {
+            Some(now) if !(EARLIEST..LATEST).contains(&now) => {
+                wrong(format!("now is in epoch milliseconds, from 2000 to 2199; {now} is not"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+const MOST_TEAMS: usize = 10_000;
+const MOST_GAMES: usize = 1_000_000;
+/// The years 2000 and 2200.
+const EARLIEST: i64 = 946_684_800_000;
+const LATEST: i64 = 7_258_118_400_000;
 
 /// One request that the simulator answered (or cut), as it came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +136,7 @@ const MOST_PATIENCE: Duration = Duration::from_secs(2);
 impl Simulator {
     /// Listens on 127.0.0.1, on a runtime and threads of its own.
     pub fn start(options: Options) -> Result<Self> {
+        options.check()?;
         let Options { seed, sport, teams, games, now, port } = options;
         let refused = |error: std::io::Error| {
             Error::Configuration(format!("the simulator cannot listen on 127.0.0.1:{port}: {error}"))
@@ -120,17 +146,17 @@ impl Simulator {
         let port = socket.local_addr().map_err(refused)?.port();
 
         let real = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
-        let mut dice = Dice::new(seed, "credentials");
+        let mut dice = Dice::new(seed, Purpose::Credentials);
         let username = format!("sim-{seed}");
         let secret = Secret::new(dice.text(40));
         let service = Arc::new(Service {
             season: Season::new(seed, sport, teams, games, now.unwrap_or(real)),
             frozen: now,
-            faults: Faults::new(Dice::new(seed, "faults")),
+            faults: Faults::new(Dice::new(seed, Purpose::Faults)),
             credentials: Mutex::default(),
             api_key: Secret::new(dice.text(32)),
             seen: Mutex::default(),
-            ids: Mutex::new(Dice::new(seed, "request ids")),
+            ids: Mutex::new(Dice::new(seed, Purpose::RequestIds)),
             kept: Mutex::default(),
         });
         let runtime = tokio::runtime::Builder::new_multi_thread()

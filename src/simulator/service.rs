@@ -15,7 +15,7 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, DATE, TRANSFER_ENCODING};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use futures_util::stream;
+use futures_util::stream::{self, StreamExt};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -70,7 +70,6 @@ pub(super) async fn serve(
     }
     let clock = shifted(SystemTime::now(), fault.clock_offset);
     let request_id = lock(&service.ids).uuid();
-    let is_head = request.method == Method::HEAD;
     let reply = match fault.is_answer() {
         true => invented(&fault, request_id),
         false => service.clone().reply(request, clock, request_id).await,
@@ -78,11 +77,13 @@ pub(super) async fn serve(
     if let Some(seen) = lock(&service.seen).get_mut(place) {
         seen.status = reply.status;
     }
-    if let Some(bytes) = fault.cut_at {
-        let most = if is_head { 0 } else { reply.body.len() };
-        connection.arm(Cut::after(bytes.min(most), fault.reset));
+    let (mut response, body) = (head(&reply, clock, &fault), reply.body);
+    let (body, cut) = framed(response.headers(), body, &fault);
+    if let Some(cut) = cut {
+        connection.arm(cut);
     }
-    response(reply, clock, &fault)
+    *response.body_mut() = body;
+    response
 }
 
 fn shifted(clock: SystemTime, seconds: f64) -> SystemTime {
@@ -104,7 +105,8 @@ fn invented(fault: &Fault, request_id: String) -> Reply {
     }
 }
 
-fn response(reply: Reply, clock: SystemTime, fault: &Fault) -> Response {
+/// The answer without its body.
+fn head(reply: &Reply, clock: SystemTime, fault: &Fault) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
@@ -116,13 +118,28 @@ fn response(reply: Reply, clock: SystemTime, fault: &Fault) -> Response {
         headers.insert("x-request-id", id);
     }
     overlay(headers, &fault.headers);
-    let is_framed_by_fault = headers.contains_key(CONTENT_LENGTH) || headers.contains_key(TRANSFER_ENCODING);
-    *response.body_mut() = match is_framed_by_fault {
-        // hyper asserts that a body of known length is as long as the header says; of a stream it believes the header.
-        true => Body::from_stream(stream::iter([Ok::<_, Infallible>(reply.body)])),
-        false => Body::from(reply.body),
-    };
     response
+}
+
+/// The body to send, and where the connection ends in it. A fault's Content-Length may be more than there is: then the
+/// connection ends where the body does. (Given a body of known length, hyper would assert that the header is true; given
+/// one that ends too soon, it would send nothing.)
+fn framed(headers: &HeaderMap, body: Bytes, fault: &Fault) -> (Body, Option<Cut>) {
+    let cut = fault.cut_at.map(|at| Cut::after(at.min(body.len()), fault.reset));
+    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    match declared {
+        Some(declared) if declared > body.len() as u64 => {
+            let cut = cut.unwrap_or(Cut::after(body.len(), fault.reset));
+            let endless = stream::iter([Ok::<_, Infallible>(body)]).chain(stream::pending());
+            (Body::from_stream(endless), Some(cut))
+        }
+        Some(declared) => (Body::from(body.slice(..declared as usize)), cut),
+        // Of a body of known length axum states the length, which does not go with chunks.
+        None if headers.contains_key(TRANSFER_ENCODING) => {
+            (Body::from_stream(stream::iter([Ok::<_, Infallible>(body)])), cut)
+        }
+        None => (Body::from(body), cut),
+    }
 }
 
 /// A fault's headers take the place of those of the same name; one that it has twice is sent twice.

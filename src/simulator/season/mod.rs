@@ -17,7 +17,7 @@ mod ids;
 mod links;
 mod names;
 mod play;
-mod rng;
+pub(super) mod rng;
 mod roster;
 mod schedule;
 mod teams;
