@@ -125,8 +125,8 @@ fn range(call: &Call) -> Result<(i64, i64), Refusal> {
 }
 
 fn practice(season: &Season, team: &str, event_id: &str, call: &Call) -> Result<Answer, Refusal> {
-    let event = season.event(event_id, call.now).filter(|event| event.is_practice_event).ok_or_else(invalid_id)?;
-    // Its own link says whose practice it is.
+    let event = season.event(event_id, call.now).ok_or_else(invalid_id)?;
+    // Its own link says that it is a practice, and whose.
     let of_team = format!("/teams/{}/practices/{event_id}", known_team(season, team)?);
     if event._self.ends_with(&of_team) { json(&event) } else { Err(invalid_id()) }
 }
