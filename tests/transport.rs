@@ -368,16 +368,6 @@ async fn a_server_that_is_down_is_a_connect_error() {
 }
 
 #[tokio::test]
-async fn a_tls_error_is_not_tried_again() {
-    let server = Server::start(vec![raw("HTTP/1.1 400 plain\r\n\r\n", Then::Close)]).await;
-    // A bundle of its own, so that the test needs no authority of the machine.
-    let result = transport(options(&server.url().replace("http:", "https:"))).send(&teams()).await;
-    let Err(Error::Connect(text)) = result else { panic!("{result:?}") };
-    assert!(text.contains("no secure connection"), "{text}");
-    assert_eq!(server.connections(), 1);
-}
-
-#[tokio::test]
 async fn closing_ends_what_is_in_flight_and_all_that_comes_after() {
     let server = Server::start(vec![raw("", Then::Hold)]).await;
     let client = transport(options(&server.url()));

@@ -33,7 +33,7 @@ pub(super) fn read(from: &Url, status: u16, location: Option<&str>, followed: u3
 #[cfg(test)]
 mod tests {
     // A test that fails is meant to panic.
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 
     fn read(status: u16, location: &str, followed: u32) -> Redirect {
