@@ -72,6 +72,8 @@ fn a_body_from_a_file_knows_its_operations_tables() {
         (payload.tables()[0], payload.body.as_slice(), payload.parts.len()),
         ("possessions", b"{}".as_slice(), 0)
     );
+    // A practice is reached by its link only; its body may lie in a file all the same.
+    assert_eq!(Payload::from_bytes("practice", b"{}", Context::default()).unwrap().tables()[0], "sessions");
     let Err(Error::Argument(text)) = Payload::from_bytes("posessions", b"{}", Context::default()) else { panic!() };
     assert!(text.contains("possessions, shots"), "{text}");
 }

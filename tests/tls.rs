@@ -62,12 +62,12 @@ fn answer_in_plain_text(mut socket: TcpStream) {
     let _ = socket.read(&mut [0; 1024]);
 }
 
-async fn ask(port: u16, ca_bundle: &str) -> Result<Response, Error> {
+async fn ask(port: u16, ca_bundle: Option<&str>) -> Result<Response, Error> {
     let options = Options {
         username: Some("ann".into()),
         secret: Some(Secret::new("secret")),
         base_url: Some(format!("https://127.0.0.1:{port}")),
-        ca_bundle: Some(ca_bundle.into()),
+        ca_bundle: ca_bundle.map(str::to_string),
         ..Options::default()
     };
     let config = options.resolve(&|_| None).unwrap();
@@ -78,17 +78,31 @@ async fn ask(port: u16, ca_bundle: &str) -> Result<Response, Error> {
 #[tokio::test]
 async fn an_added_authority_is_trusted() {
     let (port, connections) = start(answer_over_tls);
-    let response = ask(port, AUTHORITY).await.unwrap();
+    let response = ask(port, Some(AUTHORITY)).await.unwrap();
     assert_eq!((response.body.as_slice(), connections.load(SeqCst)), (b"{}".as_slice(), 1));
     // A folder of certificates is as good as a file of them.
-    ask(port, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls")).await.unwrap();
+    ask(port, Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls"))).await.unwrap();
+}
+
+/// Runs itself again with the variable: only a process of its own can have one.
+#[tokio::test]
+async fn the_authorities_of_ssl_cert_file_are_trusted() {
+    if std::env::var_os("SSL_CERT_FILE").is_none_or(|file| file != AUTHORITY) {
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        let again = again.args(["--exact", "the_authorities_of_ssl_cert_file_are_trusted"]);
+        let output = again.env("SSL_CERT_FILE", AUTHORITY).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let (port, _) = start(answer_over_tls);
+    ask(port, None).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_certificate_of_an_unknown_authority_is_refused_at_once() {
     let (port, connections) = start(answer_over_tls);
     // Another authority: so the platform may have none at all.
-    let result = ask(port, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/other.pem")).await;
+    let result = ask(port, Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/other.pem"))).await;
     let Err(Error::Connect(text)) = result else { panic!("{result:?}") };
     assert!(text.contains("certificate") && text.contains("ca_bundle="), "{text}");
     assert_eq!(connections.load(SeqCst), 1);
@@ -97,7 +111,7 @@ async fn a_certificate_of_an_unknown_authority_is_refused_at_once() {
 #[tokio::test]
 async fn a_server_that_speaks_no_tls_is_refused_at_once() {
     let (port, connections) = start(answer_in_plain_text);
-    let result = ask(port, AUTHORITY).await;
+    let result = ask(port, Some(AUTHORITY)).await;
     let Err(Error::Connect(text)) = result else { panic!("{result:?}") };
     assert!(text.contains("no secure connection"), "{text}");
     assert_eq!(connections.load(SeqCst), 1);

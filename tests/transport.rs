@@ -358,6 +358,11 @@ async fn a_body_over_the_limit_is_an_error_whatever_its_length_on_the_wire() {
     let Err(Error::Transport(text)) = result else { panic!("{result:?}") };
     assert!(text.contains("limit"), "{text}");
     assert_eq!(server.seen().len(), 2);
+
+    // A length that says so is taken at its word: nothing is read.
+    let server = Server::start(vec![raw("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n[", Then::Hold)]).await;
+    let config = options(&server.url()).resolve(&|_| None).unwrap();
+    assert!(matches!(Transport::with_body_limit(config, 98).send(&teams()).await, Err(Error::Transport(_))));
 }
 
 #[tokio::test]

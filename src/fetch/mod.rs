@@ -4,7 +4,7 @@ mod join;
 
 use crate::error::{Error, Result};
 use crate::operation::{self, Call};
-use crate::resource::{self, Resource};
+use crate::resource::Resource;
 use crate::table::{self, Body, Context, DecodeError};
 use crate::transport::{Response, Transport};
 use arrow_array::RecordBatch;
@@ -26,7 +26,7 @@ pub struct Payload {
 impl Payload {
     /// A payload for a body that lies in a file.
     pub fn from_bytes(operation: &str, raw: &[u8], context: Context) -> Result<Self> {
-        let Some(operation) = operation::names().find(|name| *name == operation) else {
+        let Some((operation, resource)) = operation::find(operation) else {
             let names: Vec<&str> = operation::names().collect();
             return Err(Error::Argument(format!(
                 "there is no operation {operation:?}; it is one of {}",
@@ -34,7 +34,7 @@ impl Payload {
             )));
         };
         let body = Arc::new(Body::from(raw));
-        Ok(Payload { operation, resource: resource::by_name(operation), context, body, parts: Vec::new() })
+        Ok(Payload { operation, resource, context, body, parts: Vec::new() })
     }
 
     pub fn tables(&self) -> Vec<&'static str> {

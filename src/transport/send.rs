@@ -161,6 +161,9 @@ async fn receive(
     let text = |value: &reqwest::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let headers = response.headers().iter().map(|(name, value)| (name.as_str().to_string(), text(value))).collect();
     let announced = response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+    if status == 200 && announced > limit {
+        return Err(Failure::too_large(limit));
+    }
     let mut body = Body::with_capacity(announced.min(RESERVE));
     loop {
         match response.chunk().await {
