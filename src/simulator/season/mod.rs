@@ -1,4 +1,34 @@
 //! A season, played and not sampled. Deterministic by seed; games are played when asked for.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `rng`, `ids`, `names` | chance that is the same everywhere, ids that can be read back, invented names |
+//! | `teams`, `schedule`, `roster` | who plays whom, when, and with whom |
+//! | `flow` | what happens in a game: periods of possessions of happenings |
+//! | `court`, `play` | the geometry, and the game itself, possession by possession |
+//! | `ledger` | happenings as stats, details, possessions and shots |
+//! | `tracking` | where everybody is at a time |
+//! | `practice`, `football` | the other events |
+//! | `events`, `links` | games and practices as the service shows them |
+
+mod bench;
+mod clocks;
+mod court;
+mod events;
+mod flow;
+mod ids;
+mod ledger;
+mod links;
+mod names;
+mod play;
+mod practice;
+mod rng;
+mod roster;
+mod schedule;
+mod screens;
+mod teams;
+#[cfg(test)]
+mod tests;
 
 use crate::config::Sport;
 use crate::resource::event::Event;
@@ -10,11 +40,35 @@ use crate::resource::shots::TeamShots;
 use crate::resource::stats::TeamStats;
 use crate::resource::stats_details::TeamDetails;
 use crate::resource::team::Team;
-use std::sync::Arc;
+use flow::{Flow, Side};
+use ids::{Ids, Kind, Named};
+use practice::Practice;
+pub(super) use rng::Rng;
+use roster::Member;
+use schedule::{HOUR, Plan};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// So many games and practices are kept once they are played; asked for again, another comes out the same.
+const KEPT: usize = 64;
+/// `version` grows through the season; no game has so many happenings.
+const VERSIONS_OF_A_GAME: i64 = 4096;
 
 /// A season: who plays whom, when. What happened in a game is made when it is asked for.
 #[derive(Debug)]
-pub struct Season {}
+pub struct Season {
+    seed: u64,
+    sport: Sport,
+    ids: Ids,
+    teams: Vec<Team>,
+    plan: Plan,
+    games: Vec<ScheduledGame>,
+    /// For each team the numbers of its games, by tipoff.
+    games_of_team: Vec<Vec<usize>>,
+    played: Mutex<Kept>,
+}
+
+type Kept = VecDeque<((Kind, u64), Arc<Flow>)>;
 
 /// What one session (a period, a drill) gave, as the four resources of a session show it.
 #[derive(Debug)]
@@ -30,51 +84,203 @@ pub struct Session {
 }
 
 impl Season {
-    /// `now` in epoch milliseconds places the season: it lies late in it.
-    pub fn new(_seed: u64, _sport: Sport, _teams: usize, _games: usize, _now: i64) -> Self {
-        unimplemented!()
+    /// `now` in epoch milliseconds places the season: it lies late in it. No game is played here.
+    pub fn new(seed: u64, sport: Sport, teams: usize, games: usize, now: i64) -> Self {
+        let ids = Ids::new(seed);
+        let plan = schedule::plan(seed, sport, teams, games, now);
+        let teams = teams::teams(sport, teams);
+        let mut games_of_team = vec![Vec::new(); teams.len()];
+        for (index, fixture) in plan.fixtures.iter().enumerate() {
+            games_of_team[fixture.home].push(index);
+            games_of_team[fixture.away].push(index);
+        }
+        let scheduled = |(index, fixture)| schedule::scheduled(ids, sport, &teams, index, fixture);
+        let games = plan.fixtures.iter().enumerate().map(scheduled).collect();
+        Season { seed, sport, ids, teams, plan, games, games_of_team, played: Mutex::default() }
     }
+
     pub fn teams(&self) -> &[Team] {
-        unimplemented!()
+        &self.teams
     }
+
     /// Every game, by tipoff.
     pub fn games(&self) -> &[ScheduledGame] {
-        unimplemented!()
+        &self.games
     }
+
     /// The team's current active players; with a game, all who were on the team then (the departed with `is_active` false).
     /// `None`: no such team, or the team is not in that game.
-    pub fn roster(&self, _team_id: i64, _game_id: Option<&str>) -> Option<Roster> {
-        unimplemented!()
+    pub fn roster(&self, team_id: i64, game_id: Option<&str>) -> Option<Roster> {
+        let team = self.team_index(team_id)?;
+        let at = match game_id {
+            None => None,
+            Some(id) => {
+                let fixture = &self.plan.fixtures[self.game_index(id)?];
+                ([fixture.home, fixture.away].contains(&team)).then_some(Some(fixture.tipoff_at))?
+            }
+        };
+        Some(roster::roster(&self.teams[team], &self.members(team), at))
     }
+
     /// A game or practice that has begun by `now`, whole or as far as it went; one to come has no results.
-    pub fn event(&self, _event_id: &str, _now: i64) -> Option<Event> {
-        unimplemented!()
+    pub fn event(&self, event_id: &str, now: i64) -> Option<Event> {
+        let Named { kind, index, part: 0 } = self.ids.read(event_id)? else { return None };
+        match kind {
+            Kind::Game => {
+                let game = self.games.get(index as usize)?;
+                if game.tipoff_at >= now {
+                    return Some(events::coming(self.sport, game));
+                }
+                Some(events::game(self.sport, game, &*self.flow(kind, index)?, now))
+            }
+            Kind::Practice => {
+                let practice = self.practice(index).filter(|practice| practice.starts_at < now)?;
+                let flow = self.flow(kind, index)?;
+                Some(events::practice(self.sport, &self.teams[practice.team], event_id.to_owned(), &flow, now))
+            }
+            _ => None,
+        }
     }
+
     /// Games and practices of a team that overlap `from..to`, by start, as known at `now`.
-    pub fn team_events(&self, _team_id: i64, _from: i64, _to: i64, _now: i64) -> Vec<Event> {
-        unimplemented!()
+    pub fn team_events(&self, team_id: i64, from: i64, to: i64, now: i64) -> Vec<Event> {
+        let Some(team) = self.team_index(team_id) else { return Vec::new() };
+        // Nothing takes six hours: only what can overlap the range is played.
+        let near = |at: i64| at < to.min(now) && at + 6 * HOUR > from;
+        let games = self.games_of_team[team].iter().map(|index| &self.games[*index]);
+        let games = games.filter(|game| near(game.tipoff_at)).map(|game| game.event_id.clone());
+        let practices = self.practices(team).into_iter().filter(|practice| near(practice.starts_at));
+        let practices = practices.map(|practice| self.ids.text(Kind::Practice, practice.number(), 0));
+        let mut events: Vec<Event> = games.chain(practices).filter_map(|id| self.event(&id, now)).collect();
+        events.retain(|event| event.started_at < to && event.ended_at > from);
+        events.sort_by_key(|event| event.started_at);
+        events
     }
+
     /// A session that has begun by `now`, as far as it went.
-    pub fn session(&self, _session_id: &str, _now: i64) -> Option<Arc<Session>> {
-        unimplemented!()
+    pub fn session(&self, session_id: &str, now: i64) -> Option<Arc<Session>> {
+        let Named { kind, index, part } = self.ids.read(session_id)?;
+        let event = match kind {
+            Kind::Period => Kind::Game,
+            Kind::Drill => Kind::Practice,
+            _ => return None,
+        };
+        let flow = self.flow(event, index)?;
+        let period = flow.periods.get(part as usize).filter(|period| period.started_at < now)?;
+        let shown = vec![(period, period.shown(now))];
+        let mut sides: Vec<usize> = flow.sides.iter().map(|side| side.team).collect();
+        sides.dedup();
+        let teams = || sides.iter().map(|team| (*team, &self.teams[*team]));
+        Some(Arc::new(Session {
+            event_id: self.ids.text(event, index, 0),
+            team_ids: teams().map(|(_, team)| team.id).collect(),
+            started_at: period.started_at,
+            ended_at: period.ended_at.min(now),
+            stats: teams().map(|(index, team)| ledger::stats(&flow, index, team, &shown)).collect(),
+            details: teams().map(|(index, team)| ledger::details(&flow, index, team, &shown)).collect(),
+            possessions: teams().map(|(index, team)| ledger::possessions(&flow, index, team, &shown)).collect(),
+            shots: teams().map(|(index, team)| ledger::shots(&flow, index, team, &shown)).collect(),
+        }))
     }
+
     /// One batch for each time step in `from..=to` that lies in the session.
-    pub fn locations(&self, _session_id: &str, _from: i64, _to: i64, _now: i64) -> Option<Vec<LocationBatch>> {
-        unimplemented!()
+    pub fn locations(&self, session_id: &str, _from: i64, _to: i64, now: i64) -> Option<Vec<LocationBatch>> {
+        self.session(session_id, now).map(|_| Vec::new())
     }
+
     /// The occurrences of all sessions of a game.
-    pub fn game_details(&self, _game_id: &str, _now: i64) -> Option<Vec<TeamDetails>> {
-        unimplemented!()
+    pub fn game_details(&self, game_id: &str, now: i64) -> Option<Vec<TeamDetails>> {
+        let game = self.game_index(game_id)?;
+        if self.games[game].tipoff_at >= now {
+            return Some(Vec::new());
+        }
+        let flow = self.flow(Kind::Game, game as u64)?;
+        let shown = flow.shown(now);
+        let teams = flow.sides.iter().map(|side| side.team);
+        Some(teams.map(|team| ledger::details(&flow, team, &self.teams[team], &shown)).collect())
     }
+
     /// A team's sums over a game, or over its games whose start lies in `from..to`.
     pub fn team_game_stats(
         &self,
-        _team_id: i64,
-        _game_id: Option<&str>,
-        _from: i64,
-        _to: i64,
-        _now: i64,
+        team_id: i64,
+        game_id: Option<&str>,
+        from: i64,
+        to: i64,
+        now: i64,
     ) -> Option<TeamStats> {
-        unimplemented!()
+        let team = self.team_index(team_id)?;
+        let mut games = self.games_of_team[team].clone();
+        match game_id {
+            Some(id) => {
+                let game = self.game_index(id)?;
+                games.retain(|index| *index == game);
+                games.first()?;
+            }
+            None => games.retain(|index| (from..to).contains(&self.games[*index].tipoff_at)),
+        }
+        games.retain(|index| self.games[*index].tipoff_at < now);
+        let flows = games.iter().filter_map(|index| self.flow(Kind::Game, *index as u64));
+        let lines: Vec<_> = flows.map(|flow| ledger::game_lines(&flow, team, &flow.shown(now))).collect();
+        Some(ledger::sum(&self.teams[team], &lines))
+    }
+
+    fn team_index(&self, team_id: i64) -> Option<usize> {
+        teams::index_of(team_id, self.teams.len())
+    }
+
+    fn game_index(&self, game_id: &str) -> Option<usize> {
+        let named = self.ids.read(game_id).filter(|named| named.kind == Kind::Game && named.part == 0)?;
+        Some(named.index as usize).filter(|index| *index < self.games.len())
+    }
+
+    fn members(&self, team: usize) -> Vec<Member> {
+        roster::members(self.seed, self.sport, team, &self.teams[team], &self.plan)
+    }
+
+    fn practices(&self, team: usize) -> Vec<Practice> {
+        let tipoffs: Vec<i64> = self.games_of_team[team].iter().map(|game| self.games[*game].tipoff_at).collect();
+        practice::of_team(self.seed, team, &self.plan, &tipoffs)
+    }
+
+    fn practice(&self, number: u64) -> Option<Practice> {
+        let team = Some(Practice::team_of(number)).filter(|team| *team < self.teams.len())?;
+        self.practices(team).into_iter().find(|practice| practice.number() == number)
+    }
+
+    /// What happened in a game or practice: from what is kept, or played now.
+    fn flow(&self, kind: Kind, index: u64) -> Option<Arc<Flow>> {
+        let key = (kind, index);
+        let kept = |queue: &Kept| queue.iter().find(|(name, _)| *name == key).map(|(_, flow)| flow.clone());
+        if let Some(flow) = kept(&self.played.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Some(flow);
+        }
+        // Played without the lock: two threads may both play a game, to the same end.
+        let flow = Arc::new(match kind {
+            Kind::Game => self.play(index as usize)?,
+            Kind::Practice => {
+                let practice = self.practice(index)?;
+                practice::play(self.seed, self.ids, practice, self.members(practice.team))
+            }
+            _ => return None,
+        });
+        let mut queue = self.played.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept(&queue).is_none() {
+            queue.truncate(KEPT - 1);
+            queue.push_front((key, flow.clone()));
+        }
+        Some(flow)
+    }
+
+    fn play(&self, index: usize) -> Option<Flow> {
+        let fixture = *self.plan.fixtures.get(index)?;
+        let there = |member: &Member| member.left_at.is_none_or(|left_at| fixture.tipoff_at < left_at);
+        let sides = [fixture.home, fixture.away]
+            .map(|team| Side { team, members: self.members(team).into_iter().filter(there).collect() });
+        let rng = Rng::keyed(self.seed, &[0x6A3E, index as u64]);
+        let hoops = court::hoops(self.seed, fixture.home);
+        let version = (index as i64 + 1) * VERSIONS_OF_A_GAME;
+        let id = |part| self.ids.text(Kind::Period, index as u64, part);
+        Some(play::game(rng, hoops, version, fixture.tipoff_at, sides, id))
     }
 }
