@@ -3,13 +3,12 @@
 use super::Privileges;
 use super::answer::{Answer, Refusal, json, json_of};
 use super::call::Call;
-use super::rules;
+use super::rules::{self, DAY_MS};
 use super::season::{Season, Session};
 use crate::resource::event::{Event, EventsBody};
 use crate::resource::schedule::ScheduledGame;
 use serde::Serialize;
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const WEEK_MS: i64 = 7 * DAY_MS;
 /// The only value of `reference` that the specification names.
 const OWN_REFERENCE: &str = "SHOTTRACKER";
