@@ -1,0 +1,73 @@
+"""A server that sends exactly the bytes it is told to: for answers that no HTTP library would write."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+def answer(body: bytes, head: bytes = HEAD) -> bytes:
+    return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+@dataclass
+class Peer:
+    base_url: str
+    requests: list[bytes] = field(default_factory=list)
+    connections: int = 0
+
+
+@contextmanager
+def peer(script: Sequence[bytes | None], *, reset: bool = False) -> Iterator[Peer]:
+    """Serves one connection for each entry of the script (the last one again and again): reads a request, sends the entry,
+    closes. `None` closes before a byte; with `reset` every close is a RST. A bytes entry that starts with b"keep" leaves the
+    connection open after the rest of it is sent."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    seen = Peer(f"http://127.0.0.1:{listening.getsockname()[1]}")
+    kept: list[socket.socket] = []
+
+    def serve(connection: socket.socket, entry: bytes | None) -> None:
+        data = b""
+        while b"\r\n\r\n" not in data:
+            more = connection.recv(65536)
+            if not more:
+                connection.close()
+                return
+            data += more
+        seen.requests.append(data)
+        keep = entry is not None and entry.startswith(b"keep")
+        if entry:
+            connection.sendall(entry.removeprefix(b"keep"))
+        if keep:
+            kept.append(connection)
+            return
+        if reset:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            entry = script[min(seen.connections, len(script) - 1)]
+            seen.connections += 1
+            threading.Thread(target=serve, args=(connection, entry), daemon=True).start()
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        thread.join()
+        for connection in kept:
+            connection.close()

@@ -1,0 +1,294 @@
+"""A second reading of every body, in plain Python: what a patient analyst would write with `json` and loops.
+
+It shares nothing with the package's declarations. Each function takes the parsed body and what the request knew, and gives
+the rows of one table, columns in order.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+Row = dict[str, Any]
+Context = dict[str, str]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CODES = ["FG", "FGA", "FG2", "FGA2", "FG3", "FGA3", "FT", "FTA", "PTS", "AST", "TO", "STL", "BLK", "REB", "OFFENSIVE_REB",
+         "DEFENSIVE_REB", "FL", "DIST"]  # fmt: skip
+ATTRIBUTES = [
+    "turnover", "passes", "half_court", "paint_touch", "ball_reversals", "ball_screens",
+    *("ball_screens_" + kind for kind in (
+        "left_wing", "middle_wing", "right_wing", "pick_n_pop", "pick_n_roll", "pick_n_short_roll", "screened_shot", "handoff", "drag",
+        "pop", "roll", "slip", "short_roll", "reject", "re_screen", "stay", "step_up", "snake", "split", "other")),
+]  # fmt: skip
+TEAM = ["name", "gender", "conference_name", "league_name", "sport", "reference_id"]
+
+
+def integer(value: Any) -> int | None:
+    return None if value is None else int(float(value)) if isinstance(value, str) and "." in value else int(value)
+
+
+def number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def moment(value: Any) -> datetime | None:
+    return None if value is None else EPOCH + timedelta(milliseconds=integer(value) or 0)
+
+
+def link(value: Any) -> str | None:
+    return None if value is None else value if isinstance(value, str) else " ".join(value)
+
+
+def clock(value: Any) -> float | None:
+    """[h:]m:s[.f] or s[.f] in seconds; anything else is None."""
+    if value is None or not re.fullmatch(r"(\d+:){0,2}\d+(\.\d*)?", str(value)):
+        return None
+    seconds = 0.0
+    for part in str(value).split(":"):
+        seconds = seconds * 60 + float(part)
+    return round(seconds, 6)
+
+
+def lineup(ids: Any) -> str | None:
+    return None if ids is None else "-".join(str(i) for i in sorted(int(i) for i in ids))
+
+
+def of(value: Any) -> Any:
+    """A null where an object or array is expected reads as an empty one."""
+    return value or {}
+
+
+def listed(body: Any, key: str) -> list[Any]:
+    """The documented object with an array, the bare array, or a single one."""
+    if isinstance(body, list):
+        return body
+    if key in body:
+        found = body[key]
+        return found if isinstance(found, list) else [] if found is None else [found]
+    return [body]
+
+
+def team_columns(team: Row) -> Row:
+    return {"team_id": integer(team["id"])} | {name: team.get(name) for name in TEAM}
+
+
+def teams(body: Any, request: Context) -> Iterator[Row]:
+    for team in listed(body, "teams"):
+        yield team_columns(team)
+
+
+def players(body: Any, request: Context) -> Iterator[Row]:
+    for player in body.get("players") or []:
+        yield {
+            "team_id": integer(body["id"]), "player_id": integer(player["id"]),
+            **{n: player.get(n) for n in ("first_name", "last_name", "display_name")},
+            "jersey_number": integer(player.get("jersey_number")), "jersey_number_str": player.get("jersey_number_str"),
+            **{n: player.get(n) for n in ("position", "is_active", "is_starter", "is_scout", "reference_id")},
+            "sensor": integer(player.get("sensor")), "profile_image_link": player.get("profile_image_link"),
+            **{n: of(player.get("team_player_images")).get(n) for n in (
+                "image_light", "image_dark", "image_light_transparent", "image_dark_transparent", "headshot_light", "headshot_dark",
+                "headshot_transparent", "image_profile")},
+        }  # fmt: skip
+
+
+def special_services(body: Any, request: Context) -> Iterator[Row]:
+    for player in body.get("players") or []:
+        for service in player.get("special_services") or []:
+            yield {"team_id": integer(body["id"]), "player_id": integer(player["id"]), "type": service.get("type"), "value": service.get("value")}
+
+
+def team(body: Any, request: Context) -> Iterator[Row]:
+    images = of(body.get("team_images"))
+    yield team_columns(body) | {"logo_image_link": body.get("logo_image_link")} | {n: images.get(n) for n in (
+        "logo_small_light", "logo_small_dark", "logo_small_light_transparent", "logo_small_dark_transparent", "logo_light", "logo_dark",
+        "logo_light_transparent", "logo_dark_transparent")}  # fmt: skip
+
+
+def games(body: Any, request: Context) -> Iterator[Row]:
+    for game in listed(body, "games"):
+        place = game.get("location_id")
+        court, facility = place.split("@", 1) if place and "@" in place else (None, None)
+        yield {
+            "game_id": game["event_id"], "tipoff_at": moment(game.get("tipoff_at")),
+            **{n: game.get(n) for n in ("status", "type", "gender")},
+            "home_team_id": integer(game.get("home_team_id")), "home_team_name": game.get("home_team_name"),
+            "away_team_id": integer(game.get("away_team_id")), "away_team_name": game.get("away_team_name"),
+            "home_team_reference_id": game.get("home_team_reference_id"), "away_team_reference_id": game.get("away_team_reference_id"),
+            "officials_team_id": integer(game.get("officials_team_id")),
+            **{n: game.get(n) for n in ("facility_name", "court_name", "location_id")}, "court_id": court, "facility_id": facility,
+            **{n: game.get(n) for n in ("tournament", "reference_id", "fan_engagement_enabled", "source")},
+            "results_link": link(game.get("_results")),
+        }  # fmt: skip
+
+
+def event_keys(event: Row, request: Context) -> Row:
+    game = event.get("is_game_event")
+    if game is None:
+        game = not event.get("is_practice_event") and ("game_id" in request or "/v1/data/games/" in (event.get("_self") or ""))
+    return {
+        "team_id": integer(request["team_id"]) if request.get("team_id", "").isdigit() else None,
+        "event_id": event["id"],
+        "game_id": event["id"] if game else None,
+    }
+
+
+def events(body: Any, request: Context) -> Iterator[Row]:
+    for event in listed(body, "events"):
+        game = of(event.get("game_attributes"))
+        yield {
+            **event_keys(event, request), **{n: event.get(n) for n in ("name", "source", "is_practice_event", "is_game_event")},
+            "started_at": moment(event.get("started_at")), "ended_at": moment(event.get("ended_at")), "game_type": event.get("game_type"),
+            "home_team_id": integer(game.get("home_team_id")), "home_team_name": game.get("home_team_name"),
+            "away_team_id": integer(game.get("away_team_id")), "away_team_name": game.get("away_team_name"),
+            "self_link": link(event.get("_self")), "stats_details_link": link(of(event.get("totals")).get("_stats_details")),
+        }  # fmt: skip
+
+
+def sessions(body: Any, request: Context) -> Iterator[Row]:
+    for event in listed(body, "events"):
+        for position, session in enumerate(event.get("results") or []):
+            yield {
+                **event_keys(event, request), "session_id": session["id"], "position": position, "name": session.get("name"),
+                "type": session.get("type"), "started_at": moment(session.get("started_at")), "ended_at": moment(session.get("ended_at")),
+                **{f"{n}_link": link(session.get(f"_{n}")) for n in ("stats", "stats_details", "shots", "possessions")},
+            }  # fmt: skip
+
+
+def location_windows(body: Any, request: Context) -> Iterator[Row]:
+    for event in listed(body, "events"):
+        for session in event.get("results") or []:
+            links = session.get("_locations") or []
+            for one in [links] if isinstance(links, str) else links:
+                query = parse_qs(urlsplit(one).query)
+                yield {"event_id": event["id"], "session_id": session["id"], "start": moment(query["from"][0]), "end": moment(query["to"][0]), "link": one}
+
+
+def stat_lines(body: Any, request: Context) -> Iterator[tuple[Row, Row]]:
+    """Each player_stats element with the key columns of its rows."""
+    for team in listed(body, "teams"):
+        for line in team.get("player_stats") or []:
+            who = of(line.get("player_details"))
+            yield line, {
+                "session_id": request.get("session_id"), "game_id": request.get("game_id"), "team_id": integer(team["id"]),
+                "team_name": team.get("name"), "player_id": integer(line["id"]), "first_name": who.get("firstname"),
+                "last_name": who.get("lastname"), "is_team_total": integer(line["id"]) == 0, "version": integer(line.get("version")),
+            }  # fmt: skip
+
+
+def player_stats(body: Any, request: Context) -> Iterator[Row]:
+    for line, keys in stat_lines(body, request):
+        for stat, value in of(line.get("stats")).items():
+            yield keys | {"games_played": integer(line.get("games_played")), "stat": stat, "value": number(value)}
+
+
+def box_score(body: Any, request: Context) -> Iterator[Row]:
+    lines = list(stat_lines(body, request))
+    more = sorted({stat for line, _ in lines for stat in of(line.get("stats"))} - set(CODES))
+    for line, keys in lines:
+        stats = of(line.get("stats"))
+        yield keys | {"games_played": integer(line.get("games_played"))} | {code: number(stats.get(code)) for code in CODES + more}
+
+
+def stat_events(body: Any, request: Context) -> Iterator[Row]:
+    for line, keys in stat_lines(body, request):
+        for stat, occurrences in of(line.get("stats")).items():
+            for one in occurrences or []:
+                yield {
+                    **keys, "stat": stat, "occurred_at": moment(one.get("occurred_at")), "value": number(one.get("value")),
+                    "game_clock": one.get("game_clock"), "game_clock_s": clock(one.get("game_clock")),
+                    "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")), "period": one.get("period"),
+                    **{n: number(one.get(n)) for n in ("x", "y", "z", "hoop_to_event_x", "hoop_to_event_y")},
+                }  # fmt: skip
+
+
+def possessions(body: Any, request: Context) -> Iterator[Row]:
+    for team in listed(body, "teams"):
+        for place, one in enumerate(team.get("possessions") or []):
+            attributes = of(one.get("possession_attributes"))
+            yield {
+                "session_id": request["session_id"], "team_id": integer(team["id"]), "team_name": team.get("name"), "possession": place,
+                "start_timestamp": moment(one.get("start_timestamp")), "end_timestamp": moment(one.get("end_timestamp")),
+                "start_game_clock": one.get("start_game_clock"), "start_game_clock_s": clock(one.get("start_game_clock")),
+                "end_game_clock": one.get("end_game_clock"), "end_game_clock_s": clock(one.get("end_game_clock")),
+                "period": one.get("period"),
+                **{n: None if one.get(n) is None else [integer(i) for i in one[n]] for n in ("player_ids", "opposing_player_ids")},
+                "lineup_id": lineup(one.get("player_ids")), "opposing_lineup_id": lineup(one.get("opposing_player_ids")),
+                **{n: attributes.get(n) if n in ("half_court", "paint_touch") else integer(attributes.get(n)) for n in ATTRIBUTES},
+                "locations_link": link(one.get("_locations")),
+            }  # fmt: skip
+
+
+def possession_events(body: Any, request: Context) -> Iterator[Row]:
+    for team in listed(body, "teams"):
+        for place, possession in enumerate(team.get("possessions") or []):
+            for position, one in enumerate(possession.get("stats") or []):
+                shot = of(one.get("shot_attributes"))
+                yield {
+                    "session_id": request["session_id"], "team_id": integer(team["id"]), "possession": place, "position": position,
+                    "timestamp": moment(one.get("timestamp")), "possession_type": one.get("possession_type"), "details": one.get("details"),
+                    "player_id": integer(one.get("player_id")), "game_clock": one.get("game_clock"), "game_clock_s": clock(one.get("game_clock")),
+                    "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")),
+                    **{n: number(shot.get(n)) for n in ("shot_distance_cm", "x", "y", "z")},
+                    "zone": integer(shot.get("zone")), "advanced_zone": integer(shot.get("advanced_zone")), "is_3point": shot.get("is_3point"),
+                }  # fmt: skip
+
+
+def possession_players(body: Any, request: Context) -> Iterator[Row]:
+    for team in listed(body, "teams"):
+        for player in team.get("team_player_details") or []:
+            yield {
+                "session_id": request["session_id"], "team_id": integer(team["id"]), "player_id": integer(player["id"]),
+                **{n: player.get(n) for n in ("first_name", "last_name", "profile_image_link")},
+            }  # fmt: skip
+
+
+def shots(body: Any, request: Context) -> Iterator[Row]:
+    for team in listed(body, "teams"):
+        for player in team.get("player_shots") or []:
+            for one in player.get("shots") or []:
+                make, three = one.get("is_make"), one.get("is_3point")
+                x, y = number(one.get("hoop_player_x")), number(one.get("hoop_player_y"))
+                points = 0 if make is False else None if make is None or three is None else 3 if three else 2
+                yield {
+                    "session_id": request.get("session_id"), "game_id": request.get("game_id"), "team_id": integer(team["id"]),
+                    "player_id": integer(player["id"]), "occurred_at": moment(one.get("occurred_at")), "is_make": make, "is_3point": three,
+                    "points": points, "zone": integer(one.get("zone")), "advanced_zone": integer(one.get("advanced_zone")),
+                    **{n: number(one.get(n)) for n in ("player_x", "player_y", "player_z", "hoop_x", "hoop_y", "hoop_z")},
+                    "hoop_player_x": x, "hoop_player_y": y, "distance_cm": None if x is None or y is None else math.hypot(x, y) / 10,
+                    "status": one.get("status"), "game_clock": one.get("game_clock"), "game_clock_s": clock(one.get("game_clock")),
+                    "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")), "period": one.get("period"),
+                    "attributes": one.get("attributes"), "defender_ids": None,
+                }  # fmt: skip
+
+
+def locations(body: Any, request: Context) -> Iterator[Row]:
+    for batch in body if isinstance(body, list) else [body]:
+        for one in batch.get("locations") or []:
+            tag = one.get("tag")
+            yield {
+                "session_id": request.get("session_id") if one.get("sid") is None else one["sid"], "t": moment(one["t"]), "type": one.get("type"),
+                "team_id": integer(one.get("tid")), "player_id": integer(one.get("pid")), "tag": tag if isinstance(tag, str | None) else str(tag),
+                **{n: number(one.get(n)) for n in ("x", "y", "z", "speed")}, "game_clock": one.get("gc"), "game_clock_s": clock(one.get("gc")),
+                "shot_clock": one.get("sc"), "shot_clock_s": clock(one.get("sc")),
+            }  # fmt: skip
+
+
+READINGS: dict[str, dict[str, Callable[[Any, Context], Iterator[Row]]]] = {
+    "teams": {"teams": teams},
+    "roster": {"players": players, "special_services": special_services, "team": team},
+    "schedule": {"games": games},
+    "team_events": {"sessions": sessions, "events": events, "location_windows": location_windows},
+    "game": {"sessions": sessions, "events": events, "location_windows": location_windows},
+    "team_game_stats": {"player_stats": player_stats, "box_score": box_score},
+    "stats": {"player_stats": player_stats, "box_score": box_score},
+    "stats_details": {"stat_events": stat_events},
+    "game_stats_details": {"stat_events": stat_events},
+    "possessions": {"possessions": possessions, "possession_events": possession_events, "possession_players": possession_players},
+    "shots": {"shots": shots},
+    "locations": {"locations": locations},
+}

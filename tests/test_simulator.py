@@ -1,0 +1,179 @@
+"""The simulated season, seen through HTTP: everything agrees with everything."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+import sideline
+
+NOW = "2026-11-20T20:30:00Z"
+NOT_SUMS = {"DIST", "TEAM_SCORE", "OPPOSING_TEAM_SCORE"}
+HOST = "https://api.shottracker.com"
+
+
+@pytest.fixture(scope="module")
+def season() -> Iterator[sideline.Simulator]:
+    with sideline.Simulator(seed=11, teams=6, games=30, now=NOW) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def client(season: sideline.Simulator) -> Iterator[sideline.Client]:
+    with season.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def games(season: sideline.Simulator, client: sideline.Client) -> list[dict[str, Any]]:
+    """Finished games, and one that is going on where there is one."""
+    events = {}
+    for team in season.teams:
+        for event in client.team_events(team["id"], season.games[0]["tipoff_at"] - 1, season.games[-1]["tipoff_at"] + 1, games_only=True)["events"]:
+            events[event["id"]] = event
+    return [e for e in events.values() if e["results"]]
+
+
+def test_there_are_games_played_and_games_to_come(season: sideline.Simulator, games: list[dict[str, Any]]) -> None:
+    assert len(season.games) == 30
+    assert 15 <= len(games) < 30
+
+
+def test_ids_in_schedule_events_and_links_are_the_same(season: sideline.Simulator, games: list[dict[str, Any]]) -> None:
+    scheduled = {g["event_id"]: g for g in season.games}
+    for game in games:
+        assert scheduled[game["id"]]["_results"] == game["_self"] == f"{HOST}/v1/data/games/{game['id']}"
+
+
+def test_every_link_resolves(client: sideline.Client, games: list[dict[str, Any]]) -> None:
+    links = [games[0]["_self"], games[0]["totals"]["_stats_details"]]
+    for session in games[0]["results"]:
+        links += [v for k, v in session.items() if k.startswith("_") and isinstance(v, str)] + session["_locations"]
+    links += [p["_locations"] for t in client.possessions(games[0]["results"][0]["id"])["teams"] for p in t["possessions"][:2]]
+    for link in links:
+        assert link.startswith(HOST)
+        assert client.follow(link).status == 200, link
+
+
+def test_session_windows_touch_and_cover(games: list[dict[str, Any]]) -> None:
+    for game in games:
+        edge = game["started_at"]
+        for session in game["results"]:
+            assert session["started_at"] == edge
+            for link in session["_locations"]:
+                query = parse_qs(urlsplit(link).query)
+                start, end = int(query["from"][0]), int(query["to"][0])
+                assert (start, query["id"]) == (edge, [session["id"]])
+                assert 0 < end - start <= 30 * 60_000
+                edge = end
+            assert session["ended_at"] == edge
+        assert game["ended_at"] == edge
+
+
+def lines(payload: sideline.Payload) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    for team in payload["teams"]:
+        for line in team["player_stats"]:
+            yield team["id"], line["id"], line["stats"]
+
+
+def test_box_score_is_the_sum_of_stat_events_possessions_and_shots(client: sideline.Client, games: list[dict[str, Any]]) -> None:
+    for game in games[:6]:
+        for session in game["results"]:
+            box = {(t, p): {k: v for k, v in stats.items() if k not in NOT_SUMS and v} for t, p, stats in lines(client.stats(session["id"]))}
+            sums = {
+                (t, p): {k: sum(o["value"] for o in v) for k, v in stats.items() if k not in NOT_SUMS and v}
+                for t, p, stats in lines(client.stats_details(session["id"]))
+            }
+            assert {k: v for k, v in box.items() if v} == {k: v for k, v in sums.items() if v}
+            attempts: Counter[tuple[int, int]] = Counter()
+            for team in client.possessions(session["id"])["teams"]:
+                for possession in team["possessions"]:
+                    assert len(set(possession["player_ids"])) == len(set(possession["opposing_player_ids"])) == 5
+                    for one in possession["stats"]:
+                        assert ("shot_attributes" in one) == (one["possession_type"] == "FGA")
+                        if one["possession_type"] == "FGA":
+                            attempts[team["id"], one["player_id"]] += 1
+            shots: Counter[tuple[int, int]] = Counter()
+            for team in client.shots(session["id"])["teams"]:
+                for player in team["player_shots"]:
+                    shots[team["id"], player["id"]] += len(player["shots"])
+            expected = {k: v["FGA"] for k, v in box.items() if k[1] and v.get("FGA")}
+            assert dict(attempts) == expected
+            assert {k: n for k, n in shots.items() if n} == expected
+
+
+def test_team_totals_are_the_sum_of_the_players(client: sideline.Client, games: list[dict[str, Any]]) -> None:
+    for session in games[0]["results"]:
+        totals: dict[int, Any] = {}
+        sums: dict[int, Counter[str]] = defaultdict(Counter)
+        for team, player, stats in lines(client.stats(session["id"])):
+            if player == 0:
+                totals[team] = stats
+            else:
+                sums[team].update({k: v for k, v in stats.items() if k not in NOT_SUMS})
+        assert {t: {k: v for k, v in s.items() if k not in NOT_SUMS and v} for t, s in totals.items()} == {
+            t: {k: v for k, v in s.items() if v} for t, s in sums.items()
+        }
+
+
+def test_no_finished_game_is_a_tie(season: sideline.Simulator, client: sideline.Client, games: list[dict[str, Any]]) -> None:
+    finished = [g for g in games if g["ended_at"] < sideline_now()]
+    assert len(finished) >= 15
+    for game in finished:
+        points: Counter[int] = Counter()
+        for session in game["results"]:
+            for team, player, stats in lines(client.stats(session["id"])):
+                points[team] += stats.get("PTS", 0) if player == 0 else 0
+        home, away = points.values()
+        assert home != away
+
+
+def sideline_now() -> int:
+    from datetime import datetime
+
+    return int(datetime.fromisoformat(NOW).timestamp() * 1000)
+
+
+def test_shots_lie_in_the_documented_frames(client: sideline.Client, games: list[dict[str, Any]]) -> None:
+    # Facts 7: chart = -sign(hoop_y) * (player - hoop), within 1 mm; distances in cm.
+    seen = 0
+    for game in games[:3]:
+        for session in game["results"]:
+            for shot in client.shots(session["id"]).table().to_dicts():
+                s = math.copysign(1, shot["hoop_y"])
+                assert shot["hoop_player_x"] == pytest.approx(-s * (shot["player_x"] - shot["hoop_x"]), abs=1)
+                assert shot["hoop_player_y"] == pytest.approx(-s * (shot["player_y"] - shot["hoop_y"]), abs=1)
+                assert abs(shot["player_x"]) <= 7620 and abs(shot["player_y"]) <= 14326
+                assert shot["distance_cm"] == pytest.approx(math.hypot(shot["hoop_player_x"], shot["hoop_player_y"]) / 10)
+                assert 1 <= shot["zone"] <= 14 and 1 <= shot["advanced_zone"] <= 23
+                seen += 1
+    assert seen > 200
+
+
+def test_rosters_have_five_starters(season: sideline.Simulator, client: sideline.Client) -> None:
+    for team in season.teams:
+        assert sum(p["is_starter"] for p in client.roster(team["id"])["players"]) == 5
+
+
+def test_the_same_seed_and_clock_give_the_same_bodies() -> None:
+    def bodies(seed: int) -> list[bytes]:
+        with sideline.Simulator(seed=seed, teams=4, games=12, now=NOW) as service, service.client() as client:
+            session = client.game(service.games[0]["event_id"])["results"][0]["id"]
+            return [client.teams().raw, client.possessions(session).raw, client.stats_details(session).raw, client.shots(session).raw]
+
+    assert bodies(3) == bodies(3)
+    assert bodies(3) != bodies(4)
+
+
+def test_football_has_quarters() -> None:
+    with sideline.Simulator(seed=3, sport="football", teams=4, games=12, now=NOW) as service, service.client() as client:
+        game = client.game(service.games[0]["event_id"]).to_dict()
+        assert [(r["type"], r["name"]) for r in game["results"]][:4] == [("FOOTBALL_GAME_QUARTER", f"Q{n}") for n in (1, 2, 3, 4)]
+        assert client.schedule(1, 2).to_dict() == {"games": []}
+        assert "type=FOOTBALL" in client.schedule(1, 2).url
+        assert client.stats(game["results"][0]["id"]).status == 200

@@ -1,0 +1,208 @@
+"""The tables' fixed columns, and that every table equals a second, plain reading of the body."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import reading
+
+import sideline
+
+GOLDEN = Path(__file__).parent / "golden"
+ID, TEXT, CAT, NUM, FLAG, WHEN = "id", "text", "cat", "num", "flag", "when"
+TYPES = {
+    "id": pa.int64(),
+    "int": pa.int64(),
+    "int32": pa.int32(),
+    "text": pa.string(),
+    "cat": pa.dictionary(pa.int32(), pa.string()),
+    "num": pa.float64(),
+    "flag": pa.bool_(),
+    "when": pa.timestamp("ms", tz="UTC"),
+    "ids": pa.list_(pa.int64()),
+    "texts": pa.list_(pa.string()),
+}
+CLOCKS = "game_clock? text, game_clock_s? num, shot_clock? text, shot_clock_s? num"
+WHO = "team_id id, team_name? text, player_id id, first_name? text, last_name? text, is_team_total flag, version? int"
+TEAM_COLUMNS = "team_id id, name? text, gender? cat, conference_name? text, league_name? text, sport? cat, reference_id? text"
+# The contract's table of columns, in its order: name, `?` where it may be null, type.
+COLUMNS = {
+    "teams": TEAM_COLUMNS,
+    "players": "team_id id, player_id id, first_name? text, last_name? text, display_name? text, jersey_number? int,"
+    " jersey_number_str? text, position? cat, is_active? flag, is_starter? flag, is_scout? flag, reference_id? text, sensor? int,"
+    " profile_image_link? text, image_light? text, image_dark? text, image_light_transparent? text, image_dark_transparent? text,"
+    " headshot_light? text, headshot_dark? text, headshot_transparent? text, image_profile? text",
+    "special_services": "team_id id, player_id id, type? cat, value? text",
+    "team": TEAM_COLUMNS + ", logo_image_link? text, logo_small_light? text, logo_small_dark? text,"
+    " logo_small_light_transparent? text, logo_small_dark_transparent? text, logo_light? text, logo_dark? text,"
+    " logo_light_transparent? text, logo_dark_transparent? text",
+    "games": "game_id text, tipoff_at? when, status? cat, type? cat, gender? cat, home_team_id? id, home_team_name? text,"
+    " away_team_id? id, away_team_name? text, home_team_reference_id? text, away_team_reference_id? text, officials_team_id? id,"
+    " facility_name? text, court_name? text, location_id? text, court_id? text, facility_id? text, tournament? text,"
+    " reference_id? text, fan_engagement_enabled? flag, source? cat, results_link? text",
+    "events": "team_id? id, event_id text, game_id? text, name? text, source? cat, is_practice_event? flag, is_game_event? flag,"
+    " started_at? when, ended_at? when, game_type? cat, home_team_id? id, home_team_name? text, away_team_id? id,"
+    " away_team_name? text, self_link? text, stats_details_link? text",
+    "sessions": "team_id? id, event_id text, game_id? text, session_id text, position int32, name? text, type? cat,"
+    " started_at? when, ended_at? when, stats_link? text, stats_details_link? text, shots_link? text, possessions_link? text",
+    "location_windows": "event_id? text, session_id text, start when, end when, link text",
+    "player_stats": f"session_id? text, game_id? text, {WHO}, games_played? int, stat cat, value? num",
+    "box_score": f"session_id? text, game_id? text, {WHO}, games_played? int, " + ", ".join(f"{c}? num" for c in reading.CODES),
+    "stat_events": f"session_id? text, game_id? text, {WHO}, stat cat, occurred_at? when, value? num, {CLOCKS}, period? cat,"
+    " x? num, y? num, z? num, hoop_to_event_x? num, hoop_to_event_y? num",
+    "possessions": "session_id text, team_id id, team_name? text, possession int32, start_timestamp? when, end_timestamp? when,"
+    " start_game_clock? text, start_game_clock_s? num, end_game_clock? text, end_game_clock_s? num, period? cat, player_ids? ids,"
+    " opposing_player_ids? ids, lineup_id? text, opposing_lineup_id? text, "
+    + ", ".join(f"{n}? {'flag' if n in ('half_court', 'paint_touch') else 'int'}" for n in reading.ATTRIBUTES)
+    + ", locations_link? text",
+    "possession_events": "session_id text, team_id id, possession int32, position int32, timestamp? when, possession_type? cat,"
+    f" details? texts, player_id? id, {CLOCKS}, shot_distance_cm? num, x? num, y? num, z? num, zone? int, advanced_zone? int,"
+    " is_3point? flag",
+    "possession_players": "session_id text, team_id id, player_id id, first_name? text, last_name? text, profile_image_link? text",
+    "shots": "session_id? text, game_id? text, team_id? id, player_id? id, occurred_at? when, is_make? flag, is_3point? flag,"
+    " points? int, zone? int, advanced_zone? int, player_x? num, player_y? num, player_z? num, hoop_x? num, hoop_y? num,"
+    f" hoop_z? num, hoop_player_x? num, hoop_player_y? num, distance_cm? num, status? cat, {CLOCKS}, period? cat,"
+    " attributes? texts, defender_ids? ids",
+    "locations": f"session_id? text, t when, type? cat, team_id? id, player_id? id, tag? text, x? num, y? num, z? num, speed? num, {CLOCKS}",
+}
+
+
+def columns(table: str) -> list[tuple[str, pa.DataType, bool]]:
+    listed = (column.split() for column in COLUMNS[table].split(","))
+    return [(name.rstrip("?"), TYPES[kind], name.endswith("?")) for name, kind in listed]
+
+
+def shape(schema: pa.Schema) -> list[tuple[str, pa.DataType, bool]]:
+    return [(field.name, field.type, field.nullable) for field in schema]
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_a_table_has_the_columns_of_the_contract(table: str) -> None:
+    schema = pa.schema(sideline.SCHEMAS[table])
+    assert shape(schema) == columns(table)
+    assert all(field.metadata[b"description"] for field in schema)
+
+
+def test_the_schemas_are_those_of_the_tables_and_no_others() -> None:
+    assert set(sideline.SCHEMAS) == set(COLUMNS)
+
+
+def test_lengths_have_their_unit_in_the_field() -> None:
+    shots = pa.schema(sideline.SCHEMAS["shots"])
+    assert shots.field("player_x").metadata[b"unit"] == b"mm"
+    assert shots.field("distance_cm").metadata[b"unit"] == b"cm"
+    assert shots.field("game_clock_s").metadata[b"unit"] == b"s"
+
+
+EMPTY = {"locations": b"[]", "roster": b'{"id": 1}', "team_game_stats": b'{"id": 1}', "game": b"[]"}
+
+
+@pytest.mark.parametrize("operation", reading.READINGS)
+def test_columns_and_types_do_not_depend_on_the_data(operation: str) -> None:
+    body = EMPTY.get(operation, b'{"teams": [], "games": [], "events": []}')
+    payload = sideline.Payload.from_bytes(operation, body, session_id="s-1")
+    for name in payload.tables:
+        assert shape(pa.table(payload.table(name)).schema) == columns(name), name
+
+
+def same(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> None:
+    """Equal rows; a clock in seconds may differ in the last bit of a float."""
+    assert len(ours) == len(theirs)
+    for mine, other in zip(ours, theirs, strict=True):
+        if mine != other:
+            assert list(mine) == list(other)
+            assert mine == {k: pytest.approx(v, abs=1e-6) if isinstance(v, float) else v for k, v in other.items()}
+
+
+def agree(operation: str, raw: bytes, context: dict[str, str]) -> None:
+    """The payload's dict is the body, and each of its tables is the plain reading's."""
+    payload = sideline.Payload.from_bytes(operation, raw, **context)
+    body = json.loads(raw)
+    assert payload.to_dict() == body
+    assert payload.tables == list(reading.READINGS[operation])
+    for name, read in reading.READINGS[operation].items():
+        same(payload.table(name).to_dicts(), list(read(body, context)))
+
+
+CONTEXT = {"session_id": "s-1"}
+CONTEXTS = {"team_events": {"team_id": "46"}, "game": {"game_id": "game-9"}, "team_game_stats": {"game_id": "game-1"}}
+
+
+@pytest.mark.parametrize("operation", [path.stem for path in sorted(GOLDEN.glob("*.json"))])
+@pytest.mark.parametrize("seed", range(12))
+def test_tables_agree_with_the_plain_reading_of_disturbed_golden_bodies(operation: str, seed: int) -> None:
+    body = json.loads((GOLDEN / f"{operation}.json").read_bytes())
+    rng = random.Random(f"{operation} {seed}")
+    disturbed = disturb(body, rng)
+    raw = json.dumps(disturbed, indent=rng.choice([None, 1, 4]), ensure_ascii=rng.random() < 0.5).encode()
+    agree(operation, raw, CONTEXTS.get(operation, CONTEXT))
+
+
+# What a column cannot do without, and what is no number although it looks like one.
+NEEDED = {"id", "t", "event_id"}
+IDS = {"id", "player_id", "tid", "pid", "home_team_id", "away_team_id"}
+FIXED = {"_locations", "events", "teams", "games", "stats", "_self"}
+
+
+def disturb(value: Any, rng: random.Random, key: str = "") -> Any:
+    """The same body as another server might send it: keys in another order, fields that nobody knows, nulls, missing fields,
+    ids as strings or numbers, integers as floats."""
+    if isinstance(value, dict):
+        items = list(value.items())
+        if key != "stats":
+            items = [(k, v) for k, v in items if k in NEEDED | FIXED or rng.random() > 0.1]
+            items += [(f"new_{n}", rng.choice([1, None, "x", {"deep": [1, {"id": 2}]}, [[], {}]])) for n in range(rng.choice([0, 0, 1, 2]))]
+            rng.shuffle(items)
+        return {k: disturb(v, rng, k) for k, v in items}
+    if isinstance(value, list):
+        return [disturb(v, rng) for v in value]
+    if key in IDS and str(value).isdigit():
+        return rng.choice([int(value), str(value), float(value)])
+    if key and key not in NEEDED | FIXED and rng.random() < 0.1:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and rng.random() < 0.2:
+        return float(value)
+    return value
+
+
+def bodies(client: sideline.Client) -> Iterator[tuple[str, bytes, dict[str, str]]]:
+    """Every kind of body of a generated season, with what its request knew."""
+    teams = client.teams()
+    yield "teams", teams.raw, {}
+    team = teams["teams"][0]["id"]
+    start, end = "2026-07-01", "2027-03-01"
+    schedule = client.schedule(start, end)
+    yield "schedule", schedule.raw, {}
+    yield "roster", client.roster(team).raw, {"team_id": str(team)}
+    events = client.team_events(team, start, end)
+    yield "team_events", events.raw, {"team_id": str(team)}
+    played = [e for e in events.to_dict()["events"] if e["results"]]
+    games = [e for e in played if e["is_game_event"]]
+    practices = [e for e in played if e["is_practice_event"]]
+    for event in (*games[:2], games[-1], *practices[:1]):
+        if event["is_game_event"]:
+            yield "game", client.game(event["id"]).raw, {"game_id": event["id"]}
+            yield "team_game_stats", client.team_game_stats(team, game_id=event["id"]).raw, {"team_id": str(team), "game_id": event["id"]}
+            yield "game_stats_details", client.game_stats_details(event["id"]).raw, {"game_id": event["id"]}
+        for session in event["results"][:1]:
+            known = {"session_id": session["id"]}
+            for operation in ("stats", "stats_details", "possessions", "shots"):
+                yield operation, getattr(client, operation)(session["id"]).raw, known
+            yield "locations", client.locations(session["id"], session["started_at"], session["started_at"] + 60_000).raw, known
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_tables_agree_with_the_plain_reading_of_a_generated_season(seed: int) -> None:
+    seen = set()
+    with sideline.Simulator(seed=seed, teams=6, games=30, now="2026-11-20T20:30:00Z") as service, service.client() as client:
+        for operation, raw, context in bodies(client):
+            agree(operation, raw, context)
+            assert sideline.Payload.from_bytes(operation, raw, **context).unknown_fields() == []
+            seen.add(operation)
+    assert seen == set(reading.READINGS)

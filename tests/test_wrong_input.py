@@ -1,0 +1,326 @@
+"""What a new user gets wrong, and what goes wrong around them: one clear exception each."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+from independent import as_json, server
+from peers import HEAD, answer, peer
+
+import sideline
+
+
+def given(base_url: str, **more: Any) -> sideline.Client:
+    return sideline.Client(**{"username": "ann", "secret": "s3cret-canary", "api_key": "key-canary", "base_url": base_url, "max_retries": 0} | more)
+
+
+@pytest.fixture
+def nowhere() -> sideline.Client:
+    """A client whose calls must be refused before a byte is sent: nothing listens there."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    return given(f"http://127.0.0.1:{port}")
+
+
+def test_a_naive_datetime_is_refused_with_what_to_write(nowhere: sideline.Client) -> None:
+    with pytest.raises(ValueError, match="timezone") as caught:
+        nowhere.schedule(datetime(2026, 11, 1))
+    assert not isinstance(caught.value, sideline.SidelineError)
+
+
+def test_an_iso_time_without_offset_is_refused(nowhere: sideline.Client) -> None:
+    with pytest.raises(ValueError, match="Z"):
+        nowhere.schedule("2026-11-01T20:00:00")
+
+
+@pytest.mark.parametrize("call", [lambda c: c.team_events(46, 20, 10), lambda c: c.team_game_stats(46, start=20, end=10)])
+def test_a_swapped_range_is_refused_in_the_services_words(nowhere: sideline.Client, call: Callable[[sideline.Client], object]) -> None:
+    with pytest.raises(sideline.InvalidRequest) as caught:
+        call(nowhere)
+    assert (caught.value.status, caught.value.request_id) == (422, None)
+    assert caught.value.rules == ["from must be less than to"]
+    assert isinstance(caught.value, ValueError)
+
+
+def test_a_range_of_sums_is_never_split(nowhere: sideline.Client) -> None:
+    with pytest.raises(sideline.InvalidRequest) as caught:
+        nowhere.team_game_stats(46, start="2026-01-01", end="2026-12-01")
+    assert caught.value.rules == ["the range may not exceed 8 months"]
+
+
+@pytest.mark.parametrize("wrong", ["a/b", "", ".", "..", "a b", "a?b", "a#b", "é", "a%2Fb", "a\n", "a\\b"])
+@pytest.mark.parametrize("call", ["roster", "stats", "game", "possessions"])
+def test_an_id_that_is_none_is_refused_before_a_byte_is_sent(nowhere: sideline.Client, call: str, wrong: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        getattr(nowhere, call)(wrong)
+    assert not isinstance(caught.value, sideline.SidelineError)
+
+
+@pytest.mark.parametrize("wrong", [None, True, 1.5, b"x", object()])
+def test_an_id_of_another_type_is_a_type_error(nowhere: sideline.Client, wrong: Any) -> None:
+    with pytest.raises(TypeError):
+        nowhere.stats(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["https://api.shottracker.com/other", "/v2/data/x", "/v1/data/../../x", "v1/data/teams", "", "/v1/data/%2e%2e/x"])
+def test_a_link_that_leads_elsewhere_is_refused(nowhere: sideline.Client, wrong: str) -> None:
+    with pytest.raises(ValueError):
+        nowhere.follow(wrong)
+
+
+@pytest.mark.parametrize(
+    ("call", "variable"),
+    [
+        (lambda c: c.teams(), "SIDELINE_USERNAME"),
+        (lambda c: c.broadcast_teams(), "SIDELINE_API_KEY"),
+    ],
+)
+def test_a_missing_credential_names_its_variable_at_the_first_call(
+    monkeypatch: pytest.MonkeyPatch, call: Callable[[sideline.Client], object], variable: str
+) -> None:
+    for name in ("USERNAME", "SECRET", "API_KEY"):
+        monkeypatch.delenv(f"SIDELINE_{name}", raising=False)
+    with sideline.Client(base_url="http://127.0.0.1:9") as client, pytest.raises(sideline.ConfigurationError, match=variable):
+        call(client)
+
+
+def test_a_missing_secret_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SIDELINE_SECRET", raising=False)
+    with sideline.Client(username="ann", base_url="http://127.0.0.1:9") as client, pytest.raises(sideline.ConfigurationError, match="SIDELINE_SECRET"):
+        client.teams()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"environment": "prod"}, {"sport": "soccer"}, {"base_url": "http://example.com"}, {"base_url": "example.com"},
+        {"base_url": "ftp://example.com"}, {"base_url": "https://user:pw@example.com"}, {"timeout": -1}, {"max_concurrency": 0},
+        {"requests_per_second": 0}, {"secret": "a\nb"}, {"username": 'a"b'}, {"max_retries": -1}, {"ca_bundle": "/no/such/file"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_wrong_setting_is_refused_when_the_client_is_built(wrong: dict[str, Any]) -> None:
+    with pytest.raises((sideline.ConfigurationError, ValueError)) as caught:
+        sideline.Client(**{"username": "ann", "secret": "s"} | wrong)
+    assert str(caught.value)
+
+
+def test_a_misspelt_option_is_refused() -> None:
+    with pytest.raises(TypeError, match="user_name"):
+        sideline.Client(user_name="ann")  # type: ignore[call-arg]
+
+
+def test_plain_http_is_allowed_when_asked_for() -> None:
+    sideline.Client(username="ann", secret="s", base_url="http://example.com", allow_http=True).close()
+
+
+def test_an_unknown_session_is_not_found(client: sideline.Client) -> None:
+    with pytest.raises(sideline.NotFound, match="Invalid id") as caught:
+        client.stats("no-such-session")
+    assert caught.value.status == 404
+    assert caught.value.request_id and len(caught.value.request_id) == 36
+    assert caught.value.attempts == 1
+
+
+def test_a_credential_without_a_privilege_is_denied(service: sideline.Simulator, client: sideline.Client) -> None:
+    service.credentials.add("no-stats", "pw", privileges={"stats": False})
+    session = client.game(service.games[0]["event_id"])["results"][0]["id"]
+    with given(service.base_url, username="no-stats", secret="pw") as denied:
+        with pytest.raises(sideline.PermissionDenied, match="No access to STATS data"):
+            denied.stats(session)
+        assert denied.shots(session).status == 200
+
+
+def test_a_wrong_secret_is_an_authentication_error(service: sideline.Simulator) -> None:
+    with given(service.base_url, username=service.username) as wrong, pytest.raises(sideline.AuthenticationError, match="SIDELINE_SECRET") as caught:
+        wrong.teams()
+    assert caught.value.status == 401
+    assert "canary" not in str(caught.value) + repr(caught.value)
+
+
+def test_a_clock_ten_minutes_off_is_corrected() -> None:
+    with sideline.Simulator(seed=1, teams=4, games=8) as service, service.client() as client:
+        service.faults.add(clock_offset=600)
+        assert client.teams().status == 200
+        assert [r.status for r in service.requests] == [401, 200]
+        client.teams()
+        assert [r.status for r in service.requests] == [401, 200, 200]
+
+
+def test_a_clock_that_cannot_be_corrected_is_named() -> None:
+    far = "Mon, 01 Jan 2001 00:00:00 GMT"
+    refusal = {"message": "HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication"}
+    with server(lambda asked: as_json(refusal, 401)) as seen, given(seen.base_url) as client:
+        with pytest.raises(sideline.AuthenticationError):
+            client.teams()
+        assert len(seen.asked) <= 2
+    body = b'{"message": "HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication"}'
+    head = b"HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nDate: " + far.encode() + b"\r\n"
+    with peer([answer(body, head)]) as skewed, given(skewed.base_url) as client:
+        with pytest.raises(sideline.AuthenticationError, match="clock"):
+            client.teams()
+        assert len(skewed.requests) == 2
+
+
+def test_a_server_that_is_down(nowhere: sideline.Client) -> None:
+    with pytest.raises(sideline.ConnectError, match="127.0.0.1"):
+        nowhere.teams()
+
+
+def test_a_host_that_does_not_exist() -> None:
+    with given("https://no-such-host.invalid") as client, pytest.raises(sideline.ConnectError, match=r"no-such-host\.invalid"):
+        client.teams()
+
+
+def test_an_html_answer() -> None:
+    page = b"<html><title>Sign in to the hotel's network</title></html>"
+    with peer([answer(page, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n")]) as seen, given(seen.base_url) as client:
+        with pytest.raises(sideline.DecodeError, match="text/html"):
+            client.teams()
+
+
+@pytest.mark.parametrize("body", [b"", b"   ", b"OK", b"<html>"])
+def test_a_body_that_is_not_json(body: bytes) -> None:
+    with peer([answer(body)]) as seen, given(seen.base_url) as client, pytest.raises(sideline.DecodeError):
+        client.teams().to_dict()
+
+
+def test_a_truncated_body_names_path_and_offset() -> None:
+    body = b'{"teams": [{"id": 46, "name": "Kan'
+    with peer([answer(body)]) as seen, given(seen.base_url) as client:
+        payload = client.teams()
+    for read in (payload.table, payload.to_dict, payload.unknown_fields):
+        with pytest.raises(sideline.DecodeError) as caught:
+            read()
+        assert caught.value.offset <= len(body)
+    with pytest.raises(sideline.DecodeError) as caught:
+        payload.table()
+    assert (caught.value.path, caught.value.offset) == ("$.teams[0].name", len(body))
+
+
+def test_a_body_that_does_not_fit_names_path_and_offset() -> None:
+    body = b'{"teams": [{"id": 46}, {"id": "forty"}]}'
+    payload = sideline.Payload.from_bytes("teams", body)
+    with pytest.raises(sideline.DecodeError, match="number") as caught:
+        payload.table()
+    assert (caught.value.path, caught.value.offset) == ("$.teams[1].id", body.index(b'"forty"'))
+
+
+def test_a_short_body_is_never_success() -> None:
+    cut = HEAD + b"Content-Length: 100\r\n\r\n" + b'{"teams": []}'
+    with peer([cut]) as seen, given(seen.base_url) as client:
+        with pytest.raises(sideline.TransportError):
+            client.teams()
+    with peer([cut, answer(b'{"teams": []}')]) as seen, given(seen.base_url, max_retries=1) as client:
+        assert client.teams().to_dict() == {"teams": []}
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_connection_that_ends_before_a_byte_is_tried_again(reset: bool) -> None:
+    with peer([None, answer(b'{"teams": []}')], reset=reset) as seen, given(seen.base_url, max_retries=1) as client:
+        assert client.teams().to_dict() == {"teams": []}
+        assert seen.connections == 2
+
+
+def test_a_server_that_stays_silent_is_a_timeout() -> None:
+    silent = sideline.Timeout(connect=1, read=0.3, total=5)
+    with peer([b"keep"]) as seen, given(seen.base_url, timeout=silent) as client:
+        start = time.monotonic()
+        with pytest.raises(sideline.RequestTimeout) as caught:
+            client.teams()
+        assert time.monotonic() - start < 3
+        assert isinstance(caught.value, TimeoutError)
+
+
+def test_a_body_that_stops_is_a_timeout() -> None:
+    with peer([b"keep" + HEAD + b"Content-Length: 100\r\n\r\n{"]) as seen, given(seen.base_url, timeout=sideline.Timeout(connect=1, read=0.3, total=5)) as client:
+        with pytest.raises(sideline.RequestTimeout):
+            client.teams()
+
+
+@pytest.mark.parametrize(
+    ("status", "attempts"), [(400, 1), (401, 1), (403, 1), (404, 1), (422, 1), (500, 2), (502, 3), (503, 3), (504, 3), (429, 3)]
+)
+def test_which_statuses_are_tried_again(status: int, attempts: int) -> None:
+    body = {"status": status, "message": "a | b", "serviceRequestId": "0b6dfd45-7b0c-4c0e-9d0a-000000000001"}
+    with server(lambda asked: as_json(body, status, retry_after="0")) as seen, given(seen.base_url, max_retries=2) as client:
+        with pytest.raises(sideline.ApiError) as caught:
+            client.teams()
+    assert len(seen.asked) == caught.value.attempts == attempts
+    assert (caught.value.status, caught.value.request_id, caught.value.method) == (status, body["serviceRequestId"], "GET")
+    if status in (400, 422):
+        assert isinstance(caught.value, sideline.InvalidRequest)
+        assert caught.value.rules == ["a", "b"]
+
+
+def test_retry_after_beyond_the_deadline_gives_up_at_once() -> None:
+    with server(lambda asked: as_json({"message": "slow down"}, 429, retry_after="3600")) as seen, given(seen.base_url, max_retries=3) as client:
+        start = time.monotonic()
+        with pytest.raises(sideline.RateLimited):
+            client.teams()
+    assert len(seen.asked) == 1
+    assert time.monotonic() - start < 5
+
+
+def test_a_redirect_to_another_host_carries_nothing_there() -> None:
+    with server(lambda asked: as_json({})) as other:
+        with server(lambda asked: as_json({}, 302, location=other.base_url + "/v1/data/teams")) as seen, given(seen.base_url) as client:
+            with pytest.raises(sideline.ApiError) as caught:
+                client.teams()
+    assert (type(caught.value), caught.value.status) == (sideline.ApiError, 302)
+    assert other.asked == []
+
+
+def test_a_redirect_to_the_same_origin_is_signed_again_and_has_no_referer() -> None:
+    def moved(asked: Any) -> Any:
+        return as_json({"teams": []}) if asked.target == "/v1/data/teams2" else as_json({}, 302, location="/v1/data/teams2")
+
+    with server(moved) as seen, given(seen.base_url) as client:
+        assert client.teams().to_dict() == {"teams": []}
+    first, second = (asked.headers for asked in seen.asked)
+    assert first["authorization"] != second["authorization"]
+    assert "referer" not in second
+
+
+def test_a_link_to_a_foreign_host_goes_to_the_configured_one() -> None:
+    with server(lambda asked: as_json([])) as foreign, server(lambda asked: as_json([])) as ours, given(ours.base_url) as client:
+        client.follow(foreign.base_url + "/v1/data/sensors/locations?id=s&from=1&to=2")
+    assert [asked.target for asked in ours.asked] == ["/v1/data/sensors/locations?id=s&from=1&to=2"]
+    assert foreign.asked == []
+
+
+def test_a_gzip_bomb_is_refused_before_it_fills_the_memory() -> None:
+    bomb = gzip.compress(b'"' + b"a" * (300 * 1024 * 1024) + b'"', 9)
+    with peer([answer(bomb, HEAD + b"Content-Encoding: gzip\r\n")]) as seen, given(seen.base_url) as client:
+        with pytest.raises(sideline.TransportError, match="256 MiB"):
+            client.teams()
+
+
+def test_no_secret_is_in_any_text(service: sideline.Simulator) -> None:
+    import pickle
+    import traceback
+
+    texts = []
+    with given(service.base_url, username=service.username, broadcast_base_url=service.base_url) as client:
+        texts += [repr(client), str(vars(client) if hasattr(client, "__dict__") else "")]
+        texts.append(repr(pickle.dumps(client)))
+        for call in (client.teams, client.broadcast_teams):
+            try:
+                call()
+            except sideline.SidelineError as error:
+                texts += ["".join(traceback.format_exception(error)), repr(error), str(error.__dict__), repr(pickle.dumps(error))]
+    assert len(texts) == 11
+    for text in texts:
+        assert "canary" not in text
+
+
+def test_the_broadcast_key_is_redacted_in_addresses(service: sideline.Simulator, client: sideline.Client) -> None:
+    payload = client.broadcast_teams()
+    assert "apikey=" in payload.url
+    assert service.api_key not in payload.url
