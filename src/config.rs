@@ -1,7 +1,8 @@
 //! Addresses of each environment, credentials, limits and timeouts.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::time::Duration;
+use url::{Host, Url};
 
 /// A text that no output ever shows.
 #[derive(Clone, PartialEq, Eq)]
@@ -35,12 +36,53 @@ pub enum Sport {
     Football,
 }
 
+impl Sport {
+    /// `basketball` or `football`, in any case.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "basketball" => Some(Sport::Basketball),
+            "football" => Some(Sport::Football),
+            _ => None,
+        }
+    }
+    /// The word of the wire (specification 4.2).
+    pub fn wire_name(self) -> &'static str {
+        match self {
+            Sport::Basketball => "BASKETBALL",
+            Sport::Football => "FOOTBALL",
+        }
+    }
+}
+
+/// The host of the REST API (facts 1). The websocket is known to share it for football, the Broadcast API for basketball in
+/// production; no other host is published for either, so they share it everywhere.
+fn documented_host(sport: Sport, environment: Environment) -> &'static str {
+    match (sport, environment) {
+        (Sport::Basketball, Environment::Production) => "api.shottracker.com",
+        (Sport::Basketball, Environment::Development) => "devapi-shottracker.ddsports.com",
+        (Sport::Football, Environment::Production) => "api-gridtracker.ddsports.com",
+        (Sport::Football, Environment::Development) => "devapi-gridtracker.ddsports.com",
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timeouts {
     pub connect: Duration,
+    /// Silence between two reads.
     pub read: Duration,
+    /// All attempts of a request and the waits between them.
     pub total: Duration,
 }
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Timeouts { connect: seconds(10), read: seconds(30), total: seconds(120) }
+    }
+}
+
+/// Longer is a mistake of unit, and sums with the clock must not overflow.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// What a user gave; everything else is looked up when it is resolved.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +113,7 @@ pub struct Config {
     pub api_key: Option<Secret>,
     pub environment: Environment,
     pub sport: Sport,
-    /// Origins, without a path and without a slash at the end.
+    /// Origins, with a proxy's prefix where there is one, without a slash at the end.
     pub base_url: String,
     pub websocket_url: String,
     pub broadcast_base_url: String,
@@ -87,7 +129,337 @@ pub struct Config {
 
 impl Options {
     /// Checks what was given and looks up the rest with `variable` (the environment, or a map in a test).
-    pub fn resolve(self, _variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
-        unimplemented!()
+    pub fn resolve(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
+        // A variable that is set to nothing is how a shell unsets it.
+        let look_up = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let or_variable = |given: Option<String>, parameter: &str, name: &str| -> Result<Option<String>> {
+            let (value, source) = match given {
+                Some(value) if value.is_empty() => {
+                    return Err(Error::Configuration(format!(
+                        "{parameter} is empty; leave it out to read it from {name}"
+                    )));
+                }
+                Some(value) => (Some(value), parameter),
+                None => (look_up(name), name),
+            };
+            value.map(|value| no_control_characters(value, source)).transpose()
+        };
+        let shown = |secret: Option<Secret>| secret.map(|s| s.0);
+
+        let username = or_variable(self.username, "username", "SIDELINE_USERNAME")?;
+        if username.as_ref().is_some_and(|name| name.contains('"')) {
+            return Err(Error::Configuration(
+                "the username holds a double quote, which would end it in the Authorization header; check SIDELINE_USERNAME"
+                    .into(),
+            ));
+        }
+        let environment = match or_variable(self.environment, "environment", "SIDELINE_ENVIRONMENT")? {
+            None => Environment::Production,
+            Some(text) => match text.to_ascii_lowercase().as_str() {
+                "production" => Environment::Production,
+                "development" => Environment::Development,
+                _ => return Err(not_among("environment", &text, r#""production" or "development""#)),
+            },
+        };
+        let sport = match or_variable(self.sport, "sport", "SIDELINE_SPORT")? {
+            None => Sport::Basketball,
+            Some(text) => {
+                Sport::parse(&text).ok_or_else(|| not_among("sport", &text, r#""basketball" or "football""#))?
+            }
+        };
+        let host = documented_host(sport, environment);
+        let address = |given: Option<String>, parameter: &str, name: &str, schemes: [&str; 2]| -> Result<String> {
+            match or_variable(given, parameter, name)? {
+                Some(text) => origin(&text, parameter, schemes, self.allow_http),
+                None => Ok(format!("{}://{host}", schemes[0])),
+            }
+        };
+        const HTTP: [&str; 2] = ["https", "http"];
+        const WEBSOCKET: [&str; 2] = ["wss", "ws"];
+
+        Ok(Config {
+            username,
+            secret: or_variable(shown(self.secret), "secret", "SIDELINE_SECRET")?.map(Secret),
+            api_key: or_variable(shown(self.api_key), "api_key", "SIDELINE_API_KEY")?.map(Secret),
+            environment,
+            sport,
+            base_url: address(self.base_url, "base_url", "SIDELINE_BASE_URL", HTTP)?,
+            websocket_url: address(self.websocket_url, "websocket_url", "SIDELINE_WEBSOCKET_URL", WEBSOCKET)?,
+            broadcast_base_url: address(
+                self.broadcast_base_url,
+                "broadcast_base_url",
+                "SIDELINE_BROADCAST_BASE_URL",
+                HTTP,
+            )?,
+            timeouts: checked_timeouts(self.timeouts.unwrap_or_default())?,
+            max_retries: self.max_retries.unwrap_or(3),
+            max_concurrency: match self.max_concurrency.unwrap_or(16) {
+                0 => return Err(Error::Configuration("max_concurrency must be at least 1".into())),
+                many => many.min(tokio::sync::Semaphore::MAX_PERMITS),
+            },
+            requests_per_second: self.requests_per_second.map(checked_rate).transpose()?,
+            proxy: self.proxy.map(checked_proxy).transpose()?,
+            // The variable that requests reads, and with it most machines behind an inspecting proxy.
+            ca_bundle: or_variable(self.ca_bundle, "ca_bundle", "REQUESTS_CA_BUNDLE")?,
+            user_agent: match self.user_agent {
+                Some(text) => no_control_characters(text, "user_agent")?,
+                None => concat!("sideline/", env!("CARGO_PKG_VERSION")).into(),
+            },
+            allow_http: self.allow_http,
+        })
+    }
+}
+
+fn not_among(parameter: &str, given: &str, allowed: &str) -> Error {
+    Error::Configuration(format!("{parameter} is {given:?}; it must be {allowed}"))
+}
+
+/// The value itself is not shown: it may be a credential.
+fn no_control_characters(value: String, source: &str) -> Result<String> {
+    match value.chars().position(char::is_control) {
+        None => Ok(value),
+        Some(at) => Err(Error::Argument(format!(
+            "{source} holds a control character (at position {at}); a line break at its end is the usual one: strip it"
+        ))),
+    }
+}
+
+fn checked_timeouts(timeouts: Timeouts) -> Result<Timeouts> {
+    for (name, value) in [("connect", timeouts.connect), ("read", timeouts.read), ("total", timeouts.total)] {
+        if value.is_zero() || value > LONGEST_TIMEOUT {
+            return Err(Error::Configuration(format!(
+                "the {name} timeout must be more than 0 and at most {} seconds",
+                LONGEST_TIMEOUT.as_secs()
+            )));
+        }
+    }
+    Ok(timeouts)
+}
+
+fn checked_rate(rate: f64) -> Result<f64> {
+    // Under one request in a day nothing would ever be sent; the bound also keeps the interval between two finite.
+    if rate.is_finite() && rate >= 1.0 / 86_400.0 {
+        Ok(rate)
+    } else {
+        Err(Error::Configuration(format!(
+            "requests_per_second is {rate}; it must be a number greater than 0, such as 5 or 0.5"
+        )))
+    }
+}
+
+/// Its text is not shown: it may hold a password.
+fn checked_proxy(proxy: Secret) -> Result<Secret> {
+    match Url::parse(proxy.expose()) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(proxy),
+        _ => Err(Error::Configuration(
+            "proxy must be an address such as http://proxy.example:3128 (http or https)".into(),
+        )),
+    }
+}
+
+/// A base address, checked, without what the operations' whole paths add.
+fn origin(text: &str, parameter: &str, [secure, plain]: [&str; 2], allow_http: bool) -> Result<String> {
+    let wrong = |why: String| Err(Error::Configuration(format!("{parameter} {why}")));
+    // The text is shown only once it is known to hold no password.
+    let Ok(url) = Url::parse(text) else {
+        return wrong(format!("is not an address; write it as {secure}://host"));
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return wrong("holds a username or password; give username= and secret= instead".into());
+    }
+    let Some(host) = url.host().filter(|_| url.scheme() == secure || url.scheme() == plain) else {
+        return wrong(format!("must begin with {secure}://"));
+    };
+    if url.query().is_some() || url.fragment().is_some() {
+        return wrong("has a query or a fragment; give the address alone".into());
+    }
+    if url.scheme() == plain && !allow_http && !is_loopback(&host) {
+        return wrong(format!(
+            "is {plain}://{host}: requests would travel unencrypted; use {secure}://, or allow_http=True if you must"
+        ));
+    }
+    let port = url.port().map_or(String::new(), |port| format!(":{port}"));
+    Ok(format!("{}://{host}{port}{}", url.scheme(), prefix(url.path())))
+}
+
+/// A path without the head of an operation's path (`/v1/data/..`, `/broadcast/v1/..`, `/live/v2/..`): what is left is a
+/// proxy's own.
+fn prefix(path: &str) -> String {
+    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    let begins_operation =
+        |rest: &[&str]| matches!(rest, ["v1"] | ["v1", "data", ..] | ["broadcast", "v1", ..] | ["live", "v2", ..]);
+    let end = (0..segments.len()).find(|&at| begins_operation(&segments[at..])).unwrap_or(segments.len());
+    segments[..end].iter().map(|segment| format!("/{segment}")).collect()
+}
+
+pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => *name == "localhost" || name.ends_with(".localhost"),
+        Host::Ipv4(ip) => ip.is_loopback(),
+        Host::Ipv6(ip) => ip.is_loopback(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+
+    const NOTHING: &dyn Fn(&str) -> Option<String> = &|_| None;
+
+    fn with_base(text: &str) -> Result<Config> {
+        Options { base_url: Some(text.into()), ..Options::default() }.resolve(NOTHING)
+    }
+
+    fn refusal(options: Options) -> String {
+        match options.resolve(NOTHING) {
+            Err(Error::Configuration(text)) => text,
+            other => panic!("not refused as a configuration: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_sport_and_environment_has_its_documented_addresses() {
+        for (sport, environment, host) in [
+            ("basketball", "production", "api.shottracker.com"),
+            ("basketball", "development", "devapi-shottracker.ddsports.com"),
+            ("football", "production", "api-gridtracker.ddsports.com"),
+            ("FOOTBALL", "Development", "devapi-gridtracker.ddsports.com"),
+        ] {
+            let options =
+                Options { sport: Some(sport.into()), environment: Some(environment.into()), ..Options::default() };
+            let config = options.resolve(NOTHING).unwrap();
+            assert_eq!(config.base_url, format!("https://{host}"));
+            assert_eq!(config.websocket_url, format!("wss://{host}"));
+            assert_eq!(config.broadcast_base_url, format!("https://{host}"));
+        }
+    }
+
+    #[test]
+    fn what_is_not_given_is_read_from_the_environment_and_what_is_given_wins() {
+        let variable = |name: &str| -> Option<String> {
+            let value = match name {
+                "SIDELINE_USERNAME" => "ann",
+                "SIDELINE_SECRET" => "s3cret",
+                "SIDELINE_API_KEY" => "k3y",
+                "SIDELINE_ENVIRONMENT" => "development",
+                "SIDELINE_SPORT" => "",
+                "SIDELINE_BASE_URL" => "http://127.0.0.1:4000/",
+                "SIDELINE_WEBSOCKET_URL" => "ws://127.0.0.1:4000",
+                "SIDELINE_BROADCAST_BASE_URL" => "http://localhost:4000/broadcast/v1",
+                "REQUESTS_CA_BUNDLE" => "bundle.pem",
+                _ => return None,
+            };
+            Some(value.into())
+        };
+        let config = Options { username: Some("bob".into()), ..Options::default() }.resolve(&variable).unwrap();
+        assert_eq!(config.username.as_deref(), Some("bob"));
+        assert_eq!(config.secret, Some(Secret::new("s3cret")));
+        assert_eq!(config.api_key, Some(Secret::new("k3y")));
+        assert_eq!((config.environment, config.sport), (Environment::Development, Sport::Basketball));
+        assert_eq!(config.base_url, "http://127.0.0.1:4000");
+        assert_eq!(config.websocket_url, "ws://127.0.0.1:4000");
+        assert_eq!(config.broadcast_base_url, "http://localhost:4000");
+        assert_eq!(config.ca_bundle.as_deref(), Some("bundle.pem"));
+    }
+
+    #[test]
+    fn an_address_that_ends_in_an_operations_path_is_trimmed_and_a_proxys_prefix_stays() {
+        for (given, kept) in [
+            ("https://host", "https://host"),
+            ("https://HOST:443/", "https://host"),
+            ("https://host:8443/v1/data/", "https://host:8443"),
+            ("https://host/v1", "https://host"),
+            ("https://host/v1/data/teams", "https://host"),
+            ("https://host/broadcast/v1", "https://host"),
+            ("https://host/live/v2/games", "https://host"),
+            ("https://host/prefix", "https://host/prefix"),
+            ("https://host/a/v1/b/v1/data", "https://host/a/v1/b"),
+            ("http://[::1]:9/", "http://[::1]:9"),
+        ] {
+            assert_eq!(with_base(given).unwrap().base_url, kept, "{given}");
+        }
+        let websocket = Options { websocket_url: Some("wss://host/live/v2/games".into()), ..Options::default() };
+        assert_eq!(websocket.resolve(NOTHING).unwrap().websocket_url, "wss://host");
+    }
+
+    #[test]
+    fn plain_http_is_for_loopback_or_on_demand() {
+        let refused = with_base("http://service.example").unwrap_err().to_string();
+        assert!(refused.contains("allow_http=True"), "{refused}");
+        let allowed =
+            Options { base_url: Some("http://service.example".into()), allow_http: true, ..Options::default() };
+        assert_eq!(allowed.resolve(NOTHING).unwrap().base_url, "http://service.example");
+        assert!(with_base("http://127.0.0.2:1").is_ok());
+        assert!(with_base("http://localhost.example").is_err());
+    }
+
+    #[test]
+    fn an_address_that_cannot_serve_as_a_base_is_refused_without_its_password() {
+        for bad in
+            ["host", "ftp://host", "https://host?x=1", "https://host#x", "https://u:canary@host", "wss://host", ""]
+        {
+            let text = refusal(Options { base_url: Some(bad.into()), ..Options::default() });
+            assert!(text.starts_with("base_url") && !text.contains("canary"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_environment_or_sport_says_what_is_allowed() {
+        let text = refusal(Options { environment: Some("prod".into()), ..Options::default() });
+        assert!(text.contains(r#""production" or "development""#), "{text}");
+        let text = refusal(Options { sport: Some("soccer".into()), ..Options::default() });
+        assert!(text.contains(r#""basketball" or "football""#), "{text}");
+    }
+
+    #[test]
+    fn a_control_character_in_a_credential_is_an_argument_error_that_does_not_show_it() {
+        let broken = || Some("canary\n".to_string());
+        for options in [
+            Options { username: broken(), ..Options::default() },
+            Options { secret: broken().map(Secret), ..Options::default() },
+            Options { api_key: broken().map(Secret), ..Options::default() },
+            Options { user_agent: broken(), ..Options::default() },
+        ] {
+            match options.resolve(NOTHING) {
+                Err(Error::Argument(text)) => assert!(!text.contains("canary"), "{text}"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_username_may_hold_anything_but_a_double_quote() {
+        let odd = Options { username: Some("a b,c=\\é".into()), ..Options::default() };
+        assert_eq!(odd.resolve(NOTHING).unwrap().username.as_deref(), Some("a b,c=\\é"));
+        refusal(Options { username: Some("a\"b".into()), ..Options::default() });
+        refusal(Options { username: Some(String::new()), ..Options::default() });
+    }
+
+    #[test]
+    fn limits_and_timeouts_are_positive_and_finite() {
+        let second = Duration::from_secs(1);
+        let zero = Timeouts { connect: second, read: Duration::ZERO, total: second };
+        assert!(refusal(Options { timeouts: Some(zero), ..Options::default() }).contains("read"));
+        let endless = Timeouts { connect: second, read: second, total: Duration::MAX };
+        refusal(Options { timeouts: Some(endless), ..Options::default() });
+        refusal(Options { max_concurrency: Some(0), ..Options::default() });
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            refusal(Options { requests_per_second: Some(rate), ..Options::default() });
+        }
+        refusal(Options { proxy: Some(Secret::new("socks5://host:1")), ..Options::default() });
+    }
+
+    #[test]
+    fn no_debug_text_holds_a_secret() {
+        let options = Options {
+            secret: Some(Secret::new("canary-1")),
+            api_key: Some(Secret::new("canary-2")),
+            proxy: Some(Secret::new("http://u:canary-3@host:1")),
+            ..Options::default()
+        };
+        let text = format!("{options:?} {:?}", options.clone().resolve(NOTHING).unwrap());
+        assert!(!text.contains("canary"), "{text}");
     }
 }

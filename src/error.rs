@@ -59,12 +59,13 @@ pub struct ApiError {
     pub status: u16,
     /// The service's own message, or the start of a body that has none.
     pub message: String,
-    /// A 400's or 422's message, split at ` | `.
+    /// A 4xx message of the service, split at ` | `.
     pub rules: Vec<String>,
     pub request_id: Option<String>,
     pub method: String,
     /// Redacted.
     pub url: String,
+    /// 0 where it was found before sending.
     pub attempts: u32,
     /// What to do next, in a sentence; may be empty.
     pub hint: String,
@@ -72,7 +73,8 @@ pub struct ApiError {
 
 impl std::fmt::Display for ApiError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} answered {}: {}", self.method, self.url, self.status, self.message)?;
+        let answered = if self.attempts == 0 { "would be answered" } else { "answered" };
+        write!(f, "{} {} {answered} {}: {}", self.method, self.url, self.status, self.message)?;
         if let Some(id) = &self.request_id {
             write!(f, " (request id {id})")?;
         }

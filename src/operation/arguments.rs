@@ -1,0 +1,247 @@
+//! Ids, times and texts as users write them. Every refusal says what to write instead.
+
+use super::{Arguments, Value};
+use crate::error::{Error, Result};
+use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
+
+/// The arguments of one call, taken one by one, so that what is left over was misspelt.
+#[derive(Debug)]
+pub(super) struct Given {
+    left: Arguments,
+}
+
+impl Given {
+    pub(super) fn new(arguments: &Arguments) -> Self {
+        Given { left: arguments.clone() }
+    }
+
+    fn take(&mut self, name: &str) -> Option<Value> {
+        let at = self.left.iter().position(|(given, _)| given == name)?;
+        Some(self.left.remove(at).1)
+    }
+
+    /// All that is left, in order.
+    pub(super) fn take_rest(&mut self) -> Arguments {
+        std::mem::take(&mut self.left)
+    }
+
+    pub(super) fn nothing_left(&self, operation: &str) -> Result<()> {
+        match self.left.first() {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::Argument(format!("{operation} takes no argument {name:?}"))),
+        }
+    }
+
+    /// An id, as it goes into a path.
+    pub(super) fn id(&mut self, name: &str) -> Result<Option<String>> {
+        self.take(name).map(|value| id(name, value)).transpose()
+    }
+
+    pub(super) fn required_id(&mut self, name: &str) -> Result<String> {
+        self.id(name)?.ok_or_else(|| missing(name))
+    }
+
+    /// A text without control characters; whole numbers are written out.
+    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>> {
+        self.take(name).map(|value| text(name, value)).transpose()
+    }
+
+    pub(super) fn required_text(&mut self, name: &str) -> Result<String> {
+        self.text(name)?.ok_or_else(|| missing(name))
+    }
+
+    pub(super) fn flag(&mut self, name: &str) -> Result<bool> {
+        match self.take(name) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(_) => Err(Error::Argument(format!("{name} is True or False"))),
+        }
+    }
+
+    /// A time in epoch milliseconds.
+    pub(super) fn time(&mut self, name: &str) -> Result<Option<i64>> {
+        self.take(name).map(|value| time(name, value)).transpose()
+    }
+
+    pub(super) fn required_time(&mut self, name: &str) -> Result<i64> {
+        self.time(name)?.ok_or_else(|| missing(name))
+    }
+}
+
+fn missing(name: &str) -> Error {
+    Error::Argument(format!("{name} is missing"))
+}
+
+/// Whether a text can stand in a path as it is, and be nothing but a segment of it.
+pub(super) fn is_id(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@:".contains(&byte);
+    !text.is_empty() && text != "." && text != ".." && text.bytes().all(allowed)
+}
+
+fn id(name: &str, value: Value) -> Result<String> {
+    let text = match value {
+        Value::Int(number) => number.to_string(),
+        Value::Text(text) => text,
+        other => return Err(Error::Argument(format!("{name} is an id, a text or a whole number, not {other:?}"))),
+    };
+    if is_id(&text) {
+        return Ok(text);
+    }
+    let instead = if text.contains("://") || text.contains("/v1/") {
+        "; to follow a link write follow(link)"
+    } else if text.is_empty() {
+        "; it is empty"
+    } else {
+        ""
+    };
+    Err(Error::Argument(format!(
+        "{name} {:?} is not an id: ids hold ASCII letters, digits, - _ . @ and : only{instead}",
+        shortened(&text)
+    )))
+}
+
+pub(super) fn text(name: &str, value: Value) -> Result<String> {
+    let text = match value {
+        Value::Text(text) => text,
+        Value::Int(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        // As Python writes it: 1.0 and not 1.
+        Value::Float(number) if number.is_finite() => format!("{number:?}"),
+        Value::Float(number) => return Err(Error::Argument(format!("{name} is {number}; it must be a finite number"))),
+    };
+    match text.chars().any(char::is_control) {
+        false => Ok(text),
+        true => Err(Error::Argument(format!("{name} {:?} holds a control character", shortened(&text)))),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+fn time(name: &str, value: Value) -> Result<i64> {
+    match value {
+        Value::Int(milliseconds) if DateTime::from_timestamp_millis(milliseconds).is_some() => Ok(milliseconds),
+        Value::Int(number) => Err(Error::Argument(format!("{name} {number} is not a time in epoch milliseconds"))),
+        Value::Text(text) => iso_8601(name, text.trim()),
+        other => Err(Error::Argument(format!(
+            "{name} is a time: an aware datetime, a date, ISO 8601 text or epoch milliseconds as an int, not {other:?}"
+        ))),
+    }
+}
+
+/// `2026-11-01` (midnight UTC), or date and time with an offset: `2026-11-01T19:30Z`, `2026-11-01T19:30:00.5+01:00`.
+fn iso_8601(name: &str, text: &str) -> Result<i64> {
+    if let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+        return Ok(date.and_time(NaiveTime::MIN).and_utc().timestamp_millis());
+    }
+    let (local, offset) = split_offset(text);
+    let Some(local) = date_and_time(local) else {
+        return Err(Error::Argument(format!(
+            "{name} {:?} is not a time: write 2026-11-01, 2026-11-01T19:30:00Z or 2026-11-01T19:30:00+01:00, \
+             or give epoch milliseconds as an int",
+            shortened(text)
+        )));
+    };
+    match offset.and_then(|offset| local.and_local_timezone(offset).single()) {
+        Some(time) => Ok(time.timestamp_millis()),
+        None => Err(Error::Argument(format!(
+            "{name} {:?} does not say in which time zone it is: write {text}Z for UTC, or an offset such as {text}+01:00",
+            shortened(text)
+        ))),
+    }
+}
+
+fn date_and_time(text: &str) -> Option<NaiveDateTime> {
+    let forms = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M"];
+    forms.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok())
+}
+
+/// `Z`, `+01`, `+0100`, `+01:00` at the end of a time.
+fn split_offset(text: &str) -> (&str, Option<FixedOffset>) {
+    if let Some(local) = text.strip_suffix(['Z', 'z']) {
+        return (local, FixedOffset::east_opt(0));
+    }
+    // The signs before the time of day are the date's.
+    let Some(at) = text.rfind(['+', '-']).filter(|at| *at > "2026-11-01T".len()) else { return (text, None) };
+    let digits: String = text[at + 1..].chars().filter(|c| *c != ':').collect();
+    let number = |range: std::ops::Range<usize>| digits.get(range).and_then(|part| part.parse::<i32>().ok());
+    let seconds = match digits.len() {
+        2 => number(0..2).map(|hours| hours * 3600),
+        4 => number(0..2).zip(number(2..4)).map(|(hours, minutes)| hours * 3600 + minutes * 60),
+        _ => None,
+    };
+    let sign = if text.as_bytes()[at] == b'-' { -1 } else { 1 };
+    match seconds.and_then(|seconds| FixedOffset::east_opt(sign * seconds)) {
+        Some(offset) => (&text[..at], Some(offset)),
+        None => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+
+    fn at(text: &str) -> Result<i64> {
+        time("start", Value::Text(text.into()))
+    }
+
+    fn refusal<T: std::fmt::Debug>(result: Result<T>) -> String {
+        match result {
+            Err(Error::Argument(text)) => text,
+            other => panic!("not refused as an argument: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_time_is_read_in_each_form_of_iso_8601_that_people_write() {
+        let noon = 1_793_534_400_000; // date -u -d 2026-11-01T12:00:00Z +%s
+        for text in [
+            "2026-11-01T12:00:00Z",
+            "2026-11-01T12:00Z",
+            "2026-11-01 12:00:00+00:00",
+            "2026-11-01T13:00:00.000+01:00",
+            "2026-11-01T13:00+0100",
+            "2026-11-01T05:00:00-07",
+            "2026-11-01T17:30:00+05:30",
+        ] {
+            assert_eq!(at(text).unwrap(), noon, "{text}");
+        }
+        assert_eq!(at("2026-11-01").unwrap(), noon - 12 * 3_600_000);
+        assert_eq!(at("2026-11-01T12:00:00.250Z").unwrap(), noon + 250);
+        assert_eq!(time("start", Value::Int(noon)).unwrap(), noon);
+    }
+
+    #[test]
+    fn a_time_without_a_zone_is_refused_with_what_to_write() {
+        let text = refusal(at("2026-11-01T12:00:00"));
+        assert!(text.contains("write 2026-11-01T12:00:00Z"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in
+            ["", "yesterday", "2026-13-01", "1793534400000", "2026-11-01T12:00:00+1", "2026-11-01T12:00+99:00", "é-é"]
+        {
+            refusal(at(text));
+        }
+        refusal(time("start", Value::Int(i64::MAX)));
+        refusal(time("start", Value::Bool(true)));
+    }
+
+    #[test]
+    fn an_id_is_what_can_stand_in_a_path_as_it_is() {
+        for good in ["461", "a1B2-_.@:", "..."] {
+            assert_eq!(id("team_id", Value::Text(good.into())).unwrap(), good);
+        }
+        assert_eq!(id("team_id", Value::Int(461)).unwrap(), "461");
+        for bad in ["", ".", "..", "a/b", "a?b", "a#b", "a b", "a%2fb", "é", "a\n", "a\\b", "a;b", "a,b"] {
+            refusal(id("team_id", Value::Text(bad.into())));
+        }
+        refusal(id("team_id", Value::Bool(true)));
+        let link = "https://host/v1/data/stats/1/stats".to_string();
+        assert!(refusal(id("session_id", Value::Text(link))).contains("follow(link)"));
+    }
+}

@@ -1,0 +1,274 @@
+//! The operations, as data: specification 4.1 to 4.11, and the practice link of facts 2.6.
+
+use super::arguments::Given;
+use super::ranges::{self, VALID_TIMESTAMPS};
+use super::{Auth, Call, Join, Request, encode};
+use crate::config::{Config, Sport};
+use crate::error::{Error, Result};
+use crate::resource::{Resource, event, locations, possessions, roster, schedule, shots, stats, stats_details, team};
+use crate::table::Context;
+
+/// One operation of the service.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub(super) name: &'static str,
+    pub(super) auth: Auth,
+    /// With `{argument}` where an id stands.
+    pub(super) path: &'static str,
+    /// What tables can know of the request: the name in the path or the query, and theirs.
+    pub(super) known: &'static [(&'static str, &'static str)],
+    pub(super) resource: Option<&'static Resource>,
+    /// Reached by links only.
+    pub(super) follow_only: bool,
+    query: fn(&mut Given, &Target) -> Result<Queries>,
+}
+
+/// What an operation's queries are made for.
+struct Target<'a> {
+    config: &'a Config,
+    /// Base and path, for an error that is found before sending.
+    url: String,
+}
+
+type Query = Vec<(&'static str, String)>;
+
+/// The query of each request of a call.
+struct Queries {
+    each: Vec<Query>,
+    join: Join,
+}
+
+const TEAM: (&str, &str) = ("team_id", "team_id");
+const GAME: (&str, &str) = ("game_id", "game_id");
+const SESSION: (&str, &str) = ("session_id", "session_id");
+
+const fn signed(name: &'static str, path: &'static str) -> Operation {
+    Operation { name, auth: Auth::Signed, path, known: &[], resource: None, follow_only: false, query: no_query }
+}
+
+const fn broadcast(name: &'static str, path: &'static str) -> Operation {
+    Operation { auth: Auth::ApiKey, ..signed(name, path) }
+}
+
+/// Each of a session's resources (specification 4.7 to 4.9, 4.11).
+const fn of_session(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
+    Operation { known: &[SESSION], resource: Some(resource), ..signed(name, path) }
+}
+
+pub(super) static OPERATIONS: &[Operation] = &[
+    Operation { resource: Some(&team::TEAMS), ..signed("teams", "/v1/data/teams") },
+    Operation {
+        known: &[TEAM],
+        resource: Some(&roster::ROSTER),
+        query: roster_query,
+        ..signed("roster", "/v1/data/teams/{team_id}")
+    },
+    Operation {
+        resource: Some(&schedule::SCHEDULE),
+        query: schedule_query,
+        ..signed("schedule", "/v1/data/schedule/games")
+    },
+    Operation {
+        known: &[TEAM],
+        resource: Some(&event::TEAM_EVENTS),
+        query: team_events_queries,
+        ..signed("team_events", "/v1/data/teams/{team_id}/events")
+    },
+    Operation {
+        known: &[TEAM, ("event_id", "game_id")],
+        resource: Some(&stats::TEAM_GAME_STATS),
+        query: team_game_stats_query,
+        ..signed("team_game_stats", "/v1/data/teams/{team_id}/players/game/stats")
+    },
+    Operation {
+        known: &[GAME, TEAM],
+        query: game_events_query,
+        ..signed("game_events", "/v1/data/games/{game_id}/events")
+    },
+    Operation { known: &[GAME], resource: Some(&event::GAME), ..signed("game", "/v1/data/games/{game_id}") },
+    of_session("stats", "/v1/data/stats/{session_id}/stats", &stats::STATS),
+    of_session("stats_details", "/v1/data/stats/{session_id}/stats/details", &stats_details::STATS_DETAILS),
+    of_session("possessions", "/v1/data/stats/{session_id}/possessions", &possessions::POSSESSIONS),
+    of_session("shots", "/v1/data/stats/{session_id}/shots", &shots::SHOTS),
+    Operation {
+        known: &[("id", "session_id")],
+        resource: Some(&locations::LOCATIONS),
+        query: locations_queries,
+        ..signed("locations", "/v1/data/sensors/locations")
+    },
+    Operation {
+        known: &[GAME],
+        resource: Some(&stats_details::GAME_STATS_DETAILS),
+        ..signed("game_stats_details", "/v1/data/stats/games/{game_id}/stats/details")
+    },
+    // The self link of a practice (facts 2.6): an event like a game, and known to be none.
+    Operation {
+        known: &[TEAM],
+        resource: Some(&event::GAME),
+        follow_only: true,
+        ..signed("practice", "/v1/data/teams/{team_id}/practices/{event_id}")
+    },
+    Operation { query: broadcast_schedule_query, ..broadcast("broadcast_schedule", "/broadcast/v1/games/schedule") },
+    broadcast("broadcast_teams", "/broadcast/v1/games/teams"),
+];
+
+/// The name in `{name}`.
+pub(super) fn placeholder(segment: &str) -> Option<&str> {
+    segment.strip_prefix('{')?.strip_suffix('}')
+}
+
+impl Operation {
+    /// Adds a value of the path or the query to what the tables know.
+    pub(super) fn know(&self, context: Context, name: &str, value: &str) -> Context {
+        match self.known.iter().find(|(wire, _)| *wire == name) {
+            Some((_, known_as)) => context.with(known_as, value),
+            None => context,
+        }
+    }
+
+    pub(super) fn call(&'static self, given: &mut Given, config: &Config) -> Result<Call> {
+        let mut context = Context::default();
+        let mut segments = Vec::new();
+        for segment in self.path.split('/') {
+            match placeholder(segment) {
+                None => segments.push(segment.to_string()),
+                Some(name) => {
+                    let id = given.required_id(name)?;
+                    context = self.know(context, name, &id);
+                    segments.push(id);
+                }
+            }
+        }
+        let path = segments.join("/");
+        let base = match self.auth {
+            Auth::Signed => &config.base_url,
+            Auth::ApiKey => &config.broadcast_base_url,
+        };
+        let queries = (self.query)(given, &Target { config, url: format!("{base}{path}") })?;
+        let request = |query: Query| Request {
+            operation: self.name,
+            auth: self.auth,
+            path: path.clone(),
+            query: encode(&query),
+            resource: self.resource,
+            context: query.iter().fold(context.clone(), |known, (name, value)| self.know(known, name, value)),
+        };
+        Ok(Call { requests: queries.each.into_iter().map(request).collect(), join: queries.join })
+    }
+}
+
+impl Target<'_> {
+    /// Refuses a range as the service would (specification 7).
+    fn refuse(&self, violated: &[&'static str], status: u16, from: i64, to: i64) -> Result<()> {
+        ranges::refuse(violated, status, format!("{}?from={from}&to={to}", self.url))
+    }
+}
+
+fn one(query: Query) -> Result<Queries> {
+    Ok(Queries { each: vec![query], join: Join::Single })
+}
+
+fn range(from: i64, to: i64) -> Query {
+    vec![("from", from.to_string()), ("to", to.to_string())]
+}
+
+/// Adds a parameter where it was given.
+fn push(query: &mut Query, name: &'static str, value: Option<String>) {
+    query.extend(value.map(|value| (name, value)));
+}
+
+fn no_query(_: &mut Given, _: &Target) -> Result<Queries> {
+    one(Query::new())
+}
+
+fn roster_query(given: &mut Given, _: &Target) -> Result<Queries> {
+    let mut query = Query::new();
+    push(&mut query, "game_event_id", given.id("game_id")?);
+    // The documented default; the vendor's newer pages put it into the path (facts 9.2), so it is better left unsaid.
+    push(&mut query, "reference", given.text("reference")?.filter(|reference| reference != "SHOTTRACKER"));
+    one(query)
+}
+
+fn schedule_query(given: &mut Given, target: &Target) -> Result<Queries> {
+    let from = given.required_time("start")?;
+    let to = given.time("end")?;
+    if let Some(to) = to.filter(|to| from >= *to) {
+        target.refuse(&[ranges::IN_ORDER], 422, from, to)?;
+    }
+    let sport = match given.text("sport")? {
+        None => target.config.sport,
+        Some(text) => Sport::parse(&text)
+            .ok_or_else(|| Error::Argument(format!(r#"sport is {text:?}; it must be "basketball" or "football""#)))?,
+    };
+    let mut query = vec![("type", sport.wire_name().into()), ("from", from.to_string())];
+    push(&mut query, "to", to.map(|to| to.to_string()));
+    push(&mut query, "team_id", given.id("team_id")?);
+    push(&mut query, "location_id", given.text("location_id")?);
+    push(&mut query, "seasonType", given.text("season_type")?);
+    push(&mut query, "weekNumber", given.text("week")?);
+    one(query)
+}
+
+fn team_events_queries(given: &mut Given, target: &Target) -> Result<Queries> {
+    let (from, to) = (given.required_time("start")?, given.required_time("end")?);
+    target.refuse(&ranges::order_rules(from, to), 422, from, to)?;
+    let (games, workouts) = (given.flag("games_only")?, given.flag("workouts_only")?);
+    let query = |(from, to)| {
+        let mut query = range(from, to);
+        push(&mut query, "gamesonly", games.then(|| "true".into()));
+        push(&mut query, "workoutsonly", workouts.then(|| "true".into()));
+        query
+    };
+    Ok(Queries { each: ranges::months(from, to).into_iter().map(query).collect(), join: Join::Events })
+}
+
+/// A game goes with `from=1&to=2`: the specification requires both and ignores them then (4.5).
+fn team_game_stats_query(given: &mut Given, target: &Target) -> Result<Queries> {
+    match (given.id("game_id")?, given.time("start")?, given.time("end")?) {
+        (Some(game), None, None) => {
+            let mut query = range(1, 2);
+            query.push(("event_id", game));
+            one(query)
+        }
+        (None, Some(from), Some(to)) => {
+            target.refuse(&ranges::bounded_rules(from, to), 422, from, to)?;
+            one(range(from, to))
+        }
+        _ => Err(Error::Argument("team_game_stats takes a game (game_id=) or a range (start= and end=)".into())),
+    }
+}
+
+/// The specification lists `team_id` without a place for it (4.6); the query is the only one left.
+fn game_events_query(given: &mut Given, _: &Target) -> Result<Queries> {
+    let mut query = Query::new();
+    push(&mut query, "team_id", given.id("team_id")?);
+    one(query)
+}
+
+fn locations_queries(given: &mut Given, target: &Target) -> Result<Queries> {
+    let session = given.required_id("session_id")?;
+    let (from, to) = (given.required_time("start")?, given.required_time("end")?);
+    if from <= 0 || from > to {
+        target.refuse(&[VALID_TIMESTAMPS], 400, from, to)?;
+    }
+    let query = |(from, to)| {
+        let mut query = vec![("id", session.clone())];
+        query.extend(range(from, to));
+        query
+    };
+    Ok(Queries { each: ranges::windows(from, to)?.into_iter().map(query).collect(), join: Join::Locations })
+}
+
+/// `from` and `to` are from facts 5; without them the service shows the coming day.
+fn broadcast_schedule_query(given: &mut Given, target: &Target) -> Result<Queries> {
+    let (from, to) = (given.time("start")?, given.time("end")?);
+    if let (Some(from), Some(to)) = (from, to)
+        && from >= to
+    {
+        target.refuse(&[ranges::IN_ORDER], 422, from, to)?;
+    }
+    let mut query = Query::new();
+    push(&mut query, "from", from.map(|from| from.to_string()));
+    push(&mut query, "to", to.map(|to| to.to_string()));
+    one(query)
+}

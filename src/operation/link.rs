@@ -1,0 +1,120 @@
+//! Links found in bodies, and the escape hatch `get`. A link names the vendor's host whatever the base is (facts 9.12): only
+//! its path and query are kept, and the request goes to the configured base, so no credential goes elsewhere.
+
+use super::declared::{OPERATIONS, Operation};
+use super::{Arguments, Auth, Request, arguments, encode};
+use crate::error::{Error, Result};
+use crate::table::Context;
+use percent_encoding::percent_decode_str;
+
+const DATA: &str = "/v1/data/";
+
+/// The request behind a link: a whole address, or the path of one.
+pub(super) fn follow(link: &str) -> Result<Request> {
+    let (path, query) = path_and_query(link)?;
+    if !path.starts_with(DATA) {
+        return Err(Error::Argument(format!("the link's path {path:?} does not begin with {DATA}")));
+    }
+    plain(path)?;
+    let target = OPERATIONS.iter().find_map(|operation| Some((operation, matched(operation, path, query)?)));
+    Ok(Request {
+        operation: target.as_ref().map_or("follow", |(operation, _)| operation.name),
+        auth: Auth::Signed,
+        path: path.into(),
+        query: query.into(),
+        resource: target.as_ref().and_then(|(operation, _)| operation.resource),
+        context: target.map_or_else(Context::default, |(_, context)| context),
+    })
+}
+
+/// Any signed path.
+pub(super) fn get(path: &str, parameters: Arguments) -> Result<Request> {
+    if !path.starts_with('/') {
+        return Err(Error::Argument(format!(
+            "the path {path:?} does not begin with a slash; for a whole link write follow(link)"
+        )));
+    }
+    if path.contains(['?', '#']) {
+        return Err(Error::Argument(format!("the path {path:?} holds a query; give it as params={{\"name\": value}}")));
+    }
+    plain(path)?;
+    let mut query = Vec::with_capacity(parameters.len());
+    for (name, value) in parameters {
+        let name = arguments::text("the name of a parameter", super::Value::Text(name))?;
+        let value = arguments::text(&name, value)?;
+        query.push((name, value));
+    }
+    Ok(Request {
+        operation: "get",
+        auth: Auth::Signed,
+        path: path.into(),
+        query: encode(&query),
+        resource: None,
+        context: Context::default(),
+    })
+}
+
+/// The two as they are written in the link; a fragment never goes on the wire.
+fn path_and_query(link: &str) -> Result<(&str, &str)> {
+    let link = link.split('#').next().unwrap_or_default();
+    let lower = link.to_ascii_lowercase();
+    let after_scheme = ["https://", "http://", "//"].iter().find(|scheme| lower.starts_with(*scheme));
+    let from_path = match after_scheme {
+        None => link,
+        Some(scheme) => link[scheme.len()..].find('/').map_or("", |at| &link[scheme.len() + at..]),
+    };
+    if !from_path.starts_with('/') {
+        return Err(Error::Argument(format!(
+            "{link:?} is not a link: give an address, or a path that begins with {DATA}"
+        )));
+    }
+    Ok(from_path.split_once('?').unwrap_or((from_path, "")))
+}
+
+/// Nothing in a path may make a server or a proxy read another path out of it: what is signed is what is meant.
+fn plain(path: &str) -> Result<()> {
+    let mut text = path.to_string();
+    // An encoded dot may be encoded again; each turn shortens the text, so this ends.
+    loop {
+        if text.chars().any(char::is_control) || text.contains('\\') {
+            return Err(Error::Argument("the path holds a control character or a backslash".into()));
+        }
+        if text.split('/').any(|segment| segment == "." || segment == "..") {
+            return Err(Error::Argument(format!(
+                "the path {path:?} holds a segment . or ..; write the path it leads to"
+            )));
+        }
+        let decoded = percent_decode_str(&text).decode_utf8_lossy().into_owned();
+        if decoded == text {
+            return Ok(());
+        }
+        text = decoded;
+    }
+}
+
+/// What an operation's template finds in a path and its query, where it fits.
+fn matched(operation: &Operation, path: &str, query: &str) -> Option<Context> {
+    let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
+    let template: Vec<&str> = operation.path.split('/').collect();
+    if operation.auth != Auth::Signed || segments.len() != template.len() {
+        return None;
+    }
+    let mut context = Context::default();
+    for (segment, expected) in segments.iter().zip(template) {
+        match super::declared::placeholder(expected) {
+            None if *segment == expected => {}
+            None => return None,
+            Some(name) => {
+                let id = percent_decode_str(segment).decode_utf8().ok()?;
+                if !arguments::is_id(&id) {
+                    return None;
+                }
+                context = operation.know(context, name, &id);
+            }
+        }
+    }
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        context = operation.know(context, &name, &value);
+    }
+    Some(context)
+}

@@ -1,0 +1,116 @@
+//! Each operation of the service, once: path, query, who signs, which resource answers.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `declared` | the operations, as data |
+//! | `arguments` | ids, times and texts as users write them |
+//! | `ranges` | the rules of a time range, and long ranges in pieces |
+//! | `link` | links found in bodies, and the escape hatch `get` |
+
+mod arguments;
+mod declared;
+mod link;
+pub mod ranges;
+
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::resource::Resource;
+use crate::table::Context;
+use arguments::Given;
+use declared::OPERATIONS;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Who vouches for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Auth {
+    /// Signature over date, host and request line; goes to the REST base.
+    Signed,
+    /// The key in the query; goes to the Broadcast base.
+    ApiKey,
+}
+
+/// One GET, before it is signed. It holds no credential.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub operation: &'static str,
+    pub auth: Auth,
+    /// As it goes on the wire, from the first slash, without a query.
+    pub path: String,
+    /// As it goes on the wire, without the question mark: a link's query is sent as it was written.
+    pub query: String,
+    /// Where the operation has tables.
+    pub resource: Option<&'static Resource>,
+    pub context: Context,
+}
+
+/// An argument of an operation. Times may come as epoch milliseconds (`Int`) or ISO 8601 (`Text`).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Text(String),
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+}
+
+/// Arguments by name; one that is absent was not given. `get` takes `path`, then each parameter of the query by its own
+/// name, as often as it is to be sent.
+pub type Arguments = Vec<(String, Value)>;
+
+/// How several answers become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Join {
+    /// There is one answer.
+    Single,
+    /// Events by id.
+    Events,
+    /// Locations by (t, tag, player).
+    Locations,
+}
+
+/// What one call of a client sends.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub requests: Vec<Request>,
+    pub join: Join,
+}
+
+/// The requests of the operation `name` (`stats`, `team_events`, `follow`, `get`, ..): ids, times and ranges are checked
+/// here, before a byte is sent.
+pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> {
+    let mut given = Given::new(arguments);
+    let call = match name {
+        "follow" => single(link::follow(&given.required_text("link")?)?),
+        "get" => single(link::get(&given.required_text("path")?, given.take_rest())?),
+        _ => match OPERATIONS.iter().find(|operation| operation.name == name && !operation.follow_only) {
+            Some(operation) => operation.call(&mut given, config)?,
+            None => return Err(Error::Argument(format!("there is no operation {name:?}"))),
+        },
+    };
+    given.nothing_left(name)?;
+    Ok(call)
+}
+
+/// The names that `call` knows, `follow` and `get` among them.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let declared = OPERATIONS.iter().filter(|operation| !operation.follow_only).map(|operation| operation.name);
+    declared.chain(["follow", "get"])
+}
+
+fn single(request: Request) -> Call {
+    Call { requests: vec![request], join: Join::Single }
+}
+
+/// What stays as it is in a query: the unreserved characters, and those that ids and composite ids are written with.
+const IN_QUERY: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@').remove(b':');
+
+/// A query as it goes on the wire.
+fn encode<N: AsRef<str>>(pairs: &[(N, String)]) -> String {
+    let pair = |(name, value): &(N, String)| {
+        format!("{}={}", utf8_percent_encode(name.as_ref(), IN_QUERY), utf8_percent_encode(value, IN_QUERY))
+    };
+    pairs.iter().map(pair).collect::<Vec<_>>().join("&")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! The rules of a time range, in the service's words (specification 7), and long ranges in pieces that the service accepts.
+
+use crate::error::{ApiError, ApiErrorKind, Error, Result};
+use chrono::{DateTime, Months};
+
+/// The words of a 422 (specification 7).
+pub const POSITIVE: &str = "from and to must both be greater than 0";
+pub const IN_ORDER: &str = "from must be less than to";
+pub const AT_MOST_8_MONTHS: &str = "the range may not exceed 8 months";
+/// The words of a 400 on sensor locations (facts 2.18).
+pub const VALID_TIMESTAMPS: &str = "Valid from and to timestamps are required";
+
+/// Longest range of team events and team game stats.
+const MONTHS: Months = Months::new(8);
+/// Longest window of sensor locations (facts 2.18).
+const WINDOW: i64 = 30 * 60 * 1000;
+/// More windows than this (seven months of them) are a mistake of unit: a session lasts minutes.
+const MOST_WINDOWS: i64 = 10_000;
+
+/// The rules that every range of events and stats obeys.
+pub(super) fn order_rules(from: i64, to: i64) -> Vec<&'static str> {
+    let mut violated = Vec::new();
+    if from <= 0 || to <= 0 {
+        violated.push(POSITIVE);
+    }
+    if from >= to {
+        violated.push(IN_ORDER);
+    }
+    violated
+}
+
+/// The same, for an operation whose range cannot be split.
+pub(super) fn bounded_rules(from: i64, to: i64) -> Vec<&'static str> {
+    let mut violated = order_rules(from, to);
+    if to > eight_months_after(from) {
+        violated.push(AT_MOST_8_MONTHS);
+    }
+    violated
+}
+
+/// Calendar months in UTC; the day is clamped to the month's last.
+fn eight_months_after(from: i64) -> i64 {
+    DateTime::from_timestamp_millis(from)
+        .and_then(|time| time.checked_add_months(MONTHS))
+        .map_or(i64::MAX, |time| time.timestamp_millis())
+}
+
+/// Pieces of at most 8 months, each counted from its own start, so that none is longer by a clamped day. They touch.
+pub(super) fn months(from: i64, to: i64) -> Vec<(i64, i64)> {
+    pieces(from, to, eight_months_after)
+}
+
+/// Windows of at most 30 minutes. They touch.
+pub(super) fn windows(from: i64, to: i64) -> Result<Vec<(i64, i64)>> {
+    if (to - from) / WINDOW >= MOST_WINDOWS {
+        return Err(Error::Argument(format!(
+            "start and end lie {} hours apart, too many for windows of 30 minutes; give the start and end of a session, \
+             in epoch milliseconds if as numbers",
+            (to - from) / 3_600_000
+        )));
+    }
+    Ok(pieces(from, to, |start| start + WINDOW))
+}
+
+fn pieces(from: i64, to: i64, furthest: impl Fn(i64) -> i64) -> Vec<(i64, i64)> {
+    let mut pieces = Vec::new();
+    let mut start = from;
+    loop {
+        let end = furthest(start).min(to);
+        pieces.push((start, end));
+        if end >= to {
+            return pieces;
+        }
+        start = end;
+    }
+}
+
+/// What the service would answer, where it would refuse.
+pub(super) fn refuse(violated: &[&'static str], status: u16, url: String) -> Result<()> {
+    if violated.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Api(Box::new(ApiError {
+        kind: ApiErrorKind::InvalidRequest,
+        status,
+        message: violated.join(" | "),
+        rules: violated.iter().map(ToString::to_string).collect(),
+        request_id: None,
+        method: "GET".into(),
+        url,
+        attempts: 0,
+        hint: "It was not sent; from is start and to is end, in epoch milliseconds".into(),
+    })))
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn utc(text: &str) -> i64 {
+        DateTime::parse_from_rfc3339(text).unwrap().timestamp_millis()
+    }
+
+    fn touch_and_cover(pieces: &[(i64, i64)], from: i64, to: i64) {
+        assert_eq!(pieces.first().unwrap().0, from);
+        assert_eq!(pieces.last().unwrap().1, to);
+        assert!(pieces.windows(2).all(|pair| pair[0].1 == pair[1].0), "{pieces:?}");
+        assert!(pieces.iter().all(|(start, end)| start < end), "{pieces:?}");
+    }
+
+    #[test]
+    fn eight_months_end_on_the_same_day_or_the_months_last() {
+        assert_eq!(eight_months_after(utc("2026-03-15T10:00:00Z")), utc("2026-11-15T10:00:00Z"));
+        assert_eq!(eight_months_after(utc("2026-06-30T00:00:00Z")), utc("2027-02-28T00:00:00Z"));
+        assert_eq!(eight_months_after(utc("2027-06-30T00:00:00Z")), utc("2028-02-29T00:00:00Z"));
+    }
+
+    #[test]
+    fn a_range_of_exactly_eight_months_is_one_piece_and_a_millisecond_more_is_two() {
+        let (from, to) = (utc("2026-01-01T00:00:00Z"), utc("2026-09-01T00:00:00Z"));
+        assert_eq!(months(from, to), [(from, to)]);
+        assert_eq!(months(from, to + 1), [(from, to), (to, to + 1)]);
+        assert!(bounded_rules(from, to).is_empty());
+        assert_eq!(bounded_rules(from, to + 1), [AT_MOST_8_MONTHS]);
+    }
+
+    #[test]
+    fn every_rule_that_is_violated_is_named() {
+        assert_eq!(order_rules(0, 5), [POSITIVE]);
+        assert_eq!(order_rules(5, 5), [IN_ORDER]);
+        assert_eq!(order_rules(5, -1), [POSITIVE, IN_ORDER]);
+        assert_eq!(bounded_rules(-1, utc("2026-01-01T00:00:00Z")), [POSITIVE, AT_MOST_8_MONTHS]);
+        assert!(order_rules(1, 2).is_empty());
+    }
+
+    #[test]
+    fn windows_of_an_impossible_span_are_refused() {
+        assert!(matches!(windows(1, 1_793_534_400_000), Err(Error::Argument(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn months_touch_cover_and_none_is_longer_than_eight(from in 1i64..2_000_000_000_000, span in 1i64..300_000_000_000) {
+            let pieces = months(from, from + span);
+            touch_and_cover(&pieces, from, from + span);
+            prop_assert!(pieces.iter().all(|(start, end)| *end <= eight_months_after(*start)));
+        }
+
+        #[test]
+        fn windows_touch_cover_and_none_is_longer_than_thirty_minutes(from in 1i64..2_000_000_000_000, span in 1i64..90_000_000) {
+            let pieces = windows(from, from + span).unwrap();
+            touch_and_cover(&pieces, from, from + span);
+            prop_assert!(pieces.iter().all(|(start, end)| end - start <= WINDOW));
+            prop_assert_eq!(pieces.len() as i64, (span + WINDOW - 1) / WINDOW);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+// A test that fails is meant to panic.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use super::*;
+use crate::config::Options;
+use crate::error::ApiErrorKind;
+
+const HOUR: i64 = 3_600_000;
+const NOON: i64 = 1_793_534_400_000; // 2026-11-01T12:00:00Z
+
+fn config() -> Config {
+    Options { base_url: Some("https://service.example".into()), ..Options::default() }.resolve(&|_| None).unwrap()
+}
+
+fn text(value: &str) -> Value {
+    Value::Text(value.into())
+}
+
+fn planned(name: &str, arguments: &[(&str, Value)]) -> Result<Call> {
+    let arguments = arguments.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    call(name, &arguments, &config())
+}
+
+fn only(name: &str, arguments: &[(&str, Value)]) -> Request {
+    let call = planned(name, arguments).unwrap();
+    assert_eq!(call.requests.len(), 1, "{call:?}");
+    call.requests.into_iter().next().unwrap()
+}
+
+fn target(request: &Request) -> String {
+    match request.query.as_str() {
+        "" => request.path.clone(),
+        query => format!("{}?{query}", request.path),
+    }
+}
+
+fn refusal(name: &str, arguments: &[(&str, Value)]) -> String {
+    match planned(name, arguments) {
+        Err(Error::Argument(text)) => text,
+        other => panic!("{name} was not refused as an argument: {other:?}"),
+    }
+}
+
+#[test]
+fn each_operation_has_the_path_and_query_of_the_specification() {
+    let (start, end) = (("start", Value::Int(NOON)), ("end", Value::Int(NOON + HOUR)));
+    let (from, to) = (NOON, NOON + HOUR);
+    let session = ("session_id", text("s-1"));
+    let team = ("team_id", Value::Int(46));
+    let game = ("game_id", text("g-1"));
+    let cases: Vec<(&str, Vec<(&str, Value)>, String)> = vec![
+        ("teams", vec![], "/v1/data/teams".into()),
+        ("roster", vec![team.clone()], "/v1/data/teams/46".into()),
+        (
+            "roster",
+            vec![team.clone(), game.clone(), ("reference", text("NCAA x"))],
+            "/v1/data/teams/46?game_event_id=g-1&reference=NCAA%20x".into(),
+        ),
+        ("schedule", vec![start.clone()], format!("/v1/data/schedule/games?type=BASKETBALL&from={from}")),
+        (
+            "schedule",
+            vec![
+                ("week", Value::Int(3)),
+                ("season_type", text("REG")),
+                ("location_id", text("c@f")),
+                team.clone(),
+                ("sport", text("football")),
+                end.clone(),
+                start.clone(),
+            ],
+            format!(
+                "/v1/data/schedule/games?type=FOOTBALL&from={from}&to={to}&team_id=46&location_id=c@f&seasonType=REG&weekNumber=3"
+            ),
+        ),
+        (
+            "team_events",
+            vec![team.clone(), start.clone(), end.clone()],
+            format!("/v1/data/teams/46/events?from={from}&to={to}"),
+        ),
+        (
+            "team_events",
+            vec![
+                team.clone(),
+                start.clone(),
+                end.clone(),
+                ("games_only", Value::Bool(true)),
+                ("workouts_only", Value::Bool(true)),
+            ],
+            format!("/v1/data/teams/46/events?from={from}&to={to}&gamesonly=true&workoutsonly=true"),
+        ),
+        (
+            "team_events",
+            vec![team.clone(), start.clone(), end.clone(), ("games_only", Value::Bool(false))],
+            format!("/v1/data/teams/46/events?from={from}&to={to}"),
+        ),
+        (
+            "team_game_stats",
+            vec![team.clone(), start.clone(), end.clone()],
+            format!("/v1/data/teams/46/players/game/stats?from={from}&to={to}"),
+        ),
+        (
+            "team_game_stats",
+            vec![team.clone(), game.clone()],
+            "/v1/data/teams/46/players/game/stats?from=1&to=2&event_id=g-1".into(),
+        ),
+        ("game_events", vec![game.clone(), team.clone()], "/v1/data/games/g-1/events?team_id=46".into()),
+        ("game", vec![game.clone()], "/v1/data/games/g-1".into()),
+        ("stats", vec![session.clone()], "/v1/data/stats/s-1/stats".into()),
+        ("stats_details", vec![session.clone()], "/v1/data/stats/s-1/stats/details".into()),
+        ("possessions", vec![session.clone()], "/v1/data/stats/s-1/possessions".into()),
+        ("shots", vec![session.clone()], "/v1/data/stats/s-1/shots".into()),
+        (
+            "locations",
+            vec![session.clone(), start.clone(), ("end", Value::Int(NOON + 60_000))],
+            format!("/v1/data/sensors/locations?id=s-1&from={from}&to={}", NOON + 60_000),
+        ),
+        ("game_stats_details", vec![game.clone()], "/v1/data/stats/games/g-1/stats/details".into()),
+        (
+            "broadcast_schedule",
+            vec![start.clone(), end.clone()],
+            format!("/broadcast/v1/games/schedule?from={from}&to={to}"),
+        ),
+        ("broadcast_teams", vec![], "/broadcast/v1/games/teams".into()),
+    ];
+    for (name, arguments, expected) in &cases {
+        let request = only(name, arguments);
+        assert_eq!(&target(&request), expected, "{name}");
+        assert_eq!(request.operation, *name);
+        assert_eq!(request.auth == Auth::ApiKey, name.starts_with("broadcast"));
+        // A resource bears the name of the operation that answers with it.
+        assert_eq!(request.resource.map(|r| r.name), crate::resource::by_name(name).map(|r| r.name), "{name}");
+    }
+    for name in names().filter(|name| !["follow", "get"].contains(name)) {
+        assert!(cases.iter().any(|(case, ..)| *case == name), "{name} is not covered here");
+    }
+}
+
+#[test]
+fn the_tables_know_team_game_and_session_of_the_request() {
+    let known = |name: &str, arguments: &[(&str, Value)]| only(name, arguments).context;
+    let both = known("team_game_stats", &[("team_id", Value::Int(46)), ("game_id", text("g"))]);
+    assert_eq!((both.get("team_id"), both.get("game_id")), (Some("46"), Some("g")));
+    assert_eq!(known("possessions", &[("session_id", text("s"))]).get("session_id"), Some("s"));
+    let window = [("session_id", text("s")), ("start", Value::Int(NOON)), ("end", Value::Int(NOON + 1))];
+    assert_eq!(known("locations", &window).get("session_id"), Some("s"));
+    assert_eq!(known("game", &[("game_id", text("g"))]).get("game_id"), Some("g"));
+}
+
+#[test]
+fn the_default_reference_is_not_sent() {
+    let roster = only("roster", &[("team_id", Value::Int(46)), ("reference", text("SHOTTRACKER"))]);
+    assert_eq!(target(&roster), "/v1/data/teams/46");
+}
+
+#[test]
+fn a_range_that_the_service_would_answer_422_is_refused_in_its_words() {
+    let range =
+        |start: i64, end: i64| [("team_id", Value::Int(46)), ("start", Value::Int(start)), ("end", Value::Int(end))];
+    let year = 366 * 24 * HOUR;
+    for (name, arguments, rules) in [
+        ("team_events", range(NOON, NOON), vec![ranges::IN_ORDER]),
+        ("team_events", range(0, -5), vec![ranges::POSITIVE, ranges::IN_ORDER]),
+        ("team_game_stats", range(NOON, NOON + year), vec![ranges::AT_MOST_8_MONTHS]),
+        ("team_game_stats", range(NOON, NOON - 1), vec![ranges::IN_ORDER]),
+        ("schedule", range(NOON, NOON), vec![ranges::IN_ORDER]),
+    ] {
+        let Err(Error::Api(error)) = planned(name, &arguments) else { panic!("{name} was not refused") };
+        assert_eq!((error.kind, error.status, error.attempts), (ApiErrorKind::InvalidRequest, 422, 0));
+        assert_eq!(error.rules, rules);
+        assert_eq!((error.message.clone(), error.request_id.clone()), (rules.join(" | "), None));
+        assert!(error.to_string().contains("would be answered 422"), "{error}");
+    }
+}
+
+#[test]
+fn team_events_over_eight_months_are_split_into_pieces_that_touch() {
+    let arguments = [("team_id", text("46")), ("start", text("2025-01-31")), ("end", text("2026-11-01T12:00:00Z"))];
+    let call = planned("team_events", &arguments).unwrap();
+    assert_eq!(call.join, Join::Events);
+    let ends: Vec<&str> = call.requests.iter().map(|request| request.query.as_str()).collect();
+    // 2025-01-31, 2025-09-30, 2026-05-30, 2026-11-01T12:00, from date -u +%s
+    assert_eq!(
+        ends,
+        [
+            "from=1738281600000&to=1759190400000",
+            "from=1759190400000&to=1780099200000",
+            "from=1780099200000&to=1793534400000"
+        ]
+    );
+}
+
+#[test]
+fn locations_are_split_into_windows_of_thirty_minutes_that_touch() {
+    let arguments = [("session_id", text("s")), ("start", Value::Int(NOON)), ("end", Value::Int(NOON + HOUR + 1))];
+    let call = planned("locations", &arguments).unwrap();
+    assert_eq!((call.join, call.requests.len()), (Join::Locations, 3));
+    let half = NOON + HOUR / 2;
+    assert_eq!(call.requests[1].query, format!("id=s&from={half}&to={}", NOON + HOUR));
+    let refused = planned("locations", &[("session_id", text("s")), ("start", Value::Int(2)), ("end", Value::Int(1))]);
+    let Err(Error::Api(error)) = refused else { panic!("{refused:?}") };
+    assert_eq!((error.status, error.rules), (400, vec![ranges::VALID_TIMESTAMPS.to_string()]));
+}
+
+#[test]
+fn an_argument_that_is_missing_or_unknown_is_named() {
+    assert!(refusal("stats", &[]).contains("session_id"));
+    assert!(refusal("stats", &[("session_id", text("s")), ("sesion", text("s"))]).contains("sesion"));
+    assert!(refusal("sats", &[]).contains("sats"));
+    assert!(refusal("practice", &[]).contains("practice"));
+    assert!(refusal("team_game_stats", &[("team_id", Value::Int(1))]).contains("game_id="));
+    assert!(refusal("schedule", &[("start", Value::Int(NOON)), ("sport", text("soccer"))]).contains("basketball"));
+    assert!(refusal("roster", &[("team_id", text("a/b"))]).contains("team_id"));
+    refusal("schedule", &[("start", Value::Int(NOON)), ("location_id", text("a\nb"))]);
+}
+
+#[test]
+fn a_link_keeps_path_and_query_and_finds_its_resource_whatever_its_host() {
+    let follow = |link: &str| only("follow", &[("link", text(link))]);
+    for (link, operation, known) in [
+        ("https://api.shottracker.com/v1/data/stats/s-1/stats", "stats", vec![("session_id", "s-1")]),
+        ("HTTP://other.example:81/v1/data/games/g-1", "game", vec![("game_id", "g-1")]),
+        ("/v1/data/stats/s%3A1/shots", "shots", vec![("session_id", "s:1")]),
+        ("/v1/data/stats/games/g-1/stats/details", "game_stats_details", vec![("game_id", "g-1")]),
+        ("/v1/data/sensors/locations?id=s-1&from=1&to=2", "locations", vec![("session_id", "s-1")]),
+        ("/v1/data/teams/46/practices/p-1", "practice", vec![("team_id", "46")]),
+        (
+            "/v1/data/teams/46/players/game/stats?event_id=g",
+            "team_game_stats",
+            vec![("team_id", "46"), ("game_id", "g")],
+        ),
+        ("/v1/data/stats/s-1/possessions/summary", "follow", vec![]),
+        ("/v1/data/teams/46,SHOTTRACKER", "follow", vec![]),
+    ] {
+        let request = follow(link);
+        assert!(link.ends_with(&target(&request)), "{link}");
+        assert_eq!(request.operation, operation, "{link}");
+        assert_eq!(request.resource.is_some(), operation != "follow", "{link}");
+        let context = known.iter().fold(Context::default(), |context, (name, value)| context.with(name, *value));
+        assert_eq!(request.context, context, "{link}");
+        assert_eq!(request.auth, Auth::Signed);
+    }
+    assert_eq!(follow("/v1/data/teams#top").path, "/v1/data/teams");
+    let written = follow("https://h/v1/data/sensors/locations?id=a%2Fb+c&from=1");
+    assert_eq!(written.query, "id=a%2Fb+c&from=1");
+}
+
+#[test]
+fn a_link_that_could_lead_elsewhere_is_refused() {
+    for link in [
+        "https://api.shottracker.com/broadcast/v1/games/teams",
+        "https://api.shottracker.com",
+        "v1/data/teams",
+        "ftp://host/v1/data/teams",
+        "/v1/data/../admin",
+        "/v1/data/%2e%2E/admin",
+        "/v1/data/..%2fadmin",
+        "/v1/data/%252e%252e/admin",
+        "/v1/data/./teams",
+        "/v1/data\\teams",
+        "/v1/data/%5c..",
+        "/v1/data/teams\n",
+        "/v1/data/a%0d%0ab",
+        "",
+    ] {
+        refusal("follow", &[("link", text(link))]);
+    }
+}
+
+#[test]
+fn get_takes_any_signed_path_and_encodes_its_parameters() {
+    let request = only(
+        "get",
+        &[
+            ("path", text("/v1/data/games/g/lineups")),
+            ("at", Value::Int(5)),
+            ("q", text("a b&c=é")),
+            ("at", Value::Float(1.0)),
+            ("deep", Value::Bool(true)),
+        ],
+    );
+    assert_eq!(target(&request), "/v1/data/games/g/lineups?at=5&q=a%20b%26c%3D%C3%A9&at=1.0&deep=true");
+    assert!(request.resource.is_none());
+    assert!(refusal("get", &[("path", text("/v1/data/teams?x=1"))]).contains("params"));
+    assert!(refusal("get", &[("path", text("https://h/v1"))]).contains("follow(link)"));
+    refusal("get", &[("path", text("/a/../b"))]);
+    refusal("get", &[("path", text("/a")), ("x", Value::Float(f64::NAN))]);
+    refusal("get", &[("path", text("/a")), ("x", text("a\0"))]);
+}
