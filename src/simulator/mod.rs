@@ -1,13 +1,46 @@
 //! The service itself, on loopback.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `connection` | sockets that can be cut at an exact byte |
+//! | `service` | from a request to an answer |
+//! | `faults` | what goes wrong on purpose |
+//! | `gate` | signatures and keys |
+//! | `call` | a request as the endpoints see it |
+//! | `rest`, `broadcast` | the endpoints |
+//! | `rules` | rules for ranges of time |
+//! | `answer` | bodies and errors |
+//! | `dice` | the service's own randomness |
+//! | [`season`] | what there is to tell of |
 
+mod answer;
+mod broadcast;
+mod call;
+mod connection;
+mod dice;
 mod faults;
+mod gate;
+mod rest;
+mod rules;
 pub mod season;
+mod service;
+#[cfg(test)]
+mod tests;
 
 pub use faults::{Fault, Faults};
 
-use crate::config::Sport;
-use crate::error::Result;
+use crate::config::{Secret, Sport};
+use crate::error::{Error, Result};
 use crate::resource::{schedule::ScheduledGame, team::Team};
+use connection::{CutSwitch, Loopback};
+use dice::{Dice, Purpose};
+use gate::Credential;
+use season::Season;
+use service::{Service, lock};
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::runtime::Runtime;
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -27,8 +60,33 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// Beyond these a season would take gigabytes, or lie where its times are no times of the service.
+    fn check(&self) -> Result<()> {
+        let wrong = |what: String| Err(Error::Argument(what));
+        if !(2..=MOST_TEAMS).contains(&self.teams) {
+            return wrong(format!("a season has from 2 to {MOST_TEAMS} teams, not {}", self.teams));
+        }
+        if self.games > MOST_GAMES {
+            return wrong(format!("a season has at most {MOST_GAMES} games, not {}", self.games));
+        }
+        match self.now {
+            Some(now) if !(EARLIEST..LATEST).contains(&now) => {
+                wrong(format!("now is in epoch milliseconds, from 2000 to 2199; {now} is not"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+const MOST_TEAMS: usize = 10_000;
+const MOST_GAMES: usize = 1_000_000;
+/// The years 2000 and 2200.
+const EARLIEST: i64 = 946_684_800_000;
+const LATEST: i64 = 7_258_118_400_000;
+
 /// One request that the simulator answered (or cut), as it came in.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     pub method: String,
     /// Without the query.
@@ -50,49 +108,143 @@ pub struct Privileges {
     pub restricted_teams: Vec<i64>,
 }
 
+impl Default for Privileges {
+    fn default() -> Self {
+        Privileges { stats: true, shots: true, restricted_teams: Vec::new() }
+    }
+}
+
 /// A running simulator. It stops when it is closed or dropped.
-#[derive(Debug)]
-pub struct Simulator {}
+pub struct Simulator {
+    service: Arc<Service>,
+    port: u16,
+    username: String,
+    secret: Secret,
+    running: Mutex<Option<Running>>,
+}
+
+/// The threads that serve.
+struct Running {
+    runtime: Runtime,
+    /// The process that has them: a fork inherits the simulator, not its threads.
+    process: u32,
+}
+
+/// How long closing waits for a game that is being played.
+const MOST_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Simulator {
     /// Listens on 127.0.0.1, on a runtime and threads of its own.
-    pub fn start(_options: Options) -> Result<Self> {
-        unimplemented!()
+    pub fn start(options: Options) -> Result<Self> {
+        options.check()?;
+        let Options { seed, sport, teams, games, now, port } = options;
+        let refused = |error: std::io::Error| {
+            Error::Configuration(format!("the simulator cannot listen on 127.0.0.1:{port}: {error}"))
+        };
+        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(refused)?;
+        socket.set_nonblocking(true).map_err(refused)?;
+        let port = socket.local_addr().map_err(refused)?.port();
+
+        let real = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+        let mut dice = Dice::new(seed, Purpose::Credentials);
+        let username = format!("sim-{seed}");
+        let secret = Secret::new(dice.text(40));
+        let service = Arc::new(Service {
+            season: Season::new(seed, sport, teams, games, now.unwrap_or(real)),
+            frozen: now,
+            faults: Faults::new(Dice::new(seed, Purpose::Faults)),
+            credentials: Mutex::default(),
+            api_key: Secret::new(dice.text(32)),
+            seen: Mutex::default(),
+            ids: Mutex::new(Dice::new(seed, Purpose::RequestIds)),
+            kept: Mutex::default(),
+        });
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .max_blocking_threads(4)
+            .thread_name("sideline-simulator")
+            .enable_all()
+            .build()
+            .map_err(|error| Error::Configuration(format!("the simulator's threads cannot start: {error}")))?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(socket).map_err(refused)?
+        };
+        let router = axum::Router::new().fallback(service::serve).with_state(service.clone());
+        let serving = axum::serve(Loopback(listener), router.into_make_service_with_connect_info::<CutSwitch>());
+        runtime.spawn(async move {
+            // It ends with the runtime, and never by itself.
+            let _ = serving.await;
+        });
+        let running = Running { runtime, process: std::process::id() };
+        let simulator = Simulator { service, port, username, secret, running: Mutex::new(Some(running)) };
+        simulator.add_credentials(&simulator.username, simulator.secret.expose(), Privileges::default())?;
+        Ok(simulator)
     }
     pub fn base_url(&self) -> String {
-        unimplemented!()
+        format!("http://127.0.0.1:{}", self.port)
     }
     pub fn websocket_url(&self) -> String {
-        unimplemented!()
+        format!("ws://127.0.0.1:{}", self.port)
     }
     pub fn broadcast_base_url(&self) -> String {
-        unimplemented!()
+        self.base_url()
     }
     pub fn username(&self) -> String {
-        unimplemented!()
+        self.username.clone()
     }
     pub fn secret(&self) -> String {
-        unimplemented!()
+        self.secret.expose().to_owned()
     }
     pub fn api_key(&self) -> String {
-        unimplemented!()
+        self.service.api_key.expose().to_owned()
     }
     pub fn teams(&self) -> Vec<Team> {
-        unimplemented!()
+        self.service.season.teams().to_vec()
     }
     pub fn games(&self) -> Vec<ScheduledGame> {
-        unimplemented!()
+        self.service.season.games().to_vec()
     }
+    /// Every request so far, in the order they came in.
     pub fn requests(&self) -> Vec<Seen> {
-        unimplemented!()
+        lock(&self.service.seen).clone()
     }
     pub fn faults(&self) -> &Faults {
-        unimplemented!()
+        &self.service.faults
     }
-    pub fn add_credentials(&self, _username: &str, _secret: &str, _privileges: Privileges) -> Result<()> {
-        unimplemented!()
+    /// Adds a credential, or changes one: its secret and its privileges are these from now on.
+    pub fn add_credentials(&self, username: &str, secret: &str, privileges: Privileges) -> Result<()> {
+        if username.is_empty() || username.contains(char::is_control) {
+            return Err(Error::Argument("a username must be some text without control characters".into()));
+        }
+        let credential = Credential { secret: Secret::new(secret), privileges };
+        lock(&self.service.credentials).insert(username.to_owned(), credential);
+        Ok(())
     }
+    /// Stops: the port is free and every connection is closed when it returns. It may be called again.
     pub fn close(&self) {
-        unimplemented!()
+        let Some(Running { runtime, process }) = lock(&self.running).take() else { return };
+        if process != std::process::id() {
+            // In a fork the threads are not there to be waited for, and the sockets are the parent's to close.
+            std::mem::forget(runtime);
+            return;
+        }
+        // Waiting panics on a thread of another runtime, so it is done on one of none.
+        let stop = std::thread::Builder::new().spawn(move || runtime.shutdown_timeout(MOST_PATIENCE));
+        if let Ok(stop) = stop {
+            let _ = stop.join();
+        }
+    }
+}
+
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl std::fmt::Debug for Simulator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Simulator").field("base_url", &self.base_url()).finish_non_exhaustive()
     }
 }

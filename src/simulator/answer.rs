@@ -1,0 +1,134 @@
+//! What an endpoint gives, and a small store of the big ones.
+
+use axum::body::Bytes;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+/// A body of status 200.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    pub(super) body: Bytes,
+    /// The same for ever: what it tells of is over.
+    pub(super) is_final: bool,
+}
+
+/// An error of the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    pub(super) message: Cow<'static, str>,
+}
+
+impl Refusal {
+    pub(super) fn new(status: u16, message: impl Into<Cow<'static, str>>) -> Self {
+        Refusal { status, message: message.into() }
+    }
+    pub(super) fn general() -> Self {
+        Refusal::new(500, "General system error")
+    }
+    /// Its body, as the service writes it (specification 7; the name of the id: facts 9.8).
+    pub(super) fn body(&self, request_id: &str) -> Bytes {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Body<'a> {
+            status: u16,
+            message: &'a str,
+            shottracker_request_id: &'a str,
+        }
+        written(&Body { status: self.status, message: &self.message, shottracker_request_id: request_id })
+            .unwrap_or_default()
+    }
+}
+
+/// An error of the gateway, which says nothing but a message (facts 3.2).
+pub(super) fn gateway_body(message: &str) -> Bytes {
+    #[derive(Serialize)]
+    struct Body<'a> {
+        message: &'a str,
+    }
+    written(&Body { message }).unwrap_or_default()
+}
+
+fn written(body: &impl Serialize) -> Result<Bytes, Refusal> {
+    // The wire models have only text keys, so writing them cannot fail; were one to, it is the service's fault.
+    serde_json::to_vec(body).map(Bytes::from).map_err(|_| Refusal::general())
+}
+
+/// An answer that may be another next time.
+pub(super) fn json(body: &impl Serialize) -> Result<Answer, Refusal> {
+    Ok(Answer { body: written(body)?, is_final: false })
+}
+
+/// An answer about something that ended then.
+pub(super) fn json_of(body: &impl Serialize, ended_at: i64, now: i64) -> Result<Answer, Refusal> {
+    Ok(Answer { body: written(body)?, is_final: ended_at < now })
+}
+
+/// The bodies used last, so that who measures a client does not measure how quickly this service writes.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// The last used last.
+    bodies: VecDeque<(String, Bytes)>,
+    bytes: usize,
+}
+
+const MOST_BYTES: usize = 64 << 20;
+/// A body is found by a walk, so there are not many.
+const MOST_BODIES: usize = 256;
+
+impl Kept {
+    pub(super) fn get(&mut self, key: &str) -> Option<Bytes> {
+        let at = self.bodies.iter().rposition(|(k, _)| k == key)?;
+        let found = self.bodies.remove(at)?;
+        let body = found.1.clone();
+        self.bodies.push_back(found);
+        Some(body)
+    }
+    pub(super) fn keep(&mut self, key: String, body: Bytes) {
+        if body.len() > MOST_BYTES || self.get(&key).is_some() {
+            return;
+        }
+        self.bytes += body.len();
+        self.bodies.push_back((key, body));
+        while self.bytes > MOST_BYTES || self.bodies.len() > MOST_BODIES {
+            let Some((_, oldest)) = self.bodies.pop_front() else { break };
+            self.bytes -= oldest.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_the_services_three_fields() {
+        let body = Refusal::new(404, "Invalid id").body("r1");
+        assert_eq!(&body[..], br#"{"status":404,"message":"Invalid id","shottrackerRequestId":"r1"}"#);
+        assert_eq!(&gateway_body("Unauthorized")[..], br#"{"message":"Unauthorized"}"#);
+    }
+
+    #[test]
+    fn the_body_used_longest_ago_is_dropped_first() {
+        let mut kept = Kept::default();
+        for n in 0..MOST_BODIES {
+            kept.keep(n.to_string(), Bytes::from_static(b"x"));
+        }
+        assert!(kept.get("0").is_some());
+        kept.keep("new".into(), Bytes::from_static(b"x"));
+        assert!(kept.get("0").is_some() && kept.get("new").is_some());
+        assert!(kept.get("1").is_none());
+        assert_eq!(kept.bytes, MOST_BODIES);
+    }
+
+    #[test]
+    fn no_more_bytes_are_kept_than_allowed() {
+        let mut kept = Kept::default();
+        let half = Bytes::from(vec![b'x'; MOST_BYTES / 2 + 1]);
+        kept.keep("a".into(), half.clone());
+        kept.keep("b".into(), half.clone());
+        assert!(kept.get("a").is_none() && kept.get("b").is_some());
+        assert_eq!(kept.bytes, half.len());
+    }
+}

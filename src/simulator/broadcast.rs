@@ -1,0 +1,41 @@
+//! The Broadcast API (specification 4.10; facts 5): schedule and teams.
+
+use super::answer::{Answer, Refusal, json};
+use super::call::Call;
+use super::season::Season;
+use crate::resource::schedule::ScheduledGame;
+use crate::resource::team::Team;
+use serde::Serialize;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Answers a call of `/broadcast/v1/..`. The bodies are not documented: games are those of the schedule with the id that
+/// the streams want, teams those of the team list.
+pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answer, Refusal> {
+    match *path {
+        ["games", "schedule"] => {
+            #[derive(Serialize)]
+            struct Body<'a> {
+                games: Vec<Game<'a>>,
+            }
+            #[derive(Serialize)]
+            struct Game<'a> {
+                schedule_id: &'a str,
+                #[serde(flatten)]
+                game: &'a ScheduledGame,
+            }
+            let from = call.int("from").unwrap_or(call.now);
+            let to = call.int("to").unwrap_or(from.saturating_add(DAY_MS));
+            let games = season.games().iter().filter(|game| (from..to).contains(&game.tipoff_at));
+            json(&Body { games: games.map(|game| Game { schedule_id: &game.event_id, game }).collect() })
+        }
+        ["games", "teams"] => {
+            #[derive(Serialize)]
+            struct Body<'a> {
+                teams: &'a [Team],
+            }
+            json(&Body { teams: season.teams() })
+        }
+        _ => Err(Refusal::new(404, "Not found")),
+    }
+}

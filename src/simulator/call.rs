@@ -1,0 +1,40 @@
+//! A request as the endpoints see it.
+
+use percent_encoding::percent_decode_str;
+use url::form_urlencoded;
+
+/// What a request that passed the gate asks for.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    /// Decoded, without the slashes.
+    pub(super) segments: Vec<String>,
+    /// Decoded, in order.
+    pub(super) query: Vec<(String, String)>,
+    /// The season's clock.
+    pub(super) now: i64,
+}
+
+impl Call {
+    pub(super) fn new(path: &str, query: Vec<(String, String)>, now: i64) -> Self {
+        let segments =
+            path.split('/').skip(1).map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned());
+        Call { segments: segments.collect(), query, now }
+    }
+    /// A parameter; one that is empty was not given, and of several the first counts.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        let value = self.query.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
+        value.filter(|value| !value.is_empty())
+    }
+    pub(super) fn int(&self, name: &str) -> Option<i64> {
+        self.text(name)?.parse().ok()
+    }
+    /// "When present and true" (specification 4.1).
+    pub(super) fn flag(&self, name: &str) -> bool {
+        self.text(name) == Some("true")
+    }
+}
+
+/// The pairs of a query, decoded.
+pub(super) fn pairs(query: Option<&str>) -> Vec<(String, String)> {
+    form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect()
+}

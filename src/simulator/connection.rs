@@ -1,0 +1,223 @@
+//! Connections that can be cut at an exact byte of an answer's body. A body stream that errs would do it almost: what hyper
+//! has buffered by then may or may not be sent. Here, below hyper, each byte is counted as it goes to the socket.
+
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use socket2::SockRef;
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Sleep;
+
+/// A reset throws away what the kernel has not delivered yet; the reader gets this long to take it.
+const TIME_TO_TAKE: Duration = Duration::from_millis(50);
+
+/// Where an answer ends too soon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// Bytes of the body that may still pass; `None`: not even a byte of the head.
+    left: Option<usize>,
+    reset: bool,
+    /// How much of the blank line that ends the head has passed; 4: all of it.
+    blank_line: usize,
+}
+
+impl Cut {
+    /// After `bytes` of the body, by FIN or by RST.
+    pub(super) fn after(bytes: usize, reset: bool) -> Self {
+        Cut { left: Some(bytes), reset, blank_line: 0 }
+    }
+    /// By RST, before a byte of the answer.
+    pub(super) fn before_answer() -> Self {
+        Cut { left: None, reset: true, blank_line: 0 }
+    }
+    /// How many of these next bytes may pass.
+    fn may_pass(&self, bytes: &[u8]) -> usize {
+        let Some(left) = self.left else { return 0 };
+        let (_, head) = blank_line(self.blank_line, bytes);
+        head + left.min(bytes.len() - head)
+    }
+    fn passed(&mut self, bytes: &[u8]) {
+        let (matched, head) = blank_line(self.blank_line, bytes);
+        self.blank_line = matched;
+        self.left = self.left.map(|left| left.saturating_sub(bytes.len() - head));
+    }
+    fn is_reached(&self) -> bool {
+        match self.left {
+            None => true,
+            Some(left) => left == 0 && self.blank_line == BLANK_LINE.len(),
+        }
+    }
+}
+
+const BLANK_LINE: &[u8] = b"\r\n\r\n";
+
+/// Looks on for the blank line, `matched` bytes of which are behind: what is matched then, and how many of `bytes` are head.
+fn blank_line(mut matched: usize, bytes: &[u8]) -> (usize, usize) {
+    let mut head = 0;
+    while matched < BLANK_LINE.len() && head < bytes.len() {
+        let byte = bytes[head];
+        matched = if byte == BLANK_LINE[matched] { matched + 1 } else { usize::from(byte == b'\r') };
+        head += 1;
+    }
+    (matched, head)
+}
+
+/// By which a request's handler cuts the connection that the request came on.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CutSwitch(Arc<Mutex<Option<Cut>>>);
+
+impl CutSwitch {
+    /// The next answer on this connection is cut. The connection serves one request at a time, so it is this request's.
+    pub(super) fn arm(&self, cut: Cut) {
+        *self.lock() = Some(cut);
+    }
+    fn lock(&self) -> MutexGuard<'_, Option<Cut>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Connected<IncomingStream<'_, Loopback>> for CutSwitch {
+    fn connect_info(stream: IncomingStream<'_, Loopback>) -> Self {
+        stream.io().cut.clone()
+    }
+}
+
+/// Accepts [`Connection`]s.
+#[derive(Debug)]
+pub(super) struct Loopback(pub(super) TcpListener);
+
+impl Listener for Loopback {
+    type Io = Connection;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
+        let (tcp, peer) = Listener::accept(&mut self.0).await;
+        // Answers go in one or two writes; without this the second waits for an acknowledgement. A failure costs time only.
+        let _ = tcp.set_nodelay(true);
+        (Connection { tcp, cut: CutSwitch::default(), before_reset: None }, peer)
+    }
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    tcp: TcpStream,
+    cut: CutSwitch,
+    before_reset: Option<Pin<Box<Sleep>>>,
+}
+
+impl Connection {
+    /// Ends the connection, then errs, upon which hyper drops it.
+    fn poll_end(&mut self, cut: &Cut, cx: &mut Context<'_>) -> Poll<io::Error> {
+        if !cut.reset {
+            let _ = ready!(Pin::new(&mut self.tcp).poll_shutdown(cx));
+        } else {
+            if cut.left.is_some() {
+                let wait = self.before_reset.get_or_insert_with(|| Box::pin(tokio::time::sleep(TIME_TO_TAKE)));
+                ready!(wait.as_mut().poll(cx));
+            }
+            // To close a socket that does not linger is to reset it.
+            let _ = SockRef::from(&self.tcp).set_linger(Some(Duration::ZERO));
+        }
+        Poll::Ready(io::ErrorKind::ConnectionAborted.into())
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let armed = self.cut.lock().clone();
+        let Some(mut cut) = armed else { return Pin::new(&mut self.tcp).poll_write(cx, bytes) };
+        let most = cut.may_pass(bytes);
+        if most == 0 && !bytes.is_empty() {
+            return self.poll_end(&cut, cx).map(Err);
+        }
+        let written = ready!(Pin::new(&mut self.tcp).poll_write(cx, &bytes[..most]))?;
+        cut.passed(&bytes[..written]);
+        self.cut.arm(cut);
+        Poll::Ready(Ok(written))
+    }
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.cut.lock().is_none() {
+            return Pin::new(&mut self.tcp).poll_write_vectored(cx, slices);
+        }
+        let first = slices.iter().find(|slice| !slice.is_empty()).map_or(&[][..], |slice| slice);
+        self.poll_write(cx, first)
+    }
+    fn is_write_vectored(&self) -> bool {
+        self.tcp.is_write_vectored()
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // An answer that is cut after its last byte is written to its end and then only flushed.
+        let reached = self.cut.lock().clone().filter(Cut::is_reached);
+        match reached {
+            Some(cut) => self.poll_end(&cut, cx).map(Err),
+            None => Pin::new(&mut self.tcp).poll_flush(cx),
+        }
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_shutdown(cx)
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_read(cx, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Passes `chunks` through a cut, as a socket that takes all it is given would.
+    fn through(mut cut: Cut, chunks: &[&[u8]]) -> Vec<u8> {
+        let mut sent = Vec::new();
+        for chunk in chunks {
+            let most = cut.may_pass(chunk);
+            cut.passed(&chunk[..most]);
+            sent.extend_from_slice(&chunk[..most]);
+            if most < chunk.len() {
+                break;
+            }
+        }
+        sent
+    }
+
+    #[test]
+    fn a_cut_lets_the_head_pass_and_counts_the_body_however_the_bytes_are_split() {
+        // A line that ends in a blank carriage return, and a body that begins like the end of a head.
+        let (head, body) = (b"HTTP/1.1 200 OK\r\nx:\r\r\n\r\n", b"\r\n\r\nbody");
+        let answer = [&head[..], &body[..]].concat();
+        for at in 0..answer.len() {
+            let (one, two) = answer.split_at(at);
+            assert_eq!(through(Cut::after(5, false), &[one, two]), answer[..head.len() + 5], "split at {at}");
+        }
+    }
+
+    #[test]
+    fn a_cut_before_the_answer_lets_nothing_pass() {
+        assert_eq!(through(Cut::before_answer(), &[b"HTTP/1.1 200 OK\r\n\r\nbody"]), b"");
+    }
+
+    #[test]
+    fn a_cut_after_the_last_byte_is_reached_by_the_whole_answer() {
+        let mut cut = Cut::after(4, false);
+        cut.passed(b"HTTP/1.1 200 OK\r\n\r\nbod");
+        assert!(!cut.is_reached());
+        cut.passed(b"y");
+        assert!(cut.is_reached());
+    }
+}

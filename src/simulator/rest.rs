@@ -1,0 +1,247 @@
+//! The signed REST API (specification 4.1 to 4.9 and 4.11).
+
+use super::Privileges;
+use super::answer::{Answer, Refusal, json, json_of};
+use super::call::Call;
+use super::rules;
+use super::season::{Season, Session};
+use crate::resource::event::{Event, EventsBody};
+use crate::resource::schedule::ScheduledGame;
+use serde::Serialize;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+const WEEK_MS: i64 = 7 * DAY_MS;
+/// The only value of `reference` that the specification names.
+const OWN_REFERENCE: &str = "SHOTTRACKER";
+
+/// Whether these privileges reach that far; a path that leads nowhere is open to all.
+pub(super) fn check_access(path: &[&str], privileges: &Privileges) -> Result<(), Refusal> {
+    let refusal = match path {
+        ["teams", team, ..] if team_id(team).is_some_and(|id| privileges.restricted_teams.contains(&id)) => {
+            "Restricted resource"
+        }
+        ["stats", "games", ..] | ["games", _, "events"] if !privileges.stats => "Access denied to resource",
+        ["stats", _, "shots"] if !privileges.shots => "No access to SHOTS data",
+        ["stats", _, "shots"] => return Ok(()),
+        ["stats", ..] | ["sensors", ..] | ["teams", _, "players", "game", "stats"] if !privileges.stats => {
+            "No access to STATS data"
+        }
+        _ => return Ok(()),
+    };
+    Err(Refusal::new(403, refusal))
+}
+
+/// Answers a call of `/v1/data/..`.
+pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answer, Refusal> {
+    match *path {
+        ["teams"] => json(&Teams { teams: season.teams() }),
+        ["teams", team] => roster(season, team, call),
+        ["teams", team, "events"] => team_events(season, team, call),
+        ["teams", team, "practices", event] => practice(season, team, event, call),
+        ["teams", team, "players", "game", "stats"] => team_game_stats(season, team, call),
+        ["schedule", "games"] => json(&Games { games: scheduled(season, call)? }),
+        ["games", game] => json(&game_event(season, game, call)?),
+        ["games", game, "events"] => game_events(season, game, call),
+        ["stats", "games", game, "stats", "details"] => {
+            let event = game_event(season, game, call)?;
+            let teams = season.game_details(game, call.now).ok_or_else(invalid_id)?;
+            json_of(&Teams { teams: &teams }, event.ended_at, call.now)
+        }
+        ["stats", id, "stats"] => of_session(season, id, call, |session, writer| writer.write(&session.stats)),
+        ["stats", id, "stats", "details"] => {
+            of_session(season, id, call, |session, writer| writer.write(&session.details))
+        }
+        ["stats", id, "possessions"] => {
+            of_session(season, id, call, |session, writer| writer.write(&session.possessions))
+        }
+        ["stats", id, "possessions", "summary"] => of_session(season, id, call, possessions_summary),
+        ["stats", id, "shots"] => of_session(season, id, call, |session, writer| writer.write(&session.shots)),
+        ["sensors", "locations"] => locations(season, call),
+        _ => Err(Refusal::new(404, "Not found")),
+    }
+}
+
+#[derive(Serialize)]
+struct Teams<'a, T> {
+    teams: &'a [T],
+}
+
+#[derive(Serialize)]
+struct Games<'a> {
+    games: Vec<&'a ScheduledGame>,
+}
+
+fn invalid_id() -> Refusal {
+    Refusal::new(404, "Invalid id")
+}
+
+/// `46`, or `46,SHOTTRACKER` (facts 9.2).
+fn team_id(segment: &str) -> Option<i64> {
+    segment.split_once(',').map_or(segment, |(id, _)| id).parse().ok()
+}
+
+fn known_team(season: &Season, segment: &str) -> Result<i64, Refusal> {
+    team_id(segment).filter(|id| season.teams().iter().any(|team| team.id == *id)).ok_or_else(invalid_id)
+}
+
+/// Specification 4.4. Only the documented id system is known here.
+fn roster(season: &Season, segment: &str, call: &Call) -> Result<Answer, Refusal> {
+    let reference = segment.split_once(',').map(|(_, reference)| reference).or_else(|| call.text("reference"));
+    if reference.is_some_and(|reference| reference != OWN_REFERENCE) {
+        return Err(invalid_id());
+    }
+    let team = known_team(season, segment);
+    let Some(game_id) = call.text("game_event_id") else {
+        return json(&season.roster(team?, None).ok_or_else(invalid_id)?);
+    };
+    let game = season.games().iter().find(|game| game.event_id == game_id);
+    let plays = |team: i64| game.is_none_or(|game| game.home_team_id == team || game.away_team_id == team);
+    let broken = [
+        (game.is_none(), "Game not found"),
+        (!team.as_ref().is_ok_and(|team| plays(*team)), "Team not found in the game"),
+    ];
+    let broken: Vec<&str> = broken.iter().filter(|(is_broken, _)| *is_broken).map(|(_, rule)| *rule).collect();
+    if !broken.is_empty() {
+        return Err(Refusal::new(404, broken.join(" | ")));
+    }
+    json(&season.roster(team?, Some(game_id)).ok_or_else(invalid_id)?)
+}
+
+/// Specification 4.1. There are no live workouts here, so who asks for them gets none.
+fn team_events(season: &Season, team: &str, call: &Call) -> Result<Answer, Refusal> {
+    let (from, to) = range(call)?;
+    let mut events = season.team_events(known_team(season, team)?, from, to, call.now);
+    if call.flag("gamesonly") {
+        events.retain(|event| event.is_game_event);
+    }
+    if call.flag("workoutsonly") {
+        events.clear();
+    }
+    json(&EventsBody { events })
+}
+
+fn range(call: &Call) -> Result<(i64, i64), Refusal> {
+    rules::range(call.int("from"), call.int("to")).map_err(|rules| Refusal::new(422, rules))
+}
+
+fn practice(season: &Season, team: &str, event_id: &str, call: &Call) -> Result<Answer, Refusal> {
+    let event = season.event(event_id, call.now).filter(|event| event.is_practice_event).ok_or_else(invalid_id)?;
+    // Its own link says whose practice it is.
+    let of_team = format!("/teams/{}/practices/{event_id}", known_team(season, team)?);
+    if event._self.ends_with(&of_team) { json(&event) } else { Err(invalid_id()) }
+}
+
+fn game_event(season: &Season, game: &str, call: &Call) -> Result<Event, Refusal> {
+    season.event(game, call.now).filter(|event| event.is_game_event).ok_or_else(invalid_id)
+}
+
+/// Specification 4.5: a range only counts where no game is given.
+fn team_game_stats(season: &Season, team: &str, call: &Call) -> Result<Answer, Refusal> {
+    let game = call.text("event_id");
+    let (from, to) = if game.is_some() { (0, 0) } else { range(call)? };
+    let stats = season.team_game_stats(known_team(season, team)?, game, from, to, call.now);
+    json(&stats.ok_or_else(invalid_id)?)
+}
+
+/// Specification 4.2; seasons here are regular ones (`seasonType`, facts 2.2, which counts only along with a week).
+fn scheduled<'a>(season: &'a Season, call: &Call) -> Result<Vec<&'a ScheduledGame>, Refusal> {
+    let from = call.int("from").filter(|from| *from > 0);
+    let from = from.ok_or_else(|| Refusal::new(422, "from must be greater than 0"))?;
+    let to = call.int("to").unwrap_or(from.saturating_add(DAY_MS));
+    let kind = call.text("type").unwrap_or("BASKETBALL");
+    let team = call.text("team_id");
+    let location = call.text("location_id");
+    let week = call.text("weekNumber");
+    let is_regular = call.text("seasonType").is_none_or(|season_type| season_type == "REG");
+    let opening = season.games().first().map_or(0, |game| game.tipoff_at);
+    let plays = |game: &ScheduledGame, team: &str| {
+        team.parse().is_ok_and(|team: i64| game.home_team_id == team || game.away_team_id == team)
+    };
+    let is_in = |game: &ScheduledGame, week: &str| {
+        is_regular && week.parse() == Ok((game.tipoff_at - opening).div_euclid(WEEK_MS) + 1)
+    };
+    let games = season.games().iter().filter(|game| {
+        (from..to).contains(&game.tipoff_at)
+            && game.kind == kind
+            && team.is_none_or(|team| plays(game, team))
+            && location.is_none_or(|location| game.location_id == location)
+            && week.is_none_or(|week| is_in(game, week))
+    });
+    Ok(games.collect())
+}
+
+/// Specification 4.6. The body is not documented; this one is made up.
+fn game_events(season: &Season, game: &str, call: &Call) -> Result<Answer, Refusal> {
+    #[derive(Serialize)]
+    struct Body<'a> {
+        events: [GameEvents<'a>; 1],
+    }
+    #[derive(Serialize)]
+    struct GameEvents<'a> {
+        game_id: &'a str,
+        started_at: i64,
+        ended_at: i64,
+        sessions: Vec<SessionTimes<'a>>,
+    }
+    #[derive(Serialize)]
+    struct SessionTimes<'a> {
+        id: &'a str,
+        #[serde(rename = "type")]
+        kind: &'a str,
+        started_at: i64,
+        ended_at: i64,
+    }
+    let Event { results, started_at, ended_at, .. } = &game_event(season, game, call)?;
+    let sessions = results.iter().map(|result| SessionTimes {
+        id: &result.id,
+        kind: &result.kind,
+        started_at: result.started_at,
+        ended_at: result.ended_at,
+    });
+    let events =
+        GameEvents { game_id: game, started_at: *started_at, ended_at: *ended_at, sessions: sessions.collect() };
+    json(&Body { events: [events] })
+}
+
+/// Writes a session's body.
+struct Writer {
+    ended_at: i64,
+    now: i64,
+}
+
+impl Writer {
+    fn write<T: Serialize>(&self, teams: &[T]) -> Result<Answer, Refusal> {
+        json_of(&Teams { teams }, self.ended_at, self.now)
+    }
+}
+
+fn of_session(
+    season: &Season,
+    id: &str,
+    call: &Call,
+    body: impl FnOnce(&Session, Writer) -> Result<Answer, Refusal>,
+) -> Result<Answer, Refusal> {
+    let session = season.session(id, call.now).ok_or_else(invalid_id)?;
+    body(&session, Writer { ended_at: session.ended_at, now: call.now })
+}
+
+/// The body is not documented (facts 2.17); this one is made up, so that the link leads somewhere.
+fn possessions_summary(session: &Session, writer: Writer) -> Result<Answer, Refusal> {
+    #[derive(Serialize)]
+    struct Summary<'a> {
+        id: i64,
+        name: &'a str,
+        possessions: usize,
+    }
+    let teams = session.possessions.iter();
+    let teams = teams.map(|team| Summary { id: team.id, name: &team.name, possessions: team.possessions.len() });
+    writer.write(&teams.collect::<Vec<_>>())
+}
+
+/// Facts 2.18: the root is an array.
+fn locations(season: &Season, call: &Call) -> Result<Answer, Refusal> {
+    let window = rules::window(call.int("from"), call.int("to"));
+    let (from, to) = window.map_err(|rules| Refusal::new(400, rules))?;
+    let batches = call.text("id").and_then(|id| season.locations(id, from, to, call.now));
+    json_of(&batches.ok_or_else(invalid_id)?, to, call.now)
+}

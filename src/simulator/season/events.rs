@@ -1,0 +1,97 @@
+//! Games and practices as the events that the service shows, with their sessions and links.
+
+use super::flow::Flow;
+use super::links;
+use crate::config::Sport;
+use crate::resource::event::{Event, EventResult, GameAttributes, Totals};
+use crate::resource::schedule::ScheduledGame;
+use crate::resource::team::Team;
+
+/// A game that is to come: known, without sessions. It is expected to take two hours.
+pub fn coming(sport: Sport, game: &ScheduledGame) -> Event {
+    Event {
+        results: Vec::new(),
+        started_at: game.tipoff_at,
+        ended_at: game.tipoff_at + 2 * super::schedule::HOUR,
+        ..frame(sport, game)
+    }
+}
+
+/// A game that has begun, as far as it went by `now`.
+pub fn game(sport: Sport, game: &ScheduledGame, flow: &Flow, now: i64) -> Event {
+    let kind = match sport {
+        Sport::Basketball => "GAME_ROUND",
+        Sport::Football => "FOOTBALL_GAME_QUARTER",
+    };
+    Event {
+        results: results(sport, flow, kind, now),
+        started_at: flow.starts_at(),
+        ended_at: flow.ends_at().min(now),
+        ..frame(sport, game)
+    }
+}
+
+pub fn practice(sport: Sport, team: &Team, event_id: String, flow: &Flow, now: i64) -> Event {
+    Event {
+        name: format!("{} practice", team.name),
+        results: results(sport, flow, "DRILL", now),
+        source: "SHOTTRACKER".to_owned(),
+        is_practice_event: true,
+        is_game_event: false,
+        started_at: flow.starts_at(),
+        ended_at: flow.ends_at().min(now),
+        game_type: None,
+        _self: links::practice(sport, team.id, &event_id),
+        totals: None,
+        game_attributes: None,
+        id: event_id,
+    }
+}
+
+fn frame(sport: Sport, game: &ScheduledGame) -> Event {
+    Event {
+        id: game.event_id.clone(),
+        name: format!("{} at {}", game.away_team_name, game.home_team_name),
+        results: Vec::new(),
+        source: game.source.clone(),
+        is_practice_event: false,
+        is_game_event: true,
+        started_at: 0,
+        ended_at: 0,
+        game_type: Some(if sport == Sport::Football { "QUARTER" } else { "HALF" }.to_owned()),
+        _self: links::game(sport, &game.event_id),
+        totals: Some(Totals { _stats_details: links::game_details(sport, &game.event_id) }),
+        game_attributes: Some(GameAttributes {
+            home_team_id: game.home_team_id,
+            home_team_name: game.home_team_name.clone(),
+            away_team_id: game.away_team_id,
+            away_team_name: game.away_team_name.clone(),
+        }),
+    }
+}
+
+fn results(sport: Sport, flow: &Flow, kind: &str, now: i64) -> Vec<EventResult> {
+    let begun = flow.periods.iter().filter(|period| period.started_at < now);
+    begun
+        .map(|period| {
+            let ended_at = period.ended_at.min(now);
+            let link = |resource| links::session(sport, &period.id, resource);
+            // Possessions are a matter of basketball; the summary's body is unknown and its link is a game's (facts 2.7).
+            let possessions = sport == Sport::Basketball;
+            EventResult {
+                id: period.id.clone(),
+                // In basketball games it is null (facts 2.1).
+                name: (kind != "GAME_ROUND").then(|| period.name.clone()),
+                kind: kind.to_owned(),
+                started_at: period.started_at,
+                ended_at,
+                _stats: link("stats"),
+                _stats_details: link("stats/details"),
+                _shots: link("shots"),
+                _locations: links::windows(sport, &period.id, period.started_at, ended_at),
+                _possessions: possessions.then(|| link("possessions")),
+                _possessions_summary: (possessions && kind == "GAME_ROUND").then(|| link("possessions/summary")),
+            }
+        })
+        .collect()
+}

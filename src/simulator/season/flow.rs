@@ -1,0 +1,110 @@
+//! What happens in a game or a drill: periods of possessions of happenings. Everything that the service shows follows from it.
+
+use super::roster::Member;
+use crate::resource::possessions::PossessionAttributes;
+
+/// The players that one side can send onto the court, and the team they play for.
+#[derive(Debug)]
+pub struct Side {
+    /// Place of the team in the season's list.
+    pub team: usize,
+    pub members: Vec<Member>,
+}
+
+#[derive(Debug)]
+pub struct Flow {
+    /// Home first. In a scrimmage both sides are of one team.
+    pub sides: [Side; 2],
+    pub periods: Vec<Period>,
+}
+
+impl Flow {
+    pub fn starts_at(&self) -> i64 {
+        self.periods.first().map_or(0, |period| period.started_at)
+    }
+    pub fn ends_at(&self) -> i64 {
+        self.periods.last().map_or(0, |period| period.ended_at)
+    }
+}
+
+/// A session: `started_at..ended_at` holds the play and the break after it, so that sessions touch.
+#[derive(Debug)]
+pub struct Period {
+    pub id: String,
+    /// As the clock strings' `period` has it: H1, H2, OT1, ..
+    pub name: String,
+    pub started_at: i64,
+    pub ended_at: i64,
+    pub possessions: Vec<Possession>,
+}
+
+impl Period {
+    /// The possessions that are over at `now`: a session that goes on shows whole possessions only, so that what it shows
+    /// agrees, and is the beginning of what it will show.
+    pub fn shown(&self, now: i64) -> &[Possession] {
+        &self.possessions[..self.possessions.partition_point(|possession| possession.ended_at <= now)]
+    }
+}
+
+#[derive(Debug)]
+pub struct Possession {
+    /// Which side has the ball.
+    pub side: usize,
+    pub started_at: i64,
+    pub ended_at: i64,
+    /// Milliseconds left in the period.
+    pub start_clock: i64,
+    pub end_clock: i64,
+    /// Five places in each side's members. They change between possessions only, at a dead ball.
+    pub on_court: [[usize; 5]; 2],
+    /// The hoop that the side attacks.
+    pub hoop: Hoop,
+    pub happenings: Vec<Happening>,
+    pub attributes: PossessionAttributes,
+    /// Grows through the season: the `version` of the lines that this possession touched.
+    pub version: i64,
+}
+
+/// The rim's centre, millimetres in the court frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hoop {
+    pub x: i64,
+    pub y: i64,
+    pub z: i64,
+}
+
+/// A point of the court frame in millimetres, and the hoop that it is seen from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub x: i64,
+    pub y: i64,
+    pub z: i64,
+    pub hoop: Hoop,
+}
+
+#[derive(Debug, Clone)]
+pub struct Happening {
+    pub at: i64,
+    /// Milliseconds left in the period.
+    pub clock: i64,
+    /// Milliseconds left on the shot clock; `None` while it is off.
+    pub shot_clock: Option<i64>,
+    pub side: usize,
+    pub member: usize,
+    pub place: Place,
+    pub act: Act,
+    /// The score after it, home first.
+    pub score: [i64; 2],
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    Shot { made: bool, three: bool, attributes: Vec<&'static str> },
+    FreeThrow { made: bool },
+    Assist,
+    Turnover { live: bool },
+    Steal,
+    Rebound { offensive: bool },
+    Block,
+    Foul,
+}

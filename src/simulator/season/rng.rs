@@ -1,0 +1,88 @@
+//! Chance that is the same on every platform: SplitMix64, whole numbers only.
+
+/// A stream of chance. Streams of different keys are independent of each other, so that what is made when asked for comes
+/// out the same in any order.
+#[derive(Debug, Clone)]
+pub struct Rng(u64);
+
+/// The finaliser of SplitMix64: every bit of the input moves every bit of the output.
+pub const fn mix(mut x: u64) -> u64 {
+    x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+impl Rng {
+    /// The stream that a seed and a key (what it is for, of which team, ..) name.
+    pub fn keyed(seed: u64, key: &[u64]) -> Self {
+        Rng(key.iter().fold(mix(seed), |state, part| mix(state ^ mix(*part))))
+    }
+
+    pub fn next_u64(&mut self) -> u64 {
+        let out = mix(self.0);
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        out
+    }
+
+    /// 0 to `n - 1`; 0 where `n` is not positive.
+    pub fn below(&mut self, n: i64) -> i64 {
+        ((u128::from(self.next_u64()) * n.max(1) as u128) >> 64) as i64
+    }
+
+    /// `low` to `high`, both included.
+    pub fn within(&mut self, low: i64, high: i64) -> i64 {
+        low + self.below(high - low + 1)
+    }
+
+    /// Whether something that happens `permille` times in a thousand happens.
+    pub fn chance(&mut self, permille: i64) -> bool {
+        self.below(1000) < permille
+    }
+
+    /// A place in `0..n`.
+    pub fn index(&mut self, n: usize) -> usize {
+        self.below(n as i64) as usize
+    }
+
+    /// A place in `weights`, in proportion to them. `None` where nothing weighs anything.
+    pub fn weighted(&mut self, weights: &[i64]) -> Option<usize> {
+        let total: i64 = weights.iter().sum();
+        if total <= 0 {
+            return None;
+        }
+        let mut left = self.below(total);
+        weights.iter().position(|weight| {
+            left -= weight;
+            left < 0
+        })
+    }
+
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.index(last + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_is_the_published_splitmix64() {
+        // First outputs of SplitMix64 from state 1234567, as in its public reference tests.
+        let mut rng = Rng(1_234_567);
+        let first: Vec<u64> = (0..3).map(|_| rng.next_u64()).collect();
+        assert_eq!(first, [6457827717110365317, 3203168211198807973, 9817491932198370423]);
+    }
+
+    #[test]
+    fn chance_stays_within_its_bounds_and_reaches_them() {
+        let mut rng = Rng::keyed(3, &[1]);
+        let drawn: Vec<i64> = (0..2000).map(|_| rng.within(-2, 2)).collect();
+        assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&-2), Some(&2)));
+        assert_eq!(rng.weighted(&[0, 5, 0]), Some(1));
+        assert_eq!(rng.weighted(&[0, 0]), None);
+    }
+}

@@ -1,0 +1,251 @@
+//! From a request to an answer: noted, struck by a fault, checked at the gate, answered.
+
+use super::answer::{Answer, Kept, Refusal, gateway_body};
+use super::call::{Call, pairs};
+use super::connection::{Cut, CutSwitch};
+use super::dice::Dice;
+use super::faults::{Fault, Faults};
+use super::gate::{self, Credentials};
+use super::season::Season;
+use super::{Seen, broadcast, rest};
+use crate::config::Secret;
+use axum::body::{Body, Bytes};
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, DATE, TRANSFER_ENCODING};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use futures_util::stream::{self, StreamExt};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// All that a running simulator knows.
+pub(super) struct Service {
+    pub(super) season: Season,
+    /// Where the season's clock stands still.
+    pub(super) frozen: Option<i64>,
+    pub(super) faults: Faults,
+    pub(super) credentials: Mutex<Credentials>,
+    pub(super) api_key: Secret,
+    pub(super) seen: Mutex<Vec<Seen>>,
+    pub(super) ids: Mutex<Dice>,
+    pub(super) kept: Mutex<Kept>,
+}
+
+/// A lock whose last holder panicked is still good: each of these is whole after every statement.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What goes back, before a fault changes it.
+struct Reply {
+    status: u16,
+    body: Bytes,
+    request_id: String,
+}
+
+impl Reply {
+    fn error(refusal: &Refusal, request_id: String) -> Self {
+        Reply { status: refusal.status, body: refusal.body(&request_id), request_id }
+    }
+}
+
+/// The handler of every request.
+pub(super) async fn serve(
+    State(service): State<Arc<Service>>,
+    ConnectInfo(connection): ConnectInfo<CutSwitch>,
+    request: Request,
+) -> Response {
+    let (request, _) = request.into_parts();
+    let place = service.note(&request);
+    let fault = service.faults.strike(request.uri.path()).unwrap_or_default();
+    // A sleep of no time would still last to the timer's next tick, a millisecond.
+    if fault.delay > 0.0 {
+        tokio::time::sleep(Duration::try_from_secs_f64(fault.delay).unwrap_or_default()).await;
+    }
+    if fault.reset && fault.cut_at.is_none() {
+        connection.arm(Cut::before_answer());
+        return Response::default();
+    }
+    let clock = shifted(SystemTime::now(), fault.clock_offset);
+    let request_id = lock(&service.ids).uuid();
+    let reply = match fault.is_answer() {
+        true => invented(&fault, request_id),
+        false => service.clone().reply(request, clock, request_id).await,
+    };
+    if let Some(seen) = lock(&service.seen).get_mut(place) {
+        seen.status = reply.status;
+    }
+    let (mut response, body) = (head(&reply, clock, &fault), reply.body);
+    let (body, cut) = framed(response.headers(), body, &fault);
+    if let Some(cut) = cut {
+        connection.arm(cut);
+    }
+    *response.body_mut() = body;
+    response
+}
+
+fn shifted(clock: SystemTime, seconds: f64) -> SystemTime {
+    let by = Duration::try_from_secs_f64(seconds.abs()).unwrap_or_default();
+    let there = if seconds < 0.0 { clock.checked_sub(by) } else { clock.checked_add(by) };
+    there.unwrap_or(clock)
+}
+
+/// What a fault answers in the service's place.
+fn invented(fault: &Fault, request_id: String) -> Reply {
+    let status = fault.status.unwrap_or(200);
+    match &fault.body {
+        Some(body) => Reply { status, body: Bytes::copy_from_slice(body), request_id },
+        None if status == 500 => Reply::error(&Refusal::general(), request_id),
+        None => {
+            let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+            Reply::error(&Refusal::new(status, reason.unwrap_or("Unknown")), request_id)
+        }
+    }
+}
+
+/// The answer without its body.
+fn head(reply: &Reply, clock: SystemTime, fault: &Fault) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(clock)) {
+        headers.insert(DATE, date);
+    }
+    if let Ok(id) = HeaderValue::try_from(&reply.request_id) {
+        headers.insert("x-request-id", id);
+    }
+    overlay(headers, &fault.headers);
+    response
+}
+
+/// The body to send, and where the connection ends in it. A fault's Content-Length may be more than there is: then the
+/// connection ends where the body does. (Given a body of known length, hyper would assert that the header is true; given
+/// one that ends too soon, it would send nothing.)
+fn framed(headers: &HeaderMap, body: Bytes, fault: &Fault) -> (Body, Option<Cut>) {
+    let cut = fault.cut_at.map(|at| Cut::after(at.min(body.len()), fault.reset));
+    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    match declared {
+        Some(declared) if declared > body.len() as u64 => {
+            let cut = cut.unwrap_or(Cut::after(body.len(), fault.reset));
+            let endless = stream::iter([Ok::<_, Infallible>(body)]).chain(stream::pending());
+            (Body::from_stream(endless), Some(cut))
+        }
+        Some(declared) => (Body::from(body.slice(..declared as usize)), cut),
+        // Of a body of known length axum states the length, which does not go with chunks.
+        None if headers.contains_key(TRANSFER_ENCODING) => {
+            (Body::from_stream(stream::iter([Ok::<_, Infallible>(body)])), cut)
+        }
+        None => (Body::from(body), cut),
+    }
+}
+
+/// A fault's headers take the place of those of the same name; one that it has twice is sent twice.
+fn overlay(headers: &mut HeaderMap, extra: &[(String, String)]) {
+    let names: Vec<HeaderName> = extra.iter().filter_map(|(name, _)| HeaderName::try_from(name).ok()).collect();
+    for name in &names {
+        headers.remove(name);
+    }
+    for (name, value) in extra {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.append(name, value);
+        }
+    }
+}
+
+impl Service {
+    /// Notes a request as it came in; gives its place among the noted.
+    fn note(&self, request: &Parts) -> usize {
+        let header = |(name, value): (&HeaderName, &HeaderValue)| {
+            (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        };
+        let seen = Seen {
+            method: request.method.to_string(),
+            path: request.uri.path().to_owned(),
+            query: pairs(request.uri.query()),
+            headers: request.headers.iter().map(header).collect(),
+            status: 0,
+        };
+        let mut all = lock(&self.seen);
+        all.push(seen);
+        all.len() - 1
+    }
+
+    /// The season's clock.
+    fn now(&self) -> i64 {
+        let real = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+        self.frozen.unwrap_or_else(real)
+    }
+
+    /// The true answer. `clock` is the gateway's, `now` the season's.
+    async fn reply(self: Arc<Self>, request: Parts, clock: SystemTime, request_id: String) -> Reply {
+        let path = request.uri.path();
+        let call = Call::new(path, pairs(request.uri.query()), self.now());
+        let passed = if path.starts_with("/broadcast/v1/") {
+            gate::keyed(&request.headers, &call.query, &self.api_key).map(|()| None)
+        } else if path.starts_with("/v1/") {
+            gate::signed(&request, &lock(&self.credentials), clock).map(Some)
+        } else {
+            return Reply::error(&Refusal::new(404, "Not found"), request_id);
+        };
+        let privileges = match passed {
+            Ok(privileges) => privileges,
+            Err(message) => return Reply { status: 401, body: gateway_body(message), request_id },
+        };
+        if let Err(refusal) = check_method(&request.method, path) {
+            return Reply::error(&refusal, request_id);
+        }
+        if let Some(privileges) = privileges
+            && let Err(refusal) = rest::check_access(&data_path(&call), &privileges)
+        {
+            return Reply::error(&refusal, request_id);
+        }
+        let target = request.uri.path_and_query().map_or(path, |target| target.as_str()).to_owned();
+        match self.body(target, call).await {
+            Ok(body) => Reply { status: 200, body, request_id },
+            Err(refusal) => Reply::error(&refusal, request_id),
+        }
+    }
+
+    /// The body for whoever may have it: kept, or made apart from the threads that serve, since a game may have to be
+    /// played for it. Should that panic, it is the service's error.
+    async fn body(self: Arc<Self>, target: String, call: Call) -> Result<Bytes, Refusal> {
+        if let Some(body) = lock(&self.kept).get(&target) {
+            return Ok(body);
+        }
+        let answered = tokio::task::spawn_blocking(move || {
+            let Answer { body, is_final } = self.answer(&call)?;
+            if is_final || self.frozen.is_some() {
+                lock(&self.kept).keep(target, body.clone());
+            }
+            Ok(body)
+        });
+        answered.await.unwrap_or_else(|_| Err(Refusal::general()))
+    }
+
+    fn answer(&self, call: &Call) -> Result<Answer, Refusal> {
+        match call.segments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["broadcast", "v1", ref path @ ..] => broadcast::answer(&self.season, path, call),
+            _ => rest::answer(&self.season, &data_path(call), call),
+        }
+    }
+}
+
+/// What follows `/v1/data/`; empty for any other path, and so a path to nowhere.
+fn data_path(call: &Call) -> Vec<&str> {
+    match &call.segments[..] {
+        [v1, data, path @ ..] if v1 == "v1" && data == "data" => path.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Everything is read with GET; the one operation that writes (facts 2.4) is not open to clients.
+fn check_method(method: &Method, path: &str) -> Result<(), Refusal> {
+    match *method {
+        Method::GET => Ok(()),
+        Method::PUT if path == "/v1/data/schedule/games" => Err(Refusal::new(403, "Access denied to resource")),
+        _ => Err(Refusal::new(405, "Method not allowed")),
+    }
+}
