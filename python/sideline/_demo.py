@@ -1,4 +1,6 @@
-"""`sideline demo`: from a season's schedule to the shots of one game, and into Parquet files, with the public API alone."""
+"""`sideline demo`: from a season's schedule to the shots of one game, and into Parquet files, with the public API
+alone.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -34,9 +36,7 @@ def demo(seed: int, out: Path) -> None:
         print(f"The game: {game['away_team_name']} at {game['home_team_name']}, {tipoff:%Y-%m-%d %H:%M} UTC.")
 
         half_a_day = timedelta(hours=12)
-        events = client.team_events(
-            game["home_team_id"], tipoff - half_a_day, tipoff + half_a_day, games_only=True
-        )
+        events = client.team_events(game["home_team_id"], tipoff - half_a_day, tipoff + half_a_day, games_only=True)
         sessions = [
             row["session_id"] for row in events.table("sessions").to_dicts() if row["game_id"] == game["game_id"]
         ]

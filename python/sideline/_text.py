@@ -55,7 +55,7 @@ def table_html(table: "Table") -> str:
         f"<tr>{''.join(f'<td>{escape(shorten(cell(value), 60))}</td>' for value in record.values())}</tr>"
         for record in table.head(ROWS).to_dicts()
     )
-    count = f"{table.num_rows} rows × {len(schema)} columns"
+    count = f"{table.num_rows} rows, {len(schema)} columns"
     more = f", the first {ROWS} shown" if table.num_rows > ROWS else ""
     return (
         f"<div><b>{escape(table.name)}</b>: {count}{more}"

@@ -25,13 +25,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="sideline", description="Client and simulator of a sports tracking data service.")
+    parser = argparse.ArgumentParser(
+        prog="sideline", description="Client and simulator of a sports tracking data service."
+    )
     parser.add_argument("--version", action="version", version=f"sideline {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     demo = commands.add_parser("demo", help="walk through a simulated season and write its tables as Parquet files")
     demo.add_argument("--seed", type=int, default=7, help="which season (default: 7)")
-    demo.add_argument("--out", type=Path, default=Path("demo-output"), help="the folder to write (default: demo-output)")
+    demo.add_argument(
+        "--out", type=Path, default=Path("demo-output"), help="the folder to write (default: demo-output)"
+    )
     demo.set_defaults(run=_demo)
 
     simulate = commands.add_parser("simulate", help="serve a simulated season until Ctrl-C")

@@ -9,8 +9,6 @@ from sideline._core import CoreClient, Payload
 from sideline.operations import Operations, T
 from sideline.timeout import Timeout, limits
 
-_SECRETS = {"secret": "SIDELINE_SECRET", "api_key": "SIDELINE_API_KEY"}
-
 
 class _Client(Operations[T]):
     """What both clients are: settings, and the core that has them."""
@@ -35,10 +33,9 @@ class _Client(Operations[T]):
         user_agent: str | None = None,
         allow_http: bool = False,
     ) -> None:
-        self._given: dict[str, Any] = {
+        # What `repr` and `pickle` may see; the secrets stay in the core.
+        self._options: dict[str, Any] = {
             "username": username,
-            "secret": secret,
-            "api_key": api_key,
             "environment": environment,
             "sport": sport,
             "base_url": base_url,
@@ -48,12 +45,12 @@ class _Client(Operations[T]):
             "max_retries": max_retries,
             "max_concurrency": max_concurrency,
             "requests_per_second": requests_per_second,
-            "proxy": proxy,
+            "proxy": _without_password(proxy),
             "ca_bundle": None if ca_bundle is None else os.fspath(ca_bundle),
             "user_agent": user_agent,
             "allow_http": allow_http,
         }
-        self._core = CoreClient(self._given)
+        self._core = CoreClient({**self._options, "proxy": proxy, "secret": secret, "api_key": api_key})
 
     def __repr__(self) -> str:
         core = self._core
@@ -64,27 +61,29 @@ class _Client(Operations[T]):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """No secret is pickled: each is read from the environment where the client is unpickled."""
-        given = {name: value for name, value in self._given.items() if name not in _SECRETS}
-        if given["proxy"]:
-            scheme, _, address = given["proxy"].rpartition("://")
-            given["proxy"] = f"{scheme or 'http'}://{address.rpartition('@')[2]}"
-        return {"given": given, "closed": self._core.closed}
+        return {"options": self._options, "closed": self._core.closed}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._given = state["given"]
-        # A secret that is not there is an error of the first call that needs it, as for any client: raised here, in a
-        # worker of multiprocessing, it would kill the worker and leave its pool waiting.
-        self._core = CoreClient({**self._given, "unpickled": True})
+        self._options = state["options"]
+        # A secret that the environment lacks is an error of the first call that needs it, as for any client. Raised
+        # here, in a worker of multiprocessing, it would kill the worker and leave its pool waiting.
+        self._core = CoreClient({**self._options, "unpickled": True})
         if state["closed"]:
             self._core.close()
+
+
+def _without_password(address: str | None) -> str | None:
+    if not address or "@" not in address:
+        return address
+    scheme, separator, rest = address.rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
 class Client(_Client[Payload]):
     """A client whose calls wait for their answer.
 
-    Ctrl-C ends a waiting call. It may be used by several threads, in Jupyter, and after `os.fork`; it pickles without its
-    secrets. What is not given is read from `SIDELINE_USERNAME`, `SIDELINE_SECRET`, `SIDELINE_API_KEY`,
+    Ctrl-C ends a waiting call. It may be used by several threads, in Jupyter, and after `os.fork`; it pickles without
+    its secrets. What is not given is read from `SIDELINE_USERNAME`, `SIDELINE_SECRET`, `SIDELINE_API_KEY`,
     `SIDELINE_ENVIRONMENT`, `SIDELINE_SPORT`, `SIDELINE_BASE_URL`, `SIDELINE_WEBSOCKET_URL` and
     `SIDELINE_BROADCAST_BASE_URL`, when the client is built.
 

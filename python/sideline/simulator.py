@@ -1,7 +1,7 @@
 """The whole service on this machine, to try things and to test against."""
 
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -45,9 +45,10 @@ class Faults:
     ) -> None:
         """Serve requests for `path` (`*` stands for any characters) with a fault.
 
-        `status`, `body` (bytes, text, or what becomes JSON) and `headers` replace those of the answer; `delay` is seconds
-        before it; `cut_at` ends the connection after so many bytes of the body, by a reset with `reset`; `reset` alone resets
-        it before the answer; `clock_offset` is seconds on the server's clock; `times` is how often, `probability` how likely.
+        `status`, `body` (bytes, text, or what becomes JSON) and `headers` replace those of the answer; `delay` is
+        seconds before it; `cut_at` ends the connection after so many bytes of the body, by a reset with `reset`;
+        `reset` alone resets it before the answer; `clock_offset` is seconds on the server's clock; `times` is how
+        often, `probability` how likely.
 
         >>> service.faults.add("/v1/data/teams", status=503, times=1)
         >>> client.teams().status  # sent again
@@ -77,32 +78,27 @@ class Credentials:
     def __init__(self, core: CoreSimulator) -> None:
         self._core = core
 
-    def add(
-        self,
-        username: str,
-        secret: str,
-        *,
-        privileges: Iterable[str] = ("STATS", "SHOTS"),
-        restricted_teams: Iterable[int] = (),
-    ) -> None:
+    def add(self, username: str, secret: str, *, privileges: Mapping[str, Any] | None = None) -> None:
         """Let a username and secret sign requests.
 
-        `privileges` are of "STATS" and "SHOTS"; `restricted_teams` may not be read.
+        Everything is allowed but what `privileges` takes away: `stats` and `shots` (True or False), and
+        `restricted_teams`, the ids of teams that may not be read.
 
-        >>> service.credentials.add("intern", "a secret", privileges=["SHOTS"])
+        >>> service.credentials.add("intern", "a secret", privileges={"stats": False})
         >>> service.client(username="intern", secret="a secret").stats(session_id)
         Traceback (most recent call last):
         sideline.errors.PermissionDenied: ...
         """
-        names = {privileges} if isinstance(privileges, str) else set(privileges)
-        unknown = names - {"STATS", "SHOTS"}
-        if unknown:
-            raise ValueError(f'privileges are of "STATS" and "SHOTS", not {", ".join(sorted(map(repr, unknown)))}')
-        self._core.add_credentials(username, secret, "STATS" in names, "SHOTS" in names, list(restricted_teams))
+        given = {"stats": True, "shots": True, "restricted_teams": (), **(privileges or {})}
+        stats, shots, restricted = given.pop("stats"), given.pop("shots"), given.pop("restricted_teams")
+        if given:
+            raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(given)}")
+        self._core.add_credentials(username, secret, bool(stats), bool(shots), list(restricted))
 
 
 class Simulator:
-    """The service on loopback: it checks signatures, keeps the rules, and answers with a season that was played, not sampled.
+    """The service on loopback: it checks signatures, keeps the rules, and answers with a season that was played, not
+    sampled.
 
     Parameters:
         seed: another seed is another season; with `now` given the same seed gives the same bodies.
@@ -136,26 +132,32 @@ class Simulator:
 
     @property
     def base_url(self) -> str:
+        """Of the REST API."""
         return self._core.base_url
 
     @property
     def websocket_url(self) -> str:
+        """Of the websocket."""
         return self._core.websocket_url
 
     @property
     def broadcast_base_url(self) -> str:
+        """Of the Broadcast API."""
         return self._core.broadcast_base_url
 
     @property
     def username(self) -> str:
+        """Signs requests, with `secret`."""
         return self._core.username
 
     @property
     def secret(self) -> str:
+        """Signs requests, with `username`."""
         return self._core.secret
 
     @property
     def api_key(self) -> str:
+        """The key of the Broadcast API."""
         return self._core.api_key
 
     @property

@@ -23,7 +23,7 @@ def limits(timeout: "Timeout | float | None") -> tuple[float, float, float] | No
     if timeout is None:
         return None
     if isinstance(timeout, Timeout):
-        return tuple(timeout)
+        return timeout
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         raise TypeError(f"timeout is seconds or sideline.Timeout(...), not {type(timeout).__name__}")
     standard = Timeout()

@@ -9,7 +9,7 @@ use crate::python::per_process::PerProcess;
 use crate::python::{convert, errors, runtime};
 use crate::transport::Transport;
 use futures_util::FutureExt;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -24,6 +24,8 @@ pub struct CoreClient {
     config: Config,
     transport: PerProcess<Transport>,
     closed: AtomicBool,
+    /// It came by pickle, which carries no secrets.
+    unpickled: bool,
 }
 
 #[pymethods]
@@ -33,9 +35,11 @@ impl CoreClient {
     fn new(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         prepare_interpreter(py)?;
         errors::guard(py, || {
+            let unpickled = option(options, "unpickled")?.unwrap_or(false);
             let options = read_options(options)?;
             let config = options.resolve(&|name| std::env::var(name).ok()).map_err(|e| errors::raise(py, e))?;
-            let client = CoreClient { config, transport: PerProcess::new(), closed: AtomicBool::new(false) };
+            let (transport, closed) = (PerProcess::new(), AtomicBool::new(false));
+            let client = CoreClient { config, transport, closed, unpickled };
             // Now, so that a certificate file that cannot be read is an error here and not at the first call; detached,
             // because what the HTTP client logs attaches from wherever it is.
             py.detach(|| client.transport().map(|_| ())).map_err(|e| errors::raise(py, e))?;
@@ -127,9 +131,15 @@ impl CoreClient {
     ) -> Result<impl Future<Output = Answer> + Send + 'static + use<>> {
         let transport = self.transport()?;
         let call = operation::call(operation, arguments, &self.config)?;
+        let unpickled = self.unpickled;
         Ok(async move {
-            let answer = AssertUnwindSafe(fetch::run(&transport, call)).catch_unwind().await;
-            answer.map_or_else(|panic| Answer::Panicked(errors::panic_text(&*panic)), Answer::Came)
+            match AssertUnwindSafe(fetch::run(&transport, call)).catch_unwind().await {
+                Ok(Err(Error::Configuration(text))) if unpickled => Answer::Came(Err(Error::Configuration(format!(
+                    "{text} (this client was unpickled, and a pickle carries no secrets: they are read from the environment)"
+                )))),
+                Ok(answer) => Answer::Came(answer),
+                Err(panic) => Answer::Panicked(errors::panic_text(&*panic)),
+            }
         })
     }
 }
@@ -206,12 +216,10 @@ where
     let Some(value) = given.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(None) };
     // The value stays out of the text: it may be a secret.
     value.extract().map(Some).map_err(|error: PyErr| {
-        let py = given.py();
-        let text = format!("{name}: {}", error.value(py));
-        if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) {
-            pyo3::exceptions::PyTypeError::new_err(text)
+        if error.is_instance_of::<PyTypeError>(given.py()) {
+            PyTypeError::new_err(format!("{name} is of the wrong type: {}", convert::kind(&value)))
         } else {
-            PyValueError::new_err(text)
+            PyValueError::new_err(format!("{name} is out of range"))
         }
     })
 }
@@ -219,9 +227,7 @@ where
 fn timeouts((connect, read, total): (f64, f64, f64)) -> PyResult<Timeouts> {
     let seconds = |seconds: f64| {
         Duration::try_from_secs_f64(seconds)
-            .ok()
-            .filter(|duration| !duration.is_zero())
-            .ok_or_else(|| PyValueError::new_err(format!("timeout: {seconds} is not a positive number of seconds")))
+            .map_err(|_| PyValueError::new_err(format!("timeout: {seconds} is not a number of seconds")))
     };
     Ok(Timeouts { connect: seconds(connect)?, read: seconds(read)?, total: seconds(total)? })
 }

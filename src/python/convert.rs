@@ -4,7 +4,7 @@
 use crate::operation::{Arguments, Value};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyMapping, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyString};
 
 /// The arguments of a call: all of `required`, and what was given of `optional` (`None` is not given).
 pub fn arguments(required: &Bound<'_, PyDict>, optional: &Bound<'_, PyDict>) -> PyResult<Arguments> {
@@ -31,7 +31,7 @@ fn argument(arguments: &mut Arguments, name: &str, value: &Bound<'_, PyAny>) -> 
     Ok(())
 }
 
-/// The query of `get`: each pair under its own name, after a `?`, so that it cannot be mistaken for an argument.
+/// The query of `get`, each pair under its own name; a list is sent as often as it has elements.
 fn parameters(arguments: &mut Arguments, params: &Bound<'_, PyAny>) -> PyResult<()> {
     let Ok(params) = params.cast::<PyMapping>() else {
         return Err(PyTypeError::new_err(format!(
@@ -41,10 +41,25 @@ fn parameters(arguments: &mut Arguments, params: &Bound<'_, PyAny>) -> PyResult<
     };
     for pair in params.items()?.iter() {
         let (name, value): (String, Bound<'_, PyAny>) = pair.extract()?;
-        let value = if value.is_instance_of::<PyBool>() { flag(&name, &value)? } else { scalar(&name, &value)? };
-        arguments.push((format!("?{name}"), value));
+        if many(&value) {
+            for value in value.try_iter()? {
+                arguments.push((name.clone(), parameter(&name, &value?)?));
+            }
+        } else {
+            arguments.push((name.clone(), parameter(&name, &value)?));
+        }
     }
     Ok(())
+}
+
+fn parameter(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if value.is_instance_of::<PyBool>() {
+        flag(name, value)
+    } else if value.is_instance_of::<PyFloat>() {
+        Ok(Value::Float(value.extract()?))
+    } else {
+        scalar(name, value)
+    }
 }
 
 /// An id, a text or a whole number. NumPy's integers are numbers here, its strings are strings.
@@ -99,7 +114,7 @@ pub fn epoch_ms(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     let text = match time(name, value)? {
         Value::Int(milliseconds) => return Ok(milliseconds),
         Value::Text(text) => text,
-        Value::Bool(_) => return Err(PyTypeError::new_err(format!("{name} is not a bool"))),
+        other => return Err(PyTypeError::new_err(format!("{name} is a time, not {other:?}"))),
     };
     // A date alone means midnight UTC.
     let whole = if text.len() == "2026-11-01".len() { format!("{text}T00:00:00Z") } else { text };
@@ -112,7 +127,7 @@ pub fn id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(match scalar(name, value)? {
         Value::Text(text) => text,
         Value::Int(number) => number.to_string(),
-        Value::Bool(_) => return Err(PyTypeError::new_err(format!("{name} is not a bool"))),
+        other => return Err(PyTypeError::new_err(format!("{name} is an id, not {other:?}"))),
     })
 }
 
@@ -182,7 +197,8 @@ fn many(value: &Bound<'_, PyAny>) -> bool {
     !scalar && value.try_iter().is_ok()
 }
 
-fn kind(value: &Bound<'_, PyAny>) -> String {
+/// What a value is, for a message.
+pub fn kind(value: &Bound<'_, PyAny>) -> String {
     if value.is_none() {
         return "None".to_owned();
     }

@@ -224,11 +224,7 @@ impl Payload {
     }
 
     #[pyo3(signature = (key, default = None))]
-    fn get<'py>(
-        &self,
-        key: &Bound<'py, PyAny>,
-        default: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn get<'py>(&self, key: &Bound<'py, PyAny>, default: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let py = key.py();
         self.object(py)?.call_method1("get", (key, default))
     }

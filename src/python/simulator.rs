@@ -36,7 +36,9 @@ impl CoreSimulator {
         let sport = match sport {
             "basketball" => Sport::Basketball,
             "football" => Sport::Football,
-            other => return Err(PyValueError::new_err(format!("sport is \"basketball\" or \"football\", not {other:?}"))),
+            other => {
+                return Err(PyValueError::new_err(format!("sport is \"basketball\" or \"football\", not {other:?}")));
+            }
         };
         let now = now.map(|now| convert::epoch_ms("now", now)).transpose()?;
         errors::guard(py, || {
