@@ -25,3 +25,37 @@ pub fn authorization(username: &str, secret: &[u8], date: &str, host: &str, meth
         r#"hmac username="{username}",algorithm="hmac-sha1",headers="date host request-line",signature="{signature}""#
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATE: &str = "Sun, 01 Nov 2026 12:00:00 GMT";
+
+    // Expected values: printf '<string to sign>' | openssl dgst -sha1 -hmac '<secret>' -binary | base64
+
+    #[test]
+    fn three_lines_are_signed_without_a_newline_at_the_end() {
+        let text = string_to_sign(" Sun, 01 Nov 2026 12:00:00 GMT ", "127.0.0.1:8080", "GET", "/v1/data/teams");
+        assert_eq!(text, "date: Sun, 01 Nov 2026 12:00:00 GMT\nhost: 127.0.0.1:8080\nGET /v1/data/teams HTTP/1.1");
+    }
+
+    #[test]
+    fn the_signature_is_that_of_openssl() {
+        let text = string_to_sign(DATE, "api.shottracker.com", "GET", "/v1/data/teams/46/events");
+        assert_eq!(signature(b"a secret & more", &text), "m2iH9s96Kme8k0srUy5uLoP66IA=");
+        let text = string_to_sign(DATE, "127.0.0.1:8080", "GET", "/v1/data/teams");
+        assert_eq!(signature(b"", &text), "BZl16PjL9A3iUhLQiN9OxRFY3b4=");
+    }
+
+    #[test]
+    fn the_header_has_its_pairs_in_the_gateways_order_without_blanks() {
+        let header =
+            authorization("a b", b"a secret & more", DATE, "api.shottracker.com", "GET", "/v1/data/teams/46/events");
+        let expected = concat!(
+            r#"hmac username="a b",algorithm="hmac-sha1",headers="date host request-line","#,
+            r#"signature="m2iH9s96Kme8k0srUy5uLoP66IA=""#
+        );
+        assert_eq!(header, expected);
+    }
+}

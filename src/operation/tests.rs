@@ -47,7 +47,8 @@ fn each_operation_has_the_path_and_query_of_the_specification() {
     let session = ("session_id", text("s-1"));
     let team = ("team_id", Value::Int(46));
     let game = ("game_id", text("g-1"));
-    let cases: Vec<(&str, Vec<(&str, Value)>, String)> = vec![
+    type Case = (&'static str, Vec<(&'static str, Value)>, String);
+    let cases: Vec<Case> = vec![
         ("teams", vec![], "/v1/data/teams".into()),
         ("roster", vec![team.clone()], "/v1/data/teams/46".into()),
         (

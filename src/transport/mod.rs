@@ -1,16 +1,46 @@
 //! Requests over HTTP: signed inside the retry loop, within a budget.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `send` | one request until it is answered or given up: the only loop |
+//! | `target` | where a request goes, its signature or key |
+//! | `http` | the HTTP client underneath: connections, authorities, proxies |
+//! | `retry` | whether and when to send again: pure |
+//! | `respond` | what an answer means: pure |
+//! | `redirect` | which redirects are followed: pure |
+//! | `failure` | attempts without an answer, told in one line |
+//! | `clock` | the server's clock, learned from `Date` |
+//! | `budget` | requests at once and in a second |
+//! | `redact` | secrets out of texts |
+
+mod budget;
+mod clock;
+mod failure;
+mod http;
+mod redact;
+mod redirect;
+mod respond;
+mod retry;
+mod send;
+mod target;
 
 use crate::config::Config;
-use crate::error::Result;
-use crate::operation::Request;
+use crate::error::{Error, Result};
+use crate::operation::{Auth, Request};
 use crate::table::Body;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
+use tokio::sync::watch;
+use url::Url;
+
+/// A decompressed body beyond this is refused: nothing the service sends comes near it.
+const BODY_LIMIT: usize = 256 * 1024 * 1024;
 
 /// An answer of status 200 whose content is JSON.
 #[derive(Debug, Clone)]
 pub struct Response {
     pub status: u16,
+    /// Names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Arc<Body>,
     /// Redacted.
@@ -23,25 +53,89 @@ pub struct Response {
 }
 
 /// Sends requests. Cheap to clone; clones share connections, budget and server clock.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Transport {
-    config: Arc<Config>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: Config,
+    /// Made at the first request: until then a transport costs nothing, and a fork inherits nothing.
+    rest: Mutex<Option<reqwest::Client>>,
+    broadcast: Mutex<Option<reqwest::Client>>,
+    budget: budget::Budget,
+    clock: clock::ServerClock,
+    closed: watch::Sender<bool>,
+    body_limit: usize,
+}
+
+impl Shared {
+    /// The HTTP client of a base address: whether authorities and proxies matter depends on it.
+    fn client(&self, auth: Auth, url: &Url) -> Result<reqwest::Client> {
+        let mut slot = self.slot(auth).lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = &*slot {
+            return Ok(client.clone());
+        }
+        let client = http::client(&self.config, url)?;
+        Ok(slot.insert(client).clone())
+    }
+
+    fn slot(&self, auth: Auth) -> &Mutex<Option<reqwest::Client>> {
+        match auth {
+            Auth::Signed => &self.rest,
+            Auth::ApiKey => &self.broadcast,
+        }
+    }
 }
 
 impl Transport {
-    /// Opens nothing. Must be called on a thread with the tokio runtime entered? No: it needs none.
+    /// Opens nothing, starts nothing, needs no runtime.
     pub fn new(config: Config) -> Result<Self> {
-        Ok(Transport { config: Arc::new(config) })
+        Ok(Self::with_body_limit(config, BODY_LIMIT))
     }
+
+    /// For tests, which cannot send 256 MiB.
+    #[doc(hidden)]
+    pub fn with_body_limit(config: Config, body_limit: usize) -> Self {
+        let budget = budget::Budget::new(config.max_concurrency, config.requests_per_second);
+        let shared = Shared {
+            config,
+            rest: Mutex::default(),
+            broadcast: Mutex::default(),
+            budget,
+            clock: clock::ServerClock::default(),
+            closed: watch::Sender::new(false),
+            body_limit,
+        };
+        Transport { shared: Arc::new(shared) }
+    }
+
     pub fn config(&self) -> &Config {
-        &self.config
+        &self.shared.config
     }
-    /// Sends a request until it is answered or given up.
-    pub async fn send(&self, _request: &Request) -> Result<Response> {
-        unimplemented!()
+
+    /// Sends a request until it is answered or given up. Dropping the future cancels the request.
+    pub async fn send(&self, request: &Request) -> Result<Response> {
+        let mut closed = self.shared.closed.subscribe();
+        tokio::select! {
+            biased;
+            _ = closed.wait_for(|closed| *closed) => Err(Error::Closed),
+            result = send::send(&self.shared, request) => result,
+        }
     }
-    /// No request is sent any more; those in flight end with [`crate::error::Error::Closed`].
+
+    /// No request is sent any more; those in flight end with [`crate::error::Error::Closed`], and idle connections close.
     pub fn close(&self) {
-        unimplemented!()
+        self.shared.closed.send_replace(true);
+        for auth in [Auth::Signed, Auth::ApiKey] {
+            self.shared.slot(auth).lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
+    }
+}
+
+/// The HTTP client's own text is left out: it may hold a proxy's password.
+impl std::fmt::Debug for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transport").field("config", &self.shared.config).finish_non_exhaustive()
     }
 }

@@ -1,0 +1,269 @@
+//! Several answers as one: pure, bytes in and bytes out. What a service wrote stays as it wrote it: elements are moved as
+//! raw text, and what surrounds them is the first answer's.
+
+use crate::operation::Join;
+use crate::table::DecodeError;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::{BTreeMap, HashSet};
+
+/// The bodies, in the order of their requests, in the root shape of the first that has one.
+pub(super) fn join(how: Join, bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
+    match (how, bodies) {
+        (Join::Events, [_, _, ..]) => parts(bodies, "events").map(|parts| write(bodies, &parts, &events(&parts))),
+        (Join::Locations, [_, _, ..]) => locations(bodies),
+        // One answer, and what cannot be joined, stays as it is.
+        (_, first) => Ok(first.first().map_or_else(Vec::new, |body| body.to_vec())),
+    }
+}
+
+/// The list in a body. The service's documents differ in where it stands (facts 9.1).
+#[derive(Debug)]
+struct Part<'a> {
+    shape: Shape<'a>,
+    elements: Vec<&'a str>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Shape<'a> {
+    /// `{"events": [..]}`; the text of the list, or of its only element.
+    Wrapped(&'a str),
+    /// `[..]`.
+    List,
+    /// The element itself.
+    Single,
+    /// `null`, `{}` and the like: no list, no element.
+    Nothing,
+}
+
+fn parts<'a>(bodies: &[&'a [u8]], key: &'static str) -> Result<Vec<Part<'a>>, DecodeError> {
+    bodies.iter().map(|body| part(body, key)).collect()
+}
+
+fn part<'a>(body: &'a [u8], key: &'static str) -> Result<Part<'a>, DecodeError> {
+    let root: &RawValue = read(body)?;
+    let nothing = Part { shape: Shape::Nothing, elements: Vec::new() };
+    Ok(match first_byte(root.get()) {
+        b'[' => Part { shape: Shape::List, elements: list(body, root)? },
+        b'{' => {
+            let members: BTreeMap<String, &RawValue> = read(body)?;
+            match members.get(key) {
+                Some(value) => match first_byte(value.get()) {
+                    b'[' => Part { shape: Shape::Wrapped(value.get()), elements: list(body, value)? },
+                    b'{' => Part { shape: Shape::Wrapped(value.get()), elements: vec![value.get()] },
+                    _ => nothing,
+                },
+                None if members.is_empty() => nothing,
+                None => Part { shape: Shape::Single, elements: vec![root.get()] },
+            }
+        }
+        _ => nothing,
+    })
+}
+
+/// Events by id; each keeps its first place. One that spans the border of two ranges is in both answers.
+fn events<'a>(parts: &[Part<'a>]) -> Vec<&'a str> {
+    #[derive(Deserialize)]
+    struct Event<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+    }
+    let mut seen = HashSet::new();
+    let is_new = |element: &&str| match serde_json::from_str::<Event>(element) {
+        Ok(Event { id: Some(id) }) => seen.insert(id.get().trim_matches('"').to_string()),
+        // An event without an id is not known to be another's double.
+        _ => true,
+    };
+    parts.iter().flat_map(|part| part.elements.iter().copied()).filter(is_new).collect()
+}
+
+/// Locations by (t, tag, player). Windows touch, and both of two neighbours hold the instant between them: the later one
+/// leaves out what the earlier one had.
+fn locations(bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
+    // The root is the list itself; a lone batch stands for a list of one.
+    let parts = parts(bodies, "")?;
+    let mut before: HashSet<Key> = HashSet::new();
+    let mut joined: Vec<String> = Vec::new();
+    for (part, body) in parts.iter().zip(bodies) {
+        let mut here = HashSet::new();
+        for batch in &part.elements {
+            let list_in_batch =
+                self::part(batch.as_bytes(), "locations").map_err(|error| within(error, body, batch))?;
+            let Shape::Wrapped(_) = list_in_batch.shape else {
+                joined.push(batch.to_string());
+                continue;
+            };
+            let kept: Vec<&str> = list_in_batch
+                .elements
+                .iter()
+                .copied()
+                .filter(|location| match key(location) {
+                    Some(key) => {
+                        let is_new = !before.contains(&key);
+                        here.insert(key);
+                        is_new
+                    }
+                    None => true,
+                })
+                .collect();
+            if kept.len() == list_in_batch.elements.len() {
+                joined.push(batch.to_string());
+            } else if !kept.is_empty() {
+                let written = write(&[batch.as_bytes()], &[list_in_batch], &kept);
+                joined.push(String::from_utf8_lossy(&written).into_owned());
+            }
+        }
+        before = here;
+    }
+    let joined: Vec<&str> = joined.iter().map(String::as_str).collect();
+    Ok(write(bodies, &parts, &joined))
+}
+
+type Key = (String, Option<String>, Option<String>);
+
+fn key(location: &str) -> Option<Key> {
+    #[derive(Deserialize)]
+    struct Location<'a> {
+        #[serde(borrow)]
+        t: &'a RawValue,
+        #[serde(borrow)]
+        tag: Option<&'a RawValue>,
+        #[serde(borrow)]
+        pid: Option<&'a RawValue>,
+    }
+    // An id may be a number here and a text there (facts 9.9).
+    let plain = |value: &RawValue| value.get().trim_matches('"').to_string();
+    let location: Location = serde_json::from_str(location).ok()?;
+    Some((plain(location.t), location.tag.map(plain), location.pid.map(plain)))
+}
+
+/// The elements in the root shape of the first part that has one; several do not fit into the shape of a single one.
+fn write(bodies: &[&[u8]], parts: &[Part], elements: &[&str]) -> Vec<u8> {
+    let list = format!("[{}]", elements.join(","));
+    let first = parts.iter().zip(bodies).find(|(part, _)| !matches!(part.shape, Shape::Nothing));
+    match first {
+        None => bodies.first().map_or_else(Vec::new, |body| body.to_vec()),
+        Some((Part { shape: Shape::Wrapped(old), .. }, body)) => {
+            let at = offset(body, old);
+            [&body[..at], list.as_bytes(), &body[at + old.len()..]].concat()
+        }
+        Some((Part { shape: Shape::Single, .. }, _)) if elements.len() == 1 => elements[0].as_bytes().to_vec(),
+        Some(_) => list.into_bytes(),
+    }
+}
+
+/// Where a text that was read from a body stands in it.
+fn offset(body: &[u8], text: &str) -> usize {
+    (text.as_ptr() as usize).saturating_sub(body.as_ptr() as usize)
+}
+
+fn first_byte(text: &str) -> u8 {
+    text.as_bytes().first().copied().unwrap_or(b' ')
+}
+
+fn list<'a>(body: &'a [u8], value: &'a RawValue) -> Result<Vec<&'a str>, DecodeError> {
+    let elements: Vec<&RawValue> = read(value.get().as_bytes()).map_err(|error| within(error, body, value.get()))?;
+    Ok(elements.into_iter().map(RawValue::get).collect())
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, DecodeError> {
+    serde_json::from_slice(text).map_err(|error| DecodeError::Body {
+        message: error.to_string(),
+        path: "$".into(),
+        offset: offset_of_line(text, error.line(), error.column()),
+    })
+}
+
+/// serde_json counts lines and columns, both from 1.
+fn offset_of_line(text: &[u8], line: usize, column: usize) -> usize {
+    let before: usize = text.split(|byte| *byte == b'\n').take(line.saturating_sub(1)).map(|line| line.len() + 1).sum();
+    (before + column.saturating_sub(1)).min(text.len())
+}
+
+/// An error within a part of a body, counted from the body's start.
+fn within(error: DecodeError, body: &[u8], part: &str) -> DecodeError {
+    match error {
+        DecodeError::Body { message, path, offset: at } => {
+            DecodeError::Body { message, path, offset: at + offset(body, part) }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn joined(how: Join, bodies: &[&str]) -> String {
+        let bodies: Vec<&[u8]> = bodies.iter().map(|body| body.as_bytes()).collect();
+        String::from_utf8(join(how, &bodies).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn events_are_joined_by_id_in_their_first_place() {
+        let first = r#" {"page": 1.0,"events":[ {"id":"a","x":1e2}, {"id":"b"} ],"more":null} "#;
+        let second = r#"{"events":[{"id":"b","late":true},{"id":"c"}]}"#;
+        // What stands around and in the events is as the service wrote it.
+        let expected = r#" {"page": 1.0,"events":[{"id":"a","x":1e2},{"id":"b"},{"id":"c"}],"more":null} "#;
+        assert_eq!(joined(Join::Events, &[first, second]), expected);
+    }
+
+    #[test]
+    fn every_shape_of_a_body_is_joined_in_the_shape_of_the_first() {
+        for (bodies, expected) in [
+            ([r#"[{"id":1}]"#, r#"{"events":[{"id":2}]}"#], r#"[{"id":1},{"id":2}]"#),
+            ([r#"{"events":[]}"#, r#"[{"id":2}]"#], r#"{"events":[{"id":2}]}"#),
+            ([r#"{"id":1}"#, r#"{"id":1}"#], r#"{"id":1}"#),
+            ([r#"{"id":1}"#, r#"{"id":2}"#], r#"[{"id":1},{"id":2}]"#),
+            ([r#"{"events":{"id":1}}"#, r#"{"events":{"id":"2"}}"#], r#"{"events":[{"id":1},{"id":"2"}]}"#),
+            (["null", r#"{"events":[{"id":2}]}"#], r#"{"events":[{"id":2}]}"#),
+            ([r#"{"events":null}"#, "{}"], r#"{"events":null}"#),
+            ([r#"{"events":[{"id":"7"}]}"#, r#"{"events":[{"id":7}]}"#], r#"{"events":[{"id":"7"}]}"#),
+            ([r#"{"events":[{"x":1}]}"#, r#"{"events":[{"x":1}]}"#], r#"{"events":[{"x":1},{"x":1}]}"#),
+        ] {
+            assert_eq!(joined(Join::Events, &bodies), expected, "{bodies:?}");
+        }
+    }
+
+    #[test]
+    fn a_single_answer_is_left_as_it_is() {
+        assert_eq!(joined(Join::Events, &[" not even JSON"]), " not even JSON");
+    }
+
+    fn window(from: i64, to: i64) -> Vec<Value> {
+        let location =
+            |t: i64, pid: i64| json!({"t": t, "tag": format!("{}", pid + 100), "pid": pid, "x": t as f64 / 7.0});
+        (from..=to).map(|t| json!({"locations": [location(t, 1), location(t, 2)]})).collect()
+    }
+
+    #[test]
+    fn windows_that_touch_give_what_one_window_would_give() {
+        let parts: Vec<String> =
+            [(0, 5), (5, 9), (9, 9), (9, 12)].map(|(from, to)| Value::from(window(from, to)).to_string()).to_vec();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        assert_eq!(joined(Join::Locations, &parts), Value::from(window(0, 12)).to_string());
+    }
+
+    #[test]
+    fn only_what_the_window_before_had_is_left_out() {
+        let first = r#"[{"locations":[{"t":5,"tag":"1","pid":1},{"t":5,"tag":"1","pid":1}]}]"#;
+        // Another player, another tag, a number for a text, no player: the ball.
+        let second = r#"[{"n":1, "locations":[{"t":5,"tag":1,"pid":"1"},{"t":5,"tag":"1","pid":2},{"t":5,"tag":"2","pid":1},{"t":5,"tag":"1"}],"m":2}]"#;
+        let kept =
+            r#"{"n":1, "locations":[{"t":5,"tag":"1","pid":2},{"t":5,"tag":"2","pid":1},{"t":5,"tag":"1"}],"m":2}"#;
+        let expected = format!("{},{kept}]", first.strip_suffix(']').unwrap());
+        assert_eq!(joined(Join::Locations, &[first, second]), expected);
+        assert_eq!(joined(Join::Locations, &[first, "[]", "null"]), first);
+        assert_eq!(joined(Join::Locations, &["[]", r#"[{"locations":null}]"#]), r#"[{"locations":null}]"#);
+    }
+
+    #[test]
+    fn a_body_that_cannot_be_joined_says_where() {
+        let bodies: [&[u8]; 2] = [b"{\"events\":[]}", b"{\"events\":\n [{]}"];
+        let DecodeError::Body { offset, path, .. } = join(Join::Events, &bodies).unwrap_err() else { panic!() };
+        assert_eq!((path.as_str(), offset), ("$", 14));
+    }
+}

@@ -1,0 +1,130 @@
+//! The HTTP client underneath: connections, certificate authorities, proxies.
+
+use super::failure::chain;
+use crate::config::{self, Config};
+use crate::error::{Error, Result};
+use reqwest::{Certificate, Client, Proxy, header::HeaderValue, redirect};
+use std::path::Path;
+use std::time::Duration;
+use url::Url;
+
+/// Below the 60 s after which common gateways close a silent connection.
+const POOL_IDLE: Duration = Duration::from_secs(50);
+
+/// A client for the requests to one base address.
+pub(super) fn client(config: &Config, base: &Url) -> Result<Client> {
+    // One crypto provider in the tree; an application that links this crate may have chosen before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+
+    // The signature covers `HTTP/1.1` as a word: over HTTP/2 a gateway computes another request line. Redirects and retries
+    // are ours: each sends a new signature.
+    let mut builder = Client::builder()
+        .http1_only()
+        .gzip(true)
+        .redirect(redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .tcp_nodelay(true)
+        .pool_idle_timeout(POOL_IDLE)
+        .connect_timeout(config.timeouts.connect)
+        .read_timeout(config.timeouts.read)
+        .user_agent(header(&config.user_agent, "user_agent")?);
+
+    let is_loopback = base.host().is_some_and(|host| config::is_loopback(&host));
+    builder =
+        match &config.proxy {
+            Some(proxy) => builder.proxy(Proxy::all(proxy.expose()).map_err(|error| {
+                Error::Configuration(format!("proxy cannot be used: {}", chain(&error.without_url())))
+            })?),
+            // A simulator or a tunnel on this machine: no proxy of the environment could reach it.
+            None if is_loopback => builder.no_proxy(),
+            None => builder,
+        };
+    builder = match base.scheme() == "http" && is_loopback && config.proxy.is_none() {
+        // Nothing to verify: a bare machine, without a single authority, can talk to a simulator.
+        true => builder.tls_certs_only([]),
+        false => builder.tls_certs_merge(added_authorities(config)?),
+    };
+    builder.build().map_err(|error| {
+        Error::Configuration(format!(
+            "no HTTP client could be made: {}. Where the system has no certificate authorities, install them \
+             (ca-certificates) or give ca_bundle=; SSL_CERT_FILE and SSL_CERT_DIR take their place",
+            chain(&error.without_url())
+        ))
+    })
+}
+
+/// A header's value: any text without control characters, as UTF-8.
+pub(super) fn header(text: &str, what: &str) -> Result<HeaderValue> {
+    HeaderValue::from_bytes(text.as_bytes())
+        .map_err(|_| Error::Argument(format!("{what} holds a character that no header can")))
+}
+
+/// Authorities beside the platform's. Where the platform's store is a file, its verifier reads `SSL_CERT_FILE` and
+/// `SSL_CERT_DIR` itself, in that file's place as OpenSSL does; elsewhere they are added here.
+fn added_authorities(config: &Config) -> Result<Vec<Certificate>> {
+    let mut added = Vec::new();
+    if let Some(path) = &config.ca_bundle {
+        read_authorities(Path::new(path), "ca_bundle (or REQUESTS_CA_BUNDLE)", &mut added)?;
+    }
+    if cfg!(any(windows, target_vendor = "apple")) {
+        for variable in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+            let paths = std::env::var_os(variable).unwrap_or_default();
+            for path in std::env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty()) {
+                read_authorities(&path, variable, &mut added)?;
+            }
+        }
+    }
+    Ok(added)
+}
+
+/// The certificates of a PEM file, or of the files of a folder.
+fn read_authorities(path: &Path, source: &str, into: &mut Vec<Certificate>) -> Result<()> {
+    let wrong = |why: String| Error::Configuration(format!("{source} is {}: {why}", path.display()));
+    let read = |file: &Path| std::fs::read(file).map_err(|error| wrong(error.to_string()));
+    let before = into.len();
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).map_err(|error| wrong(error.to_string()))? {
+            let file = entry.map_err(|error| wrong(error.to_string()))?.path();
+            if file.is_file() {
+                // Such folders hold revocation lists and notes too.
+                into.extend(Certificate::from_pem_bundle(&read(&file)?).unwrap_or_default());
+            }
+        }
+    } else {
+        let certificates = Certificate::from_pem_bundle(&read(path)?);
+        into.extend(certificates.map_err(|error| wrong(format!("not PEM: {}", chain(&error))))?);
+    }
+    match into.len() > before {
+        true => Ok(()),
+        false => Err(wrong("it holds no certificate in PEM form".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use crate::config::Options;
+
+    fn build(options: Options, base: &str) -> Result<Client> {
+        client(&options.resolve(&|_| None).unwrap(), &Url::parse(base).unwrap())
+    }
+
+    #[test]
+    fn a_bundle_that_is_missing_or_holds_no_certificate_is_named() {
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        for path in ["no-such-file.pem", manifest] {
+            let options = Options { ca_bundle: Some(path.into()), ..Options::default() };
+            let Err(Error::Configuration(text)) = build(options, "https://host") else { panic!("{path} was taken") };
+            assert!(text.contains(path) && text.contains("ca_bundle"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_simulator_on_loopback_needs_no_certificate_authority() {
+        let options = Options { ca_bundle: Some("no-such-file.pem".into()), ..Options::default() };
+        assert!(build(options, "http://127.0.0.1:1").is_ok());
+    }
+}

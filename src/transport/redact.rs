@@ -1,0 +1,71 @@
+//! Secrets out of texts. Every address that is shown, logged or kept in an error passes here.
+
+use percent_encoding::percent_decode_str;
+
+/// What takes a secret's place, as in `Secret`'s own `Debug`.
+const STARS: &str = "***";
+
+/// Parameters whose value is a credential (specification 5.3, facts 3.3).
+const SECRET_PARAMETERS: [&str; 2] = ["apikey", "token"];
+
+/// An address without the values of secret parameters and without a username and password.
+pub(crate) fn url(address: &str) -> String {
+    let (head, query) = address.split_once('?').map_or((address, None), |(head, query)| (head, Some(query)));
+    let head = without_userinfo(head);
+    let Some(query) = query else { return head };
+    let pairs: Vec<String> = query.split('&').map(pair).collect();
+    format!("{head}?{}", pairs.join("&"))
+}
+
+fn pair(pair: &str) -> String {
+    let Some((name, _)) = pair.split_once('=') else { return pair.to_string() };
+    let plain = percent_decode_str(name).decode_utf8_lossy().to_ascii_lowercase();
+    match SECRET_PARAMETERS.contains(&plain.as_str()) {
+        true => format!("{name}={STARS}"),
+        false => pair.to_string(),
+    }
+}
+
+fn without_userinfo(head: &str) -> String {
+    let Some((scheme, rest)) = head.split_once("//") else { return head.to_string() };
+    let authority = rest.split('/').next().unwrap_or_default();
+    match authority.rfind('@') {
+        Some(at) => format!("{scheme}//{}", &rest[at + 1..]),
+        None => head.to_string(),
+    }
+}
+
+/// A text of a peer or a library without the secrets it may repeat. Very short ones would tear words apart and protect
+/// nothing.
+pub(crate) fn secrets(text: String, secrets: &[&str]) -> String {
+    let mut text = text;
+    for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
+        text = text.replace(secret, STARS);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_credentials() {
+        for (given, shown) in [
+            ("https://h/p?schedule_id=5&apikey=canary", "https://h/p?schedule_id=5&apikey=***"),
+            ("https://h/p?APIKEY=canary&x=1", "https://h/p?APIKEY=***&x=1"),
+            ("https://h/p?%61pikey=canary", "https://h/p?%61pikey=***"),
+            ("wss://h/live/v2/games?token=canary", "wss://h/live/v2/games?token=***"),
+            ("https://ann:canary@h:1/a@b?x=c@d", "https://h:1/a@b?x=c@d"),
+            ("/v1/data/teams?id=a@b", "/v1/data/teams?id=a@b"),
+        ] {
+            assert_eq!(url(given), shown);
+        }
+    }
+
+    #[test]
+    fn a_secret_that_a_peer_repeats_is_hidden() {
+        assert_eq!(secrets("bad key canary-1!".into(), &["canary-1", "ab"]), "bad key ***!");
+        assert_eq!(secrets("about".into(), &["ab", ""]), "about");
+    }
+}

@@ -1,0 +1,207 @@
+//! One request until it is answered or given up: an attempt, a verdict, a wait.
+
+use super::failure::Failure;
+use super::redirect::{self, Redirect};
+use super::respond::{self, Answer, Clocks};
+use super::retry::{self, Outcome, Past};
+use super::target::Target;
+use super::{Response, Shared, clock, redact};
+use crate::error::{Error, Result};
+use crate::operation::{Auth, Request};
+use crate::table::Body;
+use reqwest::Client;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{Duration, SystemTime};
+use tokio::time::{Instant, sleep, timeout_at};
+use url::Url;
+
+/// An error's body beyond this is of no use to anyone.
+const ERROR_BODY: usize = 64 * 1024;
+/// A body's length is announced by its peer: more than this is reserved only as it arrives.
+const RESERVE: usize = 16 * 1024 * 1024;
+
+/// What an attempt gave.
+enum Attempt {
+    Answer(Answer, Clocks),
+    Failure(Failure),
+}
+
+pub(super) async fn send(shared: &Shared, request: &Request) -> Result<Response> {
+    let result = until_answered(shared, request).await;
+    result.map_err(|error| without_secrets(shared, error))
+}
+
+async fn until_answered(shared: &Shared, request: &Request) -> Result<Response> {
+    let target = Target::new(request, &shared.config)?;
+    let client = shared.client(request.auth, target.url())?;
+    let shown = target.shown();
+    let (total, max_retries) = (shared.config.timeouts.total, shared.config.max_retries);
+
+    let mut past = Past::default();
+    let mut clock_corrected = false;
+    let mut attempts = 0;
+    let mut last = None;
+    let mut started: Option<Instant> = None;
+    let mut deadline = Instant::now() + total;
+    loop {
+        // A turn in the client's own queue is not the service's time: the deadline moves on with it.
+        let queued = Instant::now();
+        let permit = shared.budget.admit().await.map_err(|_| Error::Closed)?;
+        deadline += queued.elapsed();
+        let begun = Instant::now();
+        let started = *started.get_or_insert(begun);
+        attempts += 1;
+        let attempt = timeout_at(deadline, attempt(shared, &client, &target)).await;
+        drop(permit);
+        let took = begun.elapsed();
+
+        let (outcome, error) = match attempt {
+            Err(_) => return Err(Failure::out_of_time(total.as_secs_f64(), last).error(&shown, attempts)),
+            Ok(attempt) => match attempt? {
+                Attempt::Failure(failure) => {
+                    log::debug!("GET {shown}: {} (attempt {attempts}, {took:.1?})", failure.text);
+                    (failure.outcome, failure.error(&shown, attempts))
+                }
+                Attempt::Answer(answer, clocks) => {
+                    log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", answer.url, answer.status);
+                    if answer.status == 200 {
+                        respond::check_json(&answer).map_err(Error::Decode)?;
+                        return Ok(response(answer, started.elapsed(), attempts));
+                    }
+                    let error = respond::error(&answer, request.auth, attempts, clocks);
+                    if request.auth == Auth::Signed && !clock_corrected && clocks.refused_the_date(&error) {
+                        log::warn!("GET {shown}: refused for its date; sent again with the service's time");
+                        clock_corrected = true;
+                        continue;
+                    }
+                    (Outcome::Status(answer.status, asked_to_wait(&answer, shared)), Error::Api(Box::new(error)))
+                }
+            },
+        };
+
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        let Some(wait) = retry::wait(outcome, past, max_retries, remaining, chance()) else { return Err(error) };
+        past.retries += 1;
+        past.after_500 |= matches!(outcome, Outcome::Status(500, _));
+        let reason = without_secrets(shared, error).to_string();
+        log::warn!("{reason}; sent again in {:.1} s ({} of {max_retries})", wait.as_secs_f64(), past.retries);
+        last = Some(reason);
+        sleep(wait).await;
+    }
+}
+
+fn response(answer: Answer, elapsed: Duration, attempts: u32) -> Response {
+    Response {
+        request_id: answer.request_id(),
+        status: answer.status,
+        headers: answer.headers,
+        body: std::sync::Arc::new(answer.body),
+        url: answer.url,
+        elapsed,
+        fetched_at: SystemTime::now(),
+        attempts,
+    }
+}
+
+fn asked_to_wait(answer: &Answer, shared: &Shared) -> Option<Duration> {
+    let ahead = shared.clock.ahead();
+    let shift = Duration::from_millis(ahead.unsigned_abs());
+    let local = SystemTime::now();
+    let server_now = if ahead < 0 { local.checked_sub(shift) } else { local.checked_add(shift) };
+    retry::retry_after(answer.header("retry-after")?, server_now.unwrap_or(local))
+}
+
+/// One attempt, with the redirects of the same server.
+async fn attempt(shared: &Shared, client: &Client, target: &Target) -> Result<Attempt> {
+    let mut url = target.url().clone();
+    let mut followed = 0;
+    loop {
+        let used = shared.clock.ahead();
+        let sent = SystemTime::now();
+        let response = match client.execute(target.request(&url, sent, used)?).await {
+            Ok(response) => response,
+            Err(error) => return Ok(Attempt::Failure(Failure::of(error))),
+        };
+        let clocks = Clocks { ahead: learn(shared, &response, sent), used };
+        let location = response.headers().get("location").map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let refused = match redirect::read(&url, response.status().as_u16(), location.as_deref(), followed) {
+            Redirect::Follow(to) => {
+                (url, followed) = (to, followed + 1);
+                continue;
+            }
+            Redirect::Refused(why) => Some(why),
+            Redirect::No => None,
+        };
+        return Ok(match receive(response, shared.body_limit, &url, refused).await {
+            Ok(answer) => Attempt::Answer(answer, clocks),
+            Err(failure) => Attempt::Failure(failure),
+        });
+    }
+}
+
+/// Learns the server's clock from an answer; one out of a cache (`Age`) is dated by when it was made.
+fn learn(shared: &Shared, response: &reqwest::Response, sent: SystemTime) -> Option<i64> {
+    if response.headers().contains_key("age") {
+        return None;
+    }
+    let date = response.headers().get("date")?.to_str().ok()?;
+    let ahead = clock::measure(date, sent, SystemTime::now())?;
+    shared.clock.set_ahead(ahead);
+    Some(ahead)
+}
+
+/// Reads an answer to its end.
+async fn receive(
+    mut response: reqwest::Response,
+    limit: usize,
+    url: &Url,
+    refused: Option<String>,
+) -> std::result::Result<Answer, Failure> {
+    let status = response.status().as_u16();
+    let text = |value: &reqwest::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let headers = response.headers().iter().map(|(name, value)| (name.as_str().to_string(), text(value))).collect();
+    let announced = response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+    if status == 200 && announced > limit {
+        return Err(Failure::too_large(limit));
+    }
+    let mut body = Body::with_capacity(announced.min(RESERVE));
+    loop {
+        match response.chunk().await {
+            Ok(None) => break,
+            Ok(Some(chunk)) if status != 200 && body.len() + chunk.len() > ERROR_BODY => break,
+            Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(Failure::too_large(limit)),
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            // The status is known: it says more than how its body ended.
+            Err(_) if status != 200 => break,
+            Err(error) => return Err(Failure::of(error)),
+        }
+    }
+    Ok(Answer { status, headers, body: body.finish(), url: redact::url(url.as_str()), refused })
+}
+
+/// A peer, a proxy or a library may repeat what it was sent.
+fn without_secrets(shared: &Shared, error: Error) -> Error {
+    let config = &shared.config;
+    let secrets: Vec<&str> = [&config.secret, &config.api_key].into_iter().flatten().map(|s| s.expose()).collect();
+    let hide = |text: String| redact::secrets(text, &secrets);
+    match error {
+        Error::Connect(text) => Error::Connect(hide(text)),
+        Error::Timeout(text) => Error::Timeout(hide(text)),
+        Error::Transport(text) => Error::Transport(hide(text)),
+        Error::Api(mut error) => {
+            error.message = hide(error.message);
+            error.rules = error.rules.into_iter().map(hide).collect();
+            error.url = hide(error.url);
+            Error::Api(error)
+        }
+        Error::Decode(crate::table::DecodeError::Body { message, path, offset }) => {
+            Error::Decode(crate::table::DecodeError::Body { message: hide(message), path, offset })
+        }
+        other => other,
+    }
+}
+
+/// A number in 0..1 for the jitter. The standard library seeds its hashers at random; no more than that is needed.
+fn chance() -> f64 {
+    RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64
+}

@@ -1,0 +1,187 @@
+//! Where a request goes and what vouches for it: made once for each request, signed anew for each attempt.
+
+use super::http::header;
+use super::{clock, redact};
+use crate::config::{Config, Secret};
+use crate::error::{Error, Result};
+use crate::operation::{Auth, Request};
+use crate::signer;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{Method, header as headers};
+use std::time::SystemTime;
+use url::Url;
+
+/// What vouches for a request, at hand.
+#[derive(Debug)]
+pub(super) enum Credential {
+    Pair {
+        username: String,
+        secret: Secret,
+    },
+    /// Percent-encoded, as it stands in the query.
+    Key(Secret),
+}
+
+#[derive(Debug)]
+pub(super) struct Target {
+    /// Without a key.
+    url: Url,
+    credential: Credential,
+}
+
+impl Target {
+    pub(super) fn new(request: &Request, config: &Config) -> Result<Self> {
+        let (base, credential) = match request.auth {
+            Auth::Signed => {
+                let username = config.username.clone().ok_or_else(|| missing("username", "SIDELINE_USERNAME"))?;
+                let secret = config.secret.clone().ok_or_else(|| missing("secret", "SIDELINE_SECRET"))?;
+                (&config.base_url, Credential::Pair { username, secret })
+            }
+            Auth::ApiKey => {
+                let key = config.api_key.as_ref().ok_or_else(|| missing("api_key", "SIDELINE_API_KEY"))?;
+                let encoded = utf8_percent_encode(key.expose(), NON_ALPHANUMERIC).to_string();
+                (&config.broadcast_base_url, Credential::Key(Secret::new(encoded)))
+            }
+        };
+        let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
+        let url = Url::parse(&format!("{base}{}{query}", request.path))
+            .map_err(|error| Error::Argument(format!("the path {:?} cannot be sent: {error}", request.path)))?;
+        Ok(Target { url, credential })
+    }
+
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The address as it may be shown.
+    pub(super) fn shown(&self) -> String {
+        redact::url(self.url.as_str())
+    }
+
+    /// The request to `url` (this target's, or where the same server redirected it), dated and signed.
+    pub(super) fn request(&self, url: &Url, local: SystemTime, ahead: i64) -> Result<reqwest::Request> {
+        let date = clock::date_header(local, ahead);
+        let host = host(url);
+        let authorization = match &self.credential {
+            // The path as it stands in the address is the path on the wire, a proxy's prefix included.
+            Credential::Pair { username, secret } => {
+                Some(signer::authorization(username, secret.expose().as_bytes(), &date, &host, "GET", url.path()))
+            }
+            Credential::Key(_) => None,
+        };
+        let mut request = reqwest::Request::new(Method::GET, self.with_key(url));
+        let wire = request.headers_mut();
+        wire.insert(headers::DATE, header(&date, "the date")?);
+        wire.insert(headers::HOST, header(&host, "the host")?);
+        wire.insert(headers::ACCEPT, headers::HeaderValue::from_static("application/json"));
+        if let Some(authorization) = authorization {
+            let mut value = header(&authorization, "the username")?;
+            value.set_sensitive(true);
+            wire.insert(headers::AUTHORIZATION, value);
+        }
+        Ok(request)
+    }
+
+    /// The address with the key, once: a gateway refuses one that comes twice (facts 3.2).
+    fn with_key(&self, url: &Url) -> Url {
+        let mut url = url.clone();
+        if let Credential::Key(key) = &self.credential {
+            let is_key = |pair: &&str| pair.split('=').next().is_some_and(|name| name.eq_ignore_ascii_case("apikey"));
+            let others = url.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty() && !is_key(pair));
+            let key = format!("apikey={}", key.expose());
+            let query: Vec<&str> = others.chain([key.as_str()]).collect();
+            url.set_query(Some(&query.join("&")));
+        }
+        url
+    }
+}
+
+fn missing(parameter: &str, variable: &str) -> Error {
+    Error::Configuration(format!("{parameter} is missing: give {parameter}= or set {variable}"))
+}
+
+/// The Host header: it is signed as it is sent, so it is written here and not left to a library.
+fn host(url: &Url) -> String {
+    let name = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| name.to_string(), |port| format!("{name}:{port}"))
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use crate::config::Options;
+    use crate::table::Context;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    fn request(auth: Auth, path: &str, query: &str) -> Request {
+        Request {
+            operation: "test",
+            auth,
+            path: path.into(),
+            query: query.into(),
+            resource: None,
+            context: Context::default(),
+        }
+    }
+
+    fn target(base: &str, auth: Auth, path: &str, query: &str) -> Target {
+        let options = Options {
+            username: Some("ann".into()),
+            secret: Some(Secret::new("a secret & more")),
+            api_key: Some(Secret::new("canary key&")),
+            base_url: Some(base.into()),
+            broadcast_base_url: Some(base.into()),
+            ..Options::default()
+        };
+        Target::new(&request(auth, path, query), &options.resolve(&|_| None).unwrap()).unwrap()
+    }
+
+    fn sent(target: &Target) -> reqwest::Request {
+        let noon = UNIX_EPOCH + Duration::from_secs(1_793_534_400);
+        target.request(target.url(), noon, 0).unwrap()
+    }
+
+    #[test]
+    fn a_signed_request_bears_the_signature_of_date_host_and_path() {
+        let target = target("https://api.shottracker.com", Auth::Signed, "/v1/data/teams/46/events", "from=1&to=2");
+        let request = sent(&target);
+        assert_eq!(request.url().as_str(), "https://api.shottracker.com/v1/data/teams/46/events?from=1&to=2");
+        assert_eq!(request.headers()["date"], "Sun, 01 Nov 2026 12:00:00 GMT");
+        assert_eq!(request.headers()["host"], "api.shottracker.com");
+        // printf 'date: Sun, ..\nhost: ..\nGET /v1/data/teams/46/events HTTP/1.1' | openssl dgst -sha1 -hmac .. -binary | base64
+        let expected = r#"hmac username="ann",algorithm="hmac-sha1",headers="date host request-line",signature="m2iH9s96Kme8k0srUy5uLoP66IA=""#;
+        assert_eq!(request.headers()["authorization"], expected);
+    }
+
+    #[test]
+    fn the_host_is_signed_with_its_port_and_the_path_with_its_prefix() {
+        let target = target("http://127.0.0.1:8080/pre", Auth::Signed, "/v1/data/a b", "");
+        let request = sent(&target);
+        assert_eq!(request.headers()["host"], "127.0.0.1:8080");
+        let (date, host, path) = ("Sun, 01 Nov 2026 12:00:00 GMT", "127.0.0.1:8080", "/pre/v1/data/a%20b");
+        let expected = signer::authorization("ann", b"a secret & more", date, host, "GET", path);
+        assert_eq!(request.headers()["authorization"], expected.as_str());
+        assert_eq!(super::host(&Url::parse("https://host:443/").unwrap()), "host");
+        assert_eq!(super::host(&Url::parse("http://[::1]:81/").unwrap()), "[::1]:81");
+    }
+
+    #[test]
+    fn the_key_goes_in_the_query_once_and_is_never_shown() {
+        let target = target("https://host", Auth::ApiKey, "/broadcast/v1/games/teams", "x=1&APIKEY=old");
+        let request = sent(&target);
+        assert_eq!(request.url().query(), Some("x=1&apikey=canary%20key%26"));
+        assert!(request.headers().get("authorization").is_none());
+        assert!(!format!("{target:?} {}", target.shown()).contains("canary"));
+    }
+
+    #[test]
+    fn a_missing_credential_is_named_with_its_variable() {
+        let config = Options::default().resolve(&|_| None).unwrap();
+        for (auth, variable) in [(Auth::Signed, "SIDELINE_USERNAME"), (Auth::ApiKey, "SIDELINE_API_KEY")] {
+            let Err(Error::Configuration(text)) = Target::new(&request(auth, "/", ""), &config) else { panic!() };
+            assert!(text.contains(variable), "{text}");
+        }
+    }
+}

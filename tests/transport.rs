@@ -1,0 +1,503 @@
+//! The transport against a server that shares no code with it: real sockets, answers by a script.
+
+// A test that fails is meant to panic.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod scripted;
+
+use base64::Engine;
+use hmac::{Hmac, KeyInit, Mac};
+use scripted::{Reply, Server, Then, content, json, raw};
+use sideline::config::{Options, Secret, Timeouts};
+use sideline::error::{ApiError, ApiErrorKind, Error};
+use sideline::operation::{Request, Value, call};
+use sideline::transport::{Response, Transport};
+use std::time::{Duration, Instant, SystemTime};
+
+const USERNAME: &str = "ann";
+const SECRET: &str = "canary-secret";
+const KEY: &str = "canary-key";
+const SERVICE_404: &str = r#"{"status":404,"message":"Invalid id","shottrackerRequestId":"r-404"}"#;
+const GATEWAY_DATE: &str = r#"{"message":"HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication"}"#;
+
+fn options(base: &str) -> Options {
+    Options {
+        username: Some(USERNAME.into()),
+        secret: Some(Secret::new(SECRET)),
+        api_key: Some(Secret::new(KEY)),
+        base_url: Some(base.into()),
+        broadcast_base_url: Some(base.into()),
+        ..Options::default()
+    }
+}
+
+fn transport(options: Options) -> Transport {
+    Transport::new(options.resolve(&|_| None).unwrap()).unwrap()
+}
+
+fn request(name: &str, arguments: &[(&str, &str)]) -> Request {
+    let config = options("https://unused.example").resolve(&|_| None).unwrap();
+    let arguments = arguments.iter().map(|(name, value)| (name.to_string(), Value::Text(value.to_string()))).collect();
+    call(name, &arguments, &config).unwrap().requests.remove(0)
+}
+
+fn teams() -> Request {
+    request("teams", &[])
+}
+
+fn ok() -> Reply {
+    json(200, "", r#"{"teams":[]}"#)
+}
+
+fn api(result: Result<Response, Error>) -> ApiError {
+    match result {
+        Err(Error::Api(error)) => *error,
+        other => panic!("not an ApiError: {other:?}"),
+    }
+}
+
+/// The server's answers to one client's first request.
+async fn exchange(script: Vec<Reply>) -> (Server, Result<Response, Error>) {
+    let server = Server::start(script).await;
+    let result = transport(options(&server.url())).send(&teams()).await;
+    (server, result)
+}
+
+fn is_signed(seen: &scripted::Seen) -> bool {
+    let (Some(date), Some(host)) = (seen.header("date"), seen.header("host")) else { return false };
+    let path = seen.line().split(' ').nth(1).unwrap().split('?').next().unwrap();
+    let mut mac = Hmac::<sha1::Sha1>::new_from_slice(SECRET.as_bytes()).unwrap();
+    mac.update(format!("date: {date}\nhost: {host}\nGET {path} HTTP/1.1").as_bytes());
+    let signature = base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes());
+    let expected = format!(
+        "hmac username=\"{USERNAME}\",algorithm=\"hmac-sha1\",headers=\"date host request-line\",signature=\"{signature}\""
+    );
+    seen.header("authorization") == Some(expected.as_str())
+}
+
+#[tokio::test]
+async fn a_request_is_signed_over_the_date_host_and_path_that_are_sent() {
+    let server = Server::start(vec![ok()]).await;
+    let client = transport(options(&server.url()));
+    let link = [("link", "https://api.shottracker.com/v1/data/sensors/locations?id=a%2Fb&from=1&to=2")];
+    let response = client.send(&request("follow", &link)).await.unwrap();
+    let seen = server.seen().remove(0);
+    assert_eq!(seen.line(), "GET /v1/data/sensors/locations?id=a%2Fb&from=1&to=2 HTTP/1.1");
+    assert_eq!(seen.header("host"), Some(format!("127.0.0.1:{}", server.port).as_str()));
+    assert_eq!(seen.header("accept"), Some("application/json"));
+    assert_eq!(seen.header("user-agent"), Some(concat!("sideline/", env!("CARGO_PKG_VERSION"))));
+    assert!(is_signed(&seen), "{}", seen.head);
+    assert_eq!((response.status, response.attempts), (200, 1));
+    assert_eq!(response.body.as_slice(), br#"{"teams":[]}"#);
+}
+
+#[tokio::test]
+async fn a_proxys_prefix_is_sent_and_signed() {
+    let server = Server::start(vec![ok()]).await;
+    transport(options(&format!("{}/prefix", server.url()))).send(&teams()).await.unwrap();
+    let seen = server.seen().remove(0);
+    assert_eq!(seen.line(), "GET /prefix/v1/data/teams HTTP/1.1");
+    assert!(is_signed(&seen), "{}", seen.head);
+}
+
+#[tokio::test]
+async fn connections_are_reused() {
+    let server = Server::start(vec![ok()]).await;
+    let client = transport(options(&server.url()));
+    for _ in 0..3 {
+        client.send(&teams()).await.unwrap();
+    }
+    assert_eq!((server.seen().len(), server.connections()), (3, 1));
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_before_the_answer_is_tried_again_and_signed_anew() {
+    for end in [Then::Close, Then::Reset] {
+        let (server, result) = exchange(vec![raw("", end), ok()]).await;
+        assert_eq!(result.unwrap().attempts, 2, "{end:?}");
+        assert!(server.seen().iter().all(is_signed));
+    }
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_the_server_closed_is_tried_again() {
+    let server = Server::start(vec![ok(), raw("", Then::Close), ok()]).await;
+    let client = transport(options(&server.url()));
+    client.send(&teams()).await.unwrap();
+    client.send(&teams()).await.unwrap();
+    assert_eq!(server.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn a_body_that_is_cut_is_tried_again_and_then_an_error() {
+    let cut = || {
+        raw("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{\"teams\":[", Then::Close)
+    };
+    let (_, result) = exchange(vec![cut(), ok()]).await;
+    assert_eq!(result.unwrap().attempts, 2);
+
+    let server = Server::start(vec![cut()]).await;
+    let result = transport(Options { max_retries: Some(1), ..options(&server.url()) }).send(&teams()).await;
+    let Err(Error::Transport(text)) = result else { panic!("{result:?}") };
+    assert!(text.contains("after 2 attempts") && text.contains("/v1/data/teams"), "{text}");
+    assert_eq!(server.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn a_503_is_sent_again_when_it_says() {
+    let begun = Instant::now();
+    let (server, result) = exchange(vec![json(503, "retry-after: 1\r\n", "{}"), ok()]).await;
+    assert_eq!(result.unwrap().attempts, 2);
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    assert!(server.seen().iter().all(is_signed));
+}
+
+#[tokio::test]
+async fn a_wait_that_passes_the_deadline_is_not_begun() {
+    let server = Server::start(vec![json(429, "retry-after: 60\r\n", r#"{"message":"slow down"}"#)]).await;
+    let second = Duration::from_secs(1);
+    let timeouts = Timeouts { connect: second, read: second, total: 5 * second };
+    let begun = Instant::now();
+    let error = api(transport(Options { timeouts: Some(timeouts), ..options(&server.url()) }).send(&teams()).await);
+    assert_eq!((error.kind, error.attempts), (ApiErrorKind::RateLimited, 1));
+    assert!(begun.elapsed() < 2 * second);
+}
+
+#[tokio::test]
+async fn a_500_is_sent_again_once() {
+    let (server, result) = exchange(vec![json(500, "", "{}")]).await;
+    let error = api(result);
+    assert_eq!((error.kind, error.attempts, server.seen().len()), (ApiErrorKind::Server, 2, 2));
+}
+
+#[tokio::test]
+async fn what_stays_wrong_is_sent_once() {
+    for status in [400, 401, 403, 404, 422] {
+        let (server, result) = exchange(vec![json(status, "", SERVICE_404)]).await;
+        let error = api(result);
+        assert_eq!((error.status, error.attempts, server.seen().len()), (status, 1, 1));
+        assert_eq!((error.message.as_str(), error.request_id.as_deref()), ("Invalid id", Some("r-404")));
+        assert_eq!(error.url, format!("{}/v1/data/teams", server.url()));
+    }
+}
+
+#[tokio::test]
+async fn retries_end() {
+    let server = Server::start(vec![json(502, "retry-after: 0\r\n", "<h1>Bad gateway</h1>")]).await;
+    let error = api(transport(Options { max_retries: Some(2), ..options(&server.url()) }).send(&teams()).await);
+    assert_eq!((error.attempts, server.seen().len()), (3, 3));
+    assert_eq!(error.message, "<h1>Bad gateway</h1>");
+}
+
+#[tokio::test]
+async fn no_more_requests_are_under_way_than_max_concurrency() {
+    let server = Server::start(vec![ok().after(Duration::from_millis(50))]).await;
+    let client = transport(Options { max_concurrency: Some(3), ..options(&server.url()) });
+    let one = teams();
+    let all = (0..12).map(|_| client.send(&one));
+    for result in futures_util::future::join_all(all).await {
+        result.unwrap();
+    }
+    assert_eq!(server.peak(), 3);
+}
+
+#[tokio::test]
+async fn a_place_is_free_while_a_request_waits_to_be_sent_again() {
+    let server = Server::start(vec![json(503, "retry-after: 2\r\n", "{}"), ok()]).await;
+    let client = transport(Options { max_concurrency: Some(1), ..options(&server.url()) });
+    let (waiting, one) = (client.clone(), teams());
+    let slow = tokio::spawn(async move { waiting.send(&one).await });
+    while server.seen().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let begun = Instant::now();
+    client.send(&teams()).await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    slow.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_in_the_clients_own_queue_is_not_the_services_time() {
+    let server = Server::start(vec![ok().after(Duration::from_millis(400))]).await;
+    let second = Duration::from_secs(1);
+    let timeouts = Timeouts { connect: second, read: second, total: second };
+    let client = transport(Options { max_concurrency: Some(1), timeouts: Some(timeouts), ..options(&server.url()) });
+    let one = teams();
+    for result in futures_util::future::join_all((0..4).map(|_| client.send(&one))).await {
+        result.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn requests_keep_to_the_rate() {
+    let server = Server::start(vec![ok()]).await;
+    let client = transport(Options { requests_per_second: Some(20.0), ..options(&server.url()) });
+    let (begun, one) = (Instant::now(), teams());
+    futures_util::future::join_all((0..5).map(|_| client.send(&one))).await;
+    assert!(begun.elapsed() >= Duration::from_millis(200));
+}
+
+fn http_date(ahead: i64) -> String {
+    let shift = Duration::from_secs(ahead.unsigned_abs());
+    let now = SystemTime::now();
+    httpdate::fmt_http_date(if ahead < 0 { now - shift } else { now + shift })
+}
+
+fn seconds_ahead(seen: &scripted::Seen) -> f64 {
+    let date = httpdate::parse_http_date(seen.header("date").unwrap()).unwrap();
+    match date.duration_since(SystemTime::now()) {
+        Ok(ahead) => ahead.as_secs_f64(),
+        Err(behind) => -behind.duration().as_secs_f64(),
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_for_the_clock_is_corrected_and_sent_once_more() {
+    for ahead in [600, -600] {
+        let date = format!("date: {}\r\n", http_date(ahead));
+        let server = Server::start(vec![json(401, &date, GATEWAY_DATE), ok()]).await;
+        // It is no retry: none is allowed here.
+        let client = transport(Options { max_retries: Some(0), ..options(&server.url()) });
+        assert_eq!(client.send(&teams()).await.unwrap().attempts, 2);
+        client.send(&teams()).await.unwrap();
+        let seen = server.seen();
+        assert!(seconds_ahead(&seen[0]).abs() < 5.0);
+        for corrected in &seen[1..] {
+            assert!((seconds_ahead(corrected) - ahead as f64).abs() < 5.0, "{}", corrected.head);
+            assert!(is_signed(corrected));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_remains_is_an_error_that_names_the_skew() {
+    let date = format!("date: {}\r\n", http_date(600));
+    let (server, result) = exchange(vec![json(403, &date, GATEWAY_DATE)]).await;
+    let error = api(result);
+    assert_eq!((error.kind, error.attempts, server.seen().len()), (ApiErrorKind::Authentication, 2, 2));
+    assert!(error.hint.contains("minutes behind"), "{}", error.hint);
+}
+
+#[tokio::test]
+async fn a_server_whose_clock_jumps_is_not_followed_for_ever() {
+    let refusal = |ahead: i64| json(401, &format!("date: {}\r\n", http_date(ahead)), GATEWAY_DATE);
+    let (server, result) = exchange(vec![refusal(600), refusal(-600), refusal(600), ok()]).await;
+    assert_eq!((api(result).attempts, server.seen().len()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_cached_answer_does_not_set_the_clock() {
+    let stale = format!("age: 600\r\ndate: {}\r\n", http_date(-600));
+    let server = Server::start(vec![json(200, &stale, "{}")]).await;
+    let client = transport(options(&server.url()));
+    client.send(&teams()).await.unwrap();
+    client.send(&teams()).await.unwrap();
+    assert!(seconds_ahead(&server.seen()[1]).abs() < 5.0);
+}
+
+#[tokio::test]
+async fn a_redirect_of_the_same_server_is_followed_and_signed_for_its_path() {
+    let (server, result) = exchange(vec![json(302, "location: /v1/data/elsewhere?x=1\r\n", ""), ok()]).await;
+    let response = result.unwrap();
+    assert_eq!((response.attempts, response.url), (1, format!("{}/v1/data/elsewhere?x=1", server.url())));
+    let second = server.seen().remove(1);
+    assert_eq!(second.line(), "GET /v1/data/elsewhere?x=1 HTTP/1.1");
+    assert!(is_signed(&second) && second.header("referer").is_none(), "{}", second.head);
+}
+
+#[tokio::test]
+async fn a_redirect_to_another_server_is_refused_and_nothing_goes_there() {
+    let other = Server::start(vec![ok()]).await;
+    let location = format!("location: {}/v1/data/teams?token=canary-token\r\n", other.url());
+    let (server, result) = exchange(vec![json(307, &location, "")]).await;
+    let error = api(result);
+    assert_eq!((error.kind, error.status), (ApiErrorKind::Other, 307));
+    assert!(error.message.contains("refused redirect") && !error.to_string().contains("canary"), "{error}");
+    assert_eq!((other.connections(), server.seen().len()), (0, 1));
+}
+
+#[tokio::test]
+async fn redirects_in_a_circle_end() {
+    let (server, result) = exchange(vec![json(302, "location: /v1/data/teams\r\n", "")]).await;
+    assert_eq!(api(result).status, 302);
+    assert_eq!(server.seen().len(), 6);
+}
+
+#[tokio::test]
+async fn a_200_that_is_not_json_is_a_decode_error_that_says_so() {
+    for (headers, body) in [("content-type: text/html\r\n", "<html>Log in</html>"), ("", "Log in"), ("", "")] {
+        let (server, result) = exchange(vec![content(200, headers, body.as_bytes())]).await;
+        let Err(Error::Decode(error)) = result else { panic!("{result:?}") };
+        let text = error.to_string();
+        assert!(text.contains("not JSON") && text.contains(body) && text.contains("at $ (byte 0)"), "{text}");
+        assert_eq!(server.seen().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn any_other_2xx_is_an_error() {
+    let (_, result) = exchange(vec![raw("HTTP/1.1 204 No Content\r\n\r\n", Then::Keep)]).await;
+    assert_eq!(api(result).kind, ApiErrorKind::Other);
+}
+
+/// gzip of `[1,1,..,1]`, 4,003 bytes.
+const GZIP: [u8; 45] = [
+    0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xed, 0xc2, 0x31, 0x0d, 0x00, 0x00, 0x08, 0x03, 0x30,
+    0x43, 0x3c, 0xd3, 0x43, 0xf0, 0x6f, 0x03, 0x19, 0x7b, 0x9a, 0x76, 0x33, 0x00, 0x00, 0x00, 0x40, 0xdd, 0x3d, 0x75,
+    0x7c, 0xb7, 0x5f, 0xa3, 0x0f, 0x00, 0x00,
+];
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_an_error_whatever_its_length_on_the_wire() {
+    let server = Server::start(vec![content(200, "content-encoding: gzip\r\n", &GZIP)]).await;
+    let config = || options(&server.url()).resolve(&|_| None).unwrap();
+    let response = Transport::with_body_limit(config(), 4_003).send(&teams()).await.unwrap();
+    assert_eq!(response.body.len(), 4_003);
+    assert!(server.seen()[0].header("accept-encoding").unwrap().contains("gzip"));
+    let result = Transport::with_body_limit(config(), 4_002).send(&teams()).await;
+    let Err(Error::Transport(text)) = result else { panic!("{result:?}") };
+    assert!(text.contains("limit"), "{text}");
+    assert_eq!(server.seen().len(), 2);
+
+    // A length that says so is taken at its word: nothing is read.
+    let server = Server::start(vec![raw("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n[", Then::Hold)]).await;
+    let config = options(&server.url()).resolve(&|_| None).unwrap();
+    assert!(matches!(Transport::with_body_limit(config, 98).send(&teams()).await, Err(Error::Transport(_))));
+}
+
+#[tokio::test]
+async fn silence_ends_in_a_timeout() {
+    let half = Duration::from_millis(500);
+    let long = Duration::from_secs(60);
+    let partly = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{";
+    for (read, total) in [(half, long), (long, half)] {
+        for sent in ["", partly] {
+            let server = Server::start(vec![raw(sent, Then::Hold)]).await;
+            let timeouts = Timeouts { connect: long, read, total };
+            let begun = Instant::now();
+            let result = transport(Options { timeouts: Some(timeouts), ..options(&server.url()) }).send(&teams()).await;
+            assert!(matches!(result, Err(Error::Timeout(_))), "{result:?}");
+            assert!(begun.elapsed() < Duration::from_secs(5));
+            assert_eq!(server.seen().len(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_is_a_connect_error() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let client = transport(Options { max_retries: Some(1), ..options(&format!("http://127.0.0.1:{port}")) });
+    let result = client.send(&teams()).await;
+    let Err(Error::Connect(text)) = result else { panic!("{result:?}") };
+    assert!(text.contains("after 2 attempts") && text.to_lowercase().contains("refused"), "{text}");
+}
+
+#[tokio::test]
+async fn closing_ends_what_is_in_flight_and_all_that_comes_after() {
+    let server = Server::start(vec![raw("", Then::Hold)]).await;
+    let client = transport(options(&server.url()));
+    let (flying, one) = (client.clone(), teams());
+    let in_flight = tokio::spawn(async move { flying.send(&one).await });
+    while server.seen().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    client.close();
+    assert!(matches!(in_flight.await.unwrap(), Err(Error::Closed)));
+    assert!(matches!(client.clone().send(&teams()).await, Err(Error::Closed)));
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_proxy_is_asked_for_the_service_and_the_host_is_the_services() {
+    let proxy = Server::start(vec![ok()]).await;
+    let given =
+        Options { proxy: Some(Secret::new(proxy.url())), allow_http: true, ..options("http://service.example:81") };
+    transport(given).send(&teams()).await.unwrap();
+    let seen = proxy.seen().remove(0);
+    assert_eq!(seen.line(), "GET http://service.example:81/v1/data/teams HTTP/1.1");
+    assert_eq!(seen.header("host"), Some("service.example:81"));
+}
+
+/// Runs itself again where the environment names a proxy: only a process of its own can have one.
+#[tokio::test]
+async fn a_proxy_of_the_environment_is_not_asked_for_loopback() {
+    if std::env::var_os("http_proxy").is_none_or(|proxy| proxy != "http://127.0.0.1:9") {
+        let name = "a_proxy_of_the_environment_is_not_asked_for_loopback";
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = again.args(["--exact", name]).env("http_proxy", "http://127.0.0.1:9").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let server = Server::start(vec![ok()]).await;
+    transport(Options { max_retries: Some(0), ..options(&server.url()) }).send(&teams()).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_broadcast_key_goes_in_the_query_and_nowhere_else() {
+    let server = Server::start(vec![json(401, "", r#"{"message":"Invalid key canary-key"}"#), ok()]).await;
+    let client = transport(options(&server.url()));
+    let broadcast = request("broadcast_teams", &[]);
+    let error = api(client.send(&broadcast).await);
+    assert_eq!(error.kind, ApiErrorKind::Authentication);
+    let response = client.send(&broadcast).await.unwrap();
+    let seen = server.seen().remove(0);
+    assert_eq!(seen.line(), "GET /broadcast/v1/games/teams?apikey=canary%2Dkey HTTP/1.1");
+    assert!(seen.header("authorization").is_none());
+    let shown = format!("{error} {error:?} {response:?} {client:?} {broadcast:?}");
+    assert!(!shown.contains("canary"), "{shown}");
+}
+
+#[tokio::test]
+async fn no_error_and_no_log_line_holds_a_secret() {
+    logged::install();
+    let down = "http://127.0.0.1:9";
+    let proxy = Some(Secret::new("http://u:canary-proxy@127.0.0.1:9"));
+    let cut = Server::start(vec![raw("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{", Then::Close)]).await;
+    let echo =
+        Server::start(vec![json(503, "retry-after: 0\r\n", r#"{"message":"secret canary-secret, key canary-key"}"#)])
+            .await;
+    for (name, given) in [
+        ("broadcast_teams", options(down)),
+        ("broadcast_teams", Options { proxy, ..options(down) }),
+        ("broadcast_teams", options(&cut.url())),
+        ("broadcast_teams", options(&echo.url())),
+        ("teams", options(&echo.url())),
+    ] {
+        let client = transport(Options { max_retries: Some(1), ..given });
+        let error = client.send(&request(name, &[])).await.unwrap_err();
+        let shown = format!("{error} {error:?} {client:?}");
+        assert!(!shown.contains("canary"), "{shown}");
+    }
+    let lines = logged::lines();
+    assert!(lines.iter().any(|line| line.starts_with("WARN") && line.contains("sent again")), "{lines:#?}");
+    assert!(lines.iter().all(|line| !line.contains("canary")), "{lines:#?}");
+}
+
+/// What this crate logs, kept.
+mod logged {
+    use std::sync::Mutex;
+
+    struct Kept(Mutex<Vec<String>>);
+    static KEPT: Kept = Kept(Mutex::new(Vec::new()));
+
+    impl log::Log for Kept {
+        fn enabled(&self, metadata: &log::Metadata) -> bool {
+            metadata.target().starts_with("sideline")
+        }
+        fn log(&self, record: &log::Record) {
+            if self.enabled(record.metadata()) {
+                self.0.lock().unwrap().push(format!("{} {}", record.level(), record.args()));
+            }
+        }
+        fn flush(&self) {}
+    }
+
+    pub fn install() {
+        log::set_logger(&KEPT).unwrap();
+        log::set_max_level(log::LevelFilter::Trace);
+    }
+
+    pub fn lines() -> Vec<String> {
+        KEPT.0.lock().unwrap().clone()
+    }
+}
