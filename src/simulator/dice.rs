@@ -1,6 +1,6 @@
 //! The service's own randomness: credentials, request ids, faults. What happens in games has streams of its own.
 
-use super::season::rng::Rng;
+use super::season::Rng;
 
 /// What is drawn for; one's numbers do not depend on how many were drawn for another.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,6 @@
 //! What happens in a game or a drill: periods of possessions of happenings. Everything that the service shows follows from it.
 
+use super::clocks::Clocks;
 use super::roster::Member;
 use crate::resource::possessions::PossessionAttributes;
 
@@ -15,6 +16,8 @@ pub struct Side {
 pub struct Flow {
     /// Home first. In a scrimmage both sides are of one team.
     pub sides: [Side; 2],
+    /// How this event's clocks are written.
+    pub clocks: Clocks,
     pub periods: Vec<Period>,
 }
 
@@ -24,6 +27,10 @@ impl Flow {
     }
     pub fn ends_at(&self) -> i64 {
         self.periods.last().map_or(0, |period| period.ended_at)
+    }
+    /// What is shown of the whole at `now`.
+    pub fn shown(&self, now: i64) -> Vec<(&Period, &[Possession])> {
+        self.periods.iter().map(|period| (period, period.shown(now))).collect()
     }
 }
 

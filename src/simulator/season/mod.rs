@@ -11,16 +11,24 @@
 //! | `practice`, `football` | the other events |
 //! | `events`, `links` | games and practices as the service shows them |
 
+mod bench;
+mod clocks;
+mod court;
 mod events;
 mod flow;
 mod ids;
+mod ledger;
 mod links;
 mod names;
 mod play;
-pub(super) mod rng;
+mod practice;
+mod rng;
 mod roster;
 mod schedule;
+mod screens;
 mod teams;
+#[cfg(test)]
+mod tests;
 
 use crate::config::Sport;
 use crate::resource::event::Event;
@@ -34,13 +42,17 @@ use crate::resource::stats_details::TeamDetails;
 use crate::resource::team::Team;
 use flow::{Flow, Side};
 use ids::{Ids, Kind, Named};
+use practice::Practice;
+pub(super) use rng::Rng;
 use roster::Member;
-use schedule::Plan;
+use schedule::{HOUR, Plan};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// So many games and practices are kept once they are played; asked for again, another comes out the same.
 const KEPT: usize = 64;
+/// `version` grows through the season; no game has so many happenings.
+const VERSIONS_OF_A_GAME: i64 = 4096;
 
 /// A season: who plays whom, when. What happened in a game is made when it is asked for.
 #[derive(Debug)]
@@ -53,8 +65,10 @@ pub struct Season {
     games: Vec<ScheduledGame>,
     /// For each team the numbers of its games, by tipoff.
     games_of_team: Vec<Vec<usize>>,
-    played: Mutex<VecDeque<((Kind, u64), Arc<Flow>)>>,
+    played: Mutex<Kept>,
 }
+
+type Kept = VecDeque<((Kind, u64), Arc<Flow>)>;
 
 /// What one session (a period, a drill) gave, as the four resources of a session show it.
 #[derive(Debug)]
@@ -110,20 +124,34 @@ impl Season {
 
     /// A game or practice that has begun by `now`, whole or as far as it went; one to come has no results.
     pub fn event(&self, event_id: &str, now: i64) -> Option<Event> {
-        let game = self.game_index(event_id)?;
-        if self.games[game].tipoff_at >= now {
-            return Some(events::coming(self.sport, &self.games[game]));
+        let Named { kind, index, part: 0 } = self.ids.read(event_id)? else { return None };
+        match kind {
+            Kind::Game => {
+                let game = self.games.get(index as usize)?;
+                if game.tipoff_at >= now {
+                    return Some(events::coming(self.sport, game));
+                }
+                Some(events::game(self.sport, game, &*self.flow(kind, index)?, now))
+            }
+            Kind::Practice => {
+                let practice = self.practice(index).filter(|practice| practice.starts_at < now)?;
+                let flow = self.flow(kind, index)?;
+                Some(events::practice(self.sport, &self.teams[practice.team], event_id.to_owned(), &flow, now))
+            }
+            _ => None,
         }
-        Some(events::game(self.sport, &self.games[game], &self.game(game), now))
     }
 
     /// Games and practices of a team that overlap `from..to`, by start, as known at `now`.
     pub fn team_events(&self, team_id: i64, from: i64, to: i64, now: i64) -> Vec<Event> {
         let Some(team) = self.team_index(team_id) else { return Vec::new() };
+        // Nothing takes six hours: only what can overlap the range is played.
+        let near = |at: i64| at < to.min(now) && at + 6 * HOUR > from;
         let games = self.games_of_team[team].iter().map(|index| &self.games[*index]);
-        // No game takes six hours: only those that can overlap the range are played.
-        let near = games.filter(|game| game.tipoff_at < to.min(now) && game.tipoff_at + 6 * schedule::HOUR > from);
-        let mut events: Vec<Event> = near.filter_map(|game| self.event(&game.event_id, now)).collect();
+        let games = games.filter(|game| near(game.tipoff_at)).map(|game| game.event_id.clone());
+        let practices = self.practices(team).into_iter().filter(|practice| near(practice.starts_at));
+        let practices = practices.map(|practice| self.ids.text(Kind::Practice, practice.number(), 0));
+        let mut events: Vec<Event> = games.chain(practices).filter_map(|id| self.event(&id, now)).collect();
         events.retain(|event| event.started_at < to && event.ended_at > from);
         events.sort_by_key(|event| event.started_at);
         events
@@ -132,17 +160,26 @@ impl Season {
     /// A session that has begun by `now`, as far as it went.
     pub fn session(&self, session_id: &str, now: i64) -> Option<Arc<Session>> {
         let Named { kind, index, part } = self.ids.read(session_id)?;
-        let flow = self.flow(kind, index)?;
+        let event = match kind {
+            Kind::Period => Kind::Game,
+            Kind::Drill => Kind::Practice,
+            _ => return None,
+        };
+        let flow = self.flow(event, index)?;
         let period = flow.periods.get(part as usize).filter(|period| period.started_at < now)?;
+        let shown = vec![(period, period.shown(now))];
+        let mut sides: Vec<usize> = flow.sides.iter().map(|side| side.team).collect();
+        sides.dedup();
+        let teams = || sides.iter().map(|team| (*team, &self.teams[*team]));
         Some(Arc::new(Session {
-            event_id: self.games[index as usize].event_id.clone(),
-            team_ids: flow.sides.iter().map(|side| self.teams[side.team].id).collect(),
+            event_id: self.ids.text(event, index, 0),
+            team_ids: teams().map(|(_, team)| team.id).collect(),
             started_at: period.started_at,
             ended_at: period.ended_at.min(now),
-            stats: Vec::new(),
-            details: Vec::new(),
-            possessions: Vec::new(),
-            shots: Vec::new(),
+            stats: teams().map(|(index, team)| ledger::stats(&flow, index, team, &shown)).collect(),
+            details: teams().map(|(index, team)| ledger::details(&flow, index, team, &shown)).collect(),
+            possessions: teams().map(|(index, team)| ledger::possessions(&flow, index, team, &shown)).collect(),
+            shots: teams().map(|(index, team)| ledger::shots(&flow, index, team, &shown)).collect(),
         }))
     }
 
@@ -152,8 +189,15 @@ impl Season {
     }
 
     /// The occurrences of all sessions of a game.
-    pub fn game_details(&self, game_id: &str, _now: i64) -> Option<Vec<TeamDetails>> {
-        self.game_index(game_id).map(|_| Vec::new())
+    pub fn game_details(&self, game_id: &str, now: i64) -> Option<Vec<TeamDetails>> {
+        let game = self.game_index(game_id)?;
+        if self.games[game].tipoff_at >= now {
+            return Some(Vec::new());
+        }
+        let flow = self.flow(Kind::Game, game as u64)?;
+        let shown = flow.shown(now);
+        let teams = flow.sides.iter().map(|side| side.team);
+        Some(teams.map(|team| ledger::details(&flow, team, &self.teams[team], &shown)).collect())
     }
 
     /// A team's sums over a game, or over its games whose start lies in `from..to`.
@@ -161,20 +205,24 @@ impl Season {
         &self,
         team_id: i64,
         game_id: Option<&str>,
-        _from: i64,
-        _to: i64,
-        _now: i64,
+        from: i64,
+        to: i64,
+        now: i64,
     ) -> Option<TeamStats> {
-        let team = &self.teams[self.team_index(team_id)?];
-        if let Some(id) = game_id {
-            self.game_index(id)?;
+        let team = self.team_index(team_id)?;
+        let mut games = self.games_of_team[team].clone();
+        match game_id {
+            Some(id) => {
+                let game = self.game_index(id)?;
+                games.retain(|index| *index == game);
+                games.first()?;
+            }
+            None => games.retain(|index| (from..to).contains(&self.games[*index].tipoff_at)),
         }
-        Some(TeamStats {
-            id: team.id,
-            name: team.name.clone(),
-            logo_image_link: links::logo(team.id),
-            player_stats: Vec::new(),
-        })
+        games.retain(|index| self.games[*index].tipoff_at < now);
+        let flows = games.iter().filter_map(|index| self.flow(Kind::Game, *index as u64));
+        let lines: Vec<_> = flows.map(|flow| ledger::game_lines(&flow, team, &flow.shown(now))).collect();
+        Some(ledger::sum(&self.teams[team], &lines))
     }
 
     fn team_index(&self, team_id: i64) -> Option<usize> {
@@ -182,7 +230,7 @@ impl Season {
     }
 
     fn game_index(&self, game_id: &str) -> Option<usize> {
-        let named = self.ids.read(game_id).filter(|named| named.kind == Kind::Game)?;
+        let named = self.ids.read(game_id).filter(|named| named.kind == Kind::Game && named.part == 0)?;
         Some(named.index as usize).filter(|index| *index < self.games.len())
     }
 
@@ -190,42 +238,49 @@ impl Season {
         roster::members(self.seed, self.sport, team, &self.teams[team], &self.plan)
     }
 
-    fn game(&self, index: usize) -> Arc<Flow> {
-        self.keep((Kind::Game, index as u64), || {
-            let fixture = &self.plan.fixtures[index];
-            let side = |team| {
-                let at = fixture.tipoff_at;
-                let there = |member: &Member| member.left_at.is_none_or(|left_at| at < left_at);
-                Side { team, members: self.members(team).into_iter().filter(there).collect() }
-            };
-            play::game(self.seed, self.ids, index, fixture.tipoff_at, [side(fixture.home), side(fixture.away)])
-        })
+    fn practices(&self, team: usize) -> Vec<Practice> {
+        let tipoffs: Vec<i64> = self.games_of_team[team].iter().map(|game| self.games[*game].tipoff_at).collect();
+        practice::of_team(self.seed, team, &self.plan, &tipoffs)
     }
 
-    /// What happened in the event that a session's id names.
+    fn practice(&self, number: u64) -> Option<Practice> {
+        let team = Some(Practice::team_of(number)).filter(|team| *team < self.teams.len())?;
+        self.practices(team).into_iter().find(|practice| practice.number() == number)
+    }
+
+    /// What happened in a game or practice: from what is kept, or played now.
     fn flow(&self, kind: Kind, index: u64) -> Option<Arc<Flow>> {
-        match kind {
-            Kind::Period => {
-                Some(index as usize).filter(|index| *index < self.games.len()).map(|index| self.game(index))
-            }
-            _ => None,
-        }
-    }
-
-    fn keep(&self, key: (Kind, u64), make: impl FnOnce() -> Flow) -> Arc<Flow> {
-        let kept = |queue: &VecDeque<((Kind, u64), Arc<Flow>)>| {
-            queue.iter().find(|(name, _)| *name == key).map(|(_, flow)| flow.clone())
-        };
+        let key = (kind, index);
+        let kept = |queue: &Kept| queue.iter().find(|(name, _)| *name == key).map(|(_, flow)| flow.clone());
         if let Some(flow) = kept(&self.played.lock().unwrap_or_else(PoisonError::into_inner)) {
-            return flow;
+            return Some(flow);
         }
         // Played without the lock: two threads may both play a game, to the same end.
-        let flow = Arc::new(make());
+        let flow = Arc::new(match kind {
+            Kind::Game => self.play(index as usize)?,
+            Kind::Practice => {
+                let practice = self.practice(index)?;
+                practice::play(self.seed, self.ids, practice, self.members(practice.team))
+            }
+            _ => return None,
+        });
         let mut queue = self.played.lock().unwrap_or_else(PoisonError::into_inner);
         if kept(&queue).is_none() {
             queue.truncate(KEPT - 1);
             queue.push_front((key, flow.clone()));
         }
-        flow
+        Some(flow)
+    }
+
+    fn play(&self, index: usize) -> Option<Flow> {
+        let fixture = *self.plan.fixtures.get(index)?;
+        let there = |member: &Member| member.left_at.is_none_or(|left_at| fixture.tipoff_at < left_at);
+        let sides = [fixture.home, fixture.away]
+            .map(|team| Side { team, members: self.members(team).into_iter().filter(there).collect() });
+        let rng = Rng::keyed(self.seed, &[0x6A3E, index as u64]);
+        let hoops = court::hoops(self.seed, fixture.home);
+        let version = (index as i64 + 1) * VERSIONS_OF_A_GAME;
+        let id = |part| self.ids.text(Kind::Period, index as u64, part);
+        Some(play::game(rng, hoops, version, fixture.tipoff_at, sides, id))
     }
 }

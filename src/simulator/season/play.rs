@@ -1,25 +1,450 @@
-//! A game, possession by possession.
+//! A game, possession by possession: what the clock allows, then chance weighted by the players' skills.
 
-use super::flow::{Flow, Period, Side};
-use super::ids::{Ids, Kind};
+use super::bench::Bench;
+use super::clocks::Clocks;
+use super::court::{self, Chart, Range};
+use super::flow::{Act, Flow, Happening, Hoop, Period, Place, Possession, Side};
 use super::rng::Rng;
+use super::roster::Skills;
 use super::schedule::MINUTE;
+use super::screens;
+use crate::resource::possessions::PossessionAttributes;
 
-/// The game of a number, from its tipoff on.
-pub fn game(seed: u64, ids: Ids, index: usize, tipoff_at: i64, sides: [Side; 2]) -> Flow {
-    let mut rng = Rng::keyed(seed, &[0x6A3E, index as u64]);
-    let mut at = tipoff_at;
-    let mut periods = Vec::new();
-    for (part, name) in ["H1", "H2"].into_iter().enumerate() {
-        let ended_at = at + rng.within(45 * MINUTE, 55 * MINUTE);
-        periods.push(Period {
-            id: ids.text(Kind::Period, index as u64, part as u64),
-            name: name.to_owned(),
-            started_at: at,
-            ended_at,
-            possessions: Vec::new(),
-        });
-        at = ended_at;
+/// Shot clock of the college game, and what an offensive rebound or a foul sets it to at least.
+const SHOT_CLOCK: i64 = 30_000;
+const SHORT_CLOCK: i64 = 20_000;
+const HALF: i64 = 20 * MINUTE;
+const OVERTIME: i64 = 5 * MINUTE;
+/// Short of the real fifteen minutes, so that a half takes two windows of locations and seldom three.
+const HALF_TIME: i64 = 10 * MINUTE;
+const SHORT_BREAK: i64 = 2 * MINUTE;
+/// Team fouls in a half that bring one-and-one, and two shots.
+const BONUS: i64 = 7;
+const DOUBLE_BONUS: i64 = 10;
+/// The clock stops for advertising at the first whistle below each multiple of this.
+const MEDIA: i64 = 4 * MINUTE;
+
+/// A game from its tipoff on, to a winner. `id` names the session of each part.
+pub fn game(
+    rng: Rng,
+    hoops: [Hoop; 2],
+    version: i64,
+    tipoff_at: i64,
+    sides: [Side; 2],
+    id: impl Fn(u64) -> String,
+) -> Flow {
+    let mut floor = Floor::new(rng, hoops, version, tipoff_at, &sides, true);
+    let clocks = Clocks::draw(&mut floor.rng);
+    let tip = floor.rng.index(2);
+    let mut periods: Vec<Period> = Vec::new();
+    while periods.len() < 2 || floor.score[0] == floor.score[1] {
+        let part = periods.len();
+        let (name, length, first) = match part {
+            0 => ("H1".to_owned(), HALF, tip),
+            1 => ("H2".to_owned(), HALF, 1 - tip),
+            more => (format!("OT{}", more - 1), OVERTIME, floor.rng.index(2)),
+        };
+        if part == 1 {
+            floor.hoops.swap(0, 1);
+            floor.team_fouls = [0; 2];
+        }
+        if let Some(last) = periods.last_mut() {
+            // The break after a period belongs to it, so that sessions touch.
+            floor.at += if part == 1 { HALF_TIME } else { SHORT_BREAK };
+            last.ended_at = floor.at;
+        }
+        periods.push(floor.period(id(part as u64), name, length, first));
     }
-    Flow { sides, periods }
+    Flow { sides, clocks, periods }
+}
+
+/// Drills of five against five, `minutes` each, without free throws; a tie stays a tie.
+pub fn scrimmage(
+    rng: Rng,
+    hoops: [Hoop; 2],
+    version: i64,
+    starts_at: i64,
+    sides: [Side; 2],
+    drills: &[(&str, i64)],
+    id: impl Fn(u64) -> String,
+) -> Flow {
+    let mut floor = Floor::new(rng, hoops, version, starts_at, &sides, false);
+    let clocks = Clocks::draw(&mut floor.rng);
+    let mut periods: Vec<Period> = Vec::new();
+    for (part, (name, minutes)) in drills.iter().enumerate() {
+        if let Some(last) = periods.last_mut() {
+            floor.at += SHORT_BREAK;
+            last.ended_at = floor.at;
+        }
+        periods.push(floor.period(id(part as u64), (*name).to_owned(), minutes * MINUTE, part % 2));
+    }
+    Flow { sides, clocks, periods }
+}
+
+/// How the side that has the ball came to it.
+enum Start {
+    /// From out of bounds, after a whistle.
+    Inbound,
+    /// From under the own hoop, after a basket: the clock runs.
+    Basket,
+    Rebound(usize, Place),
+    Steal(usize, Place),
+}
+
+/// How a chance ended.
+enum Outcome {
+    /// The side keeps the ball; the next chance takes so long.
+    Again(i64),
+    /// The other side has it, or the period is over.
+    Over(Start),
+}
+
+/// A game in progress.
+struct Floor<'a> {
+    rng: Rng,
+    sides: &'a [Side; 2],
+    /// The hoop that each side attacks.
+    hoops: [Hoop; 2],
+    free_throws: bool,
+    at: i64,
+    /// When there was play last: `at` without the dead time since.
+    play_at: i64,
+    clock: i64,
+    shot_clock: Option<i64>,
+    next_media: i64,
+    /// Whether play stands still, so that players may be changed.
+    dead: bool,
+    bench: [Bench; 2],
+    team_fouls: [i64; 2],
+    score: [i64; 2],
+    version: i64,
+    happenings: Vec<Happening>,
+    attributes: PossessionAttributes,
+}
+
+impl<'a> Floor<'a> {
+    fn new(mut rng: Rng, hoops: [Hoop; 2], version: i64, at: i64, sides: &'a [Side; 2], free_throws: bool) -> Self {
+        let bench = [Bench::new(&mut rng, &sides[0]), Bench::new(&mut rng, &sides[1])];
+        Floor {
+            rng,
+            sides,
+            hoops,
+            free_throws,
+            at,
+            play_at: at,
+            clock: 0,
+            shot_clock: None,
+            next_media: 0,
+            dead: false,
+            bench,
+            team_fouls: [0; 2],
+            score: [0; 2],
+            version,
+            happenings: Vec::new(),
+            attributes: PossessionAttributes::default(),
+        }
+    }
+
+    fn period(&mut self, id: String, name: String, length: i64, first: usize) -> Period {
+        let started_at = self.at;
+        self.clock = length;
+        self.next_media = length - MEDIA;
+        self.dead = false;
+        self.bench.iter_mut().for_each(Bench::start_period);
+        let mut possessions = Vec::new();
+        let (mut side, mut start) = (first, Start::Inbound);
+        while self.clock > 0 {
+            if self.dead {
+                self.bench.iter_mut().for_each(|bench| bench.substitute(&mut self.rng));
+            }
+            let possession;
+            (possession, start) = self.possession(side, start);
+            possessions.push(possession);
+            side = 1 - side;
+        }
+        // The horn, and the last look at it.
+        self.at += 3000;
+        Period { id, name, started_at, ended_at: self.at, possessions }
+    }
+
+    fn possession(&mut self, side: usize, start: Start) -> (Possession, Start) {
+        let (started_at, start_clock) = (self.at, self.clock);
+        self.happenings = Vec::new();
+        self.reset_shot_clock(SHOT_CLOCK);
+        let fast = match start {
+            Start::Inbound => false,
+            Start::Basket => self.rng.chance(60),
+            Start::Rebound(member, place) => {
+                self.happen(side, member, place, Act::Rebound { offensive: false });
+                self.rng.chance(170)
+            }
+            Start::Steal(member, place) => {
+                self.happen(side, member, place, Act::Steal);
+                self.rng.chance(480)
+            }
+        };
+        self.attributes = PossessionAttributes { half_court: !fast, ..Default::default() };
+        let mut time = match fast {
+            true => self.rng.within(2200, 6500),
+            false => 5000 + self.rng.below(10_800) + self.rng.below(10_800),
+        };
+        let next = loop {
+            match self.chance(side, time, fast) {
+                Outcome::Again(next) => time = next,
+                Outcome::Over(next) => break next,
+            }
+        };
+        self.version += 1;
+        let possession = Possession {
+            side,
+            started_at,
+            ended_at: self.play_at,
+            start_clock,
+            end_clock: self.clock,
+            on_court: [self.bench[0].on_court, self.bench[1].on_court],
+            hoop: self.hoops[side],
+            happenings: std::mem::take(&mut self.happenings),
+            attributes: std::mem::take(&mut self.attributes),
+            version: self.version,
+        };
+        (possession, next)
+    }
+
+    /// One chance of the side that has the ball, `time` after the last.
+    fn chance(&mut self, side: usize, time: i64, fast: bool) -> Outcome {
+        let hurried = self.clock <= time;
+        let mut time = time;
+        if hurried {
+            if self.clock < 900 || self.rng.chance(400) {
+                self.run(self.clock);
+                return Outcome::Over(Start::Inbound);
+            }
+            time = self.clock - self.rng.within(100, 600);
+        }
+        let first = self.attributes.passes == 0 && !fast;
+        screens::work(&mut self.rng, &mut self.attributes, time);
+        self.run(time);
+        let layup = fast && self.rng.chance(550);
+        match self.rng.below(1000) {
+            _ if hurried && first && time < 3500 => self.shot(side, Some(Range::Heave)),
+            _ if hurried => self.shot(side, None),
+            0..160 => self.turnover(side),
+            160..235 => self.common_foul(side),
+            _ => self.shot(side, layup.then_some(Range::Rim)),
+        }
+    }
+
+    fn turnover(&mut self, side: usize) -> Outcome {
+        let handler = self.pick(side, |skills| skills.usage);
+        let point = court::anywhere(&mut self.rng);
+        let live = self.rng.chance(560);
+        self.attributes.turnover += 1;
+        if live {
+            self.act(side, handler, point, Act::Turnover { live });
+            let thief = self.pick(1 - side, |skills| skills.hands);
+            let place = self.place(side, point, 500);
+            return Outcome::Over(Start::Steal(thief, place));
+        }
+        if self.bench[side].may_foul(handler) && self.rng.chance(200) {
+            self.foul(side, handler, side, point);
+        }
+        self.act(side, handler, point, Act::Turnover { live });
+        self.whistle(23_000, 40_000);
+        Outcome::Over(Start::Inbound)
+    }
+
+    /// A foul of the defence that is not on a shot.
+    fn common_foul(&mut self, side: usize) -> Outcome {
+        let Some(fouler) = self.fouler(1 - side) else { return self.shot(side, None) };
+        let point = court::anywhere(&mut self.rng);
+        self.foul(1 - side, fouler, side, point);
+        self.team_fouls[1 - side] += 1;
+        self.whistle(23_000, 40_000);
+        let fouls = self.team_fouls[1 - side];
+        if self.free_throws && fouls >= BONUS {
+            let shooter = self.pick(side, |skills| skills.usage);
+            return self.free_throws(side, shooter, 2, fouls < DOUBLE_BONUS);
+        }
+        self.reset_shot_clock(self.shot_clock.unwrap_or(0).max(SHORT_CLOCK));
+        Outcome::Again(self.rng.within(3000, 13_000))
+    }
+
+    fn shot(&mut self, side: usize, range: Option<Range>) -> Outcome {
+        let shooter = self.pick(side, |skills| skills.usage);
+        let skills = self.sides[side].members[shooter].skills.clone();
+        let range = range.unwrap_or_else(|| match () {
+            () if self.rng.chance(skills.threes) => Range::Three,
+            () if self.rng.chance(580) => Range::Rim,
+            () => Range::Middle,
+        });
+        // Permille: fouled, blocked, off the dribble, made.
+        let (fouled, blocked, dribble, good) = match range {
+            Range::Rim => (170, 85, 550, 615),
+            Range::Middle => (60, 35, 650, 395),
+            Range::Three => (22, 8, 250, 350),
+            Range::Heave => (0, 10, 900, 15),
+        };
+        let point = court::spot(&mut self.rng, range);
+        self.attributes.paint_touch |= point.in_paint();
+        let dribble = self.rng.chance(dribble);
+        let guarded = self.rng.chance(620);
+        let fouler = if self.free_throws && self.rng.chance(fouled) { self.fouler(1 - side) } else { None };
+        let blocked = fouler.is_none() && self.rng.chance(blocked);
+        let dunk = range == Range::Rim && point.distance_cm() < 110.0 && !blocked && self.rng.chance(250);
+        let good = if dunk { 920 } else { good + skills.touch + if guarded { -30 } else { 50 } };
+        let good = if fouler.is_some() { good * 55 / 100 } else { good };
+        let made = !blocked && self.rng.chance(good);
+        let three = point.is_three();
+        if made || fouler.is_none() {
+            let kind = match range {
+                Range::Rim if dunk => "DUNK",
+                Range::Rim => "LAYUP",
+                Range::Middle if self.rng.chance(150) => "FADEAWAY",
+                _ => "JUMPSHOT",
+            };
+            let mut attributes =
+                vec![if dribble { "OTD" } else { "CAS" }, if guarded { "GUARDED" } else { "UNGUARDED" }];
+            attributes.push(kind);
+            if made && !dunk && self.rng.chance(400) {
+                attributes.push("CLEAN");
+            }
+            if made {
+                self.score[side] += if three { 3 } else { 2 };
+            }
+            self.act(side, shooter, point, Act::Shot { made, three, attributes });
+        }
+        if made && self.rng.chance(if dribble { 150 } else { 880 }) {
+            let passer = self.pick_but(side, shooter, |skills| skills.passing);
+            let from = court::anywhere(&mut self.rng);
+            self.attributes.passes = self.attributes.passes.max(1);
+            self.act(side, passer, from, Act::Assist);
+        }
+        if blocked {
+            let blocker = self.pick(1 - side, |skills| skills.boards);
+            let place = self.place(side, point, 400);
+            self.happen(1 - side, blocker, place, Act::Block);
+        }
+        if let Some(fouler) = fouler {
+            self.foul(1 - side, fouler, side, point);
+            self.team_fouls[1 - side] += 1;
+            self.whistle(20_000, 34_000);
+            let shots = if made { 1 } else { 2 + usize::from(three) };
+            return self.free_throws(side, shooter, shots, false);
+        }
+        if made { Outcome::Over(Start::Basket) } else { self.rebound(side) }
+    }
+
+    /// Free throws; with `one_and_one` the second is for a first that went in.
+    fn free_throws(&mut self, side: usize, shooter: usize, shots: usize, one_and_one: bool) -> Outcome {
+        self.shot_clock = None;
+        let good = self.sides[side].members[shooter].skills.free_throws;
+        let mut made = false;
+        for shot in 0..shots {
+            self.at += self.rng.within(11_000, 18_000);
+            made = self.rng.chance(good);
+            self.score[side] += i64::from(made);
+            self.act(side, shooter, Chart { x: 0, y: court::LINE }, Act::FreeThrow { made });
+            if one_and_one && shot == 0 && !made {
+                break;
+            }
+        }
+        if !made {
+            return self.rebound(side);
+        }
+        self.dead = true;
+        Outcome::Over(Start::Inbound)
+    }
+
+    /// Every miss is somebody's rebound unless the clock runs out first: a team has none of its own.
+    fn rebound(&mut self, side: usize) -> Outcome {
+        let time = self.rng.within(700, 1900);
+        if self.clock <= time {
+            self.run(self.clock);
+            return Outcome::Over(Start::Inbound);
+        }
+        self.run(time);
+        let place = self.place(side, Chart { x: 0, y: 900 }, 2400);
+        if self.rng.chance(275) {
+            let member = self.pick(side, |skills| skills.boards);
+            self.reset_shot_clock(SHORT_CLOCK);
+            self.happen(side, member, place, Act::Rebound { offensive: true });
+            return Outcome::Again(if self.rng.chance(450) {
+                self.rng.within(800, 2500)
+            } else {
+                self.rng.within(3000, 13_000)
+            });
+        }
+        let member = self.pick(1 - side, |skills| skills.boards);
+        Outcome::Over(Start::Rebound(member, place))
+    }
+
+    fn fouler(&mut self, side: usize) -> Option<usize> {
+        let bench = &self.bench[side];
+        let weights = bench.on_court.map(|member| i64::from(bench.may_foul(member)));
+        self.rng.weighted(&weights).map(|seat| self.bench[side].on_court[seat])
+    }
+
+    fn foul(&mut self, side: usize, member: usize, attacking: usize, point: Chart) {
+        self.bench[side].fouls[member] += 1;
+        let place = self.place(attacking, point, 500);
+        self.happen(side, member, place, Act::Foul);
+    }
+
+    /// The clocks and the wall's time run.
+    fn run(&mut self, time: i64) {
+        self.at += time;
+        self.clock -= time;
+        self.shot_clock = self.shot_clock.map(|left| left - time);
+        self.play_at = self.at;
+        self.dead = false;
+        self.bench.iter_mut().for_each(|bench| bench.play(time));
+    }
+
+    /// Play stands still.
+    fn whistle(&mut self, shortest: i64, longest: i64) {
+        self.dead = true;
+        self.at += self.rng.within(shortest, longest);
+        if self.free_throws && self.clock <= self.next_media {
+            self.at += self.rng.within(130_000, 160_000);
+            self.next_media = (self.clock - 1).div_euclid(MEDIA) * MEDIA;
+        } else if self.rng.chance(50) {
+            self.at += self.rng.within(45_000, 75_000);
+        }
+    }
+
+    /// The shot clock is off once it would outlast the period.
+    fn reset_shot_clock(&mut self, time: i64) {
+        self.shot_clock = (time < self.clock).then_some(time);
+    }
+
+    fn pick(&mut self, side: usize, weight: impl Fn(&Skills) -> i64) -> usize {
+        self.pick_but(side, usize::MAX, weight)
+    }
+
+    fn pick_but(&mut self, side: usize, but: usize, weight: impl Fn(&Skills) -> i64) -> usize {
+        let on_court = self.bench[side].on_court;
+        let members = &self.sides[side].members;
+        let weights = on_court.map(|member| if member == but { 0 } else { weight(&members[member].skills) });
+        on_court[self.rng.weighted(&weights).unwrap_or(0)]
+    }
+
+    /// A place near a point of the half that a side attacks.
+    fn place(&mut self, attacking: usize, point: Chart, reach: i64) -> Place {
+        let point = court::near(&mut self.rng, point, reach);
+        let height = self.rng.within(900, 1300);
+        self.hoops[attacking].at(point, height)
+    }
+
+    fn act(&mut self, side: usize, member: usize, point: Chart, act: Act) {
+        let height = self.rng.within(900, 1300);
+        let place = self.hoops[side].at(point, height);
+        self.happen(side, member, place, act);
+    }
+
+    fn happen(&mut self, side: usize, member: usize, place: Place, act: Act) {
+        self.version += 1;
+        self.play_at = self.at;
+        let (at, clock, shot_clock, score) = (self.at, self.clock, self.shot_clock, self.score);
+        self.happenings.push(Happening { at, clock, shot_clock, side, member, place, act, score });
+    }
 }

@@ -124,7 +124,7 @@ pub fn scheduled(ids: Ids, sport: Sport, teams: &[Team], index: usize, fixture: 
         officials_team_id: 0,
         _results: super::links::game(sport, &event_id),
         reference_id: format!("SIM-G{}", index + 1),
-        fan_engagement_enabled: index % 3 == 0,
+        fan_engagement_enabled: index.is_multiple_of(3),
         source: "SHOTTRACKER".to_owned(),
         event_id,
     }

@@ -46,6 +46,16 @@ fn a_schedule_without_an_end_is_of_one_day() {
 }
 
 #[test]
+fn a_schedule_begins_with_its_start_and_ends_before_its_end() {
+    let simulator = small();
+    let games = simulator.games();
+    let (from, to) = (games[10].tipoff_at, games[12].tipoff_at);
+    let body = Sender::new(&simulator).json(&format!("/v1/data/schedule/games?from={from}&to={to}"));
+    let listed = ids(&body["games"], "event_id");
+    assert!(listed.contains(&games[10].event_id.as_str()) && !listed.contains(&games[12].event_id.as_str()));
+}
+
+#[test]
 fn a_schedule_is_filtered() {
     let simulator = small();
     let sender = Sender::new(&simulator);

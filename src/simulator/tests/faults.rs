@@ -126,6 +126,16 @@ fn a_cut_by_reset_gives_the_bytes_and_then_a_reset() {
 }
 
 #[test]
+fn a_reset_does_not_overtake_what_was_sent_before_it() {
+    let (body, bytes) = (vec![b'x'; 5_000_000], 3_000_000);
+    let simulator = with(Fault { body: Some(body), cut_at: Some(bytes), reset: true, ..Fault::default() });
+    for _ in 0..5 {
+        let answer = get(&simulator);
+        assert_eq!((answer.body.len(), answer.end.unwrap_err().kind()), (bytes, io::ErrorKind::ConnectionReset));
+    }
+}
+
+#[test]
 fn a_reset_comes_before_any_byte() {
     let simulator = with(Fault { reset: true, times: Some(1), ..Fault::default() });
     let answer = get(&simulator);
@@ -181,6 +191,7 @@ fn a_connection_goes_on_after_an_answer_and_ends_after_a_cut_one() {
         }
     };
     assert_eq!([send(), send()], [(200, false), (200, false)]);
-    simulator.faults().add(Fault { cut_at: Some(5), ..Fault::default() }).unwrap();
-    assert_eq!(send(), (200, true));
+    // Also where the cut lies beyond the body.
+    simulator.faults().add(Fault { cut_at: Some(1 << 40), ..Fault::default() }).unwrap();
+    assert_eq!((send().0, stream.read(&mut [0; 1]).unwrap()), (200, 0));
 }

@@ -48,6 +48,16 @@ fn closing_ends_open_connections_and_frees_the_port() {
     assert_eq!(Sender::new(&again).get("/v1/data/teams").status, 200);
 }
 
+#[test]
+fn nothing_listens_any_more_when_closing_is_done() {
+    for _ in 0..50 {
+        let simulator = start(Options { games: 0, now: Some(NOW), ..Options::default() });
+        let address = simulator.base_url().replace("http://", "");
+        simulator.close();
+        assert!(TcpStream::connect(address).is_err());
+    }
+}
+
 fn start_at(port: u16) -> Simulator {
     start(Options { port, games: 4, now: Some(NOW), ..Options::default() })
 }

@@ -1,0 +1,76 @@
+//! Who is on court: minutes as the coach has them in mind, and fouls.
+
+use super::flow::Side;
+use super::rng::Rng;
+use super::schedule::MINUTE;
+
+/// A player with so many fouls stays off: nobody fouls out, so a lineup changes between possessions only.
+pub const FOUL_TROUBLE: i64 = 4;
+/// Share of the game, in permille, that starters and the first of the bench are to play: five full games in all.
+const SHARES: [i64; 9] = [780, 760, 740, 700, 680, 420, 380, 300, 240];
+
+#[derive(Debug)]
+pub struct Bench {
+    pub on_court: [usize; 5],
+    pub fouls: Vec<i64>,
+    shares: Vec<i64>,
+    played: Vec<i64>,
+    elapsed: i64,
+}
+
+impl Bench {
+    /// Of a team's members the first five start; who of the others plays changes from game to game.
+    pub fn new(rng: &mut Rng, side: &Side) -> Self {
+        let count = side.members.len();
+        let mut order: Vec<usize> = (0..count).collect();
+        if count > 5 {
+            rng.shuffle(&mut order[5..]);
+        }
+        let mut shares = vec![0; count];
+        for (member, share) in order.iter().zip(SHARES) {
+            shares[*member] = share;
+        }
+        Bench { on_court: [0, 1, 2, 3, 4], fouls: vec![0; count], shares, played: vec![0; count], elapsed: 0 }
+    }
+
+    pub fn play(&mut self, time: i64) {
+        self.elapsed += time;
+        for member in self.on_court {
+            self.played[member] += time;
+        }
+    }
+
+    pub fn may_foul(&self, member: usize) -> bool {
+        self.fouls[member] < FOUL_TROUBLE
+    }
+
+    /// How far beyond the planned time a player is.
+    fn ahead(&self, member: usize) -> i64 {
+        let reserve = if self.shares[member] == 0 { 100 * MINUTE } else { 0 };
+        let trouble = if self.may_foul(member) { 0 } else { 1000 * MINUTE };
+        self.played[member] - self.shares[member] * self.elapsed / 1000 + reserve + trouble
+    }
+
+    /// Up to three changes at a dead ball: off goes who played most against the plan.
+    pub fn substitute(&mut self, rng: &mut Rng) {
+        for _ in 0..rng.below(4) {
+            let waiting = (0..self.fouls.len()).filter(|member| !self.on_court.contains(member));
+            let Some(fresh) = waiting.min_by_key(|member| self.ahead(*member)) else { return };
+            let Some(seat) = (0..5).max_by_key(|seat| self.ahead(self.on_court[*seat])) else { return };
+            if self.ahead(self.on_court[seat]) - self.ahead(fresh) < rng.within(MINUTE, 3 * MINUTE) {
+                return;
+            }
+            self.on_court[seat] = fresh;
+        }
+    }
+
+    /// The starters come back for a new period, but for those in foul trouble.
+    pub fn start_period(&mut self) {
+        let count = self.fouls.len();
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|member| (!self.may_foul(*member), *member));
+        for (seat, member) in order.into_iter().take(5).enumerate() {
+            self.on_court[seat] = member;
+        }
+    }
+}

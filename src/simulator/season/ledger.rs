@@ -1,0 +1,394 @@
+//! What happened, as stats, details, possessions and shots. All four are made from the same happenings and nothing else, so
+//! that they agree.
+
+use super::flow::{Act, Flow, Happening, Period, Possession};
+use super::links;
+use super::roster::Member;
+use crate::config::Sport;
+use crate::resource::possessions::{self as wire, PossessionPlayer, PossessionStat, ShotAttributes, TeamPossessions};
+use crate::resource::shots::{PlayerShots, Shot, TeamShots};
+use crate::resource::stats::{PlayerDetails, PlayerStats, TeamStats};
+use crate::resource::stats_details::{Occurrence, PlayerOccurrences, TeamDetails};
+use crate::resource::team::Team;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Every code that is counted, in the order of the bodies (facts 6.1; the `_OTD` ones are derived).
+const CODES: [&str; 20] = [
+    "FGA",
+    "FG",
+    "FGA2",
+    "FG2",
+    "FGA3",
+    "FG3",
+    "FTA",
+    "FT",
+    "PTS",
+    "AST",
+    "TO",
+    "LBTO",
+    "STL",
+    "REB",
+    "OFFENSIVE_REB",
+    "DEFENSIVE_REB",
+    "BLK",
+    "FL",
+    "FGA_OTD",
+    "FGA3_OTD",
+];
+
+/// What a happening adds, the code that names it first: a possession has it as its type, the others as its details.
+fn codes(act: &Act) -> Vec<(&'static str, i64)> {
+    match act {
+        Act::Shot { made, three, attributes } => {
+            let off_the_dribble = attributes.contains(&"OTD");
+            let mut codes = vec![("FGA", 1), (if *three { "FGA3" } else { "FGA2" }, 1)];
+            if *made {
+                let points = if *three { 3 } else { 2 };
+                codes.extend([("FG", 1), (if *three { "FG3" } else { "FG2" }, 1), ("PTS", points)]);
+            }
+            if off_the_dribble {
+                codes.push(("FGA_OTD", 1));
+            }
+            if off_the_dribble && *three {
+                codes.push(("FGA3_OTD", 1));
+            }
+            codes
+        }
+        Act::FreeThrow { made: true } => vec![("FTA", 1), ("FT", 1), ("PTS", 1)],
+        Act::FreeThrow { made: false } => vec![("FTA", 1)],
+        Act::Assist => vec![("AST", 1)],
+        Act::Turnover { live: true } => vec![("TO", 1), ("LBTO", 1)],
+        Act::Turnover { live: false } => vec![("TO", 1)],
+        Act::Steal => vec![("STL", 1)],
+        Act::Rebound { offensive: true } => vec![("OFFENSIVE_REB", 1), ("REB", 1)],
+        Act::Rebound { offensive: false } => vec![("DEFENSIVE_REB", 1), ("REB", 1)],
+        Act::Block => vec![("BLK", 1)],
+        Act::Foul => vec![("FL", 1)],
+    }
+}
+
+fn scores(act: &Act) -> bool {
+    matches!(act, Act::Shot { made: true, .. } | Act::FreeThrow { made: true })
+}
+
+/// Periods with those of their possessions that are shown.
+pub type Shown<'a> = Vec<(&'a Period, &'a [Possession])>;
+
+/// A flow as one of its teams sees it.
+struct View<'a> {
+    flow: &'a Flow,
+    team: usize,
+    /// Both in a scrimmage.
+    sides: Vec<usize>,
+    shown: &'a Shown<'a>,
+}
+
+impl<'a> View<'a> {
+    fn new(flow: &'a Flow, team: usize, shown: &'a Shown<'a>) -> Self {
+        let sides = (0..2).filter(|side| flow.sides[*side].team == team).collect();
+        View { flow, team, sides, shown }
+    }
+
+    /// A scrimmage has no score of its own: the service attaches scores in games only (facts 6.1).
+    fn is_game(&self) -> bool {
+        self.sides.len() == 1
+    }
+
+    fn possessions(&self) -> impl Iterator<Item = (&'a Period, &'a Possession)> {
+        self.shown
+            .iter()
+            .flat_map(|(period, possessions)| possessions.iter().map(move |possession| (*period, possession)))
+    }
+
+    /// What players of the team did.
+    fn happenings(&self) -> impl Iterator<Item = (&'a Period, &'a Member, &'a Happening)> {
+        let flow = self.flow;
+        self.possessions()
+            .flat_map(|(period, possession)| possession.happenings.iter().map(move |happening| (period, happening)))
+            .filter(|(_, happening)| self.sides.contains(&happening.side))
+            .map(move |(period, happening)| (period, &flow.sides[happening.side].members[happening.member], happening))
+    }
+
+    /// Players of the team that were on court.
+    fn on_court(&self, possession: &'a Possession) -> impl Iterator<Item = &'a Member> {
+        let flow = self.flow;
+        self.sides.iter().flat_map(move |side| {
+            possession.on_court[*side].iter().map(move |place| &flow.sides[*side].members[*place])
+        })
+    }
+}
+
+/// A player's line of a box score, or the team's.
+#[derive(Debug, Clone, Default)]
+pub struct Line {
+    who: Option<PlayerDetails>,
+    counts: [i64; CODES.len()],
+    /// In cm, times a thousand.
+    distance: i64,
+    /// The team's score and the opponent's when the player last scored.
+    scores: Option<[i64; 2]>,
+    version: i64,
+    games: i64,
+}
+
+impl Line {
+    fn add(&mut self, other: &Line) {
+        self.counts.iter_mut().zip(other.counts).for_each(|(sum, more)| *sum += more);
+        self.distance += other.distance;
+        self.version = self.version.max(other.version);
+    }
+
+    fn wire(&self, id: i64, games_played: Option<i64>) -> PlayerStats {
+        let mut stats = Map::new();
+        for (code, count) in CODES.iter().zip(self.counts).filter(|(_, count)| *count != 0) {
+            stats.insert((*code).to_owned(), Value::from(count));
+        }
+        stats.insert("DIST".to_owned(), Value::from(self.distance / 1000));
+        if let Some([own, other]) = self.scores {
+            stats.insert("TEAM_SCORE".to_owned(), Value::from(own));
+            stats.insert("OPPOSING_TEAM_SCORE".to_owned(), Value::from(other));
+        }
+        PlayerStats { id, player_details: self.who.clone(), version: self.version, games_played, stats }
+    }
+}
+
+/// The lines of a team's players, by player.
+pub type Lines = BTreeMap<i64, Line>;
+
+fn lines(view: &View) -> Lines {
+    let mut lines = Lines::new();
+    for (_, possession) in view.possessions() {
+        for member in view.on_court(possession) {
+            let line = lines.entry(member.player.id).or_insert_with(|| Line {
+                who: Some(member.details()),
+                games: 1,
+                ..Line::default()
+            });
+            line.distance += (possession.start_clock - possession.end_clock) * member.skills.pace;
+            line.version = possession.version;
+        }
+    }
+    for (_, member, happening) in view.happenings() {
+        let Some(line) = lines.get_mut(&member.player.id) else { continue };
+        for (code, value) in codes(&happening.act) {
+            if let Some(place) = CODES.iter().position(|known| *known == code) {
+                line.counts[place] += value;
+            }
+        }
+        if scores(&happening.act) && view.is_game() {
+            line.scores = Some([happening.score[happening.side], happening.score[1 - happening.side]]);
+        }
+    }
+    lines
+}
+
+/// A team's own total, then its players. Nobody has played: no line.
+fn with_total(lines: &Lines, scores: Option<[i64; 2]>, games: Option<i64>) -> Vec<PlayerStats> {
+    let mut total = Line { scores, ..Line::default() };
+    lines.values().for_each(|line| total.add(line));
+    let players = lines.iter().map(|(id, line)| line.wire(*id, games.map(|_| line.games)));
+    let total = (!lines.is_empty()).then(|| total.wire(0, games));
+    total.into_iter().chain(players).collect()
+}
+
+pub fn stats(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamStats {
+    let view = View::new(flow, team, shown);
+    // The score as it stands: also what the opponent scored since.
+    let last = view.possessions().flat_map(|(_, possession)| &possession.happenings).last();
+    let side = view.sides[0];
+    let scores = last.filter(|_| view.is_game()).map(|last| [last.score[side], last.score[1 - side]]);
+    team_stats(wire, with_total(&lines(&view), scores, None))
+}
+
+/// The lines of one game, to be summed with those of others.
+pub fn game_lines(flow: &Flow, team: usize, shown: &Shown) -> Lines {
+    lines(&View::new(flow, team, shown))
+}
+
+/// Sums over games.
+pub fn sum(team: &Team, games: &[Lines]) -> TeamStats {
+    let mut sums = Lines::new();
+    for (id, line) in games.iter().flatten() {
+        let sum = sums.entry(*id).or_insert_with(|| Line { who: line.who.clone(), ..Line::default() });
+        sum.add(line);
+        sum.games += line.games;
+    }
+    // A score is of one moment of one game: sums have none, since each sum starts from a line without.
+    team_stats(team, with_total(&sums, None, Some(games.iter().filter(|lines| !lines.is_empty()).count() as i64)))
+}
+
+fn team_stats(team: &Team, player_stats: Vec<PlayerStats>) -> TeamStats {
+    TeamStats { id: team.id, name: team.name.clone(), logo_image_link: links::logo(team.id), player_stats }
+}
+
+pub fn details(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamDetails {
+    let view = View::new(flow, team, shown);
+    let lines = lines(&view);
+    // By player and code; 0 is the team.
+    let mut all: BTreeMap<i64, Vec<Vec<Occurrence>>> = BTreeMap::new();
+    let (own, other) = (CODES.len(), CODES.len() + 1);
+    for (period, member, happening) in view.happenings() {
+        let mut values: Vec<(usize, i64)> = codes(&happening.act)
+            .into_iter()
+            .filter_map(|(code, value)| Some((CODES.iter().position(|known| *known == code)?, value)))
+            .collect();
+        if scores(&happening.act) && view.is_game() {
+            values.push((own, happening.score[happening.side]));
+            values.push((other, happening.score[1 - happening.side]));
+        }
+        for (code, value) in values {
+            let occurrence = occurrence(flow, period, happening, value);
+            for id in [0, member.player.id] {
+                let lists = all.entry(id).or_insert_with(|| vec![Vec::new(); CODES.len() + 2]);
+                lists[code].push(occurrence.clone());
+            }
+        }
+    }
+    let names = || CODES.iter().chain(&["TEAM_SCORE", "OPPOSING_TEAM_SCORE"]);
+    let player_stats = all.into_iter().map(|(id, lists)| PlayerOccurrences {
+        id,
+        player_details: lines.get(&id).and_then(|line| line.who.clone()),
+        version: match lines.get(&id) {
+            Some(line) => line.version,
+            None => lines.values().map(|line| line.version).max().unwrap_or(0),
+        },
+        stats: names()
+            .zip(lists)
+            .filter(|(_, list)| !list.is_empty())
+            .map(|(code, list)| ((*code).to_owned(), list))
+            .collect(),
+    });
+    TeamDetails {
+        id: wire.id,
+        name: wire.name.clone(),
+        logo_image_link: links::logo(wire.id),
+        player_stats: player_stats.collect(),
+    }
+}
+
+fn occurrence(flow: &Flow, period: &Period, happening: &Happening, value: i64) -> Occurrence {
+    let (place, chart) = (happening.place, happening.place.chart());
+    Occurrence {
+        occurred_at: happening.at,
+        value: value as f64,
+        game_clock: Some(flow.clocks.game(happening.clock)),
+        shot_clock: happening.shot_clock.map(|left| flow.clocks.shot(left)),
+        period: period.name.clone(),
+        x: Some(place.x as f64),
+        y: Some(place.y as f64),
+        z: Some(place.z as f64),
+        hoop_to_event_x: Some(chart.x as f64),
+        hoop_to_event_y: Some(chart.y as f64),
+    }
+}
+
+pub fn possessions(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamPossessions {
+    let view = View::new(flow, team, shown);
+    let mut players = BTreeMap::new();
+    for (_, possession) in view.possessions() {
+        for member in view.on_court(possession) {
+            players.entry(member.player.id).or_insert_with(|| PossessionPlayer {
+                id: member.player.id,
+                first_name: member.player.first_name.clone(),
+                last_name: member.player.last_name.clone(),
+                profile_image_link: member.player.profile_image_link.clone(),
+            });
+        }
+    }
+    let own = view.possessions().filter(|(_, possession)| flow.sides[possession.side].team == view.team);
+    TeamPossessions {
+        id: wire.id,
+        name: wire.name.clone(),
+        team_player_details: players.into_values().collect(),
+        possessions: own.map(|(period, possession)| possession_of(flow, period, possession)).collect(),
+    }
+}
+
+fn possession_of(flow: &Flow, period: &Period, possession: &Possession) -> wire::Possession {
+    let five = |side: usize| {
+        possession.on_court[side].iter().map(|place| flow.sides[side].members[*place].player.id).collect()
+    };
+    let (from, to) = (possession.started_at, possession.ended_at);
+    wire::Possession {
+        _locations: links::locations(Sport::Basketball, &period.id, from, to),
+        start_timestamp: from,
+        end_timestamp: to,
+        start_game_clock: flow.clocks.game(possession.start_clock),
+        end_game_clock: flow.clocks.game(possession.end_clock),
+        period: period.name.clone(),
+        player_ids: five(possession.side),
+        opposing_player_ids: five(1 - possession.side),
+        stats: possession.happenings.iter().map(|happening| possession_stat(flow, happening)).collect(),
+        possession_attributes: possession.attributes.clone(),
+    }
+}
+
+fn possession_stat(flow: &Flow, happening: &Happening) -> PossessionStat {
+    let mut codes = codes(&happening.act).into_iter().map(|(code, _)| code.to_owned());
+    PossessionStat {
+        timestamp: happening.at,
+        possession_type: codes.next().unwrap_or_default(),
+        details: codes.collect(),
+        player_id: flow.sides[happening.side].members[happening.member].player.id,
+        game_clock: Some(flow.clocks.game(happening.clock)),
+        shot_clock: happening.shot_clock.map(|left| flow.clocks.shot(left)),
+        shot_attributes: match happening.act {
+            Act::Shot { three, .. } => Some(shot_attributes(happening, three)),
+            _ => None,
+        },
+    }
+}
+
+fn shot_attributes(happening: &Happening, is_3point: bool) -> ShotAttributes {
+    let (place, chart) = (happening.place, happening.place.chart());
+    ShotAttributes {
+        shot_distance_cm: chart.distance_cm(),
+        x: place.x as f64,
+        y: place.y as f64,
+        z: place.z as f64,
+        zone: chart.zone(),
+        advanced_zone: chart.advanced_zone(),
+        is_3point,
+    }
+}
+
+pub fn shots(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamShots {
+    let mut shooters: BTreeMap<i64, PlayerShots> = BTreeMap::new();
+    for (period, member, happening) in View::new(flow, team, shown).happenings() {
+        let Act::Shot { made, three, attributes } = &happening.act else { continue };
+        let (place, chart) = (happening.place, happening.place.chart());
+        let id = member.player.id;
+        let shooter = shooters.entry(id).or_insert_with(|| PlayerShots {
+            id,
+            player_details: member.details(),
+            shots: Vec::new(),
+        });
+        shooter.shots.push(Shot {
+            occurred_at: happening.at,
+            is_make: *made,
+            is_3point: *three,
+            zone: chart.zone(),
+            advanced_zone: chart.advanced_zone(),
+            player_x: place.x as f64,
+            player_y: place.y as f64,
+            player_z: place.z as f64,
+            hoop_x: place.hoop.x as f64,
+            hoop_y: place.hoop.y as f64,
+            hoop_z: place.hoop.z as f64,
+            hoop_player_x: chart.x as f64,
+            hoop_player_y: chart.y as f64,
+            status: "RECORDED".to_owned(),
+            game_clock: Some(flow.clocks.game(happening.clock)),
+            shot_clock: happening.shot_clock.map(|left| flow.clocks.shot(left)),
+            period: period.name.clone(),
+            attributes: attributes.iter().map(|attribute| (*attribute).to_owned()).collect(),
+        });
+    }
+    TeamShots {
+        id: wire.id,
+        name: wire.name.clone(),
+        logo_image_link: links::logo(wire.id),
+        player_shots: shooters.into_values().collect(),
+    }
+}

@@ -1,0 +1,65 @@
+//! Practices: about one a week, of drills that the team plays against itself.
+
+use super::court;
+use super::flow::{Flow, Side};
+use super::ids::{Ids, Kind};
+use super::play;
+use super::rng::Rng;
+use super::roster::Member;
+use super::schedule::{DAY, HOUR, MINUTE, Plan};
+
+/// Drills and their minutes on the game clock.
+const DRILLS: [(&str, i64); 4] = [("Five on five", 8), ("Transition", 5), ("Shell", 6), ("Scrimmage", 10)];
+
+/// A practice of a team, by its week.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Practice {
+    pub team: usize,
+    pub week: i64,
+    pub starts_at: i64,
+}
+
+impl Practice {
+    /// Its number in the season, for its id.
+    pub fn number(self) -> u64 {
+        ((self.team as u64) << 16) | self.week as u64
+    }
+
+    pub fn team_of(number: u64) -> usize {
+        (number >> 16) as usize
+    }
+}
+
+/// The practices of a team, by start: in each week of the season on a day without a game, in the morning of the United States.
+pub fn of_team(seed: u64, team: usize, plan: &Plan, tipoffs: &[i64]) -> Vec<Practice> {
+    let weeks = (plan.ends_at - plan.starts_at) / (7 * DAY);
+    (0..weeks)
+        .filter_map(|week| {
+            let mut rng = Rng::keyed(seed, &[0x94AC, team as u64, week as u64]);
+            let first = rng.below(7);
+            let hour = 13 * HOUR + rng.below(5) * 30 * MINUTE;
+            let starts = (0..7).map(|day| plan.starts_at + (7 * week + (first + day) % 7) * DAY + hour);
+            let free = |at: &i64| tipoffs.iter().all(|tipoff| !(at - 4 * HOUR..at + 3 * HOUR).contains(tipoff));
+            starts.into_iter().find(free).map(|starts_at| Practice { team, week, starts_at })
+        })
+        .collect()
+}
+
+/// What happened in it: the players who are there in two fives, drawn anew for each practice.
+pub fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<Member>) -> Flow {
+    let mut rng = Rng::keyed(seed, &[0x94AD, practice.number()]);
+    let mut there: Vec<Member> = members
+        .into_iter()
+        .filter(|member| member.left_at.is_none_or(|left_at| practice.starts_at < left_at))
+        .collect();
+    rng.shuffle(&mut there);
+    let others = there.split_off(there.len() / 2);
+    let sides = [there, others].map(|members| Side { team: practice.team, members });
+    let first = rng.index(2);
+    let drills = [DRILLS[first], DRILLS[2], DRILLS[3]];
+    // Games count from one up in steps of their own; a week's practices share a step below the first of them.
+    let version = 1 + practice.week;
+    play::scrimmage(rng, court::hoops(seed, practice.team), version, practice.starts_at, sides, &drills, |part| {
+        ids.text(Kind::Drill, practice.number(), part)
+    })
+}
