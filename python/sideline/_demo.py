@@ -1,6 +1,4 @@
-"""`sideline demo`: from a season's schedule to the shots of one game, and into Parquet files, with the public API
-alone.
-"""
+"""`sideline demo`: from a season's schedule to the shots of one game and into Parquet files, by the public API."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -13,7 +11,7 @@ from sideline._text import aligned
 from sideline.simulator import Simulator
 
 NOW = "2027-03-01T12:00:00Z"
-SEASON = ("2026-11-01", "2027-05-01")
+SEASON = ("2026-10-01", "2027-05-01")
 
 SHOWN = {
     "games": ["game_id", "tipoff_at", "away_team_name", "home_team_name"],

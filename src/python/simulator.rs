@@ -113,8 +113,7 @@ impl CoreSimulator {
             let body = body.map(body_bytes).transpose()?;
             let headers = headers.unwrap_or_default().into_iter().collect();
             let fault = Fault { path, status, body, headers, delay, cut_at, reset, clock_offset, times, probability };
-            self.inner.faults().add(fault);
-            Ok(())
+            self.inner.faults().add(fault).map_err(|e| errors::raise(py, e))
         })
     }
 
