@@ -1,1 +1,38 @@
 //! What Python sees. This module knows Python and decides nothing.
+//!
+//! | file | what Python sees there |
+//! |---|---|
+//! | [`client`] | one core call for both faces of a client: waited for, or awaited |
+//! | [`payload`] | one answer: dict, bytes, tables |
+//! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
+//! | [`simulator`] | the service on loopback |
+//! | [`convert`] | arguments in |
+//! | [`errors`] | exceptions out |
+//! | [`runtime`], [`per_process`] | the threads behind it all, and what they need to survive a fork |
+
+#![allow(missing_debug_implementations, reason = "these classes show themselves by `__repr__`")]
+
+mod client;
+mod convert;
+mod errors;
+mod payload;
+mod per_process;
+mod rows;
+mod runtime;
+mod simulator;
+mod table;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<client::CoreClient>()?;
+    module.add_class::<payload::Payload>()?;
+    module.add_class::<table::Table>()?;
+    module.add_class::<table::Schema>()?;
+    module.add_class::<table::Field>()?;
+    module.add_class::<simulator::CoreSimulator>()?;
+    module.add_function(wrap_pyfunction!(table::schemas, module)?)?;
+    module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)
+}

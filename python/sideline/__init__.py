@@ -1,0 +1,88 @@
+"""The client of a sports tracking data service: dicts, Arrow tables, pandas and polars frames, and a simulator.
+
+    import sideline
+
+    with sideline.Simulator(seed=7) as service, service.client() as client:
+        client.teams().to_dicts()
+
+Nothing happens at import: each name is loaded when it is first used.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sideline._core import Field, Payload, Schema, Table, __version__
+    from sideline.client import AsyncClient, Client
+    from sideline.errors import (
+        ApiError,
+        AuthenticationError,
+        ConfigurationError,
+        ConnectError,
+        DecodeError,
+        InvalidRequest,
+        NotFound,
+        PermissionDenied,
+        RateLimited,
+        RequestTimeout,
+        ServerError,
+        SidelineError,
+        TransportError,
+    )
+    from sideline.simulator import Simulator
+    from sideline.timeout import Timeout
+
+    SCHEMAS: Mapping[str, Schema]
+
+__all__ = [
+    "SCHEMAS",
+    "ApiError",
+    "AsyncClient",
+    "AuthenticationError",
+    "Client",
+    "ConfigurationError",
+    "ConnectError",
+    "DecodeError",
+    "Field",
+    "InvalidRequest",
+    "NotFound",
+    "Payload",
+    "PermissionDenied",
+    "RateLimited",
+    "RequestTimeout",
+    "Schema",
+    "ServerError",
+    "SidelineError",
+    "Simulator",
+    "Table",
+    "Timeout",
+    "TransportError",
+    "__version__",
+]
+
+_MODULES = {
+    "SCHEMAS": "_schemas",
+    "AsyncClient": "client",
+    "Client": "client",
+    "Field": "_core",
+    "Payload": "_core",
+    "Schema": "_core",
+    "Simulator": "simulator",
+    "Table": "_core",
+    "Timeout": "timeout",
+    "__version__": "_core",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,8 @@
+"""`python -m sideline` is the `sideline` command."""
+
+import sys
+
+from sideline.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

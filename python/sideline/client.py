@@ -1,0 +1,153 @@
+"""The two clients: one that waits, one that is awaited."""
+
+import os
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Self
+
+from sideline._core import CoreClient, Payload
+from sideline.operations import Operations, T
+from sideline.timeout import Timeout, limits
+
+
+class _Client(Operations[T]):
+    """What both clients are: settings, and the core that has them."""
+
+    def __init__(
+        self,
+        *,
+        username: str | None = None,
+        secret: str | None = None,
+        api_key: str | None = None,
+        environment: str | None = None,
+        sport: str | None = None,
+        base_url: str | None = None,
+        websocket_url: str | None = None,
+        broadcast_base_url: str | None = None,
+        timeout: float | Timeout | None = None,
+        max_retries: int = 3,
+        max_concurrency: int = 16,
+        requests_per_second: float | None = None,
+        proxy: str | None = None,
+        ca_bundle: str | os.PathLike[str] | None = None,
+        user_agent: str | None = None,
+        allow_http: bool = False,
+    ) -> None:
+        # What `repr` and `pickle` may see; the secrets stay in the core.
+        self._options: dict[str, Any] = {
+            "username": username,
+            "environment": environment,
+            "sport": sport,
+            "base_url": base_url,
+            "websocket_url": websocket_url,
+            "broadcast_base_url": broadcast_base_url,
+            "timeout": limits(timeout),
+            "max_retries": max_retries,
+            "max_concurrency": max_concurrency,
+            "requests_per_second": requests_per_second,
+            "proxy": _without_password(proxy),
+            "ca_bundle": None if ca_bundle is None else os.fspath(ca_bundle),
+            "user_agent": user_agent,
+            "allow_http": allow_http,
+        }
+        self._core = CoreClient({**self._options, "proxy": proxy, "secret": secret, "api_key": api_key})
+
+    def __repr__(self) -> str:
+        core = self._core
+        closed = ", closed" if core.closed else ""
+        return (
+            f"<sideline.{type(self).__name__} {core.username or 'without username'} at {core.base_url}, "
+            f"{core.environment}, {core.sport}{closed}>"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"options": self._options, "closed": self._core.closed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._options = state["options"]
+        # A secret that the environment lacks is an error of the first call that needs it, as for any client. Raised
+        # here, in a worker of multiprocessing, it would kill the worker and leave its pool waiting.
+        self._core = CoreClient({**self._options, "unpickled": True})
+        if state["closed"]:
+            self._core.close()
+
+
+def _without_password(address: str | None) -> str | None:
+    if not address or "@" not in address:
+        return address
+    scheme, separator, rest = address.rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+
+
+class Client(_Client[Payload]):
+    """A client whose calls wait for their answer.
+
+    Ctrl-C ends a waiting call. It may be used by several threads, in Jupyter, and after `os.fork`; it pickles without
+    its secrets. What is not given is read from `SIDELINE_USERNAME`, `SIDELINE_SECRET`, `SIDELINE_API_KEY`,
+    `SIDELINE_ENVIRONMENT`, `SIDELINE_SPORT`, `SIDELINE_BASE_URL`, `SIDELINE_WEBSOCKET_URL` and
+    `SIDELINE_BROADCAST_BASE_URL`, when the client is built.
+
+    Parameters:
+        username, secret: the pair that signs requests.
+        api_key: the key of the Broadcast API.
+        environment: "production" (default) or "development".
+        sport: "basketball" (default) or "football"; with `environment` it picks the documented addresses.
+        base_url, websocket_url, broadcast_base_url: other addresses than those; origins, without a path.
+        timeout: seconds for a call with all its attempts, or `sideline.Timeout(connect=10, read=30, total=120)`.
+        max_retries: how often a request is sent again where that can help.
+        max_concurrency: how many requests are in flight at once.
+        requests_per_second: an upper limit; default: none.
+        proxy: its address; default: what `HTTPS_PROXY` and its kin say.
+        ca_bundle: a file of certificates to trust besides the system's.
+        user_agent: default: "sideline/<version>".
+        allow_http: let requests go over plain http to a host that is not this machine.
+
+    >>> import sideline
+    >>> with sideline.Client(username="analyst", secret="...") as client:
+    ...     client
+    <sideline.Client analyst at https://api.shottracker.com, production, basketball>
+    """
+
+    def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
+        return self._core.call_sync(operation, required, optional)
+
+    def close(self) -> None:
+        """Close the connections; a call in flight ends with an error. It may be called again."""
+        self._core.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncClient(_Client[Coroutine[Any, Any, Payload]]):
+    """A client whose calls are coroutines, on asyncio or uvloop. It takes what `Client` takes.
+
+    Cancelling a task cancels its request. One client may serve several event loops, one after the other or at once.
+
+    >>> import asyncio, sideline
+    >>> async def count():
+    ...     async with service.async_client() as client:
+    ...         return (await client.teams()).table().num_rows
+    >>> asyncio.run(count())
+    16
+    """
+
+    async def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
+        return await self._core.call_async(operation, required, optional)
+
+    async def aclose(self) -> None:
+        """Close the connections; a call in flight ends with an error. It may be called again."""
+        self._core.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,116 @@
+"""What is raised. Each message says what to do next, and none holds a secret."""
+
+from collections.abc import Sequence
+
+
+class SidelineError(Exception):
+    """The base of every exception of this package."""
+
+
+class ConfigurationError(SidelineError):
+    """The client is set up wrong, or a credential is missing."""
+
+
+class ApiError(SidelineError):
+    """The service answered with an error, or would: what can be checked before sending is."""
+
+    status: int
+    """The HTTP status."""
+    message: str
+    """The service's own words."""
+    request_id: str | None
+    """The service's id of the request; `None` where nothing was sent, or no id came."""
+    method: str
+    url: str
+    """The address, without secrets."""
+    attempts: int
+    """How often it was sent."""
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        status: int = 0,
+        message: str = "",
+        request_id: str | None = None,
+        method: str = "GET",
+        url: str = "",
+        attempts: int = 1,
+    ) -> None:
+        super().__init__(text)
+        self.status = status
+        self.message = message
+        self.request_id = request_id
+        self.method = method
+        self.url = url
+        self.attempts = attempts
+
+
+class AuthenticationError(ApiError):
+    """401, or a gateway's 403: the signature was not accepted."""
+
+
+class PermissionDenied(ApiError):
+    """403 from the service: this credential may not read that."""
+
+
+class NotFound(ApiError):
+    """404: there is no such thing."""
+
+
+class InvalidRequest(ApiError, ValueError):
+    """400 or 422: the request breaks rules of the service."""
+
+    rules: list[str]
+    """The violated rules, in the service's words."""
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        rules: Sequence[str] = (),
+        status: int = 0,
+        message: str = "",
+        request_id: str | None = None,
+        method: str = "GET",
+        url: str = "",
+        attempts: int = 1,
+    ) -> None:
+        super().__init__(
+            text, status=status, message=message, request_id=request_id, method=method, url=url, attempts=attempts
+        )
+        self.rules = list(rules)
+
+
+class RateLimited(ApiError):
+    """429: too many requests."""
+
+
+class ServerError(ApiError):
+    """5xx: the service failed."""
+
+
+class TransportError(SidelineError):
+    """No answer came, or none that can be read as HTTP and JSON."""
+
+
+class ConnectError(TransportError):
+    """No connection was made: name, port, proxy, certificate."""
+
+
+class RequestTimeout(TransportError, TimeoutError):
+    """The connect, read or total timeout passed."""
+
+
+class DecodeError(SidelineError):
+    """A body does not fit."""
+
+    path: str
+    """Where in the JSON, such as `$.teams[0].id`."""
+    offset: int
+    """Where in the body, in bytes."""
+
+    def __init__(self, text: str = "", *, path: str = "$", offset: int = 0) -> None:
+        super().__init__(text)
+        self.path = path
+        self.offset = offset

@@ -1,0 +1,237 @@
+"""Each operation of the service, typed and documented once, for both clients.
+
+The examples run against the simulator; `client`, `team_id`, `game_id` and `session_id` are at hand in them.
+"""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+Time = datetime | date | str | int
+"""An aware `datetime`, a `date`, an ISO 8601 string (a date alone means midnight UTC) or epoch milliseconds."""
+
+
+class Operations(Generic[T]):
+    """What the service can be asked; each method gives a `Payload`, or a coroutine of one.
+
+    Any of them raises `ConfigurationError` where a credential is missing, `AuthenticationError` where it is not
+    accepted, `ValueError` for an id or a time that can never be right, and `TransportError` where no answer came.
+    """
+
+    def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> T:
+        raise NotImplementedError
+
+    def teams(self) -> T:
+        """All teams that this credential may see (specification 4.3).
+
+        Table: `teams`, a row for each team.
+
+        >>> client.teams().table().column_names[:2]
+        ['team_id', 'name']
+        """
+        return self._call("teams", {}, {})
+
+    def roster(self, team_id: int | str, *, game_id: str | None = None, reference: str | None = None) -> T:
+        """The current players of a team, or those at the time of a game (specification 4.4).
+
+        Tables: `players` (those who left have `is_active` false), `special_services`, `team`. `reference` names the
+        system that the ids are of, where it is not the service's own. Raises `PermissionDenied` for a restricted team,
+        `NotFound` for an unknown team or game.
+
+        >>> client.roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id
+        True
+        """
+        return self._call("roster", {"team_id": team_id}, {"game_id": game_id, "reference": reference})
+
+    def schedule(
+        self,
+        start: Time,
+        end: Time | None = None,
+        *,
+        sport: str | None = None,
+        team_id: int | str | None = None,
+        location_id: str | None = None,
+        season_type: str | None = None,
+        week: int | None = None,
+    ) -> T:
+        """The games whose tip-off lies from `start` to `end`; without `end` it is one day (specification 4.2).
+
+        Table: `games`, a row for each game; a game to come has a row too. `sport` is "basketball" or "football"
+        (default: the client's), `season_type` one of EXH, PRE, REG, POST and applies together with `week`.
+
+        >>> client.schedule("2026-11-01", "2027-04-15", team_id=team_id).table().num_rows > 0
+        True
+        """
+        optional = {
+            "end": end,
+            "sport": sport,
+            "team_id": team_id,
+            "location_id": location_id,
+            "season_type": season_type,
+            "week": week,
+        }
+        return self._call("schedule", {"start": start}, optional)
+
+    def team_events(
+        self, team_id: int | str, start: Time, end: Time, *, games_only: bool = False, workouts_only: bool = False
+    ) -> T:
+        """Games and practices of a team, with their sessions (specification 4.1).
+
+        Tables: `sessions` (a row for each period or drill; its `session_id` is what `stats`, `possessions` and `shots`
+        take), `events`, `location_windows`. A range over 8 months is asked for in pieces and joined. Raises
+        `InvalidRequest` (its `.rules` say which) for a range that is empty or lies before 1970.
+
+        >>> events = client.team_events(team_id, "2026-11-01", "2027-03-01", games_only=True)
+        >>> {session["event_id"] for session in events.table("sessions").to_dicts()} <= {
+        ...     event["event_id"] for event in events.table("events").to_dicts()
+        ... }
+        True
+        """
+        optional = {"games_only": games_only or None, "workouts_only": workouts_only or None}
+        return self._call("team_events", {"team_id": team_id, "start": start, "end": end}, optional)
+
+    def team_game_stats(
+        self, team_id: int | str, *, game_id: str | None = None, start: Time | None = None, end: Time | None = None
+    ) -> T:
+        """A team's box score of one game, or summed over the games of a range (specification 4.5).
+
+        Tables: `player_stats` (a row for each player and stat code), `box_score` (a row for each player, a column for
+        each code). DIST is in centimetres. Give either `game_id`, or `start` and `end`. Raises `PermissionDenied`
+        without access to stats, `InvalidRequest` for a range over 8 months: a sum over it cannot be put together from
+        pieces.
+
+        >>> client.team_game_stats(team_id, game_id=game_id).table("box_score").column_names[-1]
+        'DIST'
+        """
+        return self._call("team_game_stats", {"team_id": team_id}, {"game_id": game_id, "start": start, "end": end})
+
+    def game_events(self, game_id: str, *, team_id: int | str | None = None) -> T:
+        """The events of a whole game, as the service has them (specification 4.6).
+
+        No table: the specification does not say what the body holds. Raises `PermissionDenied`.
+
+        >>> client.game_events(game_id).tables
+        []
+        """
+        return self._call("game_events", {"game_id": game_id}, {"team_id": team_id})
+
+    def game(self, game_id: str) -> T:
+        """One game with its sessions (specification 4.11).
+
+        Tables: `sessions` (a row for each period), `events`, `location_windows`. Raises `NotFound`.
+
+        >>> client.game(game_id).table("events").to_dicts()[0]["game_id"] == game_id
+        True
+        """
+        return self._call("game", {"game_id": game_id}, {})
+
+    def stats(self, session_id: str) -> T:
+        """The box score of one session: a period, a drill (specification 4.7).
+
+        Tables: `player_stats` (a row for each player and stat code), `box_score` (a row for each player). A team's own
+        totals have player id 0 and `is_team_total`: never add them to the players'. Raises `PermissionDenied` without
+        access to stats, `NotFound` for an unknown session.
+
+        >>> {row["is_team_total"] for row in client.stats(session_id).table("box_score").to_dicts()} == {True, False}
+        True
+        """
+        return self._call("stats", {"session_id": session_id}, {})
+
+    def stats_details(self, session_id: str) -> T:
+        """Each occurrence of each stat in a session, with clocks and place (specification 4.8).
+
+        Table: `stat_events`. x, y, z are millimetres from the centre of the court, `hoop_to_event_x` and `_y` from the
+        hoop. Raises as `stats`.
+
+        >>> "hoop_to_event_x" in client.stats_details(session_id).table().column_names
+        True
+        """
+        return self._call("stats_details", {"session_id": session_id}, {})
+
+    def possessions(self, session_id: str) -> T:
+        """The possessions of a session, one by one (specification 4.9).
+
+        Tables: `possessions` (a row for each, with lineups and attributes), `possession_events` (a row for each stat in
+        it), `possession_players`. Raises as `stats`.
+
+        >>> client.possessions(session_id).tables
+        ['possessions', 'possession_events', 'possession_players']
+        """
+        return self._call("possessions", {"session_id": session_id}, {})
+
+    def shots(self, session_id: str) -> T:
+        """The shots of a session (specification 4.11).
+
+        Table: `shots`. Coordinates are millimetres, `distance_cm` is centimetres; `hoop_player_x` and `_y` are the shot
+        chart: the hoop at (0, 0), y towards mid-court. Raises `PermissionDenied` without access to shots, which is a
+        privilege of its own, and `NotFound` for an unknown session.
+
+        >>> all(shot["points"] == 0 for shot in client.shots(session_id).table().to_dicts() if not shot["is_make"])
+        True
+        """
+        return self._call("shots", {"session_id": session_id}, {})
+
+    def locations(self, session_id: str, start: Time, end: Time) -> T:
+        """Where players and ball were, step by step (specification 4.11).
+
+        Table: `locations`, a row for each tag and time; x, y, z in millimetres. Any range: it is asked for in windows
+        of at most 30 minutes and joined in order. Raises as `stats`.
+
+        >>> locations = client.locations(session_id, session_start, session_start + 2_000)
+        >>> locations.table().column_names[:3]
+        ['session_id', 't', 'type']
+        """
+        return self._call("locations", {"session_id": session_id, "start": start, "end": end}, {})
+
+    def game_stats_details(self, game_id: str) -> T:
+        """Each occurrence of each stat in a whole game (specification 4.11).
+
+        Table: `stat_events`. Raises `PermissionDenied`.
+
+        >>> client.game_stats_details(game_id).table().num_rows > 0
+        True
+        """
+        return self._call("game_stats_details", {"game_id": game_id}, {})
+
+    def follow(self, link: str) -> T:
+        """What a link in an answer leads to; it goes to this client's host, whatever host it names (specification
+        4.11).
+
+        The tables are those of the resource that it leads to. Raises `ValueError` for a link whose path does not begin
+        with `/v1/data/`.
+
+        >>> link = client.game(game_id).table("sessions").to_dicts()[0]["stats_link"]
+        >>> client.follow(link).tables
+        ['player_stats', 'box_score']
+        """
+        return self._call("follow", {"link": link}, {})
+
+    def get(self, path: str, params: Mapping[str, object] | None = None) -> T:
+        """Any signed path of the service, for what has no method here. No table.
+
+        >>> sorted(client.get("/v1/data/teams"))
+        ['teams']
+        """
+        return self._call("get", {"path": path}, {"params": params})
+
+    def broadcast_schedule(self, start: Time | None = None, end: Time | None = None) -> T:
+        """The Broadcast API's games (specification 4.10). It takes the API key.
+
+        No table: the specification does not say what the body holds.
+
+        >>> client.broadcast_schedule().status
+        200
+        """
+        return self._call("broadcast_schedule", {}, {"start": start, "end": end})
+
+    def broadcast_teams(self) -> T:
+        """The Broadcast API's teams (specification 4.10). It takes the API key.
+
+        No table: the specification does not say what the body holds.
+
+        >>> client.broadcast_teams().status
+        200
+        """
+        return self._call("broadcast_teams", {}, {})

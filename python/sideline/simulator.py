@@ -1,0 +1,224 @@
+"""The whole service on this machine, to try things and to test against."""
+
+import weakref
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from sideline._core import CoreSimulator
+from sideline.client import AsyncClient, Client
+from sideline.operations import Time
+
+
+class SeenRequest(NamedTuple):
+    """A request that the simulator answered, or cut."""
+
+    method: str
+    path: str
+    """Without the query."""
+    query: dict[str, str]
+    """The last value of each parameter."""
+    headers: Mapping[str, str]
+    status: int
+    """0 where the connection was cut before a status."""
+
+
+class Faults:
+    """What goes wrong on purpose."""
+
+    def __init__(self, core: CoreSimulator) -> None:
+        self._core = core
+
+    def add(
+        self,
+        path: str = "*",
+        *,
+        status: int | None = None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+        delay: float = 0.0,
+        cut_at: int | None = None,
+        reset: bool = False,
+        clock_offset: float = 0.0,
+        times: int | None = None,
+        probability: float = 1.0,
+    ) -> None:
+        """Serve requests for `path` (`*` stands for any characters) with a fault.
+
+        `status`, `body` (bytes, text, or what becomes JSON) and `headers` replace those of the answer; `delay` is
+        seconds before it; `cut_at` ends the connection after so many bytes of the body, by a reset with `reset`;
+        `reset` alone resets it before the answer; `clock_offset` is seconds on the server's clock; `times` is how
+        often, `probability` how likely.
+
+        >>> service.faults.add("/v1/data/teams", status=503, times=1)
+        >>> client.teams().status  # sent again
+        200
+        """
+        self._core.add_fault(
+            path,
+            status=status,
+            body=body,
+            headers=headers,
+            delay=delay,
+            cut_at=cut_at,
+            reset=reset,
+            clock_offset=clock_offset,
+            times=times,
+            probability=probability,
+        )
+
+    def clear(self) -> None:
+        """Take all faults away."""
+        self._core.clear_faults()
+
+
+class Credentials:
+    """Who may ask, and for what."""
+
+    def __init__(self, core: CoreSimulator) -> None:
+        self._core = core
+
+    def add(self, username: str, secret: str, *, privileges: Mapping[str, Any] | None = None) -> None:
+        """Let a username and secret sign requests.
+
+        Everything is allowed but what `privileges` takes away: `stats` and `shots` (True or False), and
+        `restricted_teams`, the ids of teams that may not be read.
+
+        >>> service.credentials.add("intern", "a secret", privileges={"stats": False})
+        >>> service.client(username="intern", secret="a secret").stats(session_id)
+        Traceback (most recent call last):
+        sideline.errors.PermissionDenied: ...
+        """
+        given = {"stats": True, "shots": True, "restricted_teams": (), **(privileges or {})}
+        stats, shots, restricted = given.pop("stats"), given.pop("shots"), given.pop("restricted_teams")
+        if given:
+            raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(given)}")
+        self._core.add_credentials(username, secret, bool(stats), bool(shots), list(restricted))
+
+
+class Simulator:
+    """The service on loopback: it checks signatures, keeps the rules, and answers with a season that was played, not
+    sampled.
+
+    Parameters:
+        seed: another seed is another season; with `now` given the same seed gives the same bodies.
+        sport: "basketball" or "football".
+        teams, games: the size of the season.
+        now: the season's clock, frozen; default: the real one. It lies late in the season.
+        port: default: any free one.
+
+    >>> import sideline
+    >>> with sideline.Simulator(seed=7, teams=4, games=8) as small, small.client() as asks:
+    ...     asks.teams().table().num_rows
+    4
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        sport: str = "basketball",
+        teams: int = 16,
+        games: int = 240,
+        now: Time | None = None,
+        port: int = 0,
+    ) -> None:
+        self._core = CoreSimulator(seed=seed, sport=sport, teams=teams, games=games, now=now, port=port)
+        self._sport = sport
+        # At the latest when the interpreter exits: its threads may log, and log records need Python.
+        self._finalizer = weakref.finalize(self, self._core.close)
+        self.faults = Faults(self._core)
+        self.credentials = Credentials(self._core)
+
+    @property
+    def base_url(self) -> str:
+        """Of the REST API."""
+        return self._core.base_url
+
+    @property
+    def websocket_url(self) -> str:
+        """Of the websocket."""
+        return self._core.websocket_url
+
+    @property
+    def broadcast_base_url(self) -> str:
+        """Of the Broadcast API."""
+        return self._core.broadcast_base_url
+
+    @property
+    def username(self) -> str:
+        """Signs requests, with `secret`."""
+        return self._core.username
+
+    @property
+    def secret(self) -> str:
+        """Signs requests, with `username`."""
+        return self._core.secret
+
+    @property
+    def api_key(self) -> str:
+        """The key of the Broadcast API."""
+        return self._core.api_key
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What to export so that `sideline.Client()` comes here."""
+        return {
+            "SIDELINE_USERNAME": self.username,
+            "SIDELINE_SECRET": self.secret,
+            "SIDELINE_API_KEY": self.api_key,
+            "SIDELINE_SPORT": self._sport,
+            "SIDELINE_BASE_URL": self.base_url,
+            "SIDELINE_WEBSOCKET_URL": self.websocket_url,
+            "SIDELINE_BROADCAST_BASE_URL": self.broadcast_base_url,
+        }
+
+    @property
+    def teams(self) -> list[dict[str, Any]]:
+        """The season's teams, as the wire has them."""
+        return self._core.teams()
+
+    @property
+    def games(self) -> list[dict[str, Any]]:
+        """The season's games by tip-off, as the wire has them."""
+        return self._core.games()
+
+    @property
+    def requests(self) -> list[SeenRequest]:
+        """What was asked, in order."""
+        return [SeenRequest(**{**seen, "query": dict(seen["query"])}) for seen in self._core.requests()]
+
+    def client(self, **options: Any) -> Client:
+        """A client of this service; `options` are those of `sideline.Client`."""
+        return Client(**{**self._options(), **options})
+
+    def async_client(self, **options: Any) -> AsyncClient:
+        """An asynchronous client of this service; `options` are those of `sideline.AsyncClient`."""
+        return AsyncClient(**{**self._options(), **options})
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "username": self.username,
+            "secret": self.secret,
+            "api_key": self.api_key,
+            "sport": self._sport,
+            "base_url": self.base_url,
+            "websocket_url": self.websocket_url,
+            "broadcast_base_url": self.broadcast_base_url,
+        }
+
+    def close(self) -> None:
+        """Stop the service. It may be called again."""
+        self._finalizer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "" if self._finalizer.alive else ", closed"
+        return f"<sideline.Simulator {self._sport} at {self.base_url}{state}>"

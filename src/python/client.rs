@@ -1,0 +1,233 @@
+//! One core call for both faces of a client: `call_sync` waits, `call_async` gives an awaitable.
+
+use crate::config::{Config, Environment, Options, Secret, Sport, Timeouts};
+use crate::error::{Error, Result};
+use crate::fetch;
+use crate::operation::{self, Arguments};
+use crate::python::payload::Payload;
+use crate::python::per_process::PerProcess;
+use crate::python::{convert, errors, runtime};
+use crate::transport::Transport;
+use futures_util::FutureExt;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The settings of a client, and the connections that this process has for them.
+#[pyclass(frozen, module = "sideline._core")]
+pub struct CoreClient {
+    config: Config,
+    transport: PerProcess<Transport>,
+    closed: AtomicBool,
+    /// It came by pickle, which carries no secrets.
+    unpickled: bool,
+}
+
+#[pymethods]
+impl CoreClient {
+    /// `options` by the names of the client's parameters; what is absent or `None` is looked up in the environment.
+    #[new]
+    fn new(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        prepare_interpreter(py)?;
+        errors::guard(py, || {
+            let unpickled = option(options, "unpickled")?.unwrap_or(false);
+            let options = read_options(options)?;
+            let config = options.resolve(&|name| std::env::var(name).ok()).map_err(|e| errors::raise(py, e))?;
+            let (transport, closed) = (PerProcess::new(), AtomicBool::new(false));
+            let client = CoreClient { config, transport, closed, unpickled };
+            // Now, so that a certificate file that cannot be read is an error here and not at the first call; detached,
+            // because what the HTTP client logs attaches from wherever it is.
+            py.detach(|| client.transport().map(|_| ())).map_err(|e| errors::raise(py, e))?;
+            Ok(client)
+        })
+    }
+
+    fn call_sync(
+        &self,
+        py: Python<'_>,
+        operation: &str,
+        required: &Bound<'_, PyDict>,
+        optional: &Bound<'_, PyDict>,
+    ) -> PyResult<Payload> {
+        errors::guard(py, || {
+            let arguments = convert::arguments(required, optional)?;
+            let future = self.request(operation, &arguments).map_err(|e| errors::raise(py, e))?;
+            runtime::wait(py, future)?.into_payload(py)
+        })
+    }
+
+    fn call_async<'py>(
+        &self,
+        py: Python<'py>,
+        operation: &str,
+        required: &Bound<'py, PyDict>,
+        optional: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        errors::guard(py, || {
+            let arguments = convert::arguments(required, optional)?;
+            let future = self.request(operation, &arguments).map_err(|e| errors::raise(py, e))?;
+            runtime::awaitable(py, future)
+        })
+    }
+
+    fn close(&self, py: Python<'_>) {
+        self.closed.store(true, Ordering::Release);
+        if let Some(transport) = self.transport.get() {
+            py.detach(|| transport.close());
+        }
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    #[getter]
+    fn base_url(&self) -> &str {
+        &self.config.base_url
+    }
+
+    #[getter]
+    fn username(&self) -> Option<&str> {
+        self.config.username.as_deref()
+    }
+
+    #[getter]
+    fn environment(&self) -> &'static str {
+        match self.config.environment {
+            Environment::Production => "production",
+            Environment::Development => "development",
+        }
+    }
+
+    #[getter]
+    fn sport(&self) -> &'static str {
+        match self.config.sport {
+            Sport::Basketball => "basketball",
+            Sport::Football => "football",
+        }
+    }
+}
+
+impl CoreClient {
+    /// This process's connections: a child made by `fork` opens its own.
+    fn transport(&self) -> Result<Transport> {
+        if self.closed() {
+            return Err(Error::Closed);
+        }
+        self.transport.get_or_make(|| Transport::new(self.config.clone())).cloned()
+    }
+
+    /// Checks the arguments now; what it gives sends the requests. It holds nothing of Python's.
+    fn request(
+        &self,
+        operation: &str,
+        arguments: &Arguments,
+    ) -> Result<impl Future<Output = Answer> + Send + 'static + use<>> {
+        let transport = self.transport()?;
+        let call = operation::call(operation, arguments, &self.config)?;
+        let unpickled = self.unpickled;
+        Ok(async move {
+            match AssertUnwindSafe(fetch::run(&transport, call)).catch_unwind().await {
+                Ok(Err(Error::Configuration(text))) if unpickled => Answer::Came(Err(Error::Configuration(format!(
+                    "{text} (this client was unpickled, and a pickle carries no secrets: they are read from the environment)"
+                )))),
+                Ok(answer) => Answer::Came(answer),
+                Err(panic) => Answer::Panicked(errors::panic_text(&*panic)),
+            }
+        })
+    }
+}
+
+/// What a request came to. It becomes a Python object only where the interpreter is attached.
+enum Answer {
+    Came(Result<fetch::Payload>),
+    Panicked(String),
+}
+
+impl Answer {
+    fn into_payload(self, py: Python<'_>) -> PyResult<Payload> {
+        match self {
+            Answer::Came(Ok(payload)) => Ok(Payload::new(payload)),
+            Answer::Came(Err(error)) => Err(errors::raise(py, error)),
+            Answer::Panicked(text) => Err(errors::internal(py, &text)),
+        }
+    }
+}
+
+impl<'py> IntoPyObject<'py> for Answer {
+    type Target = Payload;
+    type Output = Bound<'py, Payload>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Bound::new(py, self.into_payload(py)?)
+    }
+}
+
+/// What the first client of an interpreter loads: the bridge to `logging`, and the end of our threads before Python's.
+fn prepare_interpreter(py: Python<'_>) -> PyResult<()> {
+    static PREPARED: PyOnceLock<()> = PyOnceLock::new();
+    let prepare = || {
+        // Only our own records, at the level that the logger has at that moment: levels are not kept, so that
+        // `logging.basicConfig(level="DEBUG")` has an effect whenever it is called.
+        let bridge = pyo3_log::Logger::new(py, pyo3_log::Caching::Loggers)?
+            .filter(log::LevelFilter::Off)
+            .filter_target("sideline".to_owned(), log::LevelFilter::Debug);
+        // An error says that there is a bridge already.
+        let _ = bridge.install();
+        let core = py.import("sideline._core")?;
+        py.import("atexit")?.call_method1("register", (core.getattr("_shutdown")?,))?;
+        Ok::<_, PyErr>(())
+    };
+    PREPARED.get_or_try_init(py, prepare).map(|_| ())
+}
+
+fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
+    Ok(Options {
+        username: option(given, "username")?,
+        secret: option(given, "secret")?.map(|text: String| Secret::new(text)),
+        api_key: option(given, "api_key")?.map(|text: String| Secret::new(text)),
+        environment: option(given, "environment")?,
+        sport: option(given, "sport")?,
+        base_url: option(given, "base_url")?,
+        websocket_url: option(given, "websocket_url")?,
+        broadcast_base_url: option(given, "broadcast_base_url")?,
+        timeouts: option(given, "timeout")?.map(timeouts).transpose()?,
+        max_retries: option(given, "max_retries")?,
+        max_concurrency: option(given, "max_concurrency")?,
+        requests_per_second: option(given, "requests_per_second")?,
+        proxy: option(given, "proxy")?.map(|text: String| Secret::new(text)),
+        ca_bundle: option(given, "ca_bundle")?,
+        user_agent: option(given, "user_agent")?,
+        allow_http: option(given, "allow_http")?.unwrap_or(false),
+    })
+}
+
+fn option<'py, T>(given: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
+where
+    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    let Some(value) = given.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(None) };
+    // The value stays out of the text: it may be a secret.
+    value.extract().map(Some).map_err(|error: PyErr| {
+        if error.is_instance_of::<PyTypeError>(given.py()) {
+            PyTypeError::new_err(format!("{name} is of the wrong type: {}", convert::kind(&value)))
+        } else {
+            PyValueError::new_err(format!("{name} is out of range"))
+        }
+    })
+}
+
+fn timeouts((connect, read, total): (f64, f64, f64)) -> PyResult<Timeouts> {
+    let seconds = |seconds: f64| {
+        Duration::try_from_secs_f64(seconds)
+            .map_err(|_| PyValueError::new_err(format!("timeout: {seconds} is not a number of seconds")))
+    };
+    Ok(Timeouts { connect: seconds(connect)?, read: seconds(read)?, total: seconds(total)? })
+}

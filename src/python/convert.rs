@@ -1,0 +1,206 @@
+//! Arguments in: Python values to what an operation takes. What a value may be depends on the argument's name; whether it is
+//! right is for the operation to say.
+
+use crate::operation::{Arguments, Value};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyString};
+
+/// The arguments of a call: all of `required`, and what was given of `optional` (`None` is not given).
+pub fn arguments(required: &Bound<'_, PyDict>, optional: &Bound<'_, PyDict>) -> PyResult<Arguments> {
+    let mut arguments = Vec::with_capacity(required.len() + optional.len());
+    for (name, value) in required.iter() {
+        argument(&mut arguments, &name.extract::<String>()?, &value)?;
+    }
+    for (name, value) in optional.iter().filter(|(_, value)| !value.is_none()) {
+        argument(&mut arguments, &name.extract::<String>()?, &value)?;
+    }
+    Ok(arguments)
+}
+
+fn argument(arguments: &mut Arguments, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    if name == "params" {
+        return parameters(arguments, value);
+    }
+    let value = match name {
+        "start" | "end" => time(name, value)?,
+        "games_only" | "workouts_only" => flag(name, value)?,
+        _ => scalar(name, value)?,
+    };
+    arguments.push((name.to_owned(), value));
+    Ok(())
+}
+
+/// The query of `get`, each pair under its own name; a list is sent as often as it has elements.
+fn parameters(arguments: &mut Arguments, params: &Bound<'_, PyAny>) -> PyResult<()> {
+    let Ok(params) = params.cast::<PyMapping>() else {
+        return Err(PyTypeError::new_err(format!(
+            "params is a mapping of names to values, such as {{\"from\": 1}}, not {}",
+            kind(params)
+        )));
+    };
+    for pair in params.items()?.iter() {
+        let (name, value): (String, Bound<'_, PyAny>) = pair.extract()?;
+        if many(&value) {
+            for value in value.try_iter()? {
+                arguments.push((name.clone(), parameter(&name, &value?)?));
+            }
+        } else {
+            arguments.push((name.clone(), parameter(&name, &value)?));
+        }
+    }
+    Ok(())
+}
+
+fn parameter(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if value.is_instance_of::<PyBool>() {
+        flag(name, value)
+    } else if value.is_instance_of::<PyFloat>() {
+        Ok(Value::Float(value.extract()?))
+    } else {
+        scalar(name, value)
+    }
+}
+
+/// An id, a text or a whole number. NumPy's integers are numbers here, its strings are strings.
+fn scalar(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Value::Text(text.extract()?));
+    }
+    if let Some(number) = integer(name, value)? {
+        return Ok(Value::Int(number));
+    }
+    if name.ends_with("_id") && many(value) {
+        return Err(PyTypeError::new_err(format!(
+            "{name} takes one id, not {}: many ids at once come with a later version; call it for each id",
+            kind(value)
+        )));
+    }
+    let expected = if name.ends_with("_id") { "an id (int or str)" } else { "a str or an int" };
+    Err(PyTypeError::new_err(format!("{name} is {expected}, not {}", kind(value))))
+}
+
+fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    // NumPy's own bool is no subclass of Python's.
+    if value.is_instance_of::<PyBool>() || value.get_type().name()?.to_cow()?.starts_with("bool") {
+        return Ok(Value::Bool(value.is_truthy()?));
+    }
+    Err(PyTypeError::new_err(format!("{name} is True or False, not {}", kind(value))))
+}
+
+/// An aware `datetime`, a `date`, ISO 8601 or epoch milliseconds.
+pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Value::Text(text.extract()?));
+    }
+    if let Some(milliseconds) = integer(name, value)? {
+        return Ok(Value::Int(milliseconds));
+    }
+    let datetime = value.py().import("datetime")?;
+    if value.is_instance(&datetime.getattr("datetime")?)? {
+        return instant(name, value).map(Value::Int);
+    }
+    if value.is_instance(&datetime.getattr("date")?)? {
+        return Ok(Value::Text(value.call_method0("isoformat")?.extract()?));
+    }
+    Err(PyTypeError::new_err(format!(
+        "{name} is an aware datetime, a date, an ISO 8601 string or epoch milliseconds (int), not {}",
+        kind(value)
+    )))
+}
+
+/// A time as epoch milliseconds, where no operation is there to read ISO 8601.
+pub fn epoch_ms(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    let text = match time(name, value)? {
+        Value::Int(milliseconds) => return Ok(milliseconds),
+        Value::Text(text) => text,
+        other => return Err(PyTypeError::new_err(format!("{name} is a time, not {other:?}"))),
+    };
+    // A date alone means midnight UTC.
+    let whole = if text.len() == "2026-11-01".len() { format!("{text}T00:00:00Z") } else { text };
+    let datetime = value.py().import("datetime")?.getattr("datetime")?;
+    instant(name, &datetime.call_method1("fromisoformat", (whole,))?)
+}
+
+/// An id as text.
+pub fn id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(match scalar(name, value)? {
+        Value::Text(text) => text,
+        Value::Int(number) => number.to_string(),
+        other => return Err(PyTypeError::new_err(format!("{name} is an id, not {other:?}"))),
+    })
+}
+
+/// Epoch milliseconds of a `datetime`, in whole numbers: `timestamp()` is a float.
+fn instant(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    let datetime = value.py().import("datetime")?;
+    let utc = datetime.getattr("timezone")?.getattr("utc")?;
+    if value.call_method0("utcoffset")?.is_none() {
+        let iso: String = value.call_method0("isoformat")?.extract()?;
+        return Err(PyValueError::new_err(format!(
+            "{name} is a datetime without a time zone; where it is UTC write {}, or \"{iso}Z\"",
+            spelled_in_utc(value)?
+        )));
+    }
+    let epoch = datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))?;
+    let since = value.call_method1("__sub__", (epoch,))?;
+    let part = |name: &str| since.getattr(name)?.extract::<i64>();
+    Ok((part("days")? * 86_400 + part("seconds")?) * 1000 + part("microseconds")?.div_euclid(1000))
+}
+
+/// `datetime(2026, 11, 1, tzinfo=timezone.utc)`, as the user should have written it.
+fn spelled_in_utc(naive: &Bound<'_, PyAny>) -> PyResult<String> {
+    let part = |name: &str| naive.getattr(name)?.extract::<i64>();
+    let mut parts = vec![part("year")?, part("month")?, part("day")?, part("hour")?, part("minute")?, part("second")?];
+    parts.push(part("microsecond")?);
+    while parts.len() > 3 && parts.last() == Some(&0) {
+        parts.pop();
+    }
+    if parts.len() == 4 {
+        // An hour alone reads like a mistake.
+        parts.push(0);
+    }
+    let parts: Vec<String> = parts.iter().map(i64::to_string).collect();
+    Ok(format!("datetime({}, tzinfo=timezone.utc)", parts.join(", ")))
+}
+
+/// A whole number, where it is one: `__index__` tells an integer from a float that happens to be whole.
+fn integer(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    if value.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err(format!("{name} is not a bool")));
+    }
+    let number = if value.is_instance_of::<PyInt>() {
+        value.clone()
+    } else {
+        // An array of one element has `__index__` too, and says so only by an error or a deprecation.
+        if many(value) || !value.hasattr("__index__")? {
+            return Ok(None);
+        }
+        match value.call_method0("__index__") {
+            Ok(number) => number,
+            Err(_) => return Ok(None),
+        }
+    };
+    number.extract().map(Some).map_err(|error: PyErr| {
+        if error.is_instance_of::<PyOverflowError>(value.py()) {
+            PyValueError::new_err(format!("{name} is too large: {value} does not fit into 64 bits"))
+        } else {
+            error
+        }
+    })
+}
+
+/// Lists, tuples, ranges, arrays, Series: what has elements and is no text.
+fn many(value: &Bound<'_, PyAny>) -> bool {
+    let scalar = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
+    // A NumPy scalar has `__array__` and `shape`, but nothing to iterate.
+    !scalar && value.try_iter().is_ok()
+}
+
+/// What a value is, for a message.
+pub fn kind(value: &Bound<'_, PyAny>) -> String {
+    if value.is_none() {
+        return "None".to_owned();
+    }
+    value.get_type().name().map_or_else(|_| "this".to_owned(), |name| name.to_string())
+}

@@ -1,0 +1,87 @@
+//! Exceptions out. Their classes stand in `sideline/errors.py`: under the stable ABI an exception cannot be a Rust class with
+//! fields.
+
+use crate::error::{ApiError, ApiErrorKind, Error};
+use crate::table::DecodeError;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The exception of an error.
+pub fn raise(py: Python<'_>, error: Error) -> PyErr {
+    let text = error.to_string();
+    let fields = PyDict::new(py);
+    let class = match &error {
+        Error::Configuration(_) => "ConfigurationError",
+        Error::Argument(_) | Error::Decode(DecodeError::NoTable { .. } | DecodeError::NoColumn { .. }) => {
+            return PyValueError::new_err(text);
+        }
+        Error::Api(answer) => {
+            if let Err(error) = describe(answer, &fields) {
+                return error;
+            }
+            class_of(answer.kind)
+        }
+        Error::Connect(_) => "ConnectError",
+        Error::Timeout(_) => "RequestTimeout",
+        Error::Transport(_) => "TransportError",
+        Error::Decode(DecodeError::Body { path, offset, .. }) => {
+            if let Err(error) = fields.set_item("path", path).and_then(|()| fields.set_item("offset", offset)) {
+                return error;
+            }
+            "DecodeError"
+        }
+        Error::Closed => "SidelineError",
+    };
+    exception(py, class, &text, &fields)
+}
+
+/// A defect of ours; never pyo3's PanicException, which no `except Exception` catches.
+pub fn internal(py: Python<'_>, what: &str) -> PyErr {
+    exception(py, "SidelineError", &format!("internal error, please report it: {what}"), &PyDict::new(py))
+}
+
+/// Runs `work`; a panic in it becomes an exception.
+pub fn guard<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal(py, &panic_text(&*panic))))
+}
+
+pub fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".to_owned())
+}
+
+fn class_of(kind: ApiErrorKind) -> &'static str {
+    match kind {
+        ApiErrorKind::Authentication => "AuthenticationError",
+        ApiErrorKind::PermissionDenied => "PermissionDenied",
+        ApiErrorKind::NotFound => "NotFound",
+        ApiErrorKind::InvalidRequest => "InvalidRequest",
+        ApiErrorKind::RateLimited => "RateLimited",
+        ApiErrorKind::Server => "ServerError",
+        ApiErrorKind::Other => "ApiError",
+    }
+}
+
+fn describe(answer: &ApiError, fields: &Bound<'_, PyDict>) -> PyResult<()> {
+    fields.set_item("status", answer.status)?;
+    fields.set_item("message", &answer.message)?;
+    fields.set_item("request_id", answer.request_id.as_deref())?;
+    fields.set_item("method", &answer.method)?;
+    fields.set_item("url", &answer.url)?;
+    fields.set_item("attempts", answer.attempts)?;
+    if answer.kind == ApiErrorKind::InvalidRequest {
+        fields.set_item("rules", &answer.rules)?;
+    }
+    Ok(())
+}
+
+fn exception(py: Python<'_>, class: &str, text: &str, fields: &Bound<'_, PyDict>) -> PyErr {
+    let made = py
+        .import("sideline.errors")
+        .and_then(|errors| errors.getattr(class))
+        .and_then(|class| class.call((text,), Some(fields)));
+    made.map_or_else(|error| error, PyErr::from_value)
+}

@@ -1,0 +1,268 @@
+//! One answer of the service: the bytes that came, and what they can be read as. Nothing is read before it is asked for.
+
+use crate::error::Error;
+use crate::fetch;
+use crate::python::table::Table;
+use crate::python::{convert, errors};
+use crate::table::{Context, DecodeError};
+use crate::transport::Response;
+use jiter::{PythonParse, StringCacheMode};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyString, PyType};
+use std::time::{Duration, UNIX_EPOCH};
+
+/// One response of the service: `to_dict()` loses nothing of it, `table()` and `to_*()` give fixed, typed columns.
+#[pyclass(frozen, module = "sideline")]
+pub struct Payload {
+    inner: fetch::Payload,
+    /// What `[]`, `len` and iteration look at; `to_dict` gives a new object each time, which the caller may change.
+    read: PyOnceLock<Py<PyAny>>,
+}
+
+impl Payload {
+    pub fn new(inner: fetch::Payload) -> Self {
+        Payload { inner, read: PyOnceLock::new() }
+    }
+
+    /// The first answer; none for a body that lay in a file.
+    fn first(&self) -> Option<&Response> {
+        self.inner.parts.first()
+    }
+
+    fn object<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
+        self.read.get_or_try_init(py, || self.to_dict(py).map(Bound::unbind)).map(|object| object.bind(py))
+    }
+}
+
+#[pymethods]
+impl Payload {
+    /// The same for a body that lies in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
+    ///
+    /// The ids are those of the request, which the body does not repeat. Raises `ValueError` for an unknown operation.
+    #[classmethod]
+    #[pyo3(signature = (operation, raw, *, session_id = None, game_id = None, team_id = None))]
+    fn from_bytes(
+        class: &Bound<'_, PyType>,
+        operation: &str,
+        raw: &Bound<'_, PyAny>,
+        session_id: Option<&Bound<'_, PyAny>>,
+        game_id: Option<&Bound<'_, PyAny>>,
+        team_id: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let py = class.py();
+        errors::guard(py, || {
+            let mut context = Context::default();
+            for (name, id) in [("session_id", session_id), ("game_id", game_id), ("team_id", team_id)] {
+                if let Some(id) = id {
+                    context = context.with(name, convert::id(name, id)?);
+                }
+            }
+            if raw.is_instance_of::<PyString>() {
+                return Err(PyTypeError::new_err("raw is bytes, not str: open the file with \"rb\""));
+            }
+            let raw = py.get_type::<PyBytes>().call1((raw,))?;
+            let raw = raw.cast::<PyBytes>()?.as_bytes();
+            fetch::Payload::from_bytes(operation, raw, context).map(Payload::new).map_err(|e| errors::raise(py, e))
+        })
+    }
+
+    /// The JSON as Python objects, nothing dropped; a new object at each call.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let parse = PythonParse { cache_mode: StringCacheMode::All, ..PythonParse::default() };
+        errors::guard(py, || {
+            parse.python_parse(py, self.inner.body.as_slice()).map_err(|error| {
+                let path = String::from("$");
+                let body = DecodeError::Body { message: error.error_type.to_string(), path, offset: error.index };
+                errors::raise(py, Error::Decode(body))
+            })
+        })
+    }
+
+    /// The bytes of the body.
+    #[getter]
+    fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.inner.body.as_slice())
+    }
+
+    /// One table of the body; none named is the first. `columns` limits what is built.
+    ///
+    /// Raises `DecodeError` where the body does not fit, `ValueError` where there is no such table or column.
+    #[pyo3(signature = (name = None, columns = None))]
+    fn table(&self, py: Python<'_>, name: Option<String>, columns: Option<Vec<String>>) -> PyResult<Table> {
+        errors::guard(py, || {
+            let batch = py.detach(|| self.inner.table(name.as_deref(), columns.as_deref()));
+            let batch = batch.map_err(|e| errors::raise(py, e))?;
+            let name = name.or_else(|| self.inner.tables().first().map(|name| (*name).to_owned()));
+            Ok(Table::new(name.unwrap_or_default(), batch))
+        })
+    }
+
+    /// As ``table(name).to_arrow()``: a `pyarrow.Table`.
+    #[pyo3(signature = (name = None))]
+    fn to_arrow<'py>(&self, py: Python<'py>, name: Option<String>) -> PyResult<Bound<'py, PyAny>> {
+        Table::frame(Bound::new(py, self.table(py, name, None)?)?, "to_arrow")
+    }
+
+    /// As ``table(name).to_polars()``: a `polars.DataFrame`.
+    #[pyo3(signature = (name = None))]
+    fn to_polars<'py>(&self, py: Python<'py>, name: Option<String>) -> PyResult<Bound<'py, PyAny>> {
+        Table::frame(Bound::new(py, self.table(py, name, None)?)?, "to_polars")
+    }
+
+    /// As ``table(name).to_pandas()``: a `pandas.DataFrame`.
+    #[pyo3(signature = (name = None))]
+    fn to_pandas<'py>(&self, py: Python<'py>, name: Option<String>) -> PyResult<Bound<'py, PyAny>> {
+        Table::frame(Bound::new(py, self.table(py, name, None)?)?, "to_pandas")
+    }
+
+    /// The names of the tables that this body holds, the one that is meant when none is named first.
+    #[getter]
+    fn tables(&self) -> Vec<&'static str> {
+        self.inner.tables()
+    }
+
+    /// Paths in the body that no table knows: fields that the service added, or renamed.
+    fn unknown_fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        errors::guard(py, || py.detach(|| self.inner.unknown_fields()).map_err(|e| errors::raise(py, e)))
+    }
+
+    /// The single answers where several were joined; else this one alone.
+    #[getter]
+    fn parts(slf: Bound<'_, Self>) -> Vec<Py<Payload>> {
+        let py = slf.py();
+        let inner = &slf.get().inner;
+        if inner.parts.len() < 2 {
+            return vec![slf.unbind()];
+        }
+        let part = |response: &Response| fetch::Payload {
+            operation: inner.operation,
+            resource: inner.resource,
+            context: inner.context.clone(),
+            body: response.body.clone(),
+            parts: vec![response.clone()],
+        };
+        inner.parts.iter().filter_map(|response| Py::new(py, Payload::new(part(response))).ok()).collect()
+    }
+
+    /// The operation that gave it.
+    #[getter]
+    fn operation(&self) -> &'static str {
+        self.inner.operation
+    }
+
+    /// The HTTP status; `None` for a body that lay in a file. Of joined answers this and what follows is the first one's.
+    #[getter]
+    fn status(&self) -> Option<u16> {
+        self.first().map(|first| first.status)
+    }
+
+    /// The response headers: a mapping whose names are of any case.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        headers(py, self.first().map_or(&[], |first| &first.headers))
+    }
+
+    /// The service's id of the request, where it named one.
+    #[getter]
+    fn request_id(&self) -> Option<&str> {
+        self.first()?.request_id.as_deref()
+    }
+
+    /// The address that answered, without secrets.
+    #[getter]
+    fn url(&self) -> Option<&str> {
+        self.first().map(|first| first.url.as_str())
+    }
+
+    /// From the first attempt's start to the last byte: a `datetime.timedelta`.
+    #[getter]
+    fn elapsed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.first().map(|first| timedelta(py, first.elapsed)).transpose()
+    }
+
+    /// When the answer was complete: an aware `datetime.datetime`.
+    #[getter]
+    fn fetched_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(first) = self.first() else { return Ok(None) };
+        let since = first.fetched_at.duration_since(UNIX_EPOCH).unwrap_or_default();
+        epoch(py)?.call_method1("__add__", (timedelta(py, since)?,)).map(Some)
+    }
+
+    fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.object(key.py())?.get_item(key)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.object(py)?.len()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.object(py)?.try_iter()?.into_any())
+    }
+
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.object(key.py())?.contains(key)
+    }
+
+    /// As on a bool of a dict an empty body would be false; an answer that came is true.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.object(py)?.call_method0("keys")
+    }
+
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.object(py)?.call_method0("values")
+    }
+
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.object(py)?.call_method0("items")
+    }
+
+    #[pyo3(signature = (key, default = None))]
+    fn get<'py>(&self, key: &Bound<'py, PyAny>, default: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let py = key.py();
+        self.object(py)?.call_method1("get", (key, default))
+    }
+
+    fn __repr__(&self) -> String {
+        let mut parts = vec![self.inner.operation.to_owned()];
+        if let Some(first) = self.first() {
+            parts.push(format!("{} {}", first.status, first.url));
+        }
+        parts.push(format!("{} bytes", self.inner.body.len()));
+        if self.inner.parts.len() > 1 {
+            parts.push(format!("{} answers joined", self.inner.parts.len()));
+        }
+        let tables = self.inner.tables();
+        parts.push(if tables.is_empty() { "no table".to_owned() } else { format!("tables: {}", tables.join(", ")) });
+        format!("<sideline.Payload {}>", parts.join("; "))
+    }
+
+    fn _repr_html_<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("sideline._text")?.call_method1("payload_html", (slf,))
+    }
+}
+
+/// A mapping for headers, in the order they came.
+pub fn headers<'py>(py: Python<'py>, headers: &[(String, String)]) -> PyResult<Bound<'py, PyAny>> {
+    py.import("sideline._headers")?.getattr("Headers")?.call1((headers.to_vec(),))
+}
+
+/// 1970-01-01, aware.
+pub fn epoch(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let datetime = py.import("datetime")?;
+    let utc = datetime.getattr("timezone")?.getattr("utc")?;
+    datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))
+}
+
+fn timedelta(py: Python<'_>, duration: Duration) -> PyResult<Bound<'_, PyAny>> {
+    let fields = PyDict::new(py);
+    fields.set_item("seconds", duration.as_secs())?;
+    fields.set_item("microseconds", duration.subsec_micros())?;
+    py.import("datetime")?.getattr("timedelta")?.call((), Some(&fields))
+}

@@ -1,0 +1,66 @@
+//! A table's rows as dicts, without any library.
+
+use crate::python::payload::epoch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, TimeUnit};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+
+/// A list with a dict for each row.
+pub fn dicts<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, PyList>> {
+    let rows: Vec<Bound<'py, PyDict>> = (0..batch.num_rows()).map(|_| PyDict::new(py)).collect();
+    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        let name = PyString::intern(py, field.name());
+        for (row, value) in rows.iter().zip(values(py, column)?) {
+            row.set_item(&name, value)?;
+        }
+    }
+    PyList::new(py, rows)
+}
+
+/// One column's values; `None` for null.
+fn values<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
+    match column.data_type() {
+        DataType::Int64 => objects(py, column.as_primitive::<Int64Type>().iter()),
+        DataType::Int32 => objects(py, column.as_primitive::<Int32Type>().iter()),
+        DataType::Float64 => objects(py, column.as_primitive::<Float64Type>().iter()),
+        DataType::Boolean => objects(py, column.as_boolean().iter()),
+        DataType::Utf8 => objects(py, column.as_string::<i32>().iter()),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            let (epoch, delta) = (epoch(py)?, py.import("datetime")?.getattr("timedelta")?);
+            let times = column.as_primitive::<TimestampMillisecondType>().iter();
+            // In whole days and milliseconds: one number of milliseconds would pass through a float.
+            let time = |ms: i64| {
+                let delta = delta.call1((ms.div_euclid(86_400_000), 0, 0, ms.rem_euclid(86_400_000)))?;
+                epoch.call_method1("__add__", (delta,))
+            };
+            times.map(|ms| ms.map(time).transpose()).collect()
+        }
+        DataType::Dictionary(key, _) if **key == DataType::Int32 => {
+            let dictionary = column.as_dictionary::<Int32Type>();
+            let words = values(py, dictionary.values())?;
+            let word = |key: Option<i32>| key.and_then(|key| words.get(usize::try_from(key).ok()?).cloned().flatten());
+            Ok(dictionary.keys().iter().map(word).collect())
+        }
+        DataType::List(_) => {
+            let lists = column.as_list::<i32>();
+            lists.iter().map(|list| list.map(|list| python_list(py, &list)).transpose()).collect()
+        }
+        other => Err(PyTypeError::new_err(format!("a column of type {other} has no Python form"))),
+    }
+}
+
+fn python_list<'py>(py: Python<'py>, list: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    PyList::new(py, values(py, list)?).map(Bound::into_any)
+}
+
+fn objects<'py, T: IntoPyObject<'py>>(
+    py: Python<'py>,
+    column: impl Iterator<Item = Option<T>>,
+) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
+    column.map(|value| value.map(|value| value.into_bound_py_any(py)).transpose()).collect()
+}

@@ -1,0 +1,173 @@
+//! The threads behind every client: one tokio runtime for each process, made at the first call, stopped while Python lives.
+
+use crate::error::{Error, Result};
+use crate::python::errors;
+use crate::python::per_process::PerProcess;
+use pyo3::prelude::*;
+use pyo3_async_runtimes::TaskLocals;
+use pyo3_async_runtimes::generic::{self, ContextExt, JoinError};
+use std::cell::OnceCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task;
+
+/// How long a waiting call goes without looking for a signal: a fifth of the 250 ms that Ctrl-C may take.
+const STEP: Duration = Duration::from_millis(50);
+
+/// How long the interpreter's exit waits for the runtime's threads.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+struct Workers {
+    handle: Handle,
+    /// Taken once, when the interpreter exits. No call locks it.
+    owned: Mutex<Option<Runtime>>,
+}
+
+static WORKERS: PerProcess<Workers> = PerProcess::new();
+
+/// The process whose interpreter is exiting.
+static ENDED_IN: AtomicU32 = AtomicU32::new(0);
+
+fn ended() -> bool {
+    ENDED_IN.load(Ordering::Acquire) == std::process::id()
+}
+
+fn handle() -> Result<Handle> {
+    if ended() {
+        return Err(Error::Transport("the interpreter is exiting; no request is sent any more".into()));
+    }
+    let workers = WORKERS.get_or_make(|| {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("sideline")
+            .enable_all()
+            .build()
+            .map_err(|e| Error::Transport(format!("no thread could be started: {e}")))?;
+        Ok::<_, Error>(Workers { handle: runtime.handle().clone(), owned: Mutex::new(Some(runtime)) })
+    })?;
+    Ok(workers.handle.clone())
+}
+
+/// Stops the threads; registered with `atexit` by the first client. Without it one process of fifty crashed at exit in the
+/// prototype, a thread being about to attach to an interpreter that was gone.
+#[pyfunction]
+#[pyo3(name = "_shutdown")]
+pub fn shutdown(py: Python<'_>) {
+    ENDED_IN.store(std::process::id(), Ordering::Release);
+    if let Some(workers) = WORKERS.get() {
+        py.detach(|| {
+            let owned = workers.owned.lock().unwrap_or_else(|e| e.into_inner()).take();
+            if let Some(runtime) = owned {
+                runtime.shutdown_timeout(PATIENCE);
+            }
+        });
+    }
+}
+
+/// Runs `future` to its end, or until a signal handler raises (Ctrl-C): then it is dropped, and with it its request.
+pub fn wait<F, T>(py: Python<'_>, future: F) -> PyResult<T>
+where
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
+    let handle = handle().map_err(|e| errors::raise(py, e))?;
+    py.detach(move || {
+        let (sender, receiver) = sync_channel(1);
+        let task = handle.spawn(async move {
+            // Nobody listens where a signal has ended the wait.
+            let _ = sender.send(future.await);
+        });
+        loop {
+            match receiver.recv_timeout(STEP) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(raised) = Python::attach(|py| py.check_signals()) {
+                        task.abort();
+                        return Err(raised);
+                    }
+                }
+                // This is a daemon thread and the process is about to go: raising here would print a traceback on the way.
+                Err(RecvTimeoutError::Disconnected) if ended() => loop {
+                    std::thread::park();
+                },
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Python::attach(|py| errors::internal(py, "a call ended without an answer")));
+                }
+            }
+        }
+    })
+}
+
+/// Gives `future` to the running event loop. Cancelling the asyncio task drops it, and with it its request.
+pub fn awaitable<'py, F, T>(py: Python<'py>, future: F) -> PyResult<Bound<'py, PyAny>>
+where
+    F: Future<Output = T> + Send + 'static,
+    T: for<'a> IntoPyObject<'a> + Send + 'static,
+{
+    handle().map_err(|e| errors::raise(py, e))?;
+    generic::future_into_py::<Tokio, _, T>(py, async move { Ok(future.await) })
+}
+
+/// Our runtime, as pyo3-async-runtimes wants to see it.
+struct Tokio;
+
+struct Joined(task::JoinError);
+
+impl JoinError for Joined {
+    fn is_panic(&self) -> bool {
+        self.0.is_panic()
+    }
+    fn into_panic(self) -> Box<dyn std::any::Any + Send + 'static> {
+        self.0.into_panic()
+    }
+}
+
+type Join = Pin<Box<dyn Future<Output = std::result::Result<(), Joined>> + Send>>;
+
+fn join(task: task::JoinHandle<()>) -> Join {
+    Box::pin(async move { task.await.map_err(Joined) })
+}
+
+/// Work that came when the runtime was gone: the process is exiting, nobody waits for it.
+fn nothing() -> Join {
+    Box::pin(async { Ok(()) })
+}
+
+impl generic::Runtime for Tokio {
+    type JoinError = Joined;
+    type JoinHandle = Join;
+
+    fn spawn<F>(future: F) -> Join
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        handle().map_or_else(|_| nothing(), |handle| join(handle.spawn(future)))
+    }
+    fn spawn_blocking<F>(work: F) -> Join
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        handle().map_or_else(|_| nothing(), |handle| join(handle.spawn_blocking(work)))
+    }
+}
+
+tokio::task_local! {
+    static LOCALS: OnceCell<TaskLocals>;
+}
+
+impl ContextExt for Tokio {
+    fn scope<F, R>(locals: TaskLocals, future: F) -> Pin<Box<dyn Future<Output = R> + Send>>
+    where
+        F: Future<Output = R> + Send + 'static,
+    {
+        Box::pin(LOCALS.scope(OnceCell::from(locals), future))
+    }
+    fn get_task_locals() -> Option<TaskLocals> {
+        LOCALS.try_with(|locals| locals.get().cloned()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,189 @@
+//! The service on loopback, for Python.
+
+use crate::config::Sport;
+use crate::python::{convert, errors, payload};
+use crate::simulator::{Fault, Options, Privileges, Seen, Simulator};
+use jiter::PythonParse;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
+use std::process;
+
+/// A running simulator. `sideline.Simulator` is its face.
+#[pyclass(frozen, module = "sideline._core")]
+pub struct CoreSimulator {
+    /// In a child made by `fork` its threads do not exist: there it is neither closed nor dropped.
+    inner: ManuallyDrop<Simulator>,
+    pid: u32,
+}
+
+#[pymethods]
+impl CoreSimulator {
+    #[new]
+    #[pyo3(signature = (*, seed, sport, teams, games, now, port))]
+    fn new(
+        py: Python<'_>,
+        seed: u64,
+        sport: &str,
+        teams: usize,
+        games: usize,
+        now: Option<&Bound<'_, PyAny>>,
+        port: u16,
+    ) -> PyResult<Self> {
+        let sport = match sport {
+            "basketball" => Sport::Basketball,
+            "football" => Sport::Football,
+            other => {
+                return Err(PyValueError::new_err(format!("sport is \"basketball\" or \"football\", not {other:?}")));
+            }
+        };
+        let now = now.map(|now| convert::epoch_ms("now", now)).transpose()?;
+        errors::guard(py, || {
+            let options = Options { seed, sport, teams, games, now, port };
+            let inner = py.detach(|| Simulator::start(options)).map_err(|e| errors::raise(py, e))?;
+            Ok(CoreSimulator { inner: ManuallyDrop::new(inner), pid: process::id() })
+        })
+    }
+
+    #[getter]
+    fn base_url(&self) -> String {
+        self.inner.base_url()
+    }
+
+    #[getter]
+    fn websocket_url(&self) -> String {
+        self.inner.websocket_url()
+    }
+
+    #[getter]
+    fn broadcast_base_url(&self) -> String {
+        self.inner.broadcast_base_url()
+    }
+
+    #[getter]
+    fn username(&self) -> String {
+        self.inner.username()
+    }
+
+    #[getter]
+    fn secret(&self) -> String {
+        self.inner.secret()
+    }
+
+    #[getter]
+    fn api_key(&self) -> String {
+        self.inner.api_key()
+    }
+
+    fn teams<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        errors::guard(py, || wire(py, &py.detach(|| self.inner.teams())))
+    }
+
+    fn games<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        errors::guard(py, || wire(py, &py.detach(|| self.inner.games())))
+    }
+
+    /// A dict for each request that was answered, or cut.
+    fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let seen = py.detach(|| self.inner.requests());
+        PyList::new(py, seen.iter().map(|seen| request(py, seen)).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// A fault, by the names of `faults.add`.
+    #[pyo3(signature = (path, *, status, body, headers, delay, cut_at, reset, clock_offset, times, probability))]
+    #[allow(clippy::too_many_arguments, reason = "they are the fields of a fault, by name")]
+    fn add_fault(
+        &self,
+        py: Python<'_>,
+        path: String,
+        status: Option<u16>,
+        body: Option<&Bound<'_, PyAny>>,
+        headers: Option<BTreeMap<String, String>>,
+        delay: f64,
+        cut_at: Option<usize>,
+        reset: bool,
+        clock_offset: f64,
+        times: Option<u32>,
+        probability: f64,
+    ) -> PyResult<()> {
+        errors::guard(py, || {
+            let body = body.map(body_bytes).transpose()?;
+            let headers = headers.unwrap_or_default().into_iter().collect();
+            let fault = Fault { path, status, body, headers, delay, cut_at, reset, clock_offset, times, probability };
+            self.inner.faults().add(fault).map_err(|e| errors::raise(py, e))
+        })
+    }
+
+    fn clear_faults(&self) {
+        self.inner.faults().clear();
+    }
+
+    fn add_credentials(
+        &self,
+        py: Python<'_>,
+        username: &str,
+        secret: &str,
+        stats: bool,
+        shots: bool,
+        restricted_teams: Vec<i64>,
+    ) -> PyResult<()> {
+        let privileges = Privileges { stats, shots, restricted_teams };
+        self.inner.add_credentials(username, secret, privileges).map_err(|e| errors::raise(py, e))
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if self.pid != process::id() {
+            return Ok(());
+        }
+        errors::guard(py, || {
+            py.detach(|| self.inner.close());
+            Ok(())
+        })
+    }
+}
+
+impl Drop for CoreSimulator {
+    fn drop(&mut self) {
+        if self.pid == process::id() {
+            // Detached: its threads may log, and a log record attaches.
+            Python::attach(|py| {
+                py.detach(|| {
+                    // SAFETY: it is dropped here only, and nothing reads it afterwards.
+                    unsafe { ManuallyDrop::drop(&mut self.inner) }
+                });
+            });
+        }
+    }
+}
+
+/// As the wire has it.
+fn wire<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let json = serde_json::to_vec(value).map_err(|error| errors::internal(py, &error.to_string()))?;
+    let parsed = PythonParse::default().python_parse(py, &json);
+    parsed.map_err(|error| errors::internal(py, &error.description(&json)))
+}
+
+fn request<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {
+    let request = PyDict::new(py);
+    request.set_item("method", &seen.method)?;
+    request.set_item("path", &seen.path)?;
+    request.set_item("query", seen.query.clone())?;
+    request.set_item("headers", payload::headers(py, &seen.headers)?)?;
+    request.set_item("status", seen.status)?;
+    Ok(request)
+}
+
+/// Bytes as they are, text as UTF-8, anything else as JSON.
+fn body_bytes(body: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    if let Ok(bytes) = body.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    if let Ok(text) = body.cast::<PyString>() {
+        return Ok(text.to_cow()?.into_owned().into_bytes());
+    }
+    let json: String = body.py().import("json")?.call_method1("dumps", (body,))?.extract()?;
+    Ok(json.into_bytes())
+}

@@ -1,0 +1,287 @@
+//! One Arrow table, and the fixed schema of each.
+
+use crate::python::errors;
+use crate::python::rows;
+use crate::resource;
+use crate::table as engine;
+use arrow_array::{ArrayRef, RecordBatch, StructArray};
+use arrow_schema::{DataType, Field as ArrowField, SchemaRef, TimeUnit};
+use pyo3::exceptions::{PyIndexError, PyKeyError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
+use std::sync::Arc;
+
+/// A named Arrow table. pyarrow, polars, DuckDB and others read it as it stands: ``pl.DataFrame(table)``,
+/// ``pa.table(table)``, ``duckdb.sql("from table")``.
+#[pyclass(frozen, module = "sideline")]
+pub struct Table {
+    name: String,
+    batch: RecordBatch,
+}
+
+impl Table {
+    pub fn new(name: String, batch: RecordBatch) -> Self {
+        Table { name, batch }
+    }
+
+    /// Hands the table to the frames' side, in Python: which library, and what to install where it is missing.
+    pub fn frame<'py>(table: Bound<'py, Self>, function: &str) -> PyResult<Bound<'py, PyAny>> {
+        table.py().import("sideline._frames")?.call_method1(function, (table,))
+    }
+}
+
+#[pymethods]
+impl Table {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// Names, types, units and meanings of the columns.
+    #[getter]
+    fn schema(&self) -> Schema {
+        Schema { name: self.name.clone(), schema: self.batch.schema() }
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        let schema = self.batch.schema_ref();
+        let field = ArrowField::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
+        let array: ArrayRef = Arc::new(StructArray::from(self.batch.clone()));
+        to_stream_pycapsule(py, Box::new(ArrayIterator::new([Ok(array)], Arc::new(field))), requested_schema)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.batch.schema_ref().as_ref())
+    }
+
+    /// A `pyarrow.Table`.
+    fn to_arrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        Self::frame(slf, "to_arrow")
+    }
+
+    /// A `polars.DataFrame`; needs no pyarrow.
+    fn to_polars(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        Self::frame(slf, "to_polars")
+    }
+
+    /// A `pandas.DataFrame`: categories are categoricals, times aware, and what may be null is of a type that has nulls.
+    fn to_pandas(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        Self::frame(slf, "to_pandas")
+    }
+
+    /// A list with a dict for each row; times are aware datetimes. It needs no library.
+    fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        errors::guard(py, || rows::dicts(py, &self.batch))
+    }
+
+    /// The first rows.
+    #[pyo3(signature = (rows = 5))]
+    fn head(&self, rows: usize) -> Table {
+        Table { name: self.name.clone(), batch: self.batch.slice(0, rows.min(self.batch.num_rows())) }
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __repr__(&self) -> String {
+        let columns = self.batch.num_columns();
+        let names = self.column_names().join(", ");
+        format!("<sideline.Table {}: {} rows, {columns} columns: {names}>", self.name, self.batch.num_rows())
+    }
+
+    fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        slf.py().import("sideline._text")?.call_method1("table_html", (slf,))
+    }
+}
+
+/// The columns of a table: a sequence of `Field`, by name too.
+#[pyclass(frozen, module = "sideline", eq)]
+#[derive(PartialEq)]
+pub struct Schema {
+    name: String,
+    schema: SchemaRef,
+}
+
+#[pymethods]
+impl Schema {
+    /// The table's name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The columns' names.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    #[getter]
+    fn fields(&self) -> Vec<Field> {
+        self.schema.fields().iter().map(|field| Field(field.as_ref().clone())).collect()
+    }
+
+    /// What a row is.
+    #[getter]
+    fn description(&self) -> Option<String> {
+        let tables = resource::tables();
+        tables.iter().find(|table| table.name == self.name).map(|table| table.doc.to_owned())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.schema.as_ref())
+    }
+
+    /// A `pyarrow.Schema`.
+    fn to_arrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        slf.py().import("sideline._frames")?.call_method1("schema_to_arrow", (slf,))
+    }
+
+    fn __len__(&self) -> usize {
+        self.schema.fields().len()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(PyList::new(py, self.fields())?.try_iter()?.into_any())
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.schema.field_with_name(name).is_ok()
+    }
+
+    fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Field> {
+        if let Ok(name) = key.cast::<PyString>() {
+            let name = name.to_cow()?;
+            let field = self.schema.field_with_name(&name).ok();
+            return field.map(|field| Field(field.clone())).ok_or_else(|| PyKeyError::new_err(name.into_owned()));
+        }
+        let position: isize = key.extract()?;
+        let fields = self.schema.fields();
+        let position = if position < 0 { position + fields.len() as isize } else { position };
+        let field = usize::try_from(position).ok().and_then(|position| fields.get(position));
+        field.map(|field| Field(field.as_ref().clone())).ok_or_else(|| PyIndexError::new_err("no such column"))
+    }
+
+    fn __repr__(&self) -> String {
+        let mut text = format!("<sideline.Schema {}", self.name);
+        for field in self.schema.fields() {
+            text.push_str("\n  ");
+            text.push_str(&Field(field.as_ref().clone()).line());
+        }
+        text.push('>');
+        text
+    }
+}
+
+/// One column of a schema.
+#[pyclass(frozen, module = "sideline", eq)]
+#[derive(PartialEq)]
+pub struct Field(ArrowField);
+
+impl Field {
+    fn metadata(&self, key: &str) -> Option<&str> {
+        self.0.metadata().get(key).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    fn line(&self) -> String {
+        let mut text = format!("{}: {}", self.0.name(), self.type_name());
+        if self.0.is_nullable() {
+            text.push('?');
+        }
+        if let Some(unit) = self.unit() {
+            text.push_str(&format!(" [{unit}]"));
+        }
+        if let Some(description) = self.description() {
+            text.push_str(&format!("  {description}"));
+        }
+        text
+    }
+}
+
+#[pymethods]
+impl Field {
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// The Arrow type, as pyarrow writes it.
+    #[getter]
+    #[pyo3(name = "type")]
+    fn type_name(&self) -> String {
+        type_name(self.0.data_type())
+    }
+
+    #[getter]
+    fn nullable(&self) -> bool {
+        self.0.is_nullable()
+    }
+
+    /// Such as `cm` or `s`; `None` where there is none.
+    #[getter]
+    fn unit(&self) -> Option<&str> {
+        self.metadata("unit")
+    }
+
+    /// The meaning of the column.
+    #[getter]
+    fn description(&self) -> Option<&str> {
+        self.metadata("description")
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<sideline.Field {}>", self.line())
+    }
+}
+
+fn type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Int64 => "int64".into(),
+        DataType::Int32 => "int32".into(),
+        DataType::Float64 => "double".into(),
+        DataType::Boolean => "bool".into(),
+        DataType::Utf8 => "string".into(),
+        DataType::Timestamp(TimeUnit::Millisecond, Some(zone)) => format!("timestamp[ms, tz={zone}]"),
+        DataType::Dictionary(key, value) => {
+            format!("dictionary<values={}, indices={}>", type_name(value), type_name(key))
+        }
+        DataType::List(field) => format!("list<{}>", type_name(field.data_type())),
+        other => other.to_string(),
+    }
+}
+
+/// Every table's schema, by name.
+#[pyfunction]
+#[pyo3(name = "_schemas")]
+pub fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    errors::guard(py, || {
+        let all = PyDict::new(py);
+        for table in resource::tables() {
+            let schema = Schema { name: table.name.to_owned(), schema: engine::schema(table) };
+            all.set_item(table.name, Bound::new(py, schema)?)?;
+        }
+        Ok(all)
+    })
+}

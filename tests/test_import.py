@@ -1,0 +1,87 @@
+"""What importing the package costs, and what it does not do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import sideline
+
+
+def in_a_new_process(code: str, *options: str) -> Any:
+    done = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return json.loads(done.stdout)
+
+
+NOTHING_YET = """
+import builtins, json, os, socket, sys
+before = set(sys.modules)
+read = []
+class Watched(dict):
+    def __getitem__(self, name): read.append(name); return dict.__getitem__(self, name)
+    def get(self, name, default=None): read.append(name); return dict.get(self, name, default)
+    def __contains__(self, name): read.append(name); return dict.__contains__(self, name)
+os.environ = Watched(os.environ)
+os.getenv = os.environ.get
+events = []
+sys.addaudithook(lambda event, arguments: events.append(event))
+import sideline
+print(json.dumps({
+    "modules": sorted(set(sys.modules) - before), "read": read,
+    "events": sorted({event for event in events if event.split(".")[0] in ("socket", "subprocess", "ctypes")}),
+    "threads": len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1,
+}))
+"""
+
+
+def test_import_loads_one_module_and_does_nothing() -> None:
+    seen = in_a_new_process(NOTHING_YET)
+    assert seen == {"modules": ["sideline"], "read": [], "events": [], "threads": 1}
+
+
+def test_import_takes_a_few_milliseconds() -> None:
+    code = "import time; start = time.perf_counter(); import sideline; print((time.perf_counter() - start) * 1000)"
+    assert min(in_a_new_process(code) for _ in range(5)) < 5
+
+
+def test_asyncio_is_not_loaded_for_a_client_that_waits() -> None:
+    code = (
+        "import json, sys, sideline; client = sideline.Client(username='a', secret='b');"
+        "print(json.dumps('asyncio' in sys.modules))"
+    )
+    assert in_a_new_process(code) is False
+
+
+def test_building_a_client_starts_no_thread() -> None:
+    code = (
+        "import json, os, sideline; client = sideline.Client(username='a', secret='b');"
+        "print(json.dumps(len(os.listdir('/proc/self/task'))))"
+    )
+    if sys.platform != "linux":
+        pytest.skip("threads are counted in /proc")
+    assert in_a_new_process(code) == 1
+
+
+@pytest.mark.parametrize("name", sideline.__all__)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    public = getattr(sideline, name)
+    assert name in dir(sideline)
+    if isinstance(public, type):
+        assert public.__doc__
+        assert public.__module__.startswith("sideline")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="Clinet"):
+        sideline.Clinet  # noqa: B018
+
+
+def test_the_version_is_the_distributions() -> None:
+    from importlib.metadata import version
+
+    assert sideline.__version__ == version("sideline")
