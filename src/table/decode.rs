@@ -402,7 +402,11 @@ impl<'a> Decoder<'a> {
             Op::Ints(i) => {
                 let list = &mut self.cells.int_lists[i as usize];
                 let items = &mut list.items;
-                if each(&mut self.cursor, |cursor| Ok(items.push(cursor.integer()?)))? {
+                let is_list = each(&mut self.cursor, |cursor| {
+                    items.push(cursor.integer()?);
+                    Ok(())
+                })?;
+                if is_list {
                     list.close(list.items.values.len());
                 } else {
                     list.null();
@@ -411,7 +415,11 @@ impl<'a> Decoder<'a> {
             Op::Texts(i) => {
                 let list = &mut self.cells.text_lists[i as usize];
                 let items = &mut list.items;
-                if each(&mut self.cursor, |cursor| Ok(items.push_option(cursor.text(Wanted::Text)?.as_deref())))? {
+                let is_list = each(&mut self.cursor, |cursor| {
+                    items.push_option(cursor.text(Wanted::Text)?.as_deref());
+                    Ok(())
+                })?;
+                if is_list {
                     list.close(list.items.len());
                 } else {
                     list.null();
@@ -421,7 +429,10 @@ impl<'a> Decoder<'a> {
             Op::Lineup(i) => {
                 let ids = &mut self.ids;
                 ids.clear();
-                let is_list = each(&mut self.cursor, |cursor| Ok(ids.extend(cursor.integer()?)))?;
+                let is_list = each(&mut self.cursor, |cursor| {
+                    ids.extend(cursor.integer()?);
+                    Ok(())
+                })?;
                 let lineup = is_list.then(|| scalars::lineup_id(ids));
                 self.cells.texts[i as usize].push_option(lineup.as_deref().map(str::as_bytes));
             }

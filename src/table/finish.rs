@@ -130,8 +130,7 @@ fn column(cells: &mut Cells, cell: Cell, ends: Option<&[u32]>, ty: Ty) -> Read<A
         Cell::Float(i) => take(&mut cells.floats[i as usize], ends).into_floats(),
         Cell::Bool(i) => take(&mut cells.bools[i as usize], ends).into_booleans(),
         Cell::Category(i) => {
-            std::mem::replace(&mut cells.categories[i as usize], Categories::with_capacity(0))
-                .into_array()?
+            std::mem::replace(&mut cells.categories[i as usize], Categories::with_capacity(0)).into_array()?
         }
         Cell::Text(i) => {
             let texts = std::mem::replace(&mut cells.texts[i as usize], Texts::with_capacity(0));

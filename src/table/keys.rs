@@ -174,7 +174,8 @@ mod tests {
 
     #[test]
     fn a_new_order_is_learned_the_second_time() {
-        let steps = ["a", "b", "c"].iter().enumerate().map(|(i, k)| Step::new(k, Op::Skip, 1 << i, Vec::new())).collect();
+        let steps =
+            ["a", "b", "c"].iter().enumerate().map(|(i, k)| Step::new(k, Op::Skip, 1 << i, Vec::new())).collect();
         let mut keys = Keys::new(steps, false);
         assert_eq!(keys.expected(0), 0);
         keys.followed(0, 2);

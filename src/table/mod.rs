@@ -89,19 +89,24 @@ pub fn decode(
         let has = resource.tables.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
         return Err(DecodeError::NoTable { asked: table.into(), has });
     };
-    match decode_once(resource, table, columns, body, context, Repeated::Stop) {
-        Err(Stopped::RepeatedKey) => {}
-        Err(Stopped::Error(error)) => return Err(error),
+    let found = match decode_once(resource, table, columns, body, context, Repeated::Stop) {
         Ok(batch) => return Ok(batch),
-    }
-    // What is wrong with a body that has no normal form, the engine tells better, with path and offset.
-    let (read, otherwise) = match repeats::normal_form(json(body)) {
-        Ok(normal) => (decode_once(resource, table, columns, &normal, context, Repeated::KeepFirst), None),
-        Err(error) => (decode_once(resource, table, columns, body, context, Repeated::KeepFirst), Some(error)),
+        Err(Stopped::Error(error @ DecodeError::Body { .. })) => Some(error),
+        Err(Stopped::Error(error)) => return Err(error),
+        Err(Stopped::RepeatedKey) => None,
     };
-    match (read, otherwise) {
-        (Err(Stopped::Error(error)), _) | (_, Some(error)) => Err(error),
-        (Ok(batch), None) => Ok(batch),
+    // Of a key that stands twice the last value counts, and what does not fit may be the first one.
+    let again = match repeats::normal_form(json(body)) {
+        Ok(normal) => decode_once(resource, table, columns, &normal, context, Repeated::KeepFirst),
+        // What is wrong with a body that has no normal form, the engine tells better, with path and offset.
+        Err(error) => match decode_once(resource, table, columns, body, context, Repeated::KeepFirst) {
+            Ok(_) => Err(Stopped::Error(error)),
+            stopped => stopped,
+        },
+    };
+    match (again, found) {
+        (Ok(batch), _) => Ok(batch),
+        (Err(_), Some(error)) | (Err(Stopped::Error(error)), None) => Err(error),
         (Err(Stopped::RepeatedKey), None) => Err(Fault::Engine.at(b"{}", 0, |_| String::new())),
     }
 }

@@ -140,9 +140,16 @@ mod tests {
 
     #[test]
     fn a_value_is_skipped_to_its_end() {
-        for text in
-            ["1", "\"a]\"", "null", "true", "[]", "{}", "[1,[2,{\"a\":\"}\"}],-0.5e3]", "{ \"a\" : [ ] , \"b\\\"\" : {} }"]
-        {
+        for text in [
+            "1",
+            "\"a]\"",
+            "null",
+            "true",
+            "[]",
+            "{}",
+            "[1,[2,{\"a\":\"}\"}],-0.5e3]",
+            "{ \"a\" : [ ] , \"b\\\"\" : {} }",
+        ] {
             assert_eq!(both(&format!("{text},")), (Ok(()), Ok(()), text.len()), "{text}");
         }
     }

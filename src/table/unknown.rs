@@ -71,11 +71,7 @@ impl Known {
 }
 
 /// The report for a body whose documents lie at `root`. A fault comes with its offset.
-pub(super) fn report(
-    resource: &Resource,
-    root: &'static str,
-    cursor: Cursor,
-) -> Result<Vec<String>, (Fault, usize)> {
+pub(super) fn report(resource: &Resource, root: &'static str, cursor: Cursor) -> Result<Vec<String>, (Fault, usize)> {
     let mut known = Known::of(resource, root);
     let mut walk = Walk { cursor, found: Vec::new() };
     walk.cursor.whitespace();
@@ -102,9 +98,7 @@ impl Walk<'_> {
         known.met = true;
         match self.cursor.byte() {
             _ if known.is_leaf() => self.cursor.skip_checked(),
-            b'{' if known.each.is_none() || !known.fields.is_empty() || known.map.is_some() => {
-                self.object(known, path)
-            }
+            b'{' if known.each.is_none() || !known.fields.is_empty() || known.map.is_some() => self.object(known, path),
             b'[' => match &mut known.each {
                 Some(each) => self.array(each, &format!("{path}[]")),
                 None => self.cursor.skip_checked(),

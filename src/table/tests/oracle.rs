@@ -75,8 +75,10 @@ pub fn decode(
         let level = place.iter().filter(|s| s.is_level()).count();
         let values: Vec<Outcome<Option<&Value>>> =
             levels[level].iter().map(|e| member(e.value, &place[path::scope(&place)..])).collect();
-        for value in &values {
-            scalar(col.ty, value.clone()?)?;
+        if let Src::Path(_) = col.src {
+            for value in &values {
+                scalar(col.ty, value.clone()?)?;
+            }
         }
         let of_row = |r: usize| {
             let element = above(r, level);
@@ -107,10 +109,15 @@ pub fn decode(
     };
     let mut extra: Vec<String> = Vec::new();
     let object = |r: usize| match table.open {
-        Some(open) => member(levels.last().unwrap()[r].value, &path::parse(open)),
+        Some(open) => match member(levels.last().unwrap()[r].value, &path::parse(open))? {
+            Some(value) if !value.is_object() => Err(format!("{value} is no object")),
+            found => Ok(found),
+        },
         None => Ok(None),
     };
-    for r in 0..rows {
+    // With columns that the table declares, the open object may be anything: nobody asked for it.
+    let opened = if columns.is_none() || names.iter().any(|n| by_name(n).is_none()) { rows } else { 0 };
+    for r in 0..opened {
         for (key, _) in object(r)?.and_then(Value::as_object).into_iter().flatten() {
             if by_name(key).is_none() && !extra.contains(key) {
                 extra.push(key.clone());
@@ -129,7 +136,7 @@ pub fn decode(
             if !extra.contains(name) {
                 return Err(format!("no column {name}"));
             }
-            let value = |r| scalar(Ty::Float64, object(r)?.and_then(|o| o.get(name)));
+            let value = |r| scalar(Ty::Float64, object(r)?.and_then(|o| o.get(name)).filter(|v| !v.is_null()));
             fields.push(schema::open_field(table, name));
             arrays.push(array(Ty::Float64, (0..rows).map(value).collect::<Outcome<_>>()?));
         }
@@ -180,7 +187,9 @@ fn scalar(ty: Ty, value: Option<&Value>) -> Outcome<Option<Scalar>> {
     let Some(value) = value else { return Ok(None) };
     let texts = |value: &Value| -> Outcome<Vec<Option<String>>> {
         match value {
-            Value::Array(items) => items.iter().map(|v| if v.is_null() { Ok(None) } else { text(v).map(Some) }).collect(),
+            Value::Array(items) => {
+                items.iter().map(|v| if v.is_null() { Ok(None) } else { text(v).map(Some) }).collect()
+            }
             _ => Err(format!("{value} is no array")),
         }
     };
@@ -274,9 +283,7 @@ fn array(ty: Ty, values: Vec<Option<Scalar>>) -> ArrayRef {
             Arc::new(values.iter().map(int).collect::<Int64Array>())
         }
         Ty::Int32 => Arc::new(ints().map(|v| v.map(|i| i as i32)).collect::<Int32Array>()),
-        Ty::TimestampMs | Ty::LinkMs(_) => {
-            Arc::new(ints().collect::<TimestampMillisecondArray>().with_timezone("UTC"))
-        }
+        Ty::TimestampMs | Ty::LinkMs(_) => Arc::new(ints().collect::<TimestampMillisecondArray>().with_timezone("UTC")),
         Ty::Float64 | Ty::ClockSeconds => {
             let float = |v: &Option<Scalar>| if let Some(Scalar::Float(f)) = v { Some(*f) } else { None };
             Arc::new(values.iter().map(float).collect::<Float64Array>())
