@@ -323,4 +323,4 @@ def test_no_secret_is_in_any_text(service: sideline.Simulator) -> None:
 def test_the_broadcast_key_is_redacted_in_addresses(service: sideline.Simulator, client: sideline.Client) -> None:
     payload = client.broadcast_teams()
     assert service.api_key not in payload.url
-    assert service.requests[-1].query == [("apikey", service.api_key)]
+    assert service.requests[-1].query == {"apikey": service.api_key}
