@@ -19,7 +19,7 @@ def library(name: str, extra: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != package:
             raise
-        message = f"{package} is not installed; install it with: pip install "sideline[{extra}]""
+        message = f'{package} is not installed; install it with: pip install "sideline[{extra}]"'
         raise ModuleNotFoundError(message, name=package) from None
 
 
@@ -50,5 +50,5 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
         field.name: column.to_pandas(types_mapper=nullable.get if field.nullable else None)
         for field, column in zip(arrow.schema, arrow.columns, strict=True)
     }
-    frame: "pandas.DataFrame" = pandas_.DataFrame(columns)
+    frame: pandas.DataFrame = pandas_.DataFrame(columns)
     return frame

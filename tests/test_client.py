@@ -1,0 +1,213 @@
+"""The clients themselves: what they take, show, pickle and close."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any, get_type_hints
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import sideline
+from sideline.operations import Operations
+
+OPERATIONS = {name: method for name, method in vars(Operations).items() if not name.startswith("_")}
+
+SIGNATURES = {
+    "teams": "()",
+    "roster": "(team_id, *, game_id=None, reference=None)",
+    "schedule": "(start, end=None, *, sport=None, team_id=None, location_id=None, season_type=None, week=None)",
+    "team_events": "(team_id, start, end, *, games_only=False, workouts_only=False)",
+    "team_game_stats": "(team_id, *, game_id=None, start=None, end=None)",
+    "game_events": "(game_id, *, team_id=None)",
+    "game": "(game_id)",
+    "stats": "(session_id)",
+    "stats_details": "(session_id)",
+    "possessions": "(session_id)",
+    "shots": "(session_id)",
+    "locations": "(session_id, start, end)",
+    "game_stats_details": "(game_id)",
+    "follow": "(link)",
+    "get": "(path, params=None)",
+    "broadcast_schedule": "(start=None, end=None)",
+    "broadcast_teams": "()",
+}
+
+
+def test_both_clients_have_every_operation_with_the_contracts_parameters() -> None:
+    found = {}
+    for name, method in OPERATIONS.items():
+        parameters = list(inspect.signature(method).parameters.values())[1:]
+        plain = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters]
+        found[name] = str(inspect.Signature(plain))
+        assert get_type_hints(method)
+        assert hasattr(sideline.Client, name)
+        assert hasattr(sideline.AsyncClient, name)
+    assert found == SIGNATURES
+
+
+def test_every_docstring_names_its_section_and_shows_an_example() -> None:
+    for name, method in OPERATIONS.items():
+        assert ">>>" in method.__doc__, name
+        assert "specification" in method.__doc__ or name == "get", name
+
+
+def sent(service: sideline.Simulator) -> dict[str, str]:
+    return service.requests[-1].query
+
+
+EVENING = 1_793_563_200_000  # date -u -d 2026-11-01T20:00:00Z +%s
+
+
+@pytest.mark.parametrize(
+    ("start", "milliseconds"),
+    [
+        (datetime(2026, 11, 1, 20, tzinfo=UTC), EVENING),
+        (datetime(2026, 11, 1, 13, tzinfo=timezone(timedelta(hours=-7))), EVENING),
+        (datetime(2026, 11, 1, 20, 0, 0, 999_999, tzinfo=UTC), EVENING + 999),
+        (pd.Timestamp("2026-11-01T20:00Z"), EVENING),
+        (date(2026, 11, 1), EVENING - 20 * 3_600_000),
+        ("2026-11-01", EVENING - 20 * 3_600_000),
+        ("2026-11-01T20:00:00Z", EVENING),
+        ("2026-11-01T21:00:00+01:00", EVENING),
+        (EVENING, EVENING),
+        (np.int64(EVENING), EVENING),
+        (datetime(1969, 12, 31, 23, 59, 59, 999_500, tzinfo=UTC) + timedelta(days=1), 86_399_999),
+    ],
+    ids=str,
+)
+def test_a_time_is_what_the_contract_says(service: sideline.Simulator, client: sideline.Client, start: Any, milliseconds: int) -> None:
+    client.schedule(start)
+    assert sent(service)["from"] == str(milliseconds)
+
+
+@pytest.mark.parametrize(
+    ("naive", "spelled"),
+    [
+        (datetime(2026, 11, 1), "datetime(2026, 11, 1, tzinfo=timezone.utc)"),
+        (datetime(2026, 11, 1, 20), "datetime(2026, 11, 1, 20, 0, tzinfo=timezone.utc)"),
+        (datetime(2026, 11, 1, 20, 30, 5), "datetime(2026, 11, 1, 20, 30, 5, tzinfo=timezone.utc)"),
+    ],
+)
+def test_a_naive_datetime_is_spelled_out_as_it_should_be(client: sideline.Client, naive: datetime, spelled: str) -> None:
+    with pytest.raises(ValueError, match="without a time zone") as caught:
+        client.schedule(naive)
+    assert spelled in str(caught.value)
+    assert f'"{naive.isoformat()}Z"' in str(caught.value)
+    assert eval(spelled, {"datetime": datetime, "timezone": timezone}) == naive.replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize("wrong", [1.5, True, None, [1], object()])
+def test_what_is_no_time_is_a_type_error(client: sideline.Client, wrong: Any) -> None:
+    with pytest.raises(TypeError, match="start"):
+        client.schedule(wrong)
+
+
+@pytest.mark.parametrize("as_id", [int, str, np.int64, np.int32, np.uint16, np.str_])
+def test_an_id_is_a_number_or_a_text(service: sideline.Simulator, client: sideline.Client, as_id: Any) -> None:
+    team = service.teams[0]["id"]
+    assert client.roster(as_id(team))["id"] == team
+
+
+@pytest.mark.parametrize(
+    "many",
+    [[1, 2], (1, 2), range(2), np.array([1, 2]), np.array([1]), pd.Series([1, 2]), pl.Series([1, 2]), pa.array([1, 2])],
+    ids=lambda many: type(many).__module__,
+)
+def test_many_ids_are_refused_for_now(client: sideline.Client, many: Any) -> None:
+    with pytest.raises(TypeError, match="call it for each id"):
+        client.roster(many)
+
+
+def test_an_id_beyond_64_bits_is_a_value_error(client: sideline.Client) -> None:
+    with pytest.raises(ValueError, match="64 bits"):
+        client.roster(2**70)
+
+
+def test_what_is_not_given_is_not_sent(service: sideline.Simulator, client: sideline.Client) -> None:
+    team = service.teams[0]["id"]
+    client.roster(team)
+    assert sent(service) == {}
+    client.team_events(team, 1, 2)
+    assert sent(service) == {"from": "1", "to": "2"}
+    client.team_events(team, 1, 2, games_only=True)
+    assert sent(service) == {"from": "1", "to": "2", "gamesonly": "true"}
+
+
+def test_any_path_can_be_asked_with_any_parameters(service: sideline.Simulator, client: sideline.Client) -> None:
+    parameters = {"path": "a b", "n": 1, "x": 1.5, "flag": True, "several": [1, 2]}
+    answer = client.get("/v1/data/teams", parameters)
+    assert answer.url.endswith("?path=a%20b&n=1&x=1.5&flag=true&several=1&several=2")
+    assert answer.to_dict() == client.teams().to_dict()
+    with pytest.raises(TypeError, match="mapping"):
+        client.get("/v1/data/teams", "a=1")
+    with pytest.raises(TypeError, match="x is"):
+        client.get("/v1/data/teams", {"x": None})
+
+
+def test_a_repr_says_who_and_where_and_no_secret() -> None:
+    client = sideline.Client(username="ann", secret="canary", api_key="canary", proxy="http://ann:canary@proxy:1")
+    assert repr(client) == "<sideline.Client ann at https://api.shottracker.com, production, basketball>"
+    client.close()
+    assert repr(client).endswith(", closed>")
+    assert "canary" not in str(vars(client))
+
+
+def test_the_environment_gives_what_is_not_given(monkeypatch: pytest.MonkeyPatch, service: sideline.Simulator) -> None:
+    for name, value in service.environ.items():
+        monkeypatch.setenv(name, value)
+    with sideline.Client() as client:
+        assert client.teams().status == 200
+        assert client.broadcast_teams().status == 200
+
+
+def test_a_pickle_holds_no_secret_and_reads_it_from_the_environment(monkeypatch: pytest.MonkeyPatch, service: sideline.Simulator) -> None:
+    pickled = pickle.dumps(service.client(timeout=17, proxy="http://ann:canary@127.0.0.1:9"))
+    assert service.secret.encode() not in pickled
+    assert service.api_key.encode() not in pickled
+    assert b"canary" not in pickled
+
+    pickled = pickle.dumps(service.client(timeout=17))
+    with pytest.raises(sideline.ConfigurationError, match="SIDELINE_SECRET.*pickle"):
+        pickle.loads(pickled).teams()
+    monkeypatch.setenv("SIDELINE_SECRET", service.secret)
+    with pickle.loads(pickled) as client:
+        assert client.teams().status == 200
+        assert repr(client) == repr(service.client())
+
+
+def test_a_closed_client_stays_closed_in_a_pickle(service: sideline.Simulator) -> None:
+    client = service.client()
+    client.close()
+    client.close()
+    for closed in (client, pickle.loads(pickle.dumps(client))):
+        with pytest.raises(sideline.SidelineError, match="closed"):
+            closed.teams()
+
+
+@pytest.mark.parametrize("wrong", [{"max_retries": "3"}, {"username": 1}, {"timeout": "5"}, {"allow_http": "no"}])
+def test_a_setting_of_the_wrong_type_is_a_type_error(wrong: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=next(iter(wrong))):
+        sideline.Client(**wrong)
+
+
+def test_settings_are_given_by_name() -> None:
+    with pytest.raises(TypeError):
+        sideline.Client("ann", "secret")  # type: ignore[misc]
+
+
+def test_a_timeout_in_seconds_is_the_whole_calls(service: sideline.Simulator) -> None:
+    service.faults.add("/v1/data/teams", delay=5)
+    with service.client(timeout=0.2) as client, pytest.raises(sideline.RequestTimeout):
+        client.teams()
+
+
+def test_timeouts_compare_and_show_themselves() -> None:
+    assert sideline.Timeout() == sideline.Timeout(connect=10, read=30, total=120)
+    assert sideline.Timeout(total=5) != sideline.Timeout()
+    assert repr(sideline.Timeout(total=5)) == "Timeout(connect=10.0, read=30.0, total=5)"

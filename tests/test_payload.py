@@ -1,0 +1,142 @@
+"""One answer: its dict, its bytes, and what came with it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import sideline
+
+BODY = b'{"teams": [{"id": 46, "name": "Kansas Wheat", "new": {"deep": [1.5, null, true]}}]}'
+
+
+@pytest.fixture
+def payload() -> sideline.Payload:
+    return sideline.Payload.from_bytes("teams", BODY)
+
+
+def test_what_came_with_an_answer(client: sideline.Client, service: sideline.Simulator) -> None:
+    before = datetime.now(UTC)
+    payload = client.teams()
+    assert payload.status == 200
+    assert payload.url == f"{service.base_url}/v1/data/teams"
+    assert payload.headers["Content-Type"] == payload.headers["content-type"] == "application/json"
+    assert "DATE" in payload.headers
+    assert dict(payload.headers)["content-length"] == str(len(payload.raw))
+    assert payload.headers.get("x-none") is None
+    assert payload.request_id == payload.headers["X-Request-Id"]
+    assert timedelta(0) < payload.elapsed < timedelta(seconds=10)
+    assert before - timedelta(seconds=1) < payload.fetched_at < datetime.now(UTC) + timedelta(seconds=1)
+    assert payload.parts == [payload]
+    assert json.loads(payload.raw) == payload.to_dict()
+
+
+def test_a_body_from_a_file_has_no_answer_around_it(payload: sideline.Payload) -> None:
+    assert (payload.status, payload.url, payload.request_id, payload.elapsed, payload.fetched_at) == (None,) * 5
+    assert dict(payload.headers) == {}
+    assert payload.raw == BODY
+    assert payload.tables == ["teams"]
+    assert payload.parts == [payload]
+
+
+def test_it_is_looked_into_as_the_dict_is(payload: sideline.Payload) -> None:
+    body = json.loads(BODY)
+    assert payload["teams"] == body["teams"]
+    assert len(payload) == 1
+    assert list(payload) == list(payload.keys()) == ["teams"]
+    assert "teams" in payload
+    assert "games" not in payload
+    assert payload.get("games", 1) == 1
+    assert dict(payload) == dict(payload.items()) == body
+    assert list(payload.values()) == [body["teams"]]
+    with pytest.raises(KeyError, match="games"):
+        payload["games"]
+
+
+def test_an_array_is_looked_into_as_the_list_is() -> None:
+    payload = sideline.Payload.from_bytes("locations", b'[{"locations": []}, {"locations": []}]', session_id="s")
+    assert len(payload) == 2
+    assert payload[-1] == {"locations": []}
+    assert list(payload) == payload.to_dict()
+
+
+def test_an_answer_without_content_is_still_true() -> None:
+    assert sideline.Payload.from_bytes("locations", b"[]", session_id="s")
+
+
+def test_each_dict_is_the_callers_own(payload: sideline.Payload) -> None:
+    payload.to_dict()["teams"].clear()
+    assert payload.to_dict() == json.loads(BODY)
+    assert payload["teams"]
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_body_may_be_any_bytes(kind: type) -> None:
+    assert sideline.Payload.from_bytes("teams", kind(BODY)).raw == BODY
+
+
+def test_a_body_that_is_text_is_refused_with_what_to_do() -> None:
+    with pytest.raises(TypeError, match='"rb"'):
+        sideline.Payload.from_bytes("teams", BODY.decode())
+
+
+def test_an_unknown_operation_names_those_there_are() -> None:
+    with pytest.raises(ValueError, match="stats_details"):
+        sideline.Payload.from_bytes("stat_details", BODY)
+
+
+def test_numbers_and_texts_are_read_as_python_reads_them() -> None:
+    body = '{"big": 123456789012345678901234567890, "e": 1e2, "minus": -0.0, "text": "\\u00e9\\ud83c\\udfc0 ⚽"}'
+    assert sideline.Payload.from_bytes("get", body.encode()).to_dict() == json.loads(body)
+
+
+@pytest.mark.parametrize("broken", [b"", b'{"a": ', b'{"a": 01}', b"{'a': 1}", b'{"a": NaN}', b'{"a": 1} x', b'"\xff"'])
+def test_what_is_no_json_is_a_decode_error(broken: bytes) -> None:
+    payload = sideline.Payload.from_bytes("teams", broken)
+    for read in (payload.to_dict, payload.keys, lambda: len(payload)):
+        with pytest.raises(sideline.DecodeError) as caught:
+            read()
+        assert 0 <= caught.value.offset <= len(broken)
+        assert caught.value.path.startswith("$")
+
+
+def test_a_decode_error_of_the_dict_names_the_place() -> None:
+    body = b'{"teams": [{"id": 46}, {"id": nul}]}'
+    with pytest.raises(sideline.DecodeError) as caught:
+        sideline.Payload.from_bytes("teams", body).to_dict()
+    assert caught.value.path == "$.teams[1].id"
+    assert str(caught.value.offset) in str(caught.value)
+
+
+def test_where_there_is_no_table_to_dict_is_named(client: sideline.Client) -> None:
+    payload = client.broadcast_teams()
+    assert payload.tables == []
+    for ask in (payload.table, payload.to_arrow, payload.to_polars, payload.to_pandas, payload.unknown_fields):
+        with pytest.raises(ValueError, match=r"to_dict\(\)"):
+            ask()
+
+
+def test_an_unknown_table_or_column_names_those_there_are(payload: sideline.Payload) -> None:
+    with pytest.raises(ValueError, match="teams"):
+        payload.table("players")
+    with pytest.raises(ValueError, match="conference_name"):
+        payload.table(columns=["conference"])
+
+
+def test_unknown_fields_are_reported(payload: sideline.Payload) -> None:
+    assert payload.unknown_fields() == ["teams[].new"]
+
+
+def test_it_says_what_it_is(client: sideline.Client, payload: sideline.Payload) -> None:
+    assert repr(payload) == f"<sideline.Payload teams; {len(BODY)} bytes; tables: teams>"
+    assert "200 http://127.0.0.1" in repr(client.teams())
+    html = client.teams()._repr_html_()
+    assert "<b>teams</b>" in html
+    assert "127.0.0.1" in html
+
+
+def test_html_is_escaped() -> None:
+    raw = b'{"teams": [{"id": 1, "name": "<script>alert(1)</script>"}]}'
+    assert "<script>" not in sideline.Payload.from_bytes("teams", raw).table()._repr_html_()

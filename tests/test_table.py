@@ -1,0 +1,183 @@
+"""One table: in Python's own objects and in the frames of other libraries."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import sideline
+
+BODY = b"""{"games": [
+  {"event_id": "g-1", "tipoff_at": 1793563200250, "status": "ACTIVE", "home_team_id": 46, "fan_engagement_enabled": true},
+  {"event_id": "g-2", "tipoff_at": null, "status": "ACTIVE", "home_team_id": null},
+  {"event_id": "g-3", "tipoff_at": -1, "status": null, "home_team_id": 47, "fan_engagement_enabled": false}
+]}"""
+COLUMNS = ["game_id", "tipoff_at", "status", "home_team_id", "fan_engagement_enabled"]
+ROWS = [
+    ("g-1", datetime(2026, 11, 1, 20, 0, 0, 250_000, tzinfo=UTC), "ACTIVE", 46, True),
+    ("g-2", None, "ACTIVE", None, None),
+    ("g-3", datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC), None, 47, False),
+]
+
+
+@pytest.fixture
+def table() -> sideline.Table:
+    return sideline.Payload.from_bytes("schedule", BODY).table("games", columns=COLUMNS)
+
+
+def test_rows_as_dicts(table: sideline.Table) -> None:
+    assert [tuple(row.values()) for row in table.to_dicts()] == ROWS
+    assert [list(row) for row in table.to_dicts()] == [COLUMNS] * 3
+
+
+def test_lists_are_lists_in_dicts() -> None:
+    body = b'{"teams": [{"id": 1, "possessions": [{"player_ids": [3, 1, 2]}, {"player_ids": null}, {"player_ids": []}]}]}'
+    table = sideline.Payload.from_bytes("possessions", body, session_id="s").table(columns=["player_ids", "lineup_id"])
+    assert [row["player_ids"] for row in table.to_dicts()] == [[3, 1, 2], None, []]
+    assert [row["lineup_id"] for row in table.to_dicts()][:2] == ["1-2-3", None]
+
+
+def test_its_shape(table: sideline.Table) -> None:
+    assert (table.name, table.num_rows, len(table), table.column_names) == ("games", 3, 3, COLUMNS)
+    assert table.head(2).num_rows == 2
+    assert table.head(99).num_rows == 3
+    assert repr(table) == f"<sideline.Table games: 3 rows, 5 columns: {', '.join(COLUMNS)}>"
+
+
+def test_an_empty_table_is_true() -> None:
+    table = sideline.Payload.from_bytes("schedule", b'{"games": []}').table()
+    assert table
+    assert len(table) == 0
+    assert table.to_dicts() == []
+    assert table.to_pandas().empty
+    assert table.to_polars().is_empty()
+
+
+def test_arrow_takes_it_as_it_is(table: sideline.Table) -> None:
+    arrow = pa.table(table)
+    assert arrow.equals(table.to_arrow())
+    assert [tuple(row.values()) for row in arrow.to_pylist()] == ROWS
+    assert arrow.schema == pa.schema(table)
+    assert arrow.schema.field("tipoff_at").type == pa.timestamp("ms", "UTC")
+    assert pa.types.is_dictionary(arrow.schema.field("status").type)
+
+
+def test_arrow_may_ask_for_another_type(table: sideline.Table) -> None:
+    wanted = pa.schema([field.with_type(pa.string()) if field.name == "status" else field for field in pa.schema(table)])
+    assert pa.table(table, schema=wanted).schema.field("status").type == pa.string()
+
+
+def test_arrow_holds_the_memory_when_the_table_is_gone() -> None:
+    arrow = sideline.Payload.from_bytes("schedule", BODY).to_arrow()
+    assert arrow.column("game_id").to_pylist() == ["g-1", "g-2", "g-3"]
+
+
+def test_polars_takes_it_as_it_is(table: sideline.Table) -> None:
+    frame = pl.DataFrame(table)
+    assert frame.equals(table.to_polars())
+    assert frame.rows() == ROWS
+    assert frame.schema["status"] == pl.Categorical
+    assert frame.schema["tipoff_at"] == pl.Datetime("ms", "UTC")
+
+
+def test_pandas_has_types_that_do_not_depend_on_the_data(table: sideline.Table) -> None:
+    frame = table.to_pandas()
+    empty = sideline.Payload.from_bytes("schedule", b'{"games": []}').table(columns=COLUMNS).to_pandas()
+    kinds = {name: str(kind) for name, kind in frame.dtypes.items() if name != "game_id"}
+    assert kinds == {
+        "tipoff_at": "datetime64[ms, UTC]",
+        "status": "category",
+        "home_team_id": "Int64",
+        "fan_engagement_enabled": "boolean",
+    }
+    assert {name: str(kind) for name, kind in empty.dtypes.items() if name != "game_id"} == kinds
+    assert frame["tipoff_at"][0] == pd.Timestamp("2026-11-01T20:00:00.250Z")
+    assert frame["home_team_id"].isna().tolist() == [False, True, False]
+
+
+def test_what_is_never_null_is_plain_in_pandas() -> None:
+    frame = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 46}]}').to_pandas()
+    assert str(frame.dtypes["team_id"]) == "int64"
+
+
+def test_the_schema_says_type_unit_and_meaning() -> None:
+    schema = sideline.SCHEMAS["shots"]
+    assert schema.names == [field.name for field in schema] == list(pa.schema(schema).names)
+    assert schema.to_arrow() == pa.schema(schema)
+    field = schema["distance_cm"]
+    assert (field.name, field.type, field.nullable, field.unit) == ("distance_cm", "double", True, "cm")
+    assert "distance" in field.description
+    assert schema[0] == schema[schema.names[0]]
+    assert schema[-1] == schema.fields[-1]
+    assert len(schema) == len(schema.fields)
+    assert "distance_cm" in schema
+    assert "distance" not in schema
+    assert "distance_cm: double? [cm]" in repr(schema)
+    with pytest.raises(KeyError):
+        schema["distance"]
+    with pytest.raises(IndexError):
+        schema[len(schema)]
+
+
+def test_type_names_are_arrows() -> None:
+    for schema in sideline.SCHEMAS.values():
+        for field in schema:
+            arrow = str(pa.schema(schema).field(field.name).type)
+            assert field.type == arrow.replace("list<item: ", "list<").replace(", ordered=0", ""), field.name
+
+
+def test_schemas_are_known_without_a_request_and_cannot_be_changed(table: sideline.Table) -> None:
+    assert sideline.SCHEMAS["games"] == sideline.Payload.from_bytes("schedule", BODY).table().schema
+    assert sideline.SCHEMAS["games"] != table.schema
+    with pytest.raises(TypeError):
+        sideline.SCHEMAS["games"] = None  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("method", "missing", "extra"),
+    [("to_arrow", "pyarrow", "arrow"), ("to_polars", "polars", "polars"), ("to_pandas", "pandas", "pandas"),
+     ("to_pandas", "pyarrow", "pandas")],
+)  # fmt: skip
+def test_a_library_that_is_missing_is_named_with_what_to_install(method: str, missing: str, extra: str) -> None:
+    program = f"""
+import sys
+sys.modules[{missing!r}] = None  # as if it were not installed
+import sideline
+try:
+    sideline.Payload.from_bytes("teams", b'{{"teams": []}}').{method}()
+except ModuleNotFoundError as error:
+    print(error.name, error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    expected = f'{missing} {missing} is not installed; install it with: pip install "sideline[{extra}]"\n'
+    assert (done.stdout, done.stderr) == (expected, "")
+
+
+def test_polars_needs_no_pyarrow() -> None:
+    program = """
+import sys
+sys.modules["pyarrow"] = None
+import sideline
+print(sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 46, "gender": "MEN"}]}').to_polars().height)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+def test_a_notebook_sees_the_first_rows(table: sideline.Table) -> None:
+    html = table._repr_html_()
+    assert html.count("<tr>") == 1 + 3
+    assert "2026-11-01 20:00:00" in html
+    many: dict[str, Any] = {"teams": [{"id": number} for number in range(500)]}
+    import json
+
+    html = sideline.Payload.from_bytes("teams", json.dumps(many).encode()).table()._repr_html_()
+    assert html.count("<tr>") == 1 + 10
+    assert "500 rows" in html
