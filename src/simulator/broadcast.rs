@@ -2,12 +2,11 @@
 
 use super::answer::{Answer, Refusal, json};
 use super::call::Call;
+use super::rules::DAY_MS;
 use super::season::Season;
 use crate::resource::schedule::ScheduledGame;
 use crate::resource::team::Team;
 use serde::Serialize;
-
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Answers a call of `/broadcast/v1/..`. The bodies are not documented: games are those of the schedule with the id that
 /// the streams want, teams those of the team list.

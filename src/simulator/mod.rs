@@ -36,10 +36,10 @@ use connection::{CutSwitch, Loopback};
 use dice::{Dice, Purpose};
 use gate::Credential;
 use season::Season;
-use service::{Service, lock};
+use service::{Service, lock, real_now};
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::runtime::Runtime;
 
 #[derive(Debug, Clone)]
@@ -145,12 +145,11 @@ impl Simulator {
         socket.set_nonblocking(true).map_err(refused)?;
         let port = socket.local_addr().map_err(refused)?.port();
 
-        let real = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
         let mut dice = Dice::new(seed, Purpose::Credentials);
         let username = format!("sim-{seed}");
         let secret = Secret::new(dice.text(40));
         let service = Arc::new(Service {
-            season: Season::new(seed, sport, teams, games, now.unwrap_or(real)),
+            season: Season::new(seed, sport, teams, games, now.unwrap_or_else(real_now)),
             frozen: now,
             faults: Faults::new(Dice::new(seed, Purpose::Faults)),
             credentials: Mutex::default(),

@@ -3,13 +3,12 @@
 use super::Privileges;
 use super::answer::{Answer, Refusal, json, json_of};
 use super::call::Call;
-use super::rules;
+use super::rules::{self, DAY_MS};
 use super::season::{Season, Session};
 use crate::resource::event::{Event, EventsBody};
 use crate::resource::schedule::ScheduledGame;
 use serde::Serialize;
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const WEEK_MS: i64 = 7 * DAY_MS;
 /// The only value of `reference` that the specification names.
 const OWN_REFERENCE: &str = "SHOTTRACKER";
@@ -125,8 +124,8 @@ fn range(call: &Call) -> Result<(i64, i64), Refusal> {
 }
 
 fn practice(season: &Season, team: &str, event_id: &str, call: &Call) -> Result<Answer, Refusal> {
-    let event = season.event(event_id, call.now).filter(|event| event.is_practice_event).ok_or_else(invalid_id)?;
-    // Its own link says whose practice it is.
+    let event = season.event(event_id, call.now).ok_or_else(invalid_id)?;
+    // Its own link says that it is a practice, and whose.
     let of_team = format!("/teams/{}/practices/{event_id}", known_team(season, team)?);
     if event._self.ends_with(&of_team) { json(&event) } else { Err(invalid_id()) }
 }

@@ -2,6 +2,9 @@
 
 use chrono::{DateTime, Months};
 
+/// A schedule without an end is of one day (specification 8).
+pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
 const POSITIVE: &str = "from and to must both be greater than 0";
 const ORDERED: &str = "from must be less than to";
 const AT_MOST_8_MONTHS: &str = "the range may not exceed 8 months";

@@ -38,6 +38,11 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The real clock, in epoch milliseconds.
+pub(super) fn real_now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}
+
 /// What goes back, before a fault changes it.
 struct Reply {
     status: u16,
@@ -175,8 +180,7 @@ impl Service {
 
     /// The season's clock.
     fn now(&self) -> i64 {
-        let real = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
-        self.frozen.unwrap_or_else(real)
+        self.frozen.unwrap_or_else(real_now)
     }
 
     /// The true answer. `clock` is the gateway's, `now` the season's.

@@ -1,5 +1,7 @@
 //! Response bytes in a buffer that the cursor can read past the end of.
 
+use std::borrow::Cow;
+
 /// Zero bytes kept after the body, so that wide reads need no bounds check.
 pub(crate) const PADDING: usize = 64;
 
@@ -27,8 +29,15 @@ impl Body {
     pub fn as_slice(&self) -> &[u8] {
         &self.padded[..self.len]
     }
-    pub(crate) fn padded(&self) -> &[u8] {
-        &self.padded
+    /// The bytes and their padding; copied when the body was not finished.
+    pub(crate) fn padded(&self) -> Cow<'_, [u8]> {
+        if self.padded.len() == self.len + PADDING {
+            return Cow::Borrowed(&self.padded);
+        }
+        let mut copy = Vec::with_capacity(self.len + PADDING);
+        copy.extend_from_slice(self.as_slice());
+        copy.resize(self.len + PADDING, 0);
+        Cow::Owned(copy)
     }
     pub fn len(&self) -> usize {
         self.len

@@ -127,7 +127,7 @@ pub const fn key(name: &'static str, path: &'static str) -> Col {
 
 /// The position in the array level at `path`.
 pub const fn index(name: &'static str, path: &'static str) -> Col {
-    column(name, Ty::Int32, Src::Index(path))
+    column(name, Ty::Int32, Src::Index(path)).required()
 }
 
 /// The value of the same name in the request.

@@ -1,13 +1,50 @@
 //! The decoding engine: JSON bytes to Arrow, driven by declarations. It knows no resource and does no I/O.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `body` | a body's bytes and their padding |
+//! | `decl`, `path` | the language of declarations |
+//! | `plan`, `keys` | a declaration compiled; the keys of its objects and their usual order |
+//! | `cursor`, `number`, `text`, `skip`, `scan` | reading JSON |
+//! | `root`, `decode`, `open`, `repeats` | a plan run over a body |
+//! | `columns`, `scalars`, `finish`, `schema` | values to Arrow |
+//! | `fault`, `json_path` | what is wrong, and where |
+//! | `unknown` | what no declaration knows |
 
 mod body;
+mod columns;
+mod cursor;
 mod decl;
+mod decode;
+mod fault;
+mod finish;
+mod json_path;
+mod keys;
+mod number;
+mod open;
+mod path;
+mod plan;
+mod plans;
+mod repeats;
+mod root;
+mod scalars;
+mod scan;
+mod schema;
+mod skip;
+mod text;
+mod unknown;
+
+#[cfg(test)]
+mod tests;
 
 pub use body::Body;
 pub use decl::{Col, Derivation, Resource, Src, Table, Ty, col, derived, index, key, request};
+pub use schema::schema;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use cursor::Cursor;
+use decode::Repeated;
+use fault::Fault;
 
 /// What the request knew and the body may not say: `team_id`, `game_id`, `session_id`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,22 +76,97 @@ pub enum DecodeError {
 }
 
 /// Decodes one table of a body; `columns` limits and orders what is built (`None`: all).
+///
+/// A whole table checks all of the body as JSON. With `columns`, values that are not asked are only stepped over.
 pub fn decode(
-    _resource: &'static Resource,
-    _table: &str,
-    _columns: Option<&[String]>,
-    _body: &Body,
-    _context: &Context,
+    resource: &'static Resource,
+    table: &str,
+    columns: Option<&[String]>,
+    body: &Body,
+    context: &Context,
 ) -> Result<RecordBatch, DecodeError> {
-    unimplemented!()
+    let Some(table) = resource.tables.iter().copied().find(|t| t.name == table) else {
+        let has = resource.tables.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
+        return Err(DecodeError::NoTable { asked: table.into(), has });
+    };
+    match decode_once(resource, table, columns, body, context, Repeated::Stop) {
+        Err(Stopped::RepeatedKey) => {}
+        Err(Stopped::Error(error)) => return Err(error),
+        Ok(batch) => return Ok(batch),
+    }
+    // What is wrong with a body that has no normal form, the engine tells better, with path and offset.
+    let (read, otherwise) = match repeats::normal_form(json(body)) {
+        Ok(normal) => (decode_once(resource, table, columns, &normal, context, Repeated::KeepFirst), None),
+        Err(error) => (decode_once(resource, table, columns, body, context, Repeated::KeepFirst), Some(error)),
+    };
+    match (read, otherwise) {
+        (Err(Stopped::Error(error)), _) | (_, Some(error)) => Err(error),
+        (Ok(batch), None) => Ok(batch),
+        (Err(Stopped::RepeatedKey), None) => Err(Fault::Engine.at(b"{}", 0, |_| String::new())),
+    }
+}
+
+enum Stopped {
+    RepeatedKey,
+    Error(DecodeError),
+}
+
+fn decode_once(
+    resource: &'static Resource,
+    table: &'static Table,
+    columns: Option<&[String]>,
+    body: &Body,
+    context: &Context,
+    repeated: Repeated,
+) -> Result<RecordBatch, Stopped> {
+    let padded = body.padded();
+    let cursor = open(body.as_slice(), &padded).map_err(Stopped::Error)?;
+    let root = root::choose(resource, cursor);
+    let plan = plans::plan(resource, root, table, columns).map_err(Stopped::Error)?;
+    match decode::run(&plan, cursor, repeated) {
+        Ok(decoded) => finish::finish(&plan, decoded, context).map_err(Stopped::Error),
+        Err((Fault::RepeatedKey, _)) => Err(Stopped::RepeatedKey),
+        Err((fault, offset)) => Err(Stopped::Error(fault.at(body.as_slice(), offset, |column| plan.need(column)))),
+    }
 }
 
 /// Paths in the body that no declaration knows, in the order met, then row paths that should have been there and never were.
-pub fn unknown_fields(_resource: &'static Resource, _body: &Body) -> Result<Vec<String>, DecodeError> {
-    unimplemented!()
+pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<String>, DecodeError> {
+    let padded = body.padded();
+    let cursor = open(body.as_slice(), &padded)?;
+    unknown::report(resource, root::choose(resource, cursor), cursor)
+        .map_err(|(fault, offset)| fault.at(body.as_slice(), offset, |_| String::new()))
 }
 
-/// The fixed schema of a table, with `unit` and `description` in each field's metadata.
-pub fn schema(_table: &'static Table) -> SchemaRef {
-    unimplemented!()
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// A body's JSON, without the byte order mark some writers put before it.
+fn json(body: &Body) -> &[u8] {
+    let bytes = body.as_slice();
+    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
+}
+
+/// At the start of a body that is sound text. Every string the cursor gives is valid UTF-8 from here on.
+fn open<'a>(body: &[u8], padded: &'a [u8]) -> Result<Cursor<'a>, DecodeError> {
+    let error = |message: &str, offset| DecodeError::Body {
+        message: message.into(),
+        path: json_path::at(body, offset),
+        offset,
+    };
+    // Positions in Arrow arrays, and in lists of nulls, have 32 bits.
+    if i32::try_from(body.len()).is_err() {
+        return Err(error("the body is larger than 2 GiB", 0));
+    }
+    if let Err(e) = std::str::from_utf8(body) {
+        let message = match e.error_len() {
+            None => "the body ends early (truncated?)",
+            Some(_) => "the body is not UTF-8",
+        };
+        return Err(error(message, e.valid_up_to()));
+    }
+    let mut cursor = Cursor::new(padded).ok_or_else(|| Fault::Engine.at(body, 0, |_| String::new()))?;
+    if body.starts_with(BYTE_ORDER_MARK) {
+        cursor.advance(BYTE_ORDER_MARK.len());
+    }
+    Ok(cursor)
 }

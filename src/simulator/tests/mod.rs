@@ -80,7 +80,7 @@ fn date_of(time: SystemTime) -> String {
     httpdate::fmt_http_date(time)
 }
 
-/// Who sends, and what is not as it should be.
+/// Who sends.
 struct Sender<'a> {
     simulator: &'a Simulator,
     username: String,
@@ -95,8 +95,8 @@ impl<'a> Sender<'a> {
         simulator.add_credentials(username, "another secret", privileges).unwrap();
         Sender { simulator, username: username.into(), secret: "another secret".into() }
     }
-    fn host(&self) -> &'a str {
-        Box::leak(self.simulator.base_url().strip_prefix("http://").unwrap().to_owned().into_boxed_str())
+    fn host(&self) -> String {
+        self.simulator.base_url().strip_prefix("http://").unwrap().to_owned()
     }
     fn headers(&self, method: &str, path: &str, at: SystemTime) -> Vec<(&'static str, String)> {
         let (date, host) = (date_of(at), self.host());
@@ -105,7 +105,7 @@ impl<'a> Sender<'a> {
             "hmac username=\"{}\",algorithm=\"hmac-sha1\",headers=\"date host request-line\",signature=\"{signature}\"",
             self.username
         );
-        vec![("Host", host.to_owned()), ("Date", date), ("Authorization", authorization)]
+        vec![("Host", host), ("Date", date), ("Authorization", authorization)]
     }
     /// Signs and sends; only the path is signed.
     fn request(&self, method: &str, target: &str, at: SystemTime) -> Received {

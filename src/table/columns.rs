@@ -1,0 +1,360 @@
+//! The columns while they grow: plain vectors, and the positions of their nulls. A column holds one value for each element
+//! of its level; values above the rows are repeated for their rows at the end.
+
+use super::cursor::Span;
+use super::fault::{Fault, Read};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, StringArray,
+    TimestampMillisecondArray,
+};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The positions of nulls, ascending: a value that is no null costs nothing.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Nulls(Vec<u32>);
+
+impl Nulls {
+    #[cold]
+    #[inline(never)]
+    pub fn mark(&mut self, position: usize) {
+        self.0.push(position as u32);
+    }
+
+    pub fn last_is(&self, position: usize) -> bool {
+        self.0.last() == Some(&(position as u32))
+    }
+
+    fn finish(self, len: usize) -> Option<NullBuffer> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut valid = vec![0xFFu8; len.div_ceil(8)];
+        for position in self.0 {
+            valid[position as usize / 8] &= !(1 << (position % 8));
+        }
+        Some(NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(valid), 0, len)))
+    }
+
+    /// Calls `each` with every element's number, whether it is null, and the row after its last.
+    fn runs(&self, ends: &[u32], mut each: impl FnMut(usize, bool, usize)) {
+        let mut nulls = self.0.iter().copied().peekable();
+        for (element, end) in ends.iter().enumerate() {
+            let null = nulls.next_if_eq(&(element as u32)).is_some();
+            each(element, null, *end as usize);
+        }
+    }
+}
+
+/// Numbers and booleans.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Numbers<T> {
+    pub values: Vec<T>,
+    pub nulls: Nulls,
+}
+
+impl<T: Copy + Default> Numbers<T> {
+    pub fn with_capacity(elements: usize) -> Self {
+        Numbers { values: Vec::with_capacity(elements), nulls: Nulls::default() }
+    }
+
+    #[inline(always)]
+    pub fn push(&mut self, value: Option<T>) {
+        match value {
+            Some(value) => self.values.push(value),
+            None => self.null(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub fn null(&mut self) {
+        self.nulls.mark(self.values.len());
+        self.values.push(T::default());
+    }
+
+    /// Each value for the rows up to its end.
+    pub fn repeat(&self, ends: &[u32]) -> Self {
+        let mut rows = Numbers::with_capacity(ends.last().map_or(0, |end| *end as usize));
+        self.nulls.runs(ends, |element, null, end| {
+            if null {
+                (rows.values.len()..end).for_each(|row| rows.nulls.mark(row));
+            }
+            rows.values.resize(end, self.values[element]);
+        });
+        rows
+    }
+}
+
+impl Numbers<i64> {
+    pub fn into_integers(self) -> ArrayRef {
+        let nulls = self.nulls.finish(self.values.len());
+        Arc::new(Int64Array::new(self.values.into(), nulls))
+    }
+
+    pub fn into_positions(self) -> Read<ArrayRef> {
+        let nulls = self.nulls.finish(self.values.len());
+        let values: Result<Vec<i32>, _> = self.values.into_iter().map(i32::try_from).collect();
+        Ok(Arc::new(Int32Array::new(values.map_err(|_| Fault::Range)?.into(), nulls)))
+    }
+
+    pub fn into_timestamps(self) -> ArrayRef {
+        let nulls = self.nulls.finish(self.values.len());
+        Arc::new(TimestampMillisecondArray::new(self.values.into(), nulls).with_timezone("UTC"))
+    }
+}
+
+impl Numbers<f64> {
+    pub fn into_floats(self) -> ArrayRef {
+        let nulls = self.nulls.finish(self.values.len());
+        Arc::new(Float64Array::new(self.values.into(), nulls))
+    }
+}
+
+impl Numbers<bool> {
+    pub fn into_booleans(self) -> ArrayRef {
+        let nulls = self.nulls.finish(self.values.len());
+        Arc::new(BooleanArray::new(self.values.into(), nulls))
+    }
+}
+
+/// Strings, in the layout of Arrow.
+#[derive(Debug, Clone)]
+pub(super) struct Texts {
+    data: Vec<u8>,
+    /// One more than there are values. Wrong once `data` passes 2 GiB, which `into_array` refuses.
+    offsets: Vec<i32>,
+    pub nulls: Nulls,
+}
+
+impl Texts {
+    pub fn with_capacity(elements: usize) -> Self {
+        let mut offsets = Vec::with_capacity(elements + 1);
+        offsets.push(0);
+        Texts { data: Vec::with_capacity(elements.saturating_mul(8)), offsets, nulls: Nulls::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    fn value(&self, element: usize) -> &[u8] {
+        &self.data[self.offsets[element] as usize..self.offsets[element + 1] as usize]
+    }
+
+    #[inline(always)]
+    pub fn push(&mut self, text: &[u8]) {
+        self.data.extend_from_slice(text);
+        self.offsets.push(self.data.len() as i32);
+    }
+
+    /// As `push`, for text of the body: the short ones are copied in two words instead of a call to copy.
+    #[inline(always)]
+    pub fn push_span(&mut self, text: Span) {
+        if text.len() <= 16 {
+            let words = [text.word(0).to_le_bytes(), text.word(8).to_le_bytes()];
+            let len = self.data.len();
+            self.data.extend_from_slice(words.as_flattened());
+            self.data.truncate(len + text.len());
+            self.offsets.push(self.data.len() as i32);
+        } else {
+            self.push(text.bytes());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub fn null(&mut self) {
+        self.nulls.mark(self.len());
+        self.offsets.push(self.data.len() as i32);
+    }
+
+    pub fn push_option(&mut self, text: Option<&[u8]>) {
+        match text {
+            Some(text) => self.push(text),
+            None => self.null(),
+        }
+    }
+
+    fn check(&self) -> Read<()> {
+        if i32::try_from(self.data.len()).is_ok() { Ok(()) } else { Err(Fault::TooLarge) }
+    }
+
+    pub fn repeat(&self, ends: &[u32]) -> Read<Self> {
+        self.check()?;
+        let (mut size, mut start) = (0usize, 0);
+        for (element, end) in ends.iter().enumerate() {
+            size = size.saturating_add(self.value(element).len().saturating_mul((*end - start) as usize));
+            start = *end;
+        }
+        if i32::try_from(size).is_err() {
+            return Err(Fault::TooLarge);
+        }
+        let mut rows = Texts::with_capacity(0);
+        rows.data.reserve(size);
+        rows.offsets.reserve(start as usize);
+        self.nulls.runs(ends, |element, null, end| {
+            let text = self.value(element);
+            for row in rows.len()..end {
+                if null {
+                    rows.nulls.mark(row);
+                }
+                rows.push(text);
+            }
+        });
+        Ok(rows)
+    }
+
+    /// As `repeat`, for an open set of few values: no text is written twice, and none that no row has.
+    pub fn repeat_as_categories(&self, ends: &[u32]) -> Read<Categories> {
+        self.check()?;
+        let mut rows = Categories::with_capacity(ends.last().map_or(0, |end| *end as usize));
+        self.nulls.runs(ends, |element, null, end| {
+            if end == rows.keys.values.len() {
+                return;
+            }
+            if null {
+                (rows.keys.values.len()..end).for_each(|_| rows.null());
+            } else {
+                let key = rows.key(self.value(element));
+                rows.keys.values.resize(end, key);
+            }
+        });
+        Ok(rows)
+    }
+
+    pub fn into_array(self) -> Read<StringArray> {
+        self.check()?;
+        let nulls = self.nulls.finish(self.offsets.len() - 1);
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(self.offsets));
+        StringArray::try_new(offsets, Buffer::from_vec(self.data), nulls).map_err(|_| Fault::Engine)
+    }
+}
+
+/// Texts of an open set of few values: a key for each, into the values in the order first met.
+#[derive(Debug)]
+pub(super) struct Categories {
+    keys: Numbers<i32>,
+    values: Texts,
+    /// The first eight bytes and the length of the first values: most texts are found by them alone.
+    heads: Vec<(u64, usize)>,
+    /// The values beyond those.
+    others: HashMap<Box<[u8]>, i32>,
+    last: i32,
+}
+
+/// As many values are searched one by one; more are hashed, so that a body cannot make it slow.
+const SEARCHED: usize = 32;
+
+impl Categories {
+    pub fn with_capacity(elements: usize) -> Self {
+        Categories {
+            keys: Numbers::with_capacity(elements),
+            values: Texts::with_capacity(8),
+            heads: Vec::with_capacity(SEARCHED),
+            others: HashMap::new(),
+            last: 0,
+        }
+    }
+
+    #[inline(always)]
+    pub fn push_span(&mut self, text: Span) {
+        let head = (super::scan::head(text.word(0), text.len()), text.len());
+        let key = match self.heads.get(self.last as usize) {
+            Some(last) if *last == head && text.len() <= 8 => self.last,
+            _ => self.find(head, text.bytes()),
+        };
+        self.keys.values.push(key);
+    }
+
+    pub fn push(&mut self, text: &[u8]) {
+        let key = self.key(text);
+        self.keys.values.push(key);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub fn null(&mut self) {
+        self.keys.null();
+    }
+
+    pub fn last_is_null(&self) -> bool {
+        self.keys.values.len().checked_sub(1).is_some_and(|last| self.keys.nulls.last_is(last))
+    }
+
+    fn key(&mut self, text: &[u8]) -> i32 {
+        let mut word = [0; 8];
+        let len = text.len().min(8);
+        word[..len].copy_from_slice(&text[..len]);
+        self.find((u64::from_le_bytes(word), text.len()), text)
+    }
+
+    #[inline(never)]
+    fn find(&mut self, head: (u64, usize), text: &[u8]) -> i32 {
+        let same = |i: &usize| self.heads[*i] == head && (text.len() <= 8 || self.values.value(*i) == text);
+        let key = match (0..self.heads.len()).find(same) {
+            Some(key) => key as i32,
+            None => {
+                let next = self.values.len() as i32;
+                let key = if self.heads.len() < SEARCHED {
+                    self.heads.push(head);
+                    next
+                } else {
+                    *self.others.entry(text.into()).or_insert(next)
+                };
+                if key == next {
+                    self.values.push(text);
+                }
+                key
+            }
+        };
+        self.last = key;
+        key
+    }
+
+    pub fn into_array(self) -> Read<ArrayRef> {
+        let nulls = self.keys.nulls.finish(self.keys.values.len());
+        let keys = Int32Array::new(self.keys.values.into(), nulls);
+        let values = Arc::new(self.values.into_array()?);
+        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values).map_err(|_| Fault::Engine)?))
+    }
+}
+
+/// Lists: where each ends among the items.
+#[derive(Debug)]
+pub(super) struct Lists<T> {
+    ends: Vec<i32>,
+    pub items: T,
+    pub nulls: Nulls,
+}
+
+impl<T> Lists<T> {
+    pub fn new(items: T, elements: usize) -> Self {
+        Lists { ends: Vec::with_capacity(elements), items, nulls: Nulls::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The list of the items pushed since the last one.
+    pub fn close(&mut self, items: usize) {
+        self.ends.push(items as i32);
+    }
+
+    pub fn null(&mut self) {
+        self.nulls.mark(self.ends.len());
+        self.ends.push(self.ends.last().copied().unwrap_or(0));
+    }
+
+    pub fn into_array(self, item: DataType, items: impl FnOnce(T) -> Read<ArrayRef>) -> Read<ListArray> {
+        let nulls = self.nulls.finish(self.ends.len());
+        let offsets: Vec<i32> = std::iter::once(0).chain(self.ends).collect();
+        let field = Arc::new(Field::new("item", item, true));
+        ListArray::try_new(field, OffsetBuffer::new(ScalarBuffer::from(offsets)), items(self.items)?, nulls)
+            .map_err(|_| Fault::Engine)
+    }
+}

@@ -1,0 +1,527 @@
+//! Runs a plan over a body: one pass, no recursion but along the declared path.
+
+use super::columns::{Categories, Lists, Numbers, Texts};
+use super::cursor::Cursor;
+use super::fault::{Fault, Read, Wanted};
+use super::keys::Keys;
+use super::open::OpenColumns;
+use super::plan::{Cell, Learned, Level, LevelKind, Op, Plan};
+use super::repeats::Repeats;
+use super::scalars;
+use std::borrow::Cow;
+
+/// The cells of a plan, filled.
+#[derive(Debug)]
+pub(super) struct Cells {
+    pub ints: Vec<Numbers<i64>>,
+    pub floats: Vec<Numbers<f64>>,
+    pub bools: Vec<Numbers<bool>>,
+    pub texts: Vec<Texts>,
+    pub categories: Vec<Categories>,
+    pub int_lists: Vec<Lists<Numbers<i64>>>,
+    pub text_lists: Vec<Lists<Texts>>,
+}
+
+/// What a pass over a body gives.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    pub cells: Cells,
+    pub rows: usize,
+    /// For each level above the rows, the row after the last of each of its elements.
+    pub ends: Vec<Vec<u32>>,
+    pub open: OpenColumns,
+}
+
+/// What to do where an object says one key twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeated {
+    /// Stop: `Fault::RepeatedKey`.
+    Stop,
+    /// Keep the first value.
+    KeepFirst,
+}
+
+/// Decodes a body (`cursor` at its start) by a plan. A fault comes with its offset.
+pub(super) fn run(plan: &Plan, cursor: Cursor, repeated: Repeated) -> Result<Decoded, (Fault, usize)> {
+    let learned = plan.learned();
+    let elements = |level: usize| {
+        let guess = (learned.density[level] * cursor.len() as f64 * 1.05) as usize + 8;
+        guess.min(cursor.len() / 2 + 1)
+    };
+    let storage = &plan.storage;
+    let cells = Cells {
+        ints: storage.ints.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
+        floats: storage.floats.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
+        bools: storage.bools.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
+        texts: storage.texts.iter().map(|l| Texts::with_capacity(elements(*l))).collect(),
+        categories: storage.categories.iter().map(|l| Categories::with_capacity(elements(*l))).collect(),
+        int_lists: list_cells(&storage.int_lists, elements, Numbers::with_capacity),
+        text_lists: list_cells(&storage.text_lists, elements, Texts::with_capacity),
+    };
+    let mut decoder = Decoder {
+        plan,
+        cursor,
+        learned,
+        cells,
+        rows: 0,
+        ends: plan.levels[1..].iter().map(|_| Vec::new()).collect(),
+        open: OpenColumns::new(&plan.open),
+        repeated,
+        repeats: Repeats::default(),
+        ids: Vec::new(),
+    };
+    match decoder.body() {
+        Ok(()) => Ok(decoder.finish()),
+        Err(fault) => Err((fault, decoder.cursor.position())),
+    }
+}
+
+fn list_cells<T>(levels: &[usize], elements: impl Fn(usize) -> usize, items: fn(usize) -> T) -> Vec<Lists<T>> {
+    levels.iter().map(|l| Lists::new(items(elements(*l).saturating_mul(4)), elements(*l))).collect()
+}
+
+/// What a key leads to.
+enum Found {
+    Step(usize),
+    /// An unknown key that was not learned, and what is done with its value.
+    Unlearned(Op),
+}
+
+struct Decoder<'a> {
+    plan: &'a Plan,
+    cursor: Cursor<'a>,
+    learned: Learned,
+    cells: Cells,
+    rows: usize,
+    ends: Vec<Vec<u32>>,
+    open: OpenColumns,
+    repeated: Repeated,
+    repeats: Repeats,
+    /// Of one lineup.
+    ids: Vec<i64>,
+}
+
+impl<'a> Decoder<'a> {
+    fn body(&mut self) -> Read<()> {
+        self.cursor.whitespace();
+        if !self.cursor.null() {
+            let plan = self.plan;
+            self.element(0, &plan.levels[0], 0)?;
+        }
+        self.cursor.whitespace();
+        if self.cursor.is_at_end() { Ok(()) } else { Err(Fault::Trailing) }
+    }
+
+    fn finish(mut self) -> Decoded {
+        let bytes = self.cursor.len().max(1) as f64;
+        for (density, ends) in self.learned.density.iter_mut().zip(&self.ends) {
+            *density = ends.len() as f64 / bytes;
+        }
+        if let Some(density) = self.learned.density.last_mut() {
+            *density = self.rows as f64 / bytes;
+        }
+        for keys in self.learned.objects.iter_mut().flatten().filter(|keys| keys.open) {
+            keys.forget();
+        }
+        self.plan.keep(self.learned);
+        Decoded { cells: self.cells, rows: self.rows, ends: self.ends, open: self.open }
+    }
+
+    /// All elements of a level.
+    fn level(&mut self, number: u32) -> Read<()> {
+        let plan = self.plan;
+        let level = &plan.levels[number as usize];
+        match (level.kind, self.cursor.byte()) {
+            (LevelKind::Map, _) => self.map(number as usize, level),
+            (_, b'[') => self.array(number as usize, level),
+            _ if self.cursor.null() => Ok(()),
+            (LevelKind::ArrayOrOne, _) => self.element(number as usize, level, 0),
+            _ => Err(Fault::Expected(Wanted::Array)),
+        }
+    }
+
+    fn array(&mut self, number: usize, level: &'a Level) -> Read<()> {
+        self.cursor.advance(1);
+        if !self.cursor.opened(b']') {
+            return Ok(());
+        }
+        let mut position = 0;
+        loop {
+            self.element(number, level, position)?;
+            position += 1;
+            if !self.cursor.another(b']')? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn map(&mut self, number: usize, level: &'a Level) -> Read<()> {
+        if self.cursor.byte() != b'{' {
+            return self.cursor.null_or(Wanted::Object);
+        }
+        self.cursor.advance(1);
+        if !self.cursor.opened(b'}') {
+            return Ok(());
+        }
+        self.repeats.open();
+        loop {
+            let here = self.cursor;
+            if self.cursor.byte() != b'"' {
+                return Err(Fault::Key);
+            }
+            let key = self.cursor.string()?;
+            self.cursor.colon()?;
+            if self.repeats.meets(&key) && self.repeated == Repeated::Stop {
+                self.cursor = here;
+                return Err(Fault::RepeatedKey);
+            }
+            for cell in &level.keys {
+                match *cell {
+                    Cell::Text(i) => self.cells.texts[i as usize].push(&key),
+                    Cell::Category(i) => self.cells.categories[i as usize].push(&key),
+                    _ => return Err(Fault::Engine),
+                }
+            }
+            self.element(number, level, 0)?;
+            if !self.cursor.another(b'}')? {
+                self.repeats.close();
+                return Ok(());
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn element(&mut self, number: usize, level: &'a Level, position: i64) -> Read<()> {
+        let start = self.cursor;
+        let rows = self.rows;
+        for cell in &level.positions {
+            let Cell::Int(i) = *cell else { return Err(Fault::Engine) };
+            self.cells.ints[i as usize].push(Some(position));
+        }
+        if !self.value(level.op)? {
+            self.fill(&level.fill);
+        }
+        match self.ends.get_mut(number) {
+            Some(ends) => ends.push(self.rows as u32),
+            None => self.rows += 1,
+        }
+        if !level.required.is_empty() && self.rows > rows {
+            self.required(level, start)?;
+        }
+        Ok(())
+    }
+
+    /// An element with rows must have what its columns require. It is told where the element starts.
+    fn required(&mut self, level: &Level, start: Cursor<'a>) -> Read<()> {
+        match level.required.iter().find(|(cell, _)| self.last_is_null(*cell)) {
+            None => Ok(()),
+            Some((_, column)) => {
+                self.cursor = start;
+                Err(Fault::Required(*column))
+            }
+        }
+    }
+
+    fn last_is_null(&self, cell: Cell) -> bool {
+        let (nulls, len) = match cell {
+            Cell::Int(i) => (&self.cells.ints[i as usize].nulls, self.cells.ints[i as usize].values.len()),
+            Cell::Float(i) => (&self.cells.floats[i as usize].nulls, self.cells.floats[i as usize].values.len()),
+            Cell::Bool(i) => (&self.cells.bools[i as usize].nulls, self.cells.bools[i as usize].values.len()),
+            Cell::Text(i) => (&self.cells.texts[i as usize].nulls, self.cells.texts[i as usize].len()),
+            Cell::Category(i) => return self.cells.categories[i as usize].last_is_null(),
+            Cell::Ints(i) => (&self.cells.int_lists[i as usize].nulls, self.cells.int_lists[i as usize].len()),
+            Cell::Texts(i) => (&self.cells.text_lists[i as usize].nulls, self.cells.text_lists[i as usize].len()),
+        };
+        len.checked_sub(1).is_some_and(|last| nulls.last_is(last))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fill(&mut self, cells: &[Cell]) {
+        for cell in cells {
+            match *cell {
+                Cell::Int(i) => self.cells.ints[i as usize].null(),
+                Cell::Float(i) => self.cells.floats[i as usize].null(),
+                Cell::Bool(i) => self.cells.bools[i as usize].null(),
+                Cell::Text(i) => self.cells.texts[i as usize].null(),
+                Cell::Category(i) => self.cells.categories[i as usize].null(),
+                Cell::Ints(i) => self.cells.int_lists[i as usize].null(),
+                Cell::Texts(i) => self.cells.text_lists[i as usize].null(),
+            }
+        }
+    }
+
+    fn object(&mut self, number: u32) -> Read<bool> {
+        if self.cursor.byte() != b'{' {
+            return self.cursor.null_or(Wanted::Object).map(|()| false);
+        }
+        let mut keys = self.learned.objects[number as usize].take().ok_or(Fault::Engine)?;
+        let missing = keys.fillable & !self.members(&mut keys)?;
+        if missing != 0 {
+            for step in keys.steps[..keys.known].iter().filter(|step| step.bit & missing != 0) {
+                self.fill(&step.fill);
+            }
+        }
+        self.learned.objects[number as usize] = Some(keys);
+        Ok(true)
+    }
+
+    /// The members of an object; gives the bits of those that have a value.
+    fn members(&mut self, keys: &mut Keys) -> Read<u64> {
+        let (mut seen, mut nulls, mut previous) = (0u64, 0u64, 0);
+        self.cursor.advance(1);
+        if !self.cursor.opened(b'}') {
+            return Ok(0);
+        }
+        loop {
+            let expected = keys.expected(previous);
+            let found = match keys.steps.get(expected) {
+                Some(step) if step.is_at(&self.cursor) => {
+                    self.cursor.advance(step.len);
+                    self.cursor.whitespace();
+                    Found::Step(expected)
+                }
+                _ => self.key(keys, previous)?,
+            };
+            match found {
+                Found::Step(number) => {
+                    let step = &keys.steps[number];
+                    previous = number + 1;
+                    if seen & step.bit != 0 {
+                        if self.repeated == Repeated::Stop {
+                            return Err(Fault::RepeatedKey);
+                        }
+                        self.skip()?;
+                    } else {
+                        seen |= step.bit;
+                        match step.op {
+                            Op::Int(i) => self.cells.ints[i as usize].push(self.cursor.integer()?),
+                            Op::Float(i) => self.cells.floats[i as usize].push(self.cursor.float()?),
+                            Op::Skip => self.skip()?,
+                            op if self.value(op)? => {}
+                            _ => nulls |= step.bit,
+                        }
+                    }
+                }
+                Found::Unlearned(op) => {
+                    self.value(op)?;
+                }
+            }
+            if !self.cursor.another(b'}')? {
+                return Ok(seen & !nulls);
+            }
+        }
+    }
+
+    /// A key that was not the expected one. The cursor comes to its value.
+    #[inline(never)]
+    fn key(&mut self, keys: &mut Keys, previous: usize) -> Read<Found> {
+        if self.cursor.byte() != b'"' {
+            return Err(Fault::Key);
+        }
+        let found = if let Some(found) = keys.find_at(&self.cursor) {
+            self.cursor.advance(keys.steps[found].len);
+            self.cursor.whitespace();
+            found
+        } else {
+            let key = self.cursor.string()?;
+            self.cursor.colon()?;
+            match keys.find(&key) {
+                Some(found) => found,
+                None => {
+                    let column = if keys.open { self.open.column(&key, self.plan.table.cols) } else { None };
+                    let op = column.map_or(Op::Skip, Op::Open);
+                    // Keys are compared as written, so one that was written with an escape is not learned.
+                    let learned = if let Cow::Borrowed(plain) = key { keys.learn(plain, op) } else { None };
+                    let Some(learned) = learned else { return Ok(Found::Unlearned(op)) };
+                    learned
+                }
+            }
+        };
+        keys.followed(previous, found);
+        Ok(Found::Step(found))
+    }
+
+    /// One value. `false`: a null where an object stands, whose columns still need theirs.
+    fn value(&mut self, op: Op) -> Read<bool> {
+        match op {
+            Op::Object(number) => return self.object(number),
+            Op::Level(number) => self.level(number)?,
+            Op::Int(i) => self.cells.ints[i as usize].push(self.cursor.integer()?),
+            Op::Float(i) => self.cells.floats[i as usize].push(self.cursor.float()?),
+            Op::Skip => self.skip()?,
+            Op::Text(i) => match self.cursor.plain_string() {
+                Some(plain) => self.cells.texts[i as usize].push_span(plain),
+                None => self.text_slow(i)?,
+            },
+            Op::Category(i) => match self.cursor.plain_string() {
+                Some(plain) => self.cells.categories[i as usize].push_span(plain),
+                None => match self.cursor.text(Wanted::Text)? {
+                    Some(text) => self.cells.categories[i as usize].push(&text),
+                    None => self.cells.categories[i as usize].null(),
+                },
+            },
+            Op::TextAndClock(text, clock) => match self.cursor.plain_string() {
+                Some(plain) => {
+                    self.cells.texts[text as usize].push_span(plain);
+                    self.cells.floats[clock as usize].push(scalars::clock_seconds(plain.bytes()));
+                }
+                None => {
+                    let here = self.cursor;
+                    self.value(Op::Clock(clock))?;
+                    self.cursor = here;
+                    self.text_slow(text)?;
+                }
+            },
+            Op::Bool(i) => {
+                let value = self.boolean()?;
+                self.cells.bools[i as usize].push(value);
+            }
+            Op::Clock(i) => {
+                let value = self.clock()?;
+                self.cells.floats[i as usize].push(value);
+            }
+            Op::IsTeamTotal(i) => {
+                let id = self.cursor.integer()?;
+                self.cells.bools[i as usize].push(id.map(|id| id == 0));
+            }
+            Op::LinkMs(i, parameter) => {
+                let link = self.cursor.text(Wanted::Text)?;
+                self.cells.ints[i as usize].push(link.and_then(|link| scalars::link_ms(&link, parameter)));
+            }
+            Op::BeforeAt(i) => {
+                let text = self.cursor.text(Wanted::Text)?;
+                let part = text.as_deref().and_then(scalars::split_at_sign).map(|(before, _)| before);
+                self.cells.texts[i as usize].push_option(part);
+            }
+            Op::AfterAt(i) => {
+                let text = self.cursor.text(Wanted::Text)?;
+                let part = text.as_deref().and_then(scalars::split_at_sign).map(|(_, after)| after);
+                self.cells.texts[i as usize].push_option(part);
+            }
+            Op::Ints(i) => {
+                let list = &mut self.cells.int_lists[i as usize];
+                let items = &mut list.items;
+                if each(&mut self.cursor, |cursor| Ok(items.push(cursor.integer()?)))? {
+                    list.close(list.items.values.len());
+                } else {
+                    list.null();
+                }
+            }
+            Op::Texts(i) => {
+                let list = &mut self.cells.text_lists[i as usize];
+                let items = &mut list.items;
+                if each(&mut self.cursor, |cursor| Ok(items.push_option(cursor.text(Wanted::Text)?.as_deref())))? {
+                    list.close(list.items.len());
+                } else {
+                    list.null();
+                }
+            }
+            Op::Links(i) => self.links(i)?,
+            Op::Lineup(i) => {
+                let ids = &mut self.ids;
+                ids.clear();
+                let is_list = each(&mut self.cursor, |cursor| Ok(ids.extend(cursor.integer()?)))?;
+                let lineup = is_list.then(|| scalars::lineup_id(ids));
+                self.cells.texts[i as usize].push_option(lineup.as_deref().map(str::as_bytes));
+            }
+            Op::Open(i) => {
+                let value = self.cursor.float()?;
+                if !self.open.push(i, self.rows, value) && self.repeated == Repeated::Stop {
+                    return Err(Fault::RepeatedKey);
+                }
+            }
+            Op::Several(number) => {
+                let plan = self.plan;
+                let here = self.cursor;
+                for op in &plan.several[number as usize] {
+                    self.cursor = here;
+                    self.value(*op)?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn skip(&mut self) -> Read<()> {
+        if self.plan.checked { self.cursor.skip_checked() } else { self.cursor.skip_unchecked() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn text_slow(&mut self, i: u32) -> Read<()> {
+        let text = self.cursor.text(Wanted::Text)?;
+        self.cells.texts[i as usize].push_option(text.as_deref());
+        Ok(())
+    }
+
+    fn boolean(&mut self) -> Read<Option<bool>> {
+        let here = self.cursor;
+        match self.cursor.byte() {
+            b't' if self.cursor.take_word(b"true") => Ok(Some(true)),
+            b'f' if self.cursor.take_word(b"false") => Ok(Some(false)),
+            b'0'..=b'9' | b'-' => match self.cursor.integer() {
+                Ok(Some(0)) => Ok(Some(false)),
+                Ok(Some(1)) => Ok(Some(true)),
+                Err(Fault::Number) => Err(Fault::Number),
+                _ => {
+                    self.cursor = here;
+                    Err(Fault::Expected(Wanted::Boolean))
+                }
+            },
+            _ => self.cursor.null_or(Wanted::Boolean).map(|()| None),
+        }
+    }
+
+    /// Whatever stands here: what is no clock has no seconds.
+    fn clock(&mut self) -> Read<Option<f64>> {
+        match self.cursor.byte() {
+            b'"' => Ok(scalars::clock_seconds(&self.cursor.string()?)),
+            b'0'..=b'9' | b'-' => match self.cursor.float() {
+                Err(Fault::Range) => self.skip().map(|()| None),
+                read => read,
+            },
+            _ => self.skip().map(|()| None),
+        }
+    }
+
+    fn links(&mut self, i: u32) -> Read<()> {
+        let mut joined: Option<Vec<u8>> = None;
+        if self.cursor.byte() == b'[' {
+            each(&mut self.cursor, |cursor| {
+                if let Some(link) = cursor.text(Wanted::Text)? {
+                    match &mut joined {
+                        Some(joined) => {
+                            joined.push(b' ');
+                            joined.extend_from_slice(&link);
+                        }
+                        None => joined = Some(link.into_owned()),
+                    }
+                }
+                Ok(())
+            })?;
+        } else {
+            joined = self.cursor.text(Wanted::Links)?.map(Cow::into_owned);
+        }
+        self.cells.texts[i as usize].push_option(joined.as_deref());
+        Ok(())
+    }
+}
+
+/// Calls `item` at each element of an array; `false` for null.
+#[inline(always)]
+fn each<'a>(cursor: &mut Cursor<'a>, mut item: impl FnMut(&mut Cursor<'a>) -> Read<()>) -> Read<bool> {
+    if cursor.byte() != b'[' {
+        return cursor.null_or(Wanted::Array).map(|()| false);
+    }
+    cursor.advance(1);
+    if cursor.opened(b']') {
+        loop {
+            item(cursor)?;
+            if !cursor.another(b']')? {
+                break;
+            }
+        }
+    }
+    Ok(true)
+}

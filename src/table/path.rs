@@ -1,0 +1,106 @@
+//! The path language of declarations, parsed.
+
+/// One step of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Segment {
+    /// A member of an object.
+    Key(&'static str),
+    /// `[]`
+    Each,
+    /// `[?]`
+    EachOrOne,
+    /// `{}`
+    Map,
+}
+
+impl Segment {
+    /// Whether it leads from one value to many.
+    pub fn is_level(self) -> bool {
+        !matches!(self, Segment::Key(_))
+    }
+}
+
+/// The segments of a path. Total: what is no bracket and no `.` is a key, so a wrong path shows as an odd key.
+pub(super) fn parse(path: &'static str) -> Vec<Segment> {
+    let mut segments = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        let bracket = [("[]", Segment::Each), ("[?]", Segment::EachOrOne), ("{}", Segment::Map)];
+        if let Some((text, segment)) = bracket.into_iter().find(|(text, _)| rest.starts_with(text)) {
+            segments.push(segment);
+            rest = &rest[text.len()..];
+        } else if let Some(after) = rest.strip_prefix('.') {
+            rest = after;
+        } else {
+            let end = rest[1..].find(['.', '[', '{']).map_or(rest.len(), |at| at + 1);
+            segments.push(Segment::Key(&rest[..end]));
+            rest = &rest[end..];
+        }
+    }
+    segments
+}
+
+/// A column's path from the body. `row` is the row path, `root` the document's, both from the body.
+pub(super) fn absolute(root: &[Segment], row: &[Segment], path: &'static str) -> Vec<Segment> {
+    let (base, rest): (&[Segment], _) = if path == "@" {
+        (row, "")
+    } else if let Some(from_body) = path.strip_prefix('/') {
+        (&[], from_body)
+    } else if path.starts_with('.') {
+        (row, path)
+    } else {
+        (root, path)
+    };
+    base.iter().copied().chain(parse(rest)).collect()
+}
+
+/// How many leading segments lead to the last array or object level: the element a value belongs to.
+pub(super) fn scope(path: &[Segment]) -> usize {
+    path.iter().rposition(|s| s.is_level()).map_or(0, |at| at + 1)
+}
+
+/// The path as a reader writes it: `teams[].player_stats[].stats{}`.
+pub(super) fn print(path: &[Segment]) -> String {
+    let mut text = String::new();
+    for segment in path {
+        match segment {
+            Segment::Key(key) => push_key(&mut text, key),
+            Segment::Each | Segment::EachOrOne => text.push_str("[]"),
+            Segment::Map => text.push_str("{}"),
+        }
+    }
+    text
+}
+
+pub(super) fn push_key(text: &mut String, key: &str) {
+    if !text.is_empty() {
+        text.push('.');
+    }
+    text.push_str(key);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Segment::*, *};
+
+    #[test]
+    fn a_path_is_members_elements_and_map_values() {
+        assert_eq!(
+            parse("teams[].player_stats[?].stats{}[]"),
+            [Key("teams"), Each, Key("player_stats"), EachOrOne, Key("stats"), Map, Each]
+        );
+        assert_eq!(parse(""), []);
+        assert_eq!(parse("[]"), [Each]);
+        assert_eq!(print(&parse("[].a.b{}")), "[].a.b{}");
+    }
+
+    #[test]
+    fn a_column_is_read_from_the_row_the_document_or_the_body() {
+        let (root, row) = (parse("teams[]"), parse("teams[].shots[]"));
+        assert_eq!(print(&absolute(&root, &row, ".x.y")), "teams[].shots[].x.y");
+        assert_eq!(print(&absolute(&root, &row, "@")), "teams[].shots[]");
+        assert_eq!(print(&absolute(&root, &row, "id")), "teams[].id");
+        assert_eq!(print(&absolute(&root, &row, "/total.id")), "total.id");
+        assert_eq!(scope(&absolute(&root, &row, "id")), 2);
+    }
+}

@@ -1,0 +1,446 @@
+//! From a declaration to what the decoder runs: the asked columns' paths as a tree, flattened to numbered nodes.
+//!
+//! The *levels* of a plan are the places on the way to the rows where one value becomes many: the body itself, then each
+//! `[]`, `[?]` and `{}` of the row path. A column belongs to the last level of its path and holds one value for each
+//! element of it; the elements' last rows are noted as they close, and a column above the rows is repeated by them at the
+//! end. So a parent's `id` may stand before or after its children in the text.
+
+use super::decl::{Col, Resource, Src, Table, Ty};
+use super::keys::{Keys, Step};
+use super::path::{self, Segment};
+use super::{DecodeError, schema};
+use arrow_schema::{FieldRef, SchemaRef};
+use std::sync::Mutex;
+
+/// A column's place in the decoder's storage, by its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cell {
+    Int(u32),
+    Float(u32),
+    Bool(u32),
+    Text(u32),
+    Category(u32),
+    Ints(u32),
+    Texts(u32),
+}
+
+/// What is done with a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Op {
+    Skip,
+    Int(u32),
+    Float(u32),
+    Bool(u32),
+    Text(u32),
+    Category(u32),
+    Clock(u32),
+    /// A clock kept as text and, beside it, in seconds.
+    TextAndClock(u32, u32),
+    Ints(u32),
+    Texts(u32),
+    Links(u32),
+    Lineup(u32),
+    IsTeamTotal(u32),
+    LinkMs(u32, &'static str),
+    BeforeAt(u32),
+    AfterAt(u32),
+    /// A column that this body brought along.
+    Open(u32),
+    Object(u32),
+    /// The elements of a level.
+    Level(u32),
+    /// Several of these, on one value.
+    Several(u32),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LevelKind {
+    Body,
+    Array,
+    ArrayOrOne,
+    Map,
+}
+
+#[derive(Debug)]
+pub(super) struct Level {
+    pub kind: LevelKind,
+    /// For each element.
+    pub op: Op,
+    /// Nulls for an element that is null where an object stands.
+    pub fill: Vec<Cell>,
+    pub keys: Vec<Cell>,
+    pub positions: Vec<Cell>,
+    /// Cells that must hold a value where an element has rows, and the numbers of their columns.
+    pub required: Vec<(Cell, u16)>,
+}
+
+/// Where a column of the table comes from.
+#[derive(Debug)]
+pub(super) enum From {
+    Body { level: usize, cell: Cell },
+    Request(&'static str),
+    Columns(Vec<usize>),
+}
+
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub col: &'static Col,
+    pub from: From,
+    pub field: FieldRef,
+}
+
+/// A column of the result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shown {
+    Planned(usize),
+    Open(String),
+}
+
+/// Which undeclared keys of the open object are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum OpenKeys {
+    None,
+    All,
+    Named(Vec<String>),
+}
+
+/// The level of each cell, by type.
+#[derive(Debug, Default)]
+pub(super) struct Storage {
+    pub ints: Vec<usize>,
+    pub floats: Vec<usize>,
+    pub bools: Vec<usize>,
+    pub texts: Vec<usize>,
+    pub categories: Vec<usize>,
+    pub int_lists: Vec<usize>,
+    pub text_lists: Vec<usize>,
+}
+
+/// What decoding learns of the bodies and keeps between them.
+#[derive(Debug)]
+pub(super) struct Learned {
+    /// Taken out while an object of this kind is read.
+    pub objects: Vec<Option<Box<Keys>>>,
+    /// Elements of each level in the last body, for each of its bytes.
+    pub density: Vec<f64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub table: &'static Table,
+    pub columns: Vec<Planned>,
+    pub shown: Vec<Shown>,
+    pub open: OpenKeys,
+    pub levels: Vec<Level>,
+    pub several: Vec<Vec<Op>>,
+    pub storage: Storage,
+    /// Skipped values are checked as JSON: the whole table is built.
+    pub checked: bool,
+    /// The schema without the columns a body brings along.
+    pub schema: SchemaRef,
+    objects: Vec<Keys>,
+    pool: Mutex<Vec<Learned>>,
+}
+
+/// As many threads as decode one plan at the same time keep what they learned.
+const POOLED: usize = 16;
+
+impl Plan {
+    pub fn row_level(&self) -> usize {
+        self.levels.len() - 1
+    }
+
+    /// What an error says of a required column that has no value.
+    pub fn need(&self, column: u16) -> String {
+        let Some(planned) = self.columns.get(column as usize) else { return String::new() };
+        let source = if let Src::Path(path) = planned.col.src { path.trim_start_matches('.') } else { "" };
+        let key = source.rsplit(['.', ']', '}']).next().unwrap_or_default();
+        let what = if key.is_empty() || key == "@" { "the value".into() } else { format!("{key:?}") };
+        format!("{what} is missing or null, and column {} of {} needs it", planned.col.name, self.table.name)
+    }
+
+    pub fn learned(&self) -> Learned {
+        let pooled = self.pool.lock().unwrap_or_else(|e| e.into_inner()).pop();
+        pooled.unwrap_or_else(|| Learned {
+            objects: self.objects.iter().map(|keys| Some(Box::new(keys.clone()))).collect(),
+            density: vec![0.0; self.levels.len()],
+        })
+    }
+
+    pub fn keep(&self, learned: Learned) {
+        let mut pool = self.pool.lock().unwrap_or_else(|e| e.into_inner());
+        if pool.len() < POOLED {
+            pool.push(learned);
+        }
+    }
+}
+
+/// Compiles the plan for one table of a resource, its documents at `root`, and the columns asked.
+pub(super) fn compile(
+    resource: &'static Resource,
+    root: &'static str,
+    table: &'static Table,
+    asked: Option<&[String]>,
+) -> Result<Plan, DecodeError> {
+    let wrong = |what: String| DecodeError::Body {
+        message: format!("the declaration of {}.{} is wrong: {what}", resource.name, table.name),
+        path: "$".into(),
+        offset: 0,
+    };
+    let (shown, open) = choose(table, asked)?;
+    let root = path::parse(root);
+    let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
+    if path::scope(&row) != row.len() {
+        return Err(wrong("its rows are no elements".into()));
+    }
+    let mut plan = Plan {
+        table,
+        columns: table
+            .cols
+            .iter()
+            .map(|col| Planned { col, from: From::Columns(vec![]), field: schema::field(col) })
+            .collect(),
+        levels: levels(&row),
+        several: Vec::new(),
+        storage: Storage::default(),
+        checked: asked.is_none(),
+        schema: schema::of(table, shown.iter().filter_map(|s| if let Shown::Planned(i) = s { Some(*i) } else { None })),
+        objects: Vec::new(),
+        pool: Mutex::default(),
+        shown,
+        open,
+    };
+    let mut tree = Tree::default();
+    tree.at(&row);
+    for number in needed(table, &plan.shown).map_err(wrong)? {
+        let col = &table.cols[number];
+        let from = match col.src {
+            Src::Request(name) if matches!(col.ty, Ty::Int64 | Ty::Text) => From::Request(name),
+            Src::Request(name) => return Err(wrong(format!("request {name} is a text or an id"))),
+            Src::Derived(how) => From::Columns(inputs(table, how.inputs).map_err(wrong)?),
+            Src::Path(text) | Src::Key(text) | Src::Index(text) => {
+                let place = path::absolute(&root, &row, text);
+                let scope = path::scope(&place);
+                if !row.starts_with(&place[..scope]) {
+                    return Err(wrong(format!("{} is not above its rows", path::print(&place))));
+                }
+                let level = place.iter().filter(|s| s.is_level()).count();
+                let (cell, op) = plan.storage.place(col.ty, level, level == plan.row_level());
+                match col.src {
+                    Src::Path(_) => tree.at(&place).sinks.push((cell, op)),
+                    Src::Key(_) => plan.levels[level].keys.push(cell),
+                    _ => plan.levels[level].positions.push(cell),
+                }
+                let fits = match (col.src, place.last()) {
+                    (Src::Key(_), last) => last == Some(&Segment::Map) && matches!(op, Op::Text(_) | Op::Category(_)),
+                    (Src::Index(_), last) => last.is_some_and(|s| s.is_level()) && matches!(op, Op::Int(_)),
+                    _ => true,
+                };
+                if !fits {
+                    return Err(wrong(format!("{} has no such key or position", path::print(&place))));
+                }
+                if col.or_request.is_some() && !matches!(col.ty, Ty::Int64 | Ty::Text) {
+                    return Err(wrong(format!("request values fill texts and ids, not {}", col.name)));
+                }
+                if col.required && col.or_request.is_none() && matches!(col.src, Src::Path(_)) {
+                    plan.levels[level].required.push((cell, number as u16));
+                }
+                From::Body { level, cell }
+            }
+        };
+        plan.columns[number].from = from;
+    }
+    if let (Some(open), true) = (table.open, plan.open != OpenKeys::None) {
+        tree.at(&path::absolute(&root, &row, open)).open = true;
+    }
+    plan.build(&tree, 0).map_err(wrong)?;
+    Ok(plan)
+}
+
+/// The columns of the result in their order.
+fn choose(table: &'static Table, asked: Option<&[String]>) -> Result<(Vec<Shown>, OpenKeys), DecodeError> {
+    let visible = || table.cols.iter().enumerate().filter(|(_, col)| !col.hidden);
+    let Some(asked) = asked else {
+        let open = if table.open.is_some() { OpenKeys::All } else { OpenKeys::None };
+        return Ok((visible().map(|(i, _)| Shown::Planned(i)).collect(), open));
+    };
+    let mut shown = Vec::with_capacity(asked.len());
+    let mut named = Vec::new();
+    for name in asked {
+        match visible().find(|(_, col)| col.name == name) {
+            Some((number, _)) => shown.push(Shown::Planned(number)),
+            None if table.open.is_some() && !table.cols.iter().any(|col| col.name == name) => {
+                named.push(name.clone());
+                shown.push(Shown::Open(name.clone()));
+            }
+            None => return Err(no_column(table, name)),
+        }
+    }
+    Ok((shown, if named.is_empty() { OpenKeys::None } else { OpenKeys::Named(named) }))
+}
+
+pub(super) fn no_column(table: &Table, asked: &str) -> DecodeError {
+    let has: Vec<&str> = table.cols.iter().filter(|col| !col.hidden).map(|col| col.name).collect();
+    DecodeError::NoColumn { table: table.name.into(), asked: asked.into(), has: has.join(", ") }
+}
+
+/// The numbers of the columns shown and of those they are made from.
+fn needed(table: &'static Table, shown: &[Shown]) -> Result<Vec<usize>, String> {
+    let mut needed: Vec<usize> =
+        shown.iter().filter_map(|s| if let Shown::Planned(i) = s { Some(*i) } else { None }).collect();
+    for i in needed.clone() {
+        if let Src::Derived(how) = table.cols[i].src {
+            needed.extend(inputs(table, how.inputs)?);
+        }
+    }
+    needed.sort_unstable();
+    needed.dedup();
+    Ok(needed)
+}
+
+fn inputs(table: &'static Table, names: &[&str]) -> Result<Vec<usize>, String> {
+    let number = |name: &&str| {
+        let found = table.cols.iter().position(|col| col.name == *name);
+        found.filter(|i| !matches!(table.cols[*i].src, Src::Derived(_))).ok_or(format!("it has no input {name}"))
+    };
+    names.iter().map(number).collect()
+}
+
+fn levels(row: &[Segment]) -> Vec<Level> {
+    let kinds = row.iter().filter_map(|segment| match segment {
+        Segment::Key(_) => None,
+        Segment::Each => Some(LevelKind::Array),
+        Segment::EachOrOne => Some(LevelKind::ArrayOrOne),
+        Segment::Map => Some(LevelKind::Map),
+    });
+    let level = |kind| Level {
+        kind,
+        op: Op::Skip,
+        fill: Vec::new(),
+        keys: Vec::new(),
+        positions: Vec::new(),
+        required: Vec::new(),
+    };
+    std::iter::once(LevelKind::Body).chain(kinds).map(level).collect()
+}
+
+impl Storage {
+    /// A new cell for a column, and what fills it.
+    fn place(&mut self, ty: Ty, level: usize, is_row: bool) -> (Cell, Op) {
+        fn add(levels: &mut Vec<usize>, level: usize) -> u32 {
+            levels.push(level);
+            levels.len() as u32 - 1
+        }
+        let int = |s: &mut Self, op: fn(u32) -> Op| {
+            let i = add(&mut s.ints, level);
+            (Cell::Int(i), op(i))
+        };
+        let text = |s: &mut Self, op: fn(u32) -> Op| {
+            let i = add(&mut s.texts, level);
+            (Cell::Text(i), op(i))
+        };
+        match ty {
+            Ty::Int64 | Ty::Int32 | Ty::TimestampMs => int(self, Op::Int),
+            Ty::LinkMs(parameter) => {
+                let (cell, _) = int(self, Op::Int);
+                let Cell::Int(i) = cell else { return (cell, Op::Skip) };
+                (cell, Op::LinkMs(i, parameter))
+            }
+            Ty::Float64 | Ty::ClockSeconds => {
+                let i = add(&mut self.floats, level);
+                (Cell::Float(i), if ty == Ty::Float64 { Op::Float(i) } else { Op::Clock(i) })
+            }
+            Ty::Bool | Ty::IsTeamTotal => {
+                let i = add(&mut self.bools, level);
+                (Cell::Bool(i), if ty == Ty::Bool { Op::Bool(i) } else { Op::IsTeamTotal(i) })
+            }
+            // Above the rows a category is kept as text: its values are numbered when the rows are known.
+            Ty::Category if is_row => {
+                let i = add(&mut self.categories, level);
+                (Cell::Category(i), Op::Category(i))
+            }
+            Ty::Text | Ty::Category => text(self, Op::Text),
+            Ty::Links => text(self, Op::Links),
+            Ty::LineupId => text(self, Op::Lineup),
+            Ty::BeforeAt => text(self, Op::BeforeAt),
+            Ty::AfterAt => text(self, Op::AfterAt),
+            Ty::ListInt64 => {
+                let i = add(&mut self.int_lists, level);
+                (Cell::Ints(i), Op::Ints(i))
+            }
+            Ty::ListText => {
+                let i = add(&mut self.text_lists, level);
+                (Cell::Texts(i), Op::Texts(i))
+            }
+        }
+    }
+}
+
+/// The asked paths as a tree.
+#[derive(Default)]
+struct Tree {
+    fields: Vec<(&'static str, Tree)>,
+    each: Option<Box<Tree>>,
+    sinks: Vec<(Cell, Op)>,
+    open: bool,
+}
+
+impl Tree {
+    fn at(&mut self, path: &[Segment]) -> &mut Tree {
+        path.iter().fold(self, |tree, segment| match segment {
+            Segment::Key(key) => {
+                let at = tree.fields.iter().position(|(k, _)| k == key).unwrap_or_else(|| {
+                    tree.fields.push((key, Tree::default()));
+                    tree.fields.len() - 1
+                });
+                &mut tree.fields[at].1
+            }
+            _ => tree.each.get_or_insert_default(),
+        })
+    }
+
+    /// The cells of one element: not those of levels below.
+    fn cells(&self) -> Vec<Cell> {
+        let below = self.fields.iter().flat_map(|(_, tree)| tree.cells());
+        self.sinks.iter().map(|(cell, _)| *cell).chain(below).collect()
+    }
+}
+
+impl Plan {
+    /// The nodes of a level's elements, and of the levels below.
+    fn build(&mut self, tree: &Tree, level: usize) -> Result<(), String> {
+        self.levels[level].fill = tree.cells();
+        let op = self.op(tree, level)?;
+        self.levels[level].op = op;
+        Ok(())
+    }
+
+    fn op(&mut self, tree: &Tree, level: usize) -> Result<Op, String> {
+        let kinds = [!tree.sinks.is_empty(), tree.open || !tree.fields.is_empty(), tree.each.is_some()];
+        if kinds.iter().filter(|is| **is).count() > 1 {
+            return Err("a path leads to values of two kinds".into());
+        }
+        if let Some(each) = &tree.each {
+            self.build(each, level + 1)?;
+            return Ok(Op::Level(level as u32 + 1));
+        }
+        if kinds[1] {
+            let mut steps = Vec::with_capacity(tree.fields.len());
+            for (number, (key, field)) in tree.fields.iter().enumerate() {
+                let bit = 1u64.checked_shl(number as u32).ok_or("more than 64 keys of one object")?;
+                steps.push(Step::new(key, self.op(field, level)?, bit, field.cells()));
+            }
+            self.objects.push(Keys::new(steps, tree.open));
+            return Ok(Op::Object(self.objects.len() as u32 - 1));
+        }
+        Ok(match tree.sinks[..] {
+            [] => Op::Skip,
+            [(_, op)] => op,
+            [(_, Op::Text(text)), (_, Op::Clock(clock))] => Op::TextAndClock(text, clock),
+            _ => {
+                self.several.push(tree.sinks.iter().map(|(_, op)| *op).collect());
+                Op::Several(self.several.len() as u32 - 1)
+            }
+        })
+    }
+}

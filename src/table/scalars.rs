@@ -1,0 +1,121 @@
+//! Columns that are computed from one value: pure functions of its text.
+
+/// Seconds of a clock: `[h:]m:s[.f]` or `s[.f]`, digits only. The result is the float nearest to the text's value, so that
+/// `12:30.1` is exactly `750.1`.
+#[inline]
+pub(super) fn clock_seconds(text: &[u8]) -> Option<f64> {
+    let (mut total, mut part, mut colons, mut fraction, mut digits) = (0u64, 0u64, 0, None, 0);
+    for byte in text {
+        match byte {
+            b'0'..=b'9' => {
+                part = part.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+                digits += 1;
+            }
+            b':' if digits > 0 && colons < 2 && fraction.is_none() => {
+                total = total.checked_add(part)?.checked_mul(60)?;
+                (part, digits, colons) = (0, 0, colons + 1);
+            }
+            b'.' if digits > 0 && fraction.is_none() => {
+                total = total.checked_add(part)?;
+                (part, digits, fraction) = (0, 0, Some(()));
+            }
+            _ => return None,
+        }
+    }
+    if digits == 0 {
+        return None;
+    }
+    if fraction.is_none() {
+        return Some((total.checked_add(part)?) as f64);
+    }
+    const TENS: [f64; 7] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
+    match TENS.get(digits) {
+        // Both are whole numbers below 2^53, so the quotient is rounded once.
+        Some(tens) if total < 1 << 32 => Some((total as f64 * tens + part as f64) / tens),
+        _ => format!("{total}.{part:0digits$}").parse().ok(),
+    }
+}
+
+/// The value of a query parameter of a link, as milliseconds.
+pub(super) fn link_ms(link: &[u8], parameter: &str) -> Option<i64> {
+    let link = std::str::from_utf8(link).ok()?;
+    let (_, query) = link.split_once('?')?;
+    let query = query.split_once('#').map_or(query, |(query, _)| query);
+    let value = query.split('&').find_map(|pair| pair.strip_prefix(parameter)?.strip_prefix('='))?;
+    value.bytes().all(|b| b.is_ascii_digit()).then(|| value.parse().ok())?
+}
+
+/// What stands before and after the first `@`.
+pub(super) fn split_at_sign(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = text.iter().position(|b| *b == b'@')?;
+    Some((&text[..at], &text[at + 1..]))
+}
+
+/// Ids sorted as numbers, joined by `-`.
+pub(super) fn lineup_id(ids: &mut [i64]) -> String {
+    ids.sort_unstable();
+    ids.iter().map(i64::to_string).collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_seconds_to_the_nearest_float() {
+        for (text, seconds) in [
+            ("12:30.0", 750.0),
+            ("12:30.1", 750.1),
+            ("1:2.3", 62.3),
+            ("02.00", 2.0),
+            ("4.5", 4.5),
+            ("00:15:00", 900.0),
+            ("1:00:00.25", 3600.25),
+            ("0", 0.0),
+            ("9", 9.0),
+            ("0:00.1000000000000000055", 0.1),
+            ("4294967296.1", 4294967296.1),
+            ("0.0000001", 1e-7),
+        ] {
+            assert_eq!(clock_seconds(text.as_bytes()), Some(seconds), "{text}");
+        }
+        for tenth in 0..36_000u32 {
+            let text = format!("{}:{:02}.{}", tenth / 600, tenth / 10 % 60, tenth % 10);
+            let nearest: f64 = format!("{}.{}", tenth / 10, tenth % 10).parse().unwrap();
+            assert_eq!(clock_seconds(text.as_bytes()), Some(nearest), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_cannot_be_read_is_none() {
+        for text in
+            ["", ":", "12:", ":30", "1:2:3:4", "1.2.3", "1.", ".5", "-1:00", "12:3O", " 1:00", "1.5:00", "END", "99999999999999999999:00"]
+        {
+            assert_eq!(clock_seconds(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_link_gives_its_parameter_and_no_other() {
+        let link = b"https://api.example/v1/data/sensors/locations?id=a&to=2&from=1700000000123#x";
+        assert_eq!(link_ms(link, "from"), Some(1_700_000_000_123));
+        assert_eq!(link_ms(link, "to"), Some(2));
+        assert_eq!(link_ms(link, "fro"), None);
+        assert_eq!(link_ms(b"https://api.example/from=1", "from"), None);
+        assert_eq!(link_ms(b"https://api.example/?from=", "from"), None);
+        assert_eq!(link_ms(b"https://api.example/?from=1x", "from"), None);
+    }
+
+    #[test]
+    fn a_location_id_splits_at_its_first_at_sign() {
+        assert_eq!(split_at_sign(b"a@b@c"), Some((&b"a"[..], &b"b@c"[..])));
+        assert_eq!(split_at_sign(b"@b"), Some((&b""[..], &b"b"[..])));
+        assert_eq!(split_at_sign(b"/a/b"), None);
+    }
+
+    #[test]
+    fn a_lineup_is_sorted_as_numbers() {
+        assert_eq!(lineup_id(&mut [10, 9, -1, 100]), "-1-9-10-100");
+        assert_eq!(lineup_id(&mut []), "");
+    }
+}
