@@ -1,37 +1,79 @@
-# `make demo` and `make test` need Rust, Python 3.11 or later and make; everything else goes into .venv here.
+# `make demo` and `make test` need a Rust toolchain, Python 3.11 or later and make. All else goes into .venv here.
 
 PYTHON ?= python3
+OUT    ?= demo-output
 VENV   := .venv
 BIN    := $(VENV)/bin
-OUT    ?= demo-output
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
+PY     := python tests docs benches
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
-
-.PHONY: help demo test lint test-rust test-python build clean
+.PHONY: help demo test lint lint-rust lint-python test-rust test-python docs bench
 
 help:
-	@echo "make demo   build, then walk a simulated season and write its tables to $(OUT)/"
-	@echo "make test   build, then lint and test all of it"
-	@echo "make lint   rustfmt, clippy, ruff, mypy"
+	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
+	@echo "make test    every check and test"
+	@echo "make lint    the checks alone: rustfmt, clippy, ruff, mypy"
+	@echo "make docs    write docs/tables.md from the declarations"
+	@echo "make bench   decoding against named peers, with a release build"
 
 demo: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/sideline demo --seed 7 --out $(OUT)
 
 test: lint test-rust test-python
 
-build: $(VENV)/.built
+lint: lint-rust lint-python
+
+# A toolchain of the minimal profile has neither rustfmt nor clippy. Clippy has a folder of its own: maturin sets variables
+# that pyo3's build scripts look at, and in one folder the two would compile pyo3 anew after each other.
+lint-rust: $(VENV)/.made
+	@if cargo fmt --version >/dev/null 2>&1; then set -x; cargo fmt --check; \
+	else echo "SKIPPED rustfmt: not installed (rustup component add rustfmt)"; fi
+	@if cargo clippy --version >/dev/null 2>&1; then set -ex; \
+	cargo clippy --locked --quiet --target-dir target/lint --all-targets --no-default-features -- -D warnings; \
+	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --locked --quiet --target-dir target/lint --all-targets -- -D warnings; \
+	else echo "SKIPPED clippy: not installed (rustup component add clippy)"; fi
+
+lint-python: $(VENV)/.built $(VENV)/.tested-with
+	$(BIN)/ruff check $(PY)
+	$(BIN)/ruff format --check $(PY)
+	$(BIN)/mypy
+
+test-rust:
+	cargo test --locked --quiet --no-default-features
+
+test-python: $(VENV)/.built $(VENV)/.tested-with
+	$(BIN)/python -m pytest
+
+docs: $(VENV)/.built $(VENV)/.arrow
+	$(BIN)/python docs/make_tables.py
+
+# An environment of its own: an editable install would put the release build where the tests look for theirs.
+bench:
+	$(PYTHON) -m venv target/bench
+	target/bench/bin/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2" msgspec pyarrow
+	target/bench/bin/maturin build --locked --release --out target/bench/wheels
+	target/bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/bench/wheels/*.whl
+	target/bench/bin/python benches/decode.py
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
+	$(PIP) "maturin>=1.9.4,<2"
 	touch $@
 
-# The extension, once, with the dev profile: tests and clippy share its compiled dependencies.
-$(VENV)/.built: $(VENV)/.made pyproject.toml $(RUST_SOURCES)
-	$(BIN)/maturin develop --profile dev --quiet
+# With the dev profile: fat LTO is for wheels.
+$(VENV)/.built: $(VENV)/.made pyproject.toml README.md $(RUST)
+	$(BIN)/maturin develop --locked
 	touch $@
 
-$(VENV)/.arrow: $(VENV)/.built pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pyarrow>=16"
+$(VENV)/.arrow: $(VENV)/.made
+	$(PIP) "pyarrow>=16"
+	touch $@
+
+$(VENV)/.tested-with: $(VENV)/.made pyproject.toml
+	$(BIN)/python -c 'import tomllib; \
+	extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
+	print(*(one for extra in extras.values() for one in extra if not one.startswith("sideline[")), sep="\n")' > $(VENV)/requirements.txt
+	$(PIP) --requirement $(VENV)/requirements.txt
 	touch $@

@@ -124,7 +124,9 @@ def main() -> None:
     times = [(timed(lambda: with_msgspec(raw, game)), timed(lambda: with_sideline(raw, game))) for _ in range(rounds)]
     ratios = sorted(peer / own for peer, own in times)
     peer, own = (statistics.median(t) * 1e3 for t in zip(*times, strict=True))
-    print(f"{platform.machine()}, Python {platform.python_version()}, msgspec {msgspec.__version__}, pyarrow {pa.__version__}")
+    print(
+        f"{platform.machine()}, Python {platform.python_version()}, msgspec {msgspec.__version__}, pyarrow {pa.__version__}"
+    )
     print(f"stat details of a full game: {len(raw) / 1e6:.2f} MB, {ours.num_rows} rows, {rounds} interleaved rounds")
     print(f"msgspec -> pyarrow {peer:.2f} ms, sideline {own:.2f} ms (medians)")
     print(f"ratio {statistics.median(ratios):.1f} (median; {ratios[0]:.1f} to {ratios[-1]:.1f})")

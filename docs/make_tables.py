@@ -24,7 +24,9 @@ def page() -> str:
     parts = [HEAD]
     for name, declared in sideline.SCHEMAS.items():
         schema = pa.schema(declared)
-        parts.append(f"\n## {name}\n\n{schema.metadata[b'description'].decode()}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n")
+        parts.append(
+            f"\n## {name}\n\n{schema.metadata[b'description'].decode()}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n"
+        )
         for field in schema:
             about = {key.decode(): value.decode() for key, value in field.metadata.items()}
             column = f"`{field.name}`{'?' if field.nullable else ''}"

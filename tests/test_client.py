@@ -58,7 +58,7 @@ def test_every_docstring_names_its_section_and_shows_an_example() -> None:
 
 
 def sent(service: sideline.Simulator) -> dict[str, str]:
-    return service.requests[-1].query
+    return dict(service.requests[-1].query)
 
 
 EVENING = 1_793_563_200_000  # date -u -d 2026-11-01T20:00:00Z +%s
@@ -81,9 +81,7 @@ EVENING = 1_793_563_200_000  # date -u -d 2026-11-01T20:00:00Z +%s
     ],
     ids=str,
 )
-def test_a_time_is_what_the_contract_says(
-    service: sideline.Simulator, client: sideline.Client, start: Any, milliseconds: int
-) -> None:
+def test_a_time_is_what_the_contract_says(service: sideline.Simulator, client: sideline.Client, start: Any, milliseconds: int) -> None:
     client.schedule(start)
     assert sent(service)["from"] == str(milliseconds)
 
@@ -96,9 +94,7 @@ def test_a_time_is_what_the_contract_says(
         (datetime(2026, 11, 1, 20, 30, 5), "datetime(2026, 11, 1, 20, 30, 5, tzinfo=timezone.utc)"),
     ],
 )
-def test_a_naive_datetime_is_spelled_out_as_it_should_be(
-    client: sideline.Client, naive: datetime, spelled: str
-) -> None:
+def test_a_naive_datetime_is_spelled_out_as_it_should_be(client: sideline.Client, naive: datetime, spelled: str) -> None:
     with pytest.raises(ValueError, match="without a time zone") as caught:
         client.schedule(naive)
     assert spelled in str(caught.value)
@@ -170,9 +166,7 @@ def test_the_environment_gives_what_is_not_given(monkeypatch: pytest.MonkeyPatch
         assert client.broadcast_teams().status == 200
 
 
-def test_a_pickle_holds_no_secret_and_reads_it_from_the_environment(
-    monkeypatch: pytest.MonkeyPatch, service: sideline.Simulator
-) -> None:
+def test_a_pickle_holds_no_secret_and_reads_it_from_the_environment(monkeypatch: pytest.MonkeyPatch, service: sideline.Simulator) -> None:
     pickled = pickle.dumps(service.client(timeout=17, proxy="http://ann:canary@127.0.0.1:9"))
     assert service.secret.encode() not in pickled
     assert service.api_key.encode() not in pickled

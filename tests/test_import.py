@@ -50,18 +50,12 @@ def test_import_takes_a_few_milliseconds() -> None:
 
 
 def test_asyncio_is_not_loaded_for_a_client_that_waits() -> None:
-    code = (
-        "import json, sys, sideline; client = sideline.Client(username='a', secret='b');"
-        "print(json.dumps('asyncio' in sys.modules))"
-    )
+    code = "import json, sys, sideline; client = sideline.Client(username='a', secret='b');print(json.dumps('asyncio' in sys.modules))"
     assert in_a_new_process(code) is False
 
 
 def test_building_a_client_starts_no_thread() -> None:
-    code = (
-        "import json, os, sideline; client = sideline.Client(username='a', secret='b');"
-        "print(json.dumps(len(os.listdir('/proc/self/task'))))"
-    )
+    code = "import json, os, sideline; client = sideline.Client(username='a', secret='b');print(json.dumps(len(os.listdir('/proc/self/task'))))"
     if sys.platform != "linux":
         pytest.skip("threads are counted in /proc")
     assert in_a_new_process(code) == 1

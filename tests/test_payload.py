@@ -110,6 +110,15 @@ def test_a_decode_error_of_the_dict_names_the_place() -> None:
     assert str(caught.value.offset) in str(caught.value)
 
 
+def test_a_byte_order_mark_is_no_content() -> None:
+    payload = sideline.Payload.from_bytes("teams", b"\xef\xbb\xbf" + BODY)
+    assert payload.to_dict() == json.loads(BODY)
+    assert payload.table().num_rows == 1
+    with pytest.raises(sideline.DecodeError) as caught:
+        sideline.Payload.from_bytes("teams", b'\xef\xbb\xbf{"a": x}').to_dict()
+    assert caught.value.offset == 9
+
+
 def test_where_there_is_no_table_to_dict_is_named(client: sideline.Client) -> None:
     payload = client.broadcast_teams()
     assert payload.tables == []

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from independent import Asked, Answer, Signed, as_json, server, verified
+from independent import Answer, Asked, Signed, as_json, server, verified
 
 import sideline
 

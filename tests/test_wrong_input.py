@@ -239,14 +239,15 @@ def test_a_server_that_stays_silent_is_a_timeout() -> None:
 
 
 def test_a_body_that_stops_is_a_timeout() -> None:
-    with peer([b"keep" + HEAD + b"Content-Length: 100\r\n\r\n{"]) as seen, given(seen.base_url, timeout=sideline.Timeout(connect=1, read=0.3, total=5)) as client:
+    with (
+        peer([b"keep" + HEAD + b"Content-Length: 100\r\n\r\n{"]) as seen,
+        given(seen.base_url, timeout=sideline.Timeout(connect=1, read=0.3, total=5)) as client,
+    ):
         with pytest.raises(sideline.RequestTimeout):
             client.teams()
 
 
-@pytest.mark.parametrize(
-    ("status", "attempts"), [(400, 1), (401, 1), (403, 1), (404, 1), (422, 1), (500, 2), (502, 3), (503, 3), (504, 3), (429, 3)]
-)
+@pytest.mark.parametrize(("status", "attempts"), [(400, 1), (401, 1), (403, 1), (404, 1), (422, 1), (500, 2), (502, 3), (503, 3), (504, 3), (429, 3)])
 def test_which_statuses_are_tried_again(status: int, attempts: int) -> None:
     body = {"status": status, "message": "a | b", "serviceRequestId": "0b6dfd45-7b0c-4c0e-9d0a-000000000001"}
     with server(lambda asked: as_json(body, status, retry_after="0")) as seen, given(seen.base_url, max_retries=2) as client:

@@ -19,7 +19,7 @@ def library(name: str, extra: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != package:
             raise
-        message = f"{package} is not installed; install it with: pip install "sideline[{extra}]""
+        message = f'{package} is not installed; install it with: pip install "sideline[{extra}]"'
         raise ModuleNotFoundError(message, name=package) from None
 
 
@@ -32,23 +32,23 @@ def schema_to_arrow(schema: "Schema") -> "pyarrow.Schema":
 
 
 def to_polars(table: "Table") -> "polars.DataFrame":
-    return library("polars", "polars").DataFrame(table)
+    frame: polars.DataFrame = library("polars", "polars").DataFrame(table)
+    return frame
 
 
 def to_pandas(table: "Table") -> "pandas.DataFrame":
-    pandas_ = library("pandas", "pandas")
+    pandas: Any = library("pandas", "pandas")
     pyarrow = library("pyarrow", "pandas")
     arrow = pyarrow.table(table)
     # What may be null gets a type that has nulls, whether there is one or not: else an id would be an integer in one
     # body and a float in the next.
     nullable = {
-        pyarrow.int32(): pandas_.Int32Dtype(),
-        pyarrow.int64(): pandas_.Int64Dtype(),
-        pyarrow.bool_(): pandas_.BooleanDtype(),
+        pyarrow.int32(): pandas.Int32Dtype(),
+        pyarrow.int64(): pandas.Int64Dtype(),
+        pyarrow.bool_(): pandas.BooleanDtype(),
     }
     columns = {
         field.name: column.to_pandas(types_mapper=nullable.get if field.nullable else None)
         for field, column in zip(arrow.schema, arrow.columns, strict=True)
     }
-    frame: "pandas.DataFrame" = pandas_.DataFrame(columns)
-    return frame
+    return pandas.DataFrame(columns)

@@ -102,8 +102,9 @@ class Operations(Generic[T]):
         without access to stats, `InvalidRequest` for a range over 8 months: a sum over it cannot be put together from
         pieces.
 
-        >>> client.team_game_stats(team_id, game_id=game_id).table("box_score").column_names[-1]
-        'DIST'
+        >>> box_score = client.team_game_stats(team_id, game_id=game_id).table("box_score")
+        >>> {row["team_id"] for row in box_score.to_dicts()} == {team_id}
+        True
         """
         return self._call("team_game_stats", {"team_id": team_id}, {"game_id": game_id, "start": start, "end": end})
 

@@ -16,8 +16,8 @@ class SeenRequest(NamedTuple):
     method: str
     path: str
     """Without the query."""
-    query: dict[str, str]
-    """The last value of each parameter."""
+    query: list[tuple[str, str]]
+    """Decoded, in order."""
     headers: Mapping[str, str]
     status: int
     """0 where the connection was cut before a status."""
@@ -186,7 +186,7 @@ class Simulator:
     @property
     def requests(self) -> list[SeenRequest]:
         """What was asked, in order."""
-        return [SeenRequest(**{**seen, "query": dict(seen["query"])}) for seen in self._core.requests()]
+        return [SeenRequest(**seen) for seen in self._core.requests()]
 
     def client(self, **options: Any) -> Client:
         """A client of this service; `options` are those of `sideline.Client`."""

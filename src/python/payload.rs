@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::fetch;
 use crate::python::table::Table;
 use crate::python::{convert, errors};
-use crate::table::{Context, DecodeError};
+use crate::table::{self as engine, Context, DecodeError};
 use crate::transport::Response;
 use jiter::{PythonParse, StringCacheMode};
 use pyo3::exceptions::PyTypeError;
@@ -72,10 +72,12 @@ impl Payload {
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let parse = PythonParse { cache_mode: StringCacheMode::All, ..PythonParse::default() };
         errors::guard(py, || {
-            parse.python_parse(py, self.inner.body.as_slice()).map_err(|error| {
-                let path = String::from("$");
-                let body = DecodeError::Body { message: error.error_type.to_string(), path, offset: error.index };
-                errors::raise(py, Error::Decode(body))
+            let json = engine::json(&self.inner.body);
+            parse.python_parse(py, json).map_err(|error| {
+                let offset = self.inner.body.len() - json.len() + error.index;
+                let path = engine::json_path(&self.inner.body, offset);
+                let message = error.error_type.to_string();
+                errors::raise(py, Error::Decode(DecodeError::Body { message, path, offset }))
             })
         })
     }

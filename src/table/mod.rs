@@ -143,10 +143,15 @@ pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<St
         .map_err(|(fault, offset)| fault.at(body.as_slice(), offset, |_| String::new()))
 }
 
+/// Where in the JSON a byte of the body lies, such as `$.teams[0].id`.
+pub fn json_path(body: &Body, offset: usize) -> String {
+    json_path::at(body.as_slice(), offset)
+}
+
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A body's JSON, without the byte order mark some writers put before it.
-fn json(body: &Body) -> &[u8] {
+pub(crate) fn json(body: &Body) -> &[u8] {
     let bytes = body.as_slice();
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }

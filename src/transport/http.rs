@@ -62,7 +62,7 @@ pub(super) fn header(text: &str, what: &str) -> Result<HeaderValue> {
 
 /// Authorities beside the platform's. Where the platform's store is a file, its verifier reads `SSL_CERT_FILE` and
 /// `SSL_CERT_DIR` itself, in that file's place as OpenSSL does; elsewhere they are added here.
-fn added_authorities(config: &Config) -> Result<Vec<Certificate>> {
+pub(super) fn added_authorities(config: &Config) -> Result<Vec<Certificate>> {
     let mut added = Vec::new();
     if let Some(path) = &config.ca_bundle {
         read_authorities(Path::new(path), "ca_bundle (or REQUESTS_CA_BUNDLE)", &mut added)?;

@@ -1,0 +1,37 @@
+"""The examples in the documentation run, against the simulator."""
+
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+import pytest
+
+import sideline
+from sideline import client as clients
+from sideline import operations, simulator, timeout
+
+EXAMPLES = [
+    example for module in (clients, operations, simulator, timeout) for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_the_example_runs(example: doctest.DocTest, service: sideline.Simulator, client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
+    at_hand: dict[str, Any] = {
+        "client": client,
+        "service": service,
+        "team_id": game["game_attributes"]["home_team_id"],
+        "game_id": game["id"],
+        "session_id": session_id,
+        "session_start": game["results"][0]["started_at"],
+    }
+    example.globs = {**at_hand, "Timeout": sideline.Timeout}
+    out: list[str] = []
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+    assert doctest.DocTestRunner(optionflags=flags).run(example, out=out.append).failed == 0, "".join(out)
+
+
+def test_every_method_of_the_clients_has_an_example() -> None:
+    shown = {example.name.rpartition(".")[2] for example in EXAMPLES}
+    assert {name for name in vars(operations.Operations) if not name.startswith("_")} <= shown
