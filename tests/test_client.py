@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -179,6 +180,11 @@ def test_a_pickle_holds_no_secret_and_reads_it_from_the_environment(monkeypatch:
     with pickle.loads(pickled) as client:
         assert client.teams().status == 200
         assert repr(client) == repr(service.client())
+
+
+def test_a_copy_is_the_same_client(service: sideline.Simulator) -> None:
+    with service.client() as client:
+        assert copy.copy(client) is copy.deepcopy([client])[0] is client
 
 
 def test_a_closed_client_stays_closed_in_a_pickle(service: sideline.Simulator) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -144,6 +145,21 @@ def test_it_says_what_it_is(client: sideline.Client, payload: sideline.Payload) 
     html = client.teams()._repr_html_()
     assert "<b>teams</b>" in html
     assert "127.0.0.1" in html
+
+
+def test_an_answer_travels_by_pickle(service: sideline.Simulator, client: sideline.Client) -> None:
+    team = service.teams[0]["id"]
+    for sent in (
+        client.team_events(team, "2026-10-01", "2026-11-01"),
+        client.team_events(team, "2025-10-01", "2026-11-01"),
+        sideline.Payload.from_bytes("stats", b'{"teams": []}', session_id="s"),
+    ):
+        came = pickle.loads(pickle.dumps(sent))
+        for name in ("raw", "operation", "status", "url", "request_id", "elapsed", "fetched_at", "tables"):
+            assert getattr(came, name) == getattr(sent, name), name
+        assert dict(came.headers) == dict(sent.headers)
+        assert [part.raw for part in came.parts] == [part.raw for part in sent.parts]
+        assert came.table().to_dicts() == sent.table().to_dicts()
 
 
 def test_html_is_escaped() -> None:

@@ -44,6 +44,14 @@ def test_lists_are_lists_in_dicts() -> None:
     assert [row["lineup_id"] for row in table.to_dicts()][:2] == ["1-2-3", None]
 
 
+def test_a_time_beyond_datetimes_names_its_column_and_a_way_out() -> None:
+    body = b'{"games": [{"event_id": "g", "tipoff_at": 999999999999999999}]}'
+    table = sideline.Payload.from_bytes("schedule", body).table()
+    with pytest.raises(OverflowError, match="tipoff_at.*to_arrow"):
+        table.to_dicts()
+    assert table.to_arrow().column("tipoff_at").cast(pa.int64()).to_pylist() == [999999999999999999]
+
+
 def test_its_shape(table: sideline.Table) -> None:
     assert (table.name, table.num_rows, len(table), table.column_names) == ("games", 3, 3, COLUMNS)
     assert table.head(2).num_rows == 2

@@ -60,6 +60,13 @@ class _Client(Operations[T]):
             f"{core.environment}, {core.sport}{closed}>"
         )
 
+    # Unlike what is pickled, a copy stays here and may keep its secrets: it is the same client.
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
     def __getstate__(self) -> dict[str, Any]:
         return {"options": self._options, "closed": self._core.closed}
 

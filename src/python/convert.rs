@@ -76,7 +76,12 @@ fn scalar(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
             kind(value)
         )));
     }
-    let expected = if name.ends_with("_id") { "an id (int or str)" } else { "a str or an int" };
+    let expected = match name {
+        "link" | "path" | "reference" | "sport" | "season_type" => "a str",
+        "week" => "an int",
+        name if name.ends_with("_id") => "an id (int or str)",
+        _ => "a str or an int",
+    };
     Err(PyTypeError::new_err(format!("{name} is {expected}, not {}", kind(value))))
 }
 

@@ -3,7 +3,7 @@
 //! | file | what Python sees there |
 //! |---|---|
 //! | [`client`] | one core call for both faces of a client: waited for, or awaited |
-//! | [`payload`] | one answer: dict, bytes, tables |
+//! | [`payload`], [`pickle`] | one answer: dict, bytes, tables |
 //! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
 //! | [`simulator`] | the service on loopback |
 //! | [`convert`] | arguments in |
@@ -17,6 +17,7 @@ mod convert;
 mod errors;
 mod payload;
 mod per_process;
+mod pickle;
 mod rows;
 mod runtime;
 mod simulator;

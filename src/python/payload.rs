@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::fetch;
 use crate::python::table::Table;
-use crate::python::{convert, errors};
+use crate::python::{convert, errors, pickle};
 use crate::table::{self as engine, Context, DecodeError};
 use crate::transport::Response;
 use jiter::{PythonParse, StringCacheMode};
@@ -132,11 +132,11 @@ impl Payload {
 
     /// The single answers where several were joined; else this one alone.
     #[getter]
-    fn parts(slf: Bound<'_, Self>) -> Vec<Py<Payload>> {
+    fn parts(slf: Bound<'_, Self>) -> PyResult<Vec<Py<Payload>>> {
         let py = slf.py();
         let inner = &slf.get().inner;
         if inner.parts.len() < 2 {
-            return vec![slf.unbind()];
+            return Ok(vec![slf.unbind()]);
         }
         let part = |response: &Response| fetch::Payload {
             operation: inner.operation,
@@ -145,7 +145,7 @@ impl Payload {
             body: response.body.clone(),
             parts: vec![response.clone()],
         };
-        inner.parts.iter().filter_map(|response| Py::new(py, Payload::new(part(response))).ok()).collect()
+        inner.parts.iter().map(|response| Py::new(py, Payload::new(part(response)))).collect()
     }
 
     /// The operation that gave it.
@@ -229,6 +229,18 @@ impl Payload {
     fn get<'py>(&self, key: &Bound<'py, PyAny>, default: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let py = key.py();
         self.object(py)?.call_method1("get", (key, default))
+    }
+
+    /// Pickled as what came, so that a worker of multiprocessing can give it back.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, pickle::State)> {
+        let restore = slf.get_type().getattr("_restore")?;
+        Ok((restore, pickle::state(slf.py(), &slf.get().inner)))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (*state))]
+    fn _restore(py: Python<'_>, state: pickle::State) -> PyResult<Self> {
+        pickle::restored(state).map(Payload::new).map_err(|e| errors::raise(py, e))
     }
 
     fn __repr__(&self) -> String {

@@ -6,7 +6,7 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMillisecond
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
@@ -15,11 +15,21 @@ pub fn dicts<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, P
     let rows: Vec<Bound<'py, PyDict>> = (0..batch.num_rows()).map(|_| PyDict::new(py)).collect();
     for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
         let name = PyString::intern(py, field.name());
-        for (row, value) in rows.iter().zip(values(py, column)?) {
+        let column = values(py, column).map_err(|error| named(py, field.name(), error))?;
+        for (row, value) in rows.iter().zip(column) {
             row.set_item(&name, value)?;
         }
     }
     PyList::new(py, rows)
+}
+
+/// A time beyond the year 9999 is one that Arrow has and `datetime` has not.
+fn named(py: Python<'_>, column: &str, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyOverflowError>(py) {
+        return error;
+    }
+    let text = format!("{column} holds a time that no datetime can; to_arrow() and to_polars() can hold it");
+    PyOverflowError::new_err(text)
 }
 
 /// One column's values; `None` for null.

@@ -26,12 +26,12 @@ impl CoreSimulator {
     #[pyo3(signature = (*, seed, sport, teams, games, now, port))]
     fn new(
         py: Python<'_>,
-        seed: u64,
+        seed: i64,
         sport: &str,
-        teams: usize,
-        games: usize,
+        teams: i64,
+        games: i64,
         now: Option<&Bound<'_, PyAny>>,
-        port: u16,
+        port: i64,
     ) -> PyResult<Self> {
         let sport = match sport {
             "basketball" => Sport::Basketball,
@@ -42,7 +42,14 @@ impl CoreSimulator {
         };
         let now = now.map(|now| convert::epoch_ms("now", now)).transpose()?;
         errors::guard(py, || {
-            let options = Options { seed, sport, teams, games, now, port };
+            let options = Options {
+                seed: fitting("seed", seed)?,
+                sport,
+                teams: fitting("teams", teams)?,
+                games: fitting("games", games)?,
+                now,
+                port: fitting("port", port)?,
+            };
             let inner = py.detach(|| Simulator::start(options)).map_err(|e| errors::raise(py, e))?;
             Ok(CoreSimulator { inner: ManuallyDrop::new(inner), pid: process::id() })
         })
@@ -99,19 +106,22 @@ impl CoreSimulator {
         &self,
         py: Python<'_>,
         path: String,
-        status: Option<u16>,
+        status: Option<i64>,
         body: Option<&Bound<'_, PyAny>>,
         headers: Option<BTreeMap<String, String>>,
         delay: f64,
-        cut_at: Option<usize>,
+        cut_at: Option<i64>,
         reset: bool,
         clock_offset: f64,
-        times: Option<u32>,
+        times: Option<i64>,
         probability: f64,
     ) -> PyResult<()> {
         errors::guard(py, || {
             let body = body.map(body_bytes).transpose()?;
             let headers = headers.unwrap_or_default().into_iter().collect();
+            let status = status.map(|status| fitting("status", status)).transpose()?;
+            let cut_at = cut_at.map(|bytes| fitting("cut_at", bytes)).transpose()?;
+            let times = times.map(|times| fitting("times", times)).transpose()?;
             let fault = Fault { path, status, body, headers, delay, cut_at, reset, clock_offset, times, probability };
             self.inner.faults().add(fault).map_err(|e| errors::raise(py, e))
         })
@@ -157,6 +167,11 @@ impl Drop for CoreSimulator {
             });
         }
     }
+}
+
+/// A number in the range of its type: else a `ValueError`, where pyo3 has an `OverflowError` that names nothing.
+fn fitting<T: TryFrom<i64>>(name: &str, number: i64) -> PyResult<T> {
+    T::try_from(number).map_err(|_| PyValueError::new_err(format!("{name} is out of range: {number}")))
 }
 
 /// As the wire has it.
