@@ -85,16 +85,17 @@ where
         loop {
             match receiver.recv_timeout(STEP) {
                 Ok(answer) => return Ok(answer),
+                // This is a daemon thread and the process is about to go: a thread that comes back to Python now prints a
+                // traceback on the way, or aborts the process.
+                Err(_) if ended() => loop {
+                    std::thread::park();
+                },
                 Err(RecvTimeoutError::Timeout) => {
                     if let Err(raised) = Python::attach(|py| py.check_signals()) {
                         task.abort();
                         return Err(raised);
                     }
                 }
-                // This is a daemon thread and the process is about to go: raising here would print a traceback on the way.
-                Err(RecvTimeoutError::Disconnected) if ended() => loop {
-                    std::thread::park();
-                },
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Python::attach(|py| errors::internal(py, "a call ended without an answer")));
                 }

@@ -9,15 +9,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::mem::ManuallyDrop;
-use std::process;
 
 /// A running simulator. `sideline.Simulator` is its face.
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreSimulator {
-    /// In a child made by `fork` its threads do not exist: there it is neither closed nor dropped.
-    inner: ManuallyDrop<Simulator>,
-    pid: u32,
+    inner: Simulator,
 }
 
 #[pymethods]
@@ -51,7 +47,7 @@ impl CoreSimulator {
                 port: fitting("port", port)?,
             };
             let inner = py.detach(|| Simulator::start(options)).map_err(|e| errors::raise(py, e))?;
-            Ok(CoreSimulator { inner: ManuallyDrop::new(inner), pid: process::id() })
+            Ok(CoreSimulator { inner })
         })
     }
 
@@ -145,9 +141,6 @@ impl CoreSimulator {
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        if self.pid != process::id() {
-            return Ok(());
-        }
         errors::guard(py, || {
             py.detach(|| self.inner.close());
             Ok(())
@@ -157,15 +150,8 @@ impl CoreSimulator {
 
 impl Drop for CoreSimulator {
     fn drop(&mut self) {
-        if self.pid == process::id() {
-            // Detached: its threads may log, and a log record attaches.
-            Python::attach(|py| {
-                py.detach(|| {
-                    // SAFETY: it is dropped here only, and nothing reads it afterwards.
-                    unsafe { ManuallyDrop::drop(&mut self.inner) }
-                });
-            });
-        }
+        // Detached: it waits for its threads, these may log, and a log record attaches.
+        Python::attach(|py| py.detach(|| self.inner.close()));
     }
 }
 
