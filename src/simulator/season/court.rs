@@ -171,6 +171,13 @@ pub fn spot(rng: &mut Rng, range: Range) -> Chart {
     }
 }
 
+/// Where a player who won the ball at a place can be after `time` milliseconds, on the way to the hoop that is now attacked:
+/// in the own half still.
+pub fn on_the_way(won: Place, hoop: Hoop, time: i64) -> Chart {
+    let seen = Place { hoop, ..won }.chart();
+    Chart { x: seen.x, y: (seen.y - 5 * time).max(9000) }
+}
+
 /// Anywhere in the half of the court where the hoop is.
 pub fn anywhere(rng: &mut Rng) -> Chart {
     Chart { x: rng.within(-7000, 7000), y: rng.within(-900, 9500) }

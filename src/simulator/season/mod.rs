@@ -16,6 +16,7 @@ mod clocks;
 mod court;
 mod events;
 mod flow;
+mod football;
 mod ids;
 mod ledger;
 mod links;
@@ -29,6 +30,7 @@ mod screens;
 mod teams;
 #[cfg(test)]
 mod tests;
+mod tracking;
 
 use crate::config::Sport;
 use crate::resource::event::Event;
@@ -48,6 +50,7 @@ use roster::Member;
 use schedule::{HOUR, Plan};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use tracking::Tracker;
 
 /// So many games and practices are kept once they are played; asked for again, another comes out the same.
 const KEPT: usize = 64;
@@ -159,33 +162,48 @@ impl Season {
 
     /// A session that has begun by `now`, as far as it went.
     pub fn session(&self, session_id: &str, now: i64) -> Option<Arc<Session>> {
-        let Named { kind, index, part } = self.ids.read(session_id)?;
-        let event = match kind {
-            Kind::Period => Kind::Game,
-            Kind::Drill => Kind::Practice,
-            _ => return None,
-        };
-        let flow = self.flow(event, index)?;
-        let period = flow.periods.get(part as usize).filter(|period| period.started_at < now)?;
+        let (event_id, flow, part) = self.period(session_id, now)?;
+        let period = &flow.periods[part];
         let shown = vec![(period, period.shown(now))];
-        let mut sides: Vec<usize> = flow.sides.iter().map(|side| side.team).collect();
-        sides.dedup();
-        let teams = || sides.iter().map(|team| (*team, &self.teams[*team]));
-        Some(Arc::new(Session {
-            event_id: self.ids.text(event, index, 0),
+        let mut places: Vec<usize> = flow.sides.iter().map(|side| side.team).collect();
+        places.dedup();
+        let teams = || places.iter().map(|place| (*place, &self.teams[*place]));
+        let session = Session {
+            event_id,
             team_ids: teams().map(|(_, team)| team.id).collect(),
             started_at: period.started_at,
             ended_at: period.ended_at.min(now),
-            stats: teams().map(|(index, team)| ledger::stats(&flow, index, team, &shown)).collect(),
-            details: teams().map(|(index, team)| ledger::details(&flow, index, team, &shown)).collect(),
-            possessions: teams().map(|(index, team)| ledger::possessions(&flow, index, team, &shown)).collect(),
-            shots: teams().map(|(index, team)| ledger::shots(&flow, index, team, &shown)).collect(),
+            stats: Vec::new(),
+            details: Vec::new(),
+            possessions: Vec::new(),
+            shots: Vec::new(),
+        };
+        Some(Arc::new(match self.sport {
+            Sport::Basketball => Session {
+                stats: teams().map(|(place, team)| ledger::stats(&flow, place, team, &shown)).collect(),
+                details: teams().map(|(place, team)| ledger::details(&flow, place, team, &shown)).collect(),
+                possessions: teams().map(|(place, team)| ledger::possessions(&flow, place, team, &shown)).collect(),
+                shots: teams().map(|(place, team)| ledger::shots(&flow, place, team, &shown)).collect(),
+                ..session
+            },
+            Sport::Football => {
+                let one = std::slice::from_ref(period);
+                let details = teams().map(|(place, team)| football::details(&flow, place, team, one, now));
+                let details: Vec<TeamDetails> = details.collect();
+                let stats = teams().zip(&details);
+                let stats = stats.map(|((_, team), own)| football::stats(team, std::slice::from_ref(own), false));
+                Session { stats: stats.collect(), details, ..session }
+            }
         }))
     }
 
-    /// One batch for each time step in `from..=to` that lies in the session.
-    pub fn locations(&self, session_id: &str, _from: i64, _to: i64, now: i64) -> Option<Vec<LocationBatch>> {
-        self.session(session_id, now).map(|_| Vec::new())
+    /// One batch for each time step in `from..=to` that lies in the session. Football has none: its field frame is unknown.
+    pub fn locations(&self, session_id: &str, from: i64, to: i64, now: i64) -> Option<Vec<LocationBatch>> {
+        let (_, flow, part) = self.period(session_id, now)?;
+        let teams = [0, 1].map(|side: usize| &self.teams[flow.sides[side].team]);
+        let seed = rng::mix(self.seed ^ rng::mix(flow.starts_at() as u64 + part as u64));
+        let tracker = Tracker::new(seed, &flow.sides, teams, flow.sides[0].team, &flow.periods[part]);
+        Some(tracker.batches(from, to.min(now)))
     }
 
     /// The occurrences of all sessions of a game.
@@ -196,8 +214,13 @@ impl Season {
         }
         let flow = self.flow(Kind::Game, game as u64)?;
         let shown = flow.shown(now);
-        let teams = flow.sides.iter().map(|side| side.team);
-        Some(teams.map(|team| ledger::details(&flow, team, &self.teams[team], &shown)).collect())
+        let teams = flow.sides.iter().map(|side| (side.team, &self.teams[side.team]));
+        Some(match self.sport {
+            Sport::Basketball => teams.map(|(place, team)| ledger::details(&flow, place, team, &shown)).collect(),
+            Sport::Football => {
+                teams.map(|(place, team)| football::details(&flow, place, team, &flow.periods, now)).collect()
+            }
+        })
     }
 
     /// A team's sums over a game, or over its games whose start lies in `from..to`.
@@ -221,8 +244,17 @@ impl Season {
         }
         games.retain(|index| self.games[*index].tipoff_at < now);
         let flows = games.iter().filter_map(|index| self.flow(Kind::Game, *index as u64));
-        let lines: Vec<_> = flows.map(|flow| ledger::game_lines(&flow, team, &flow.shown(now))).collect();
-        Some(ledger::sum(&self.teams[team], &lines))
+        let wire = &self.teams[team];
+        Some(match self.sport {
+            Sport::Basketball => {
+                let lines: Vec<_> = flows.map(|flow| ledger::game_lines(&flow, team, &flow.shown(now))).collect();
+                ledger::sum(wire, &lines)
+            }
+            Sport::Football => {
+                let details = flows.map(|flow| football::details(&flow, team, wire, &flow.periods, now));
+                football::stats(wire, &details.collect::<Vec<_>>(), true)
+            }
+        })
     }
 
     fn team_index(&self, team_id: i64) -> Option<usize> {
@@ -239,6 +271,9 @@ impl Season {
     }
 
     fn practices(&self, team: usize) -> Vec<Practice> {
+        if self.sport == Sport::Football {
+            return Vec::new();
+        }
         let tipoffs: Vec<i64> = self.games_of_team[team].iter().map(|game| self.games[*game].tipoff_at).collect();
         practice::of_team(self.seed, team, &self.plan, &tipoffs)
     }
@@ -246,6 +281,19 @@ impl Season {
     fn practice(&self, number: u64) -> Option<Practice> {
         let team = Some(Practice::team_of(number)).filter(|team| *team < self.teams.len())?;
         self.practices(team).into_iter().find(|practice| practice.number() == number)
+    }
+
+    /// The event of a session that has begun by `now`, what happens in it, and which of its periods the session is.
+    fn period(&self, session_id: &str, now: i64) -> Option<(String, Arc<Flow>, usize)> {
+        let Named { kind, index, part } = self.ids.read(session_id)?;
+        let event = match kind {
+            Kind::Period => Kind::Game,
+            Kind::Drill => Kind::Practice,
+            _ => return None,
+        };
+        let flow = self.flow(event, index)?;
+        flow.periods.get(part as usize).filter(|period| period.started_at < now)?;
+        Some((self.ids.text(event, index, 0), flow, part as usize))
     }
 
     /// What happened in a game or practice: from what is kept, or played now.
@@ -278,9 +326,14 @@ impl Season {
         let sides = [fixture.home, fixture.away]
             .map(|team| Side { team, members: self.members(team).into_iter().filter(there).collect() });
         let rng = Rng::keyed(self.seed, &[0x6A3E, index as u64]);
-        let hoops = court::hoops(self.seed, fixture.home);
-        let version = (index as i64 + 1) * VERSIONS_OF_A_GAME;
         let id = |part| self.ids.text(Kind::Period, index as u64, part);
-        Some(play::game(rng, hoops, version, fixture.tipoff_at, sides, id))
+        Some(match self.sport {
+            Sport::Basketball => {
+                let hoops = court::hoops(self.seed, fixture.home);
+                let version = (index as i64 + 1) * VERSIONS_OF_A_GAME;
+                play::game(rng, hoops, version, fixture.tipoff_at, sides, id)
+            }
+            Sport::Football => football::game(rng, fixture.tipoff_at, sides, id),
+        })
     }
 }

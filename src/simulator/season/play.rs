@@ -16,13 +16,15 @@ const SHORT_CLOCK: i64 = 20_000;
 const HALF: i64 = 20 * MINUTE;
 const OVERTIME: i64 = 5 * MINUTE;
 /// Short of the real fifteen minutes, so that a half takes two windows of locations and seldom three.
-const HALF_TIME: i64 = 10 * MINUTE;
+const HALF_TIME: i64 = 8 * MINUTE;
 const SHORT_BREAK: i64 = 2 * MINUTE;
 /// Team fouls in a half that bring one-and-one, and two shots.
 const BONUS: i64 = 7;
 const DOUBLE_BONUS: i64 = 10;
 /// The clock stops for advertising at the first whistle below each multiple of this.
 const MEDIA: i64 = 4 * MINUTE;
+/// No place in a side's members.
+const NOBODY: usize = usize::MAX;
 
 /// A game from its tipoff on, to a winner. `id` names the session of each part.
 pub fn game(
@@ -91,10 +93,31 @@ enum Start {
     Steal(usize, Place),
 }
 
+/// What a side makes of the ball: a try to shoot, of which a possession has several after fouls and offensive rebounds.
+struct Chance {
+    time: i64,
+    /// The first of the possession.
+    opening: bool,
+    /// Before the defence is set.
+    fast: bool,
+    /// Who has just won the ball, and where.
+    from: Option<(usize, Place)>,
+}
+
+/// What a shot is to be.
+enum Choice {
+    Any,
+    Layup,
+    /// By who has just rebounded it.
+    Putback(usize),
+    /// From the own half as the clock runs out, by who has just won the ball if it was won.
+    Heave(Option<(usize, Place)>),
+}
+
 /// How a chance ended.
 enum Outcome {
-    /// The side keeps the ball; the next chance takes so long.
-    Again(i64),
+    /// The side keeps the ball.
+    Again(Chance),
     /// The other side has it, or the period is over.
     Over(Start),
 }
@@ -171,26 +194,27 @@ impl<'a> Floor<'a> {
         let (started_at, start_clock) = (self.at, self.clock);
         self.happenings = Vec::new();
         self.reset_shot_clock(SHOT_CLOCK);
-        let fast = match start {
-            Start::Inbound => false,
-            Start::Basket => self.rng.chance(60),
+        let (fast, from) = match start {
+            Start::Inbound => (false, None),
+            Start::Basket => (self.rng.chance(60), None),
             Start::Rebound(member, place) => {
                 self.happen(side, member, place, Act::Rebound { offensive: false });
-                self.rng.chance(170)
+                (self.rng.chance(170), Some((member, place)))
             }
             Start::Steal(member, place) => {
                 self.happen(side, member, place, Act::Steal);
-                self.rng.chance(480)
+                (self.rng.chance(480), Some((member, place)))
             }
         };
         self.attributes = PossessionAttributes { half_court: !fast, ..Default::default() };
-        let mut time = match fast {
-            true => self.rng.within(2200, 6500),
+        let time = match fast {
+            true => self.rng.within(4000, 8000),
             false => 5000 + self.rng.below(10_800) + self.rng.below(10_800),
         };
+        let mut chance = Chance { time, opening: true, fast, from };
         let next = loop {
-            match self.chance(side, time, fast) {
-                Outcome::Again(next) => time = next,
+            match self.chance(side, chance) {
+                Outcome::Again(again) => chance = again,
                 Outcome::Over(next) => break next,
             }
         };
@@ -210,10 +234,9 @@ impl<'a> Floor<'a> {
         (possession, next)
     }
 
-    /// One chance of the side that has the ball, `time` after the last.
-    fn chance(&mut self, side: usize, time: i64, fast: bool) -> Outcome {
+    fn chance(&mut self, side: usize, chance: Chance) -> Outcome {
+        let Chance { mut time, opening, fast, from } = chance;
         let hurried = self.clock <= time;
-        let mut time = time;
         if hurried {
             if self.clock < 900 || self.rng.chance(400) {
                 self.run(self.clock);
@@ -221,16 +244,17 @@ impl<'a> Floor<'a> {
             }
             time = self.clock - self.rng.within(100, 600);
         }
-        let first = self.attributes.passes == 0 && !fast;
         screens::work(&mut self.rng, &mut self.attributes, time);
         self.run(time);
-        let layup = fast && self.rng.chance(550);
-        match self.rng.below(1000) {
-            _ if hurried && first && time < 3500 => self.shot(side, Some(Range::Heave)),
-            _ if hurried => self.shot(side, None),
-            0..160 => self.turnover(side),
-            160..235 => self.common_foul(side),
-            _ => self.shot(side, layup.then_some(Range::Rim)),
+        match (from, self.rng.below(1000)) {
+            // There was no time to be anywhere else.
+            (Some((member, _)), _) if !opening && time < 3000 => self.shot(side, Choice::Putback(member), time),
+            _ if hurried && opening && time < 4000 => self.shot(side, Choice::Heave(from), time),
+            _ if hurried => self.shot(side, Choice::Any, time),
+            (_, 0..160) => self.turnover(side),
+            (_, 160..235) => self.common_foul(side, time),
+            _ if fast && self.rng.chance(550) => self.shot(side, Choice::Layup, time),
+            _ => self.shot(side, Choice::Any, time),
         }
     }
 
@@ -249,34 +273,41 @@ impl<'a> Floor<'a> {
             self.foul(side, handler, side, point);
         }
         self.act(side, handler, point, Act::Turnover { live });
-        self.whistle(23_000, 40_000);
+        self.whistle(22_000, 38_000);
         Outcome::Over(Start::Inbound)
     }
 
     /// A foul of the defence that is not on a shot.
-    fn common_foul(&mut self, side: usize) -> Outcome {
-        let Some(fouler) = self.fouler(1 - side) else { return self.shot(side, None) };
+    fn common_foul(&mut self, side: usize, time: i64) -> Outcome {
+        let Some(fouler) = self.fouler(1 - side) else { return self.shot(side, Choice::Any, time) };
         let point = court::anywhere(&mut self.rng);
         self.foul(1 - side, fouler, side, point);
         self.team_fouls[1 - side] += 1;
-        self.whistle(23_000, 40_000);
+        self.whistle(22_000, 38_000);
         let fouls = self.team_fouls[1 - side];
         if self.free_throws && fouls >= BONUS {
             let shooter = self.pick(side, |skills| skills.usage);
             return self.free_throws(side, shooter, 2, fouls < DOUBLE_BONUS);
         }
         self.reset_shot_clock(self.shot_clock.unwrap_or(0).max(SHORT_CLOCK));
-        Outcome::Again(self.rng.within(3000, 13_000))
+        let time = self.rng.within(3000, 13_000);
+        Outcome::Again(Chance { time, opening: false, fast: false, from: None })
     }
 
-    fn shot(&mut self, side: usize, range: Option<Range>) -> Outcome {
-        let shooter = self.pick(side, |skills| skills.usage);
+    /// A shot, `time` after the ball was won or brought in.
+    fn shot(&mut self, side: usize, choice: Choice, time: i64) -> Outcome {
+        let shooter = match choice {
+            Choice::Putback(member) | Choice::Heave(Some((member, _))) => member,
+            _ => self.pick(side, |skills| skills.usage),
+        };
         let skills = self.sides[side].members[shooter].skills.clone();
-        let range = range.unwrap_or_else(|| match () {
-            () if self.rng.chance(skills.threes) => Range::Three,
-            () if self.rng.chance(580) => Range::Rim,
-            () => Range::Middle,
-        });
+        let range = match choice {
+            Choice::Putback(_) | Choice::Layup => Range::Rim,
+            Choice::Heave(_) => Range::Heave,
+            Choice::Any if self.rng.chance(skills.threes) => Range::Three,
+            Choice::Any if self.rng.chance(580) => Range::Rim,
+            Choice::Any => Range::Middle,
+        };
         // Permille: fouled, blocked, off the dribble, made.
         let (fouled, blocked, dribble, good) = match range {
             Range::Rim => (170, 85, 550, 615),
@@ -284,7 +315,10 @@ impl<'a> Floor<'a> {
             Range::Three => (22, 8, 250, 350),
             Range::Heave => (0, 10, 900, 15),
         };
-        let point = court::spot(&mut self.rng, range);
+        let point = match choice {
+            Choice::Heave(Some((_, won))) => court::on_the_way(won, self.hoops[side], time),
+            _ => court::spot(&mut self.rng, range),
+        };
         self.attributes.paint_touch |= point.in_paint();
         let dribble = self.rng.chance(dribble);
         let guarded = self.rng.chance(620);
@@ -313,25 +347,30 @@ impl<'a> Floor<'a> {
             }
             self.act(side, shooter, point, Act::Shot { made, three, attributes });
         }
-        if made && self.rng.chance(if dribble { 150 } else { 880 }) {
+        let alone = matches!(choice, Choice::Putback(_) | Choice::Heave(Some(_)));
+        if made && !alone && self.rng.chance(if dribble { 150 } else { 880 }) {
             let passer = self.pick_but(side, shooter, |skills| skills.passing);
             let from = court::anywhere(&mut self.rng);
             self.attributes.passes = self.attributes.passes.max(1);
             self.act(side, passer, from, Act::Assist);
         }
+        // Who is far from the hoop when the ball comes off it does not rebound it.
+        let far = point.distance_cm() > 300.0;
+        let mut away = [if far { shooter } else { NOBODY }, NOBODY];
         if blocked {
             let blocker = self.pick(1 - side, |skills| skills.boards);
             let place = self.place(side, point, 400);
             self.happen(1 - side, blocker, place, Act::Block);
+            away[1] = if far { blocker } else { NOBODY };
         }
         if let Some(fouler) = fouler {
             self.foul(1 - side, fouler, side, point);
             self.team_fouls[1 - side] += 1;
-            self.whistle(20_000, 34_000);
+            self.whistle(21_000, 34_000);
             let shots = if made { 1 } else { 2 + usize::from(three) };
             return self.free_throws(side, shooter, shots, false);
         }
-        if made { Outcome::Over(Start::Basket) } else { self.rebound(side) }
+        if made { Outcome::Over(Start::Basket) } else { self.rebound(side, away) }
     }
 
     /// Free throws; with `one_and_one` the second is for a first that went in.
@@ -349,14 +388,15 @@ impl<'a> Floor<'a> {
             }
         }
         if !made {
-            return self.rebound(side);
+            return self.rebound(side, [shooter, NOBODY]);
         }
         self.dead = true;
         Outcome::Over(Start::Inbound)
     }
 
     /// Every miss is somebody's rebound unless the clock runs out first: a team has none of its own.
-    fn rebound(&mut self, side: usize) -> Outcome {
+    /// `away`: who of the side, and of the other, cannot be there.
+    fn rebound(&mut self, side: usize, away: [usize; 2]) -> Outcome {
         let time = self.rng.within(700, 1900);
         if self.clock <= time {
             self.run(self.clock);
@@ -365,16 +405,14 @@ impl<'a> Floor<'a> {
         self.run(time);
         let place = self.place(side, Chart { x: 0, y: 900 }, 2400);
         if self.rng.chance(275) {
-            let member = self.pick(side, |skills| skills.boards);
+            let member = self.pick_but(side, away[0], |skills| skills.boards);
             self.reset_shot_clock(SHORT_CLOCK);
             self.happen(side, member, place, Act::Rebound { offensive: true });
-            return Outcome::Again(if self.rng.chance(450) {
-                self.rng.within(800, 2500)
-            } else {
-                self.rng.within(3000, 13_000)
-            });
+            let at_once = self.rng.chance(450);
+            let time = if at_once { self.rng.within(800, 2500) } else { self.rng.within(3000, 13_000) };
+            return Outcome::Again(Chance { time, opening: false, fast: false, from: Some((member, place)) });
         }
-        let member = self.pick(1 - side, |skills| skills.boards);
+        let member = self.pick_but(1 - side, away[1], |skills| skills.boards);
         Outcome::Over(Start::Rebound(member, place))
     }
 
@@ -418,7 +456,7 @@ impl<'a> Floor<'a> {
     }
 
     fn pick(&mut self, side: usize, weight: impl Fn(&Skills) -> i64) -> usize {
-        self.pick_but(side, usize::MAX, weight)
+        self.pick_but(side, NOBODY, weight)
     }
 
     fn pick_but(&mut self, side: usize, but: usize, weight: impl Fn(&Skills) -> i64) -> usize {

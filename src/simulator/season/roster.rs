@@ -158,7 +158,7 @@ fn skills(rng: &mut Rng, position: &str, starter: bool) -> Skills {
     }
 }
 
-/// One or two players of a team, at most, wear a microphone or are followed by a camera.
+/// Two players of a team, at most: one wears a microphone, one is followed by a camera.
 fn special_services(rng: &mut Rng, slot: usize) -> Vec<SpecialService> {
     let mut services = Vec::new();
     if slot == 1 && rng.chance(600) {

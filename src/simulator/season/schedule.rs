@@ -11,6 +11,7 @@ pub const MINUTE: i64 = 60_000;
 pub const HOUR: i64 = 60 * MINUTE;
 pub const DAY: i64 = 24 * HOUR;
 const SEASON_DAYS: i64 = 150;
+const LAST_NOW: i64 = 253_402_300_799_999;
 /// How much of the season is over at the season's clock, in percent of the games.
 const PLAYED_PERCENT: usize = 87;
 
@@ -31,6 +32,8 @@ pub struct Plan {
 }
 
 pub fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) -> Plan {
+    // Any number may be given; a season beyond the year 9999 helps nobody.
+    let now = now.clamp(0, LAST_NOW);
     let mut rng = Rng::keyed(seed, &[0x5C4E]);
     let men = teams::men_among(sport, team_count);
     let mut leagues = [(0..men).collect::<Vec<_>>(), (men..team_count).collect()];
