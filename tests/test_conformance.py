@@ -46,9 +46,11 @@ def test_all_the_cases_are_there() -> None:
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
 def test_an_answer_is_read_or_refused(case: dict[str, Any]) -> None:
     raw = wire(case["input"])
+    # A refusal for the date is corrected and sent again, which here meets the connection that the peer has closed.
+    retries = 1 if case["name"] == "own-date-header-skewed" else 0
     limits = sideline.Timeout(connect=1, read=0.5, total=3)
     start = time.monotonic()
-    with peer([raw]) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url, max_retries=0, timeout=limits) as client:
+    with peer([raw]) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url, max_retries=retries, timeout=limits) as client:
         try:
             payload = client.get("/v1/data/teams")
         except sideline.SidelineError as refused:
@@ -56,15 +58,14 @@ def test_an_answer_is_read_or_refused(case: dict[str, Any]) -> None:
         else:
             outcome = payload
             # A body that is no JSON after all says so when it is read.
-            for read in (payload.to_dict, payload.unknown_fields):
-                try:
-                    read()
-                except sideline.DecodeError as error:
-                    assert error.offset <= len(payload.raw)
+            try:
+                payload.to_dict()
+            except sideline.DecodeError as error:
+                assert error.offset <= len(payload.raw)
     assert time.monotonic() - start < 3
     if isinstance(outcome, sideline.Payload):
         assert case["verdict"] != "error" or case["name"].startswith(MESSAGE_IS_WHOLE)
-        assert outcome.status == 200 and outcome.raw in raw.replace(b"\r\n0\r\n", b"")
+        assert outcome.status == 200 and outcome.raw in raw
     elif case["verdict"] == "ok":
         broken = type(outcome) is sideline.TransportError
         assert not broken or case["name"] in NOT_WHOLE_FOR_US, outcome
