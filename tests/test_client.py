@@ -59,7 +59,7 @@ def test_every_docstring_names_its_section_and_shows_an_example() -> None:
 
 
 def sent(service: sideline.Simulator) -> dict[str, str]:
-    return dict(service.requests[-1].query)
+    return service.requests[-1].query
 
 
 EVENING = 1_793_563_200_000  # date -u -d 2026-11-01T20:00:00Z +%s

@@ -16,7 +16,8 @@ class SeenRequest(NamedTuple):
     method: str
     path: str
     """Without the query."""
-    query: list[tuple[str, str]]
+    query: dict[str, str | list[str]]
+    """Names to values; a name that was sent more than once has the list of its values."""
     """Decoded, in order."""
     headers: Mapping[str, str]
     status: int

@@ -171,10 +171,23 @@ fn request<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {
     let request = PyDict::new(py);
     request.set_item("method", &seen.method)?;
     request.set_item("path", &seen.path)?;
-    request.set_item("query", seen.query.clone())?;
+    request.set_item("query", query(py, &seen.query)?)?;
     request.set_item("headers", payload::headers(py, &seen.headers)?)?;
     request.set_item("status", seen.status)?;
     Ok(request)
+}
+
+/// Names to values; a name that was sent more than once has the list of its values.
+fn query<'py>(py: Python<'py>, sent: &[(String, String)]) -> PyResult<Bound<'py, PyDict>> {
+    let query = PyDict::new(py);
+    for (name, _) in sent {
+        let values: Vec<&str> = sent.iter().filter(|(n, _)| n == name).map(|(_, v)| v.as_str()).collect();
+        match values[..] {
+            [value] => query.set_item(name, value)?,
+            _ => query.set_item(name, values)?,
+        }
+    }
+    Ok(query)
 }
 
 /// Bytes as they are, text as UTF-8, anything else as JSON.

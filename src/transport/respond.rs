@@ -169,7 +169,9 @@ pub(super) fn error(answer: &Answer, auth: Auth, attempts: u32, clocks: Clocks) 
 pub(super) fn check_json(answer: &Answer) -> Result<(), DecodeError> {
     let content_type = answer.header("content-type").unwrap_or("unknown");
     let body = answer.body.as_slice();
-    let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
+    // Some writers put a byte order mark first; Python's `json` reads past it too.
+    let text = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
     let why = match first {
         None => "is empty".to_string(),
         Some(_) if content_type.to_ascii_lowercase().contains("html") => format!("begins {:?}", start(body)),
@@ -305,7 +307,7 @@ mod tests {
 
     #[test]
     fn content_that_is_not_json_says_what_it_is() {
-        for good in ["{}", " [1]", "null", "true", "-1", "\"x\""] {
+        for good in ["{}", "\u{feff}{}", " [1]", "null", "true", "-1", "\"x\""] {
             assert_eq!(check_json(&answer(200, "application/json", good)), Ok(()), "{good}");
         }
         for (content_type, body) in

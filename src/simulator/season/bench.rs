@@ -57,7 +57,7 @@ impl Bench {
             let waiting = (0..self.fouls.len()).filter(|member| !self.on_court.contains(member));
             let Some(fresh) = waiting.min_by_key(|member| self.ahead(*member)) else { return };
             let Some(seat) = (0..5).max_by_key(|seat| self.ahead(self.on_court[*seat])) else { return };
-            if self.ahead(self.on_court[seat]) - self.ahead(fresh) < rng.within(MINUTE, 3 * MINUTE) {
+            if self.ahead(self.on_court[seat]) - self.ahead(fresh) < rng.within(MINUTE / 3, 2 * MINUTE) {
                 return;
             }
             self.on_court[seat] = fresh;
@@ -72,5 +72,40 @@ impl Bench {
         for (seat, member) in order.into_iter().take(5).enumerate() {
             self.on_court[seat] = member;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bench(members: usize) -> Bench {
+        let mut shares = vec![0; members];
+        shares[..9].copy_from_slice(&SHARES);
+        Bench { on_court: [0, 1, 2, 3, 4], fouls: vec![0; members], shares, played: vec![0; members], elapsed: 0 }
+    }
+
+    #[test]
+    fn minutes_follow_the_plan() {
+        let (mut bench, mut rng) = (bench(13), Rng::keyed(1, &[]));
+        for _ in 0..80 {
+            bench.play(MINUTE / 2);
+            bench.substitute(&mut rng);
+        }
+        for (member, share) in SHARES.iter().enumerate() {
+            let off = bench.played[member] - share * bench.elapsed / 1000;
+            assert!(off.abs() <= 4 * MINUTE, "{member}: {off}");
+        }
+        assert!(bench.played[9..].iter().all(|played| *played == 0));
+    }
+
+    #[test]
+    fn who_is_in_foul_trouble_goes_off_and_stays_off() {
+        let (mut bench, mut rng) = (bench(12), Rng::keyed(2, &[]));
+        bench.fouls[3] = FOUL_TROUBLE;
+        (0..20).for_each(|_| bench.substitute(&mut rng));
+        assert!(!bench.on_court.contains(&3));
+        bench.start_period();
+        assert_eq!(bench.on_court, [0, 1, 2, 4, 5]);
     }
 }

@@ -6,6 +6,7 @@
 //! | `teams`, `schedule`, `roster` | who plays whom, when, and with whom |
 //! | `flow` | what happens in a game: periods of possessions of happenings |
 //! | `court`, `play` | the geometry, and the game itself, possession by possession |
+//! | `bench`, `screens`, `clocks` | who is on court, what an offence does before it shoots, clocks as strings |
 //! | `ledger` | happenings as stats, details, possessions and shots |
 //! | `tracking` | where everybody is at a time |
 //! | `practice`, `football` | the other events |

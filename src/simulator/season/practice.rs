@@ -63,3 +63,18 @@ pub fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<Member>) -> Fl
         ids.text(Kind::Drill, practice.number(), part)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_practice_keeps_clear_of_games_at_any_hour() {
+        let plan = Plan { fixtures: Vec::new(), starts_at: 0, ends_at: 150 * DAY };
+        // A game a day on six days of each week, at the hour of practice.
+        let tipoffs: Vec<i64> = (0..150).filter(|day| day % 7 != 4).map(|day| day * DAY + 14 * HOUR).collect();
+        let practices = of_team(1, 0, &plan, &tipoffs);
+        assert_eq!(practices.len(), 21);
+        assert!(practices.iter().all(|practice| practice.starts_at.div_euclid(DAY) % 7 == 4));
+    }
+}
