@@ -371,6 +371,12 @@ def test_closing_ends_a_waiting_call(service: sideline.Simulator) -> None:
     assert time.perf_counter() - start < 5
 
 
+def test_a_retry_is_silent_where_logging_is_not_set_up(run: Callable[[str], Any], service: sideline.Simulator) -> None:
+    service.faults.add("/v1/data/teams", status=503, headers={"Retry-After": "0"}, times=1)
+    assert run("client.teams(); print(1)") == 1
+    assert [asked.status for asked in service.requests[-2:]] == [503, 200]
+
+
 def test_logging_is_the_standard_one_and_holds_no_secret(run: Callable[[str], Any], service: sideline.Simulator) -> None:
     text = run(
         """

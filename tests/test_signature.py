@@ -157,9 +157,12 @@ def test_the_simulator_answers_errors_as_specified(service: sideline.Simulator, 
         ({"stats": False}, "stats/details", "No access to STATS data"),
         ({"stats": False}, "possessions", "No access to STATS data"),
         ({"shots": False}, "shots", "No access to SHOTS data"),
+        (["STATS"], "shots", "No access to SHOTS data"),
+        (["shots"], "stats", "No access to STATS data"),
+        ((), "possessions", "No access to STATS data"),
     ],
 )
-def test_privileges_are_of_a_credential(service: sideline.Simulator, privileges: dict[str, Any], resource: str, message: str) -> None:
+def test_privileges_are_of_a_credential(service: sideline.Simulator, privileges: Any, resource: str, message: str) -> None:
     service.credentials.add("limited", "pw", privileges=privileges)
     with service.client() as client:
         session = next(
@@ -194,3 +197,9 @@ def test_the_schedule_is_a_day_long_by_default(service: sideline.Simulator) -> N
     body = signed(service, f"/v1/data/schedule/games?from={first}").send().json()
     expected = [g["event_id"] for g in service.games if first <= g["tipoff_at"] < first + 86_400_000]
     assert [g["event_id"] for g in body["games"]] == expected
+
+
+@pytest.mark.parametrize("wrong", [{"stat": False}, ["stat"], ["restricted_teams"], "stats"])
+def test_a_privilege_that_does_not_exist_is_refused(service: sideline.Simulator, wrong: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match="privileges"):
+        service.credentials.add("limited", "pw", privileges=wrong)

@@ -1,7 +1,7 @@
 """The whole service on this machine, to try things and to test against."""
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -79,18 +79,28 @@ class Credentials:
     def __init__(self, core: CoreSimulator) -> None:
         self._core = core
 
-    def add(self, username: str, secret: str, *, privileges: Mapping[str, Any] | None = None) -> None:
+    def add(self, username: str, secret: str, *, privileges: Mapping[str, Any] | Iterable[str] | None = None) -> None:
         """Let a username and secret sign requests.
 
-        Everything is allowed but what `privileges` takes away: `stats` and `shots` (True or False), and
-        `restricted_teams`, the ids of teams that may not be read.
+        Everything is allowed unless `privileges` says otherwise. It is either what to change (`stats` and `shots`, True
+        or False, and `restricted_teams`, the ids of teams that may not be read) or the names of what is granted:
+        `["stats"]` is stats and no shots, `[]` neither.
 
         >>> service.credentials.add("intern", "a secret", privileges={"stats": False})
         >>> service.client(username="intern", secret="a secret").stats(session_id)
         Traceback (most recent call last):
         sideline.errors.PermissionDenied: ...
         """
-        given = {"stats": True, "shots": True, "restricted_teams": (), **(privileges or {})}
+        given: dict[str, Any] = {"stats": True, "shots": True, "restricted_teams": ()}
+        if isinstance(privileges, Mapping):
+            given |= {name.lower(): value for name, value in privileges.items()}
+        elif isinstance(privileges, str):
+            raise TypeError(f"privileges is a mapping or a list of names: write [{privileges!r}]")
+        elif privileges is not None:
+            granted = {name.lower() for name in privileges}
+            given |= {"stats": "stats" in granted, "shots": "shots" in granted} | dict.fromkeys(granted, True)
+            if "restricted_teams" in granted:
+                raise ValueError('restricted_teams is not granted by name: write privileges={"restricted_teams": [..]}')
         stats, shots, restricted = given.pop("stats"), given.pop("shots"), given.pop("restricted_teams")
         if given:
             raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(given)}")

@@ -179,6 +179,10 @@ fn prepare_interpreter(py: Python<'_>) -> PyResult<()> {
         let bridge = pyo3_log::Logger::new(py, pyo3_log::Caching::Loggers)?
             .filter(log::LevelFilter::Off)
             .filter_target("sideline".to_owned(), log::LevelFilter::Debug);
+        // As every library does: without it, a program that has not set up `logging` finds our warnings on its stderr.
+        let logging = py.import("logging")?;
+        let ours = logging.call_method1("getLogger", ("sideline",))?;
+        ours.call_method1("addHandler", (logging.call_method0("NullHandler")?,))?;
         // An error says that there is a bridge already.
         let _ = bridge.install();
         let core = py.import("sideline._core")?;
