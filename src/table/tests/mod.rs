@@ -2,4 +2,5 @@
 
 mod differential;
 mod generator;
+mod known;
 mod oracle;
