@@ -173,6 +173,15 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_reaches_past_the_padding_is_found_by_name_only() {
+        let key = "k".repeat(LONGEST - 2);
+        assert!(!at(&key, &format!("\"{key}\":1")));
+        let mut keys = Keys::new(vec![Step::new(&key, Op::Skip, 1, Vec::new())], false);
+        assert_eq!(keys.find(key.as_bytes()), Some(0));
+        assert_eq!(keys.learn(format!("{key}2").as_bytes(), Op::Skip), None);
+    }
+
+    #[test]
     fn a_new_order_is_learned_the_second_time() {
         let steps =
             ["a", "b", "c"].iter().enumerate().map(|(i, k)| Step::new(k, Op::Skip, 1 << i, Vec::new())).collect();
