@@ -1,8 +1,14 @@
 //! One file for each resource: its wire model (serde: for the simulator and the tests) and the declarations of its tables,
 //! side by side. A new field of the service is a change to one file.
 
+pub mod ball_screens;
+pub mod broadcast;
+pub mod catch_up;
 pub mod event;
+pub mod game_shots;
+pub mod game_totals;
 pub mod locations;
+pub mod play_by_play;
 pub mod possessions;
 pub mod roster;
 pub mod schedule;

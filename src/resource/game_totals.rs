@@ -1,0 +1,31 @@
+//! The score that comes along with every answer about a whole game (facts 2.19). It is in the dict only.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GameTotals {
+    pub away_team_score: TeamScore,
+    pub home_team_score: TeamScore,
+    pub period: String,
+    pub game_clock: String,
+    pub status: String,
+    /// The newest first.
+    pub period_totals: Vec<PeriodTotals>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TeamScore {
+    pub team_id: String,
+    pub value: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PeriodTotals {
+    pub away_team_score: TeamScore,
+    pub home_team_score: TeamScore,
+    pub period: String,
+    pub session_id: String,
+}
