@@ -32,6 +32,8 @@ impl Failure {
             (Outcome::Final, Class::Connect, "no secure connection", tls_hint(tls))
         } else if story.contains(ASKS_FOR_CREDENTIALS) {
             (Outcome::Final, Class::Connect, "the proxy refused (status 407)", PROXY_CREDENTIALS)
+        } else if story.contains(NO_SERVER_NAME) {
+            (Outcome::Final, Class::Connect, "no connection through the proxy", IPV6_IN_TUNNEL)
         } else if error.is_connect() && error.is_timeout() {
             (Outcome::Unconnected, Class::Timeout, "no connection within the connect timeout", CHECK_ADDRESS)
         } else if story.contains(TUNNEL) {
@@ -86,6 +88,11 @@ pub(super) const PROXY_CREDENTIALS: &str = "Give the proxy's username and passwo
 /// What hyper-util's private error type says; the tests against a real proxy see to it that it still does.
 const TUNNEL: &str = "tunnel error";
 const ASKS_FOR_CREDENTIALS: &str = "tunnel error: proxy authorization required";
+
+/// What reqwest says where the host of a tunnel is an IPv6 address (its issue 3094, open): an attempt cannot cure it.
+const NO_SERVER_NAME: &str = "Invalid Server Name";
+const IPV6_IN_TUNNEL: &str = "An IPv6 address cannot be asked over https through a proxy: give the host's name, or list the address in \
+                              NO_PROXY";
 
 /// What a user can do about a certificate, or about what answered in its place.
 fn tls_hint(error: &rustls::Error) -> &'static str {
