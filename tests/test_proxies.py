@@ -168,7 +168,16 @@ def test_the_environment_is_read_when_the_client_is_built(origin: Origin, given:
 
 @pytest.mark.parametrize(
     ("listed", "asked"),
-    [("service.invalid", 0), ("other, .invalid", 0), ("invalid", 0), ("*", 0), ("SERVICE.INVALID", 0), ("vice.invalid", 1), ("127.0.0.1,localhost", 1), ("", 1)],
+    [
+        ("service.invalid", 0),
+        ("other, .invalid", 0),
+        ("invalid", 0),
+        ("*", 0),
+        ("SERVICE.INVALID", 0),
+        ("vice.invalid", 1),
+        ("127.0.0.1,localhost", 1),
+        ("", 1),
+    ],
 )
 @pytest.mark.parametrize("variable", ["NO_PROXY", "no_proxy"])
 def test_the_hosts_of_no_proxy_are_asked_directly(

@@ -36,11 +36,15 @@ def ask(serve: Serve, bundle: Path | None, host: str = "127.0.0.1", **more: Any)
 # -- which authorities are trusted
 
 
+@pytest.fixture(autouse=True)
+def _the_systems_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"):
+        monkeypatch.delenv(variable, raising=False)
+
+
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"])
 def test_an_authority_of_the_environment_is_trusted(certified: Certified, bundle: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     with listener(over_tls(certified("127.0.0.1"), answering([]))) as seen:
-        with given(seen.port, max_retries=0) as client, pytest.raises(sideline.ConnectError, match="certificate"):
-            client.teams()
         # A folder is one of hashed names, as `openssl rehash` makes it.
         hashed = bundle.parent / "hashed"
         hashed.mkdir(exist_ok=True)
@@ -61,6 +65,21 @@ def test_an_authority_that_is_given_is_trusted_besides_those_of_the_environment(
     for made in (context, certified("127.0.0.1")):
         with listener(over_tls(made, answering([]))) as seen, given(seen.port, ca_bundle=bundle) as client:
             assert client.teams().status == 200
+
+
+def test_authorities_of_the_environment_that_are_not_there_are_named(
+    certified: Certified, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    with listener(over_tls(certified("127.0.0.1"), answering([]))) as seen:
+        with given(seen.port) as client, pytest.raises(sideline.ConfigurationError, match="SSL_CERT_FILE"):
+            client.teams()
+        # What is given is enough.
+        with given(seen.port, ca_bundle=bundle) as client:
+            assert client.teams().status == 200
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "none.pem"))
+    with pytest.raises(sideline.ConfigurationError, match="REQUESTS_CA_BUNDLE.*none.pem"):
+        sideline.Client(username="ann", secret="s")
 
 
 @pytest.mark.parametrize(("host", "name"), [("127.0.0.1", "127.0.0.1"), ("[::1]", "::1"), ("localhost", "localhost"), ("LOCALHOST", "localhost")])
