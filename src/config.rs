@@ -1,5 +1,10 @@
 //! Addresses of each environment, credentials, limits and timeouts.
 
+mod proxy;
+
+pub use proxy::Proxies;
+pub(crate) use proxy::Route;
+
 use crate::error::{Error, Result};
 use std::time::Duration;
 use url::{Host, Url};
@@ -121,10 +126,18 @@ pub struct Config {
     pub max_retries: u32,
     pub max_concurrency: usize,
     pub requests_per_second: Option<f64>,
-    pub proxy: Option<Secret>,
+    pub proxies: Proxies,
     pub ca_bundle: Option<String>,
     pub user_agent: String,
     pub allow_http: bool,
+}
+
+impl Config {
+    /// What no text may show.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let own = [&self.secret, &self.api_key].into_iter().flatten().map(|secret| secret.0.clone());
+        own.chain(self.proxies.secrets()).collect()
+    }
 }
 
 impl Options {
@@ -198,7 +211,7 @@ impl Options {
                 many => many.min(tokio::sync::Semaphore::MAX_PERMITS),
             },
             requests_per_second: self.requests_per_second.map(checked_rate).transpose()?,
-            proxy: self.proxy.map(checked_proxy).transpose()?,
+            proxies: Proxies::read(self.proxy, variable)?,
             // The variable that requests reads, and with it most machines behind an inspecting proxy.
             ca_bundle: or_variable(self.ca_bundle, "ca_bundle", "REQUESTS_CA_BUNDLE")?,
             user_agent: match self.user_agent {
@@ -247,16 +260,6 @@ fn checked_rate(rate: f64) -> Result<f64> {
     }
 }
 
-/// Its text is not shown: it may hold a password.
-fn checked_proxy(proxy: Secret) -> Result<Secret> {
-    match Url::parse(proxy.expose()) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(proxy),
-        _ => Err(Error::Configuration(
-            "proxy must be an address such as http://proxy.example:3128 (http or https)".into(),
-        )),
-    }
-}
-
 /// A base address, checked, without what the operations' whole paths add.
 fn origin(text: &str, parameter: &str, [secure, plain]: [&str; 2], allow_http: bool) -> Result<String> {
     let wrong = |why: String| Err(Error::Configuration(format!("{parameter} {why}")));
@@ -294,7 +297,10 @@ fn prefix(path: &str) -> String {
 
 pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
     match host {
-        Host::Domain(name) => *name == "localhost" || name.ends_with(".localhost"),
+        Host::Domain(name) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            name == "localhost" || name.ends_with(".localhost")
+        }
         Host::Ipv4(ip) => ip.is_loopback(),
         Host::Ipv6(ip) => ip.is_loopback(),
     }
@@ -391,7 +397,11 @@ mod tests {
         let allowed =
             Options { base_url: Some("http://service.example".into()), allow_http: true, ..Options::default() };
         assert_eq!(allowed.resolve(NOTHING).unwrap().base_url, "http://service.example");
-        assert!(with_base("http://127.0.0.2:1").is_ok());
+        for loopback in
+            ["http://127.0.0.2:1", "http://LOCALHOST:1", "http://localhost.:1", "http://a.localhost", "http://[::1]:1"]
+        {
+            assert!(with_base(loopback).is_ok(), "{loopback}");
+        }
         assert!(with_base("http://localhost.example").is_err());
     }
 

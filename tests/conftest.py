@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import ssl
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+import trustme
 
 import sideline
 
@@ -50,3 +53,29 @@ def game(service: sideline.Simulator, client: sideline.Client) -> dict[str, obje
 @pytest.fixture(scope="session")
 def session_id(game: dict[str, list[dict[str, str]]]) -> str:
     return game["results"][0]["id"]
+
+
+@pytest.fixture(scope="session")
+def authority() -> trustme.CA:
+    """A certificate authority that no system knows."""
+    return trustme.CA()
+
+
+@pytest.fixture(scope="session")
+def bundle(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its certificate, in a file."""
+    path = tmp_path_factory.mktemp("authority") / "authority.pem"
+    authority.cert_pem.write_to_path(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def certified(authority: trustme.CA) -> Callable[..., ssl.SSLContext]:
+    """A server's side of TLS, with a certificate for the names given."""
+
+    def context(*names: str) -> ssl.SSLContext:
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert(*names).configure_cert(made)
+        return made
+
+    return context

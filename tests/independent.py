@@ -8,6 +8,8 @@ import hmac
 import http.server
 import json
 import re
+import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -118,6 +120,28 @@ def verified(asked: Asked, secrets: dict[str, str], now: float) -> str | None:
         return "date"
     line = f"{asked.method} {asked.target.split('?')[0]} HTTP/1.1"
     return None if given == signature(secrets[username], date, asked.headers["host"], line) else "signature"
+
+
+def read(head: bytes) -> Asked:
+    """A request off the wire: its head, byte for byte."""
+    line, *lines = head.decode().removesuffix("\r\n\r\n").split("\r\n")
+    method, target, version = line.split(" ")
+    assert version == "HTTP/1.1"
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    assert len(headers) == len(lines), "no header comes twice"
+    return Asked(method, target, headers)
+
+
+OPENSSL = shutil.which("openssl")
+
+
+def signature_by_openssl(secret: str, date: str, host: str, request_line: str) -> str:
+    """The same as `signature`, by the command line tool."""
+    assert OPENSSL
+    text = f"date: {date}\nhost: {host}\n{request_line}".encode()
+    key = f"hexkey:{secret.encode().hex()}"
+    made = subprocess.run([OPENSSL, "dgst", "-sha1", "-mac", "HMAC", "-macopt", key, "-binary"], input=text, capture_output=True, check=True)
+    return base64.b64encode(made.stdout).decode()
 
 
 def as_json(value: Any, status: int = 200, **headers: str) -> Answer:

@@ -104,8 +104,9 @@ class Client(_Client[Payload]):
         max_retries: how often a request is sent again where that can help.
         max_concurrency: how many requests are in flight at once.
         requests_per_second: an upper limit; default: none.
-        proxy: its address; default: what `HTTPS_PROXY` and its kin say.
-        ca_bundle: a file of certificates to trust besides the system's.
+        proxy: its address, such as "http://user:password@proxy.example:3128"; default: what `HTTPS_PROXY` and its kin
+            say, but for the hosts of `NO_PROXY` and this machine.
+        ca_bundle: a file or folder of certificates to trust besides the system's; default: `REQUESTS_CA_BUNDLE`.
         user_agent: default: "sideline/<version>".
         allow_http: let requests go over plain http to a host that is not this machine.
 

@@ -26,11 +26,18 @@ impl Failure {
     /// Reads the kind off the error and its sources. No text of it holds the address, which may hold the Broadcast key.
     pub(super) fn of(error: reqwest::Error) -> Self {
         let error = error.without_url();
-        let (outcome, class, what, hint) = if has_source::<rustls::Error>(&error) {
-            let hint = "If a proxy of your network issues the certificate, give its authority with ca_bundle=";
-            (Outcome::Final, Class::Connect, "no secure connection", hint)
+        let story = chain(&error);
+        let tls = error.is_connect().then(|| source_of::<rustls::Error>(&error)).flatten();
+        let (outcome, class, what, hint) = if let Some(tls) = tls {
+            (Outcome::Final, Class::Connect, "no secure connection", tls_hint(tls))
+        } else if story.contains(ASKS_FOR_CREDENTIALS) {
+            (Outcome::Final, Class::Connect, "the proxy refused (status 407)", PROXY_CREDENTIALS)
+        } else if story.contains(NO_SERVER_NAME) {
+            (Outcome::Final, Class::Connect, "no connection through the proxy", IPV6_IN_TUNNEL)
         } else if error.is_connect() && error.is_timeout() {
             (Outcome::Unconnected, Class::Timeout, "no connection within the connect timeout", CHECK_ADDRESS)
+        } else if story.contains(TUNNEL) {
+            (Outcome::Unconnected, Class::Connect, "no connection through the proxy", CHECK_PROXY)
         } else if error.is_connect() {
             (Outcome::Unconnected, Class::Connect, "no connection", CHECK_ADDRESS)
         } else if error.is_timeout() {
@@ -38,7 +45,7 @@ impl Failure {
         } else {
             (Outcome::Broken, Class::Transport, "the connection broke", "Try again")
         };
-        Failure { outcome, class, text: format!("{what}: {}", chain(&error)), hint }
+        Failure { outcome, class, text: format!("{what}: {story}"), hint }
     }
 
     pub(super) fn out_of_time(total: f64, last: Option<String>) -> Self {
@@ -73,6 +80,40 @@ impl Failure {
 }
 
 const CHECK_ADDRESS: &str = "Check the address, the network and the proxy";
+const CHECK_PROXY: &str = "Check the proxy (proxy=, HTTPS_PROXY), that it speaks HTTP and lets this host through; NO_PROXY lists hosts to \
+                           ask without it";
+pub(super) const PROXY_CREDENTIALS: &str = "Give the proxy's username and password in its address, http://user:password@host:port, \
+                                            with reserved characters percent-encoded";
+
+/// What hyper-util's private error type says; the tests against a real proxy see to it that it still does.
+const TUNNEL: &str = "tunnel error";
+const ASKS_FOR_CREDENTIALS: &str = "tunnel error: proxy authorization required";
+
+/// What reqwest says where the host of a tunnel is an IPv6 address (its issue 3094, open): an attempt cannot cure it.
+const NO_SERVER_NAME: &str = "Invalid Server Name";
+const IPV6_IN_TUNNEL: &str = "An IPv6 address cannot be asked over https through a proxy: give the host's name, or list the address in \
+                              NO_PROXY";
+
+/// What a user can do about a certificate, or about what answered in its place.
+fn tls_hint(error: &rustls::Error) -> &'static str {
+    use rustls::CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
+    };
+    match error {
+        rustls::Error::InvalidCertificate(why) => match why {
+            Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. } => {
+                "Check this machine's clock; where it is right, the server's operator must renew the certificate"
+            }
+            NotValidForName | NotValidForNameContext { .. } => "Check the address: the certificate is for another host",
+            _ => {
+                "If a proxy of your network issues the certificate, give its authority with ca_bundle=; else the server may \
+                 leave out an intermediate certificate, which ca_bundle= may hold too"
+            }
+        },
+        rustls::Error::InvalidMessage(_) => "Check the port and the proxy: what answered there does not speak TLS",
+        _ => "Check the address and the port; a firewall or a proxy may stand between",
+    }
+}
 
 /// Every source's text, outermost first; one that its outer text already quotes is left out.
 pub(super) fn chain(error: &dyn StdError) -> String {
@@ -88,18 +129,19 @@ pub(super) fn chain(error: &dyn StdError) -> String {
     text
 }
 
-/// Whether an error of this type is among the sources. An `io::Error` hides the one it was made from: its own source is that
+/// The first error of this type among the sources. An `io::Error` hides the one it was made from: its own source is that
 /// one's source.
-fn has_source<E: StdError + 'static>(error: &(dyn StdError + 'static)) -> bool {
+fn source_of<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
     let mut next = Some(error);
     while let Some(error) = next {
         let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if error.is::<E>() || wrapped.is_some_and(|wrapped| has_source::<E>(wrapped)) {
-            return true;
+        let found = error.downcast_ref::<E>().or_else(|| source_of(wrapped?));
+        if found.is_some() {
+            return found;
         }
         next = error.source();
     }
-    false
+    None
 }
 
 #[cfg(test)]
@@ -119,7 +161,7 @@ mod tests {
     fn a_tls_error_is_found_inside_an_io_error() {
         let tls = rustls::Error::HandshakeNotComplete;
         let error = Outer(io::Error::other(tls));
-        assert!(has_source::<rustls::Error>(&error));
-        assert!(!has_source::<rustls::Error>(&Outer(io::Error::other("refused"))));
+        assert_eq!(source_of(&error), Some(&rustls::Error::HandshakeNotComplete));
+        assert_eq!(source_of::<rustls::Error>(&Outer(io::Error::other("refused"))), None);
     }
 }

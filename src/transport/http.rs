@@ -1,9 +1,9 @@
 //! The HTTP client underneath: connections, certificate authorities, proxies.
 
 use super::failure::chain;
-use crate::config::{self, Config};
+use crate::config::{Config, Route};
 use crate::error::{Error, Result};
-use reqwest::{Certificate, Client, Proxy, header::HeaderValue, redirect};
+use reqwest::{Certificate, Client, NoProxy, Proxy, header::HeaderValue, redirect};
 use std::path::Path;
 use std::time::Duration;
 use url::Url;
@@ -30,18 +30,20 @@ pub(super) fn client(config: &Config, base: &Url) -> Result<Client> {
         .read_timeout(config.timeouts.read)
         .user_agent(header(&config.user_agent, "user_agent")?);
 
-    let is_loopback = base.host().is_some_and(|host| config::is_loopback(&host));
-    builder =
-        match &config.proxy {
-            Some(proxy) => builder.proxy(Proxy::all(proxy.expose()).map_err(|error| {
+    let route = config.proxies.route(base)?;
+    // Nothing to verify: a bare machine, without a single authority, can talk to a simulator.
+    let unverified = route == Route::Direct && base.scheme() == "http";
+    builder = match route {
+        Route::Direct => builder.no_proxy(),
+        Route::System => builder,
+        Route::Through(address, except) => {
+            let proxy = Proxy::all(address.expose()).map_err(|error| {
                 Error::Configuration(format!("proxy cannot be used: {}", chain(&error.without_url())))
-            })?),
-            // A simulator or a tunnel on this machine: no proxy of the environment could reach it.
-            None if is_loopback => builder.no_proxy(),
-            None => builder,
-        };
-    builder = match base.scheme() == "http" && is_loopback && config.proxy.is_none() {
-        // Nothing to verify: a bare machine, without a single authority, can talk to a simulator.
+            })?;
+            builder.proxy(proxy.no_proxy(NoProxy::from_string(&except)))
+        }
+    };
+    builder = match unverified {
         true => builder.tls_certs_only([]),
         false => builder.tls_certs_merge(added_authorities(config)?),
     };

@@ -1,6 +1,6 @@
 //! Secrets out of texts. Every address that is shown, logged or kept in an error passes here.
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// What takes a secret's place, as in `Secret`'s own `Debug`.
 const STARS: &str = "***";
@@ -35,12 +35,13 @@ fn without_userinfo(head: &str) -> String {
     }
 }
 
-/// A text of a peer or a library without the secrets it may repeat. Very short ones would tear words apart and protect
-/// nothing.
-pub(crate) fn secrets(text: String, secrets: &[&str]) -> String {
+/// A text of a peer or a library without the secrets it may repeat, as they are or as a query has them. Very short ones would
+/// tear words apart and protect nothing.
+pub(crate) fn secrets(text: String, secrets: &[String]) -> String {
     let mut text = text;
     for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
-        text = text.replace(secret, STARS);
+        let encoded = utf8_percent_encode(secret, NON_ALPHANUMERIC).to_string();
+        text = text.replace(secret, STARS).replace(&encoded, STARS);
     }
     text
 }
@@ -65,7 +66,9 @@ mod tests {
 
     #[test]
     fn a_secret_that_a_peer_repeats_is_hidden() {
-        assert_eq!(secrets("bad key canary-1!".into(), &["canary-1", "ab"]), "bad key ***!");
-        assert_eq!(secrets("about".into(), &["ab", ""]), "about");
+        let given = |secrets: &[&str]| secrets.iter().map(|s| s.to_string()).collect::<Vec<_>>();
+        assert_eq!(secrets("bad key canary-1!".into(), &given(&["canary-1", "ab"])), "bad key ***!");
+        assert_eq!(secrets("at /x?k=canary%2D1&y".into(), &given(&["canary-1"])), "at /x?k=***&y");
+        assert_eq!(secrets("about".into(), &given(&["ab", ""])), "about");
     }
 }

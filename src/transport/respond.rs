@@ -149,6 +149,7 @@ pub(super) fn error(answer: &Answer, auth: Auth, attempts: u32, clocks: Clocks) 
         InvalidRequest => String::new(),
         RateLimited => "Lower requests_per_second or max_concurrency, or try again later".into(),
         Server => "The service failed; try again later, and name the request id to its support".into(),
+        Other if answer.status == 407 => super::failure::PROXY_CREDENTIALS.into(),
         Other if answer.refused.is_some() => "Set the base address to the server that answers itself".into(),
         Other => "Check the base address".into(),
     };

@@ -181,8 +181,7 @@ async fn receive(
 
 /// A peer, a proxy or a library may repeat what it was sent.
 fn without_secrets(shared: &Shared, error: Error) -> Error {
-    let config = &shared.config;
-    let secrets: Vec<&str> = [&config.secret, &config.api_key].into_iter().flatten().map(|s| s.expose()).collect();
+    let secrets = shared.config.secrets();
     let hide = |text: String| redact::secrets(text, &secrets);
     match error {
         Error::Connect(text) => Error::Connect(hide(text)),

@@ -1,0 +1,179 @@
+//! The proxy that requests go through: the one given, else the environment's, read when the client is built.
+
+use super::{Secret, is_loopback};
+use crate::error::{Error, Result};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+/// What was given, or what the environment says.
+#[derive(Debug, Clone, Default)]
+pub struct Proxies {
+    given: Option<Secret>,
+    http: Option<Named>,
+    https: Option<Named>,
+    /// Hosts that are asked directly, as `NO_PROXY` lists them.
+    except: String,
+}
+
+/// A proxy and the variable that names it.
+#[derive(Debug, Clone)]
+struct Named {
+    variable: &'static str,
+    address: Secret,
+}
+
+/// How the requests to one base address travel.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    Direct,
+    /// As the operating system is set; only some have such a setting.
+    System,
+    /// Through a proxy, but directly to the hosts that are listed.
+    Through(Secret, String),
+}
+
+impl Proxies {
+    pub(super) fn read(given: Option<Secret>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
+        if let Some(proxy) = &given {
+            // Its text is not shown: it may hold a password.
+            Url::parse(proxy.expose()).ok().filter(is_proxy).ok_or_else(|| {
+                Error::Configuration(
+                    "proxy must be an address such as http://proxy.example:3128 (http or https)".into(),
+                )
+            })?;
+        }
+        // Lower case first, as curl and requests have it.
+        let first = |names: &[&'static str]| {
+            names.iter().find_map(|&name| {
+                let address = variable(name).filter(|value| !value.is_empty())?;
+                Some(Named { variable: name, address: Secret(address) })
+            })
+        };
+        // Where a web server started this process (CGI), HTTP_PROXY is the `Proxy` header of whoever asks it.
+        let cgi = variable("REQUEST_METHOD").is_some();
+        let http: &[_] = if cgi { &["http_proxy"] } else { &["http_proxy", "HTTP_PROXY"] };
+        let all = || first(&["all_proxy", "ALL_PROXY"]);
+        Ok(Proxies {
+            given,
+            http: first(http).or_else(all),
+            https: first(&["https_proxy", "HTTPS_PROXY"]).or_else(all),
+            except: first(&["no_proxy", "NO_PROXY"]).map_or(String::new(), |named| named.address.0),
+        })
+    }
+
+    pub(crate) fn route(&self, base: &Url) -> Result<Route> {
+        if let Some(proxy) = &self.given {
+            return Ok(Route::Through(proxy.clone(), String::new()));
+        }
+        // A simulator or a tunnel on this machine: no proxy of the environment could reach it.
+        if base.host().is_some_and(|host| is_loopback(&host)) {
+            return Ok(Route::Direct);
+        }
+        let named = if base.scheme() == "http" { &self.http } else { &self.https };
+        let Some(Named { variable, address }) = named else {
+            return Ok(if cfg!(any(windows, target_vendor = "apple")) { Route::System } else { Route::Direct });
+        };
+        match parse(address) {
+            Some(url) => Ok(Route::Through(Secret::new(url), self.except.clone())),
+            // Going around a proxy that was asked for would be worse than not going.
+            None => Err(Error::Configuration(format!(
+                "the proxy in {variable} cannot be used: it must be an address such as http://proxy.example:3128 (http or \
+                 https). Give another with proxy=, or list the host in NO_PROXY"
+            ))),
+        }
+    }
+
+    /// What no text may show: the passwords, and the form in which they are sent.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let environment = [&self.http, &self.https].into_iter().flatten().map(|named| &named.address);
+        let addresses = self.given.iter().chain(environment).filter_map(parse);
+        let credentials = addresses.filter_map(|url| {
+            let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+            let (username, password) = (decoded(url.username()), decoded(url.password()?));
+            Some([STANDARD.encode(format!("{username}:{password}")), password])
+        });
+        credentials.flatten().collect()
+    }
+}
+
+/// Variables leave out the scheme as often as not.
+fn parse(address: &Secret) -> Option<Url> {
+    let text = address.expose();
+    let whole = if text.contains("://") { text.to_string() } else { format!("http://{text}") };
+    Url::parse(&whole).ok().filter(is_proxy)
+}
+
+fn is_proxy(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host()
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+
+    fn proxies(given: Option<&str>, variables: &[(&str, &str)]) -> Proxies {
+        let variable = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_string());
+        Proxies::read(given.map(Secret::new), &variable).unwrap()
+    }
+
+    fn route(variables: &[(&str, &str)], base: &str) -> Result<Route> {
+        proxies(None, variables).route(&Url::parse(base).unwrap())
+    }
+
+    fn through(proxy: &str, except: &str) -> Route {
+        Route::Through(Secret::new(proxy), except.into())
+    }
+
+    #[test]
+    fn the_variable_of_the_scheme_counts_then_that_of_all_and_lower_case_first() {
+        let https = "https://service.example";
+        for (variables, proxy) in [
+            (&[("HTTPS_PROXY", "http://a:1")][..], "http://a:1/"),
+            (&[("HTTPS_PROXY", "http://a:1"), ("https_proxy", "http://b:1")], "http://b:1/"),
+            (&[("HTTPS_PROXY", "http://a:1"), ("https_proxy", "")], "http://a:1/"),
+            (&[("HTTP_PROXY", "http://a:1"), ("ALL_PROXY", "http://b:1")], "http://b:1/"),
+            (&[("all_proxy", "proxy.example:3128")], "http://proxy.example:3128/"),
+            (&[("https_proxy", "u:p@ss@[::1]:3128")], "http://u:p%40ss@[::1]:3128/"),
+        ] {
+            assert_eq!(route(variables, https).unwrap(), through(proxy, ""), "{variables:?}");
+        }
+        let listed = [("http_proxy", "http://a:1"), ("NO_PROXY", "localhost,.example")];
+        assert_eq!(route(&listed, "http://service.example").unwrap(), through("http://a:1/", "localhost,.example"));
+    }
+
+    #[test]
+    fn a_proxy_that_is_given_beats_the_environment_and_its_exceptions() {
+        let variables = [("HTTPS_PROXY", "http://a:1"), ("NO_PROXY", "*")];
+        let given = proxies(Some("http://b:1"), &variables);
+        for base in ["https://service.example", "http://127.0.0.1:9"] {
+            assert_eq!(given.route(&Url::parse(base).unwrap()).unwrap(), through("http://b:1", ""));
+        }
+    }
+
+    #[test]
+    fn loopback_is_asked_directly_and_a_web_servers_header_is_no_proxy() {
+        let variables = [("HTTP_PROXY", "socks5://a:1"), ("REQUEST_METHOD", "GET")];
+        assert_eq!(route(&variables[..1], "http://localhost:9").unwrap(), Route::Direct);
+        assert!(!matches!(route(&variables, "http://service.example"), Ok(Route::Through(..)) | Err(_)));
+    }
+
+    #[test]
+    fn a_proxy_that_cannot_be_used_is_never_gone_around() {
+        for wrong in ["socks5://u:canary@a:1", "http://", "http://u:canary@a:port", "ftp://a"] {
+            let error = route(&[("ALL_PROXY", wrong)], "https://service.example").unwrap_err().to_string();
+            assert!(error.contains("ALL_PROXY") && !error.contains("canary"), "{error}");
+        }
+    }
+
+    #[test]
+    fn passwords_are_told_as_they_are_meant_and_as_they_are_sent() {
+        let given =
+            proxies(Some("http://ann:p%40ss@a:1"), &[("http_proxy", "b:canary@c"), ("https_proxy", "http://d")]);
+        // printf 'ann:p@ss' | base64
+        assert_eq!(given.secrets(), ["YW5uOnBAc3M=", "p@ss", "YjpjYW5hcnk=", "canary"]);
+        assert!(!format!("{given:?}").contains("canary"));
+    }
+}

@@ -1,0 +1,119 @@
+"""Every form of address a user may give: where the request goes, and that what is signed is what is sent."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from independent import read, verified
+from wire import answering, listener, over_tls, proxy
+
+import sideline
+
+V4, V6 = "127.0.0.1", "::1"
+
+#: Address, where it listens, the Host header and the path before the operation's own. {} is the port.
+ADDRESSES = [
+    ("http://127.0.0.1:{}", V4, "127.0.0.1:{}", ""),
+    ("http://127.0.0.1:{}/", V4, "127.0.0.1:{}", ""),
+    ("http://127.0.0.1:{}//", V4, "127.0.0.1:{}", ""),
+    ("HTTP://127.0.0.1:{}", V4, "127.0.0.1:{}", ""),
+    ("  http://127.0.0.1:{}  ", V4, "127.0.0.1:{}", ""),
+    ("http://127.1:{}", V4, "127.0.0.1:{}", ""),
+    ("http://[::1]:{}", V6, "[::1]:{}", ""),
+    ("http://[0:0:0:0:0:0:0:1]:{}/", V6, "[::1]:{}", ""),
+    ("http://localhost:{}", V4, "localhost:{}", ""),
+    ("http://LocalHost:{}", V4, "localhost:{}", ""),
+    ("http://127.0.0.1:{}/gate/way", V4, "127.0.0.1:{}", "/gate/way"),
+    ("http://127.0.0.1:{}/gate/way/", V4, "127.0.0.1:{}", "/gate/way"),
+    ("http://[::1]:{}/gate", V6, "[::1]:{}", "/gate"),
+    ("http://127.0.0.1:{}/Gate/v1/data", V4, "127.0.0.1:{}", "/Gate"),
+    ("http://127.0.0.1:{}/v1/data/teams", V4, "127.0.0.1:{}", ""),
+    ("http://127.0.0.1:{}/a/../b", V4, "127.0.0.1:{}", "/b"),
+    ("http://127.0.0.1:{}/a b/ü", V4, "127.0.0.1:{}", "/a%20b/%C3%BC"),
+    ("http://127.0.0.1:{}/a%20b/%2f;x=1@y:z", V4, "127.0.0.1:{}", "/a%20b/%2f;x=1@y:z"),
+]
+
+
+@pytest.mark.parametrize(("address", "where", "host", "prefix"), ADDRESSES)
+@pytest.mark.parametrize("argument", ["base_url", "SIDELINE_BASE_URL"])
+def test_an_address_is_sent_and_signed_as_it_is_read(monkeypatch: pytest.MonkeyPatch, address: str, where: str, host: str, prefix: str, argument: str) -> None:
+    heads: list[bytes] = []
+    with listener(answering(heads), where) as seen:
+        address = address.format(seen.port)
+        if argument.isupper():
+            monkeypatch.setenv(argument, address)
+        with sideline.Client(username="ann", secret="s3cret", **{} if argument.isupper() else {argument: address}) as client:
+            payload = client.team_events(46, 1, 2)
+    asked = read(heads[0])
+    assert asked.target == f"{prefix}/v1/data/teams/46/events?from=1&to=2"
+    assert asked.headers["host"] == host.format(seen.port)
+    assert verified(asked, {"ann": "s3cret"}, time.time()) is None
+    assert payload.url == f"http://{host.format(seen.port)}{asked.target}"
+
+
+@pytest.mark.parametrize(
+    ("address", "place", "host"),
+    [
+        ("http://service.invalid", "service.invalid", "service.invalid"),
+        ("http://Service.INVALID:80/", "service.invalid", "service.invalid"),
+        ("http://service.invalid:443", "service.invalid:443", "service.invalid:443"),
+        ("http://service.invalid.:81", "service.invalid.:81", "service.invalid.:81"),
+        ("http://bücher.invalid", "xn--bcher-kva.invalid", "xn--bcher-kva.invalid"),
+        ("http://under_score.invalid:81/pre", "under_score.invalid:81", "under_score.invalid:81"),
+    ],
+)
+def test_a_name_is_sent_and_signed_in_lower_case_without_its_default_port(address: str, place: str, host: str) -> None:
+    heads: list[bytes] = []
+    with listener(answering(heads)) as seen, proxy({place: seen.port}) as between:
+        with sideline.Client(username="ann", secret="s3cret", base_url=address, proxy=between.address, allow_http=True) as client:
+            client.teams()
+    asked = read(heads[0])
+    assert asked.headers["host"] == host
+    assert verified(asked, {"ann": "s3cret"}, time.time()) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "place", "host"),
+    [
+        ("https://service.invalid", "service.invalid:443", "service.invalid"),
+        ("https://SERVICE.invalid:443/gate", "service.invalid:443", "service.invalid"),
+        ("https://service.invalid:80", "service.invalid:80", "service.invalid:80"),
+        ("https://service.invalid.", "service.invalid.:443", "service.invalid."),
+        ("https://bücher.invalid", "xn--bcher-kva.invalid:443", "xn--bcher-kva.invalid"),
+    ],
+)
+def test_a_name_is_certified_as_it_is_asked_for(certified: Callable[..., ssl.SSLContext], bundle: Path, address: str, place: str, host: str) -> None:
+    heads: list[bytes] = []
+    context = certified("service.invalid", "xn--bcher-kva.invalid")
+    with listener(over_tls(context, answering(heads))) as seen, proxy({place: seen.port}) as between:
+        with sideline.Client(username="ann", secret="s3cret", base_url=address, proxy=between.address, ca_bundle=bundle) as client:
+            client.teams()
+    asked = read(heads[0])
+    assert asked.headers["host"] == host
+    assert verified(asked, {"ann": "s3cret"}, time.time()) is None
+
+
+@pytest.mark.parametrize("location", ["/moved?x=a%40b", "http://LOCALHOST:{}/moved?x=a%40b", "//localhost:{}/moved?x=a%40b", "../../moved?x=a%40b#part"])
+def test_a_redirect_of_the_same_server_is_signed_for_where_it_leads(location: str) -> None:
+    heads: list[bytes] = []
+    with listener(lambda connection: answering(heads, answers.pop(0))(connection)) as seen:
+        moved = b"HTTP/1.1 302 Found\r\nConnection: close\r\nContent-Length: 0\r\nLocation: %s\r\n\r\n" % location.format(seen.port).encode()
+        answers = [moved, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"]
+        with sideline.Client(username="ann", secret="s3cret", base_url=f"http://localhost:{seen.port}") as client:
+            client.teams()
+    asked = read(heads[1])
+    assert asked.target == "/moved?x=a%40b"
+    assert verified(asked, {"ann": "s3cret"}, time.time()) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["http://[::1", "http://[::1%eth0]:80", "https://host:port", "https://host:99999", "https://", "https://ho st", "//host"],
+)
+def test_what_is_no_address_is_refused_when_the_client_is_built(wrong: str) -> None:
+    with pytest.raises(sideline.ConfigurationError, match="base_url"):
+        sideline.Client(username="ann", secret="s", base_url=wrong)

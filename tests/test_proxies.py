@@ -1,0 +1,343 @@
+"""Between client and service stands a proxy, as it should be and as it should not: a real one, on loopback."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wire import Proxy, Serve, answering, drain, headers, listener, over_tls, proxy, read_head, relay, reset
+
+import sideline
+
+Certified = Callable[..., ssl.SSLContext]
+
+
+@dataclass
+class Origin:
+    """The service, which only a proxy can reach: no name server knows its name."""
+
+    ports: dict[str, int] = field(default_factory=dict)
+    heads: list[bytes] = field(default_factory=list)
+
+
+@pytest.fixture
+def origin(certified: Certified) -> Iterator[Origin]:
+    origin = Origin()
+    plain = answering(origin.heads)
+    with listener(over_tls(certified("service.invalid", "::1"), plain)) as secure, listener(plain) as bare:
+        origin.ports = {"service.invalid:443": secure.port, "service.invalid:8443": secure.port, "[::1]:443": secure.port, "service.invalid": bare.port}
+        yield origin
+
+
+@pytest.fixture
+def given(bundle: Path) -> Callable[..., sideline.Client]:
+    def client(proxy: str | None = None, **more: Any) -> sideline.Client:
+        default = {"username": "ann", "secret": "secret-canary", "api_key": "key-canary", "base_url": "https://service.invalid", "max_retries": 0}
+        default |= {"broadcast_base_url": "https://service.invalid", "proxy": proxy, "ca_bundle": bundle}
+        return sideline.Client(**default | more)
+
+    return client
+
+
+Given = Callable[..., sideline.Client]
+
+
+def everything(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error)) + repr(error) + str(vars(error))
+
+
+def test_a_tunnel_carries_the_request_and_the_proxy_learns_the_host_alone(origin: Origin, given: Given) -> None:
+    with proxy(origin.ports) as between, given(between.address) as client:
+        assert client.teams().to_dict() == {"teams": []}
+        client.broadcast_teams()
+    assert between.lines == ["CONNECT service.invalid:443 HTTP/1.1"] * 2
+    assert headers(between.heads[0]) == {"host": "service.invalid:443", "user-agent": f"sideline/{sideline.__version__}"}
+    assert [head.split(b"\r\n")[0] for head in origin.heads] == [b"GET /v1/data/teams HTTP/1.1", b"GET /broadcast/v1/games/teams?apikey=key%2Dcanary HTTP/1.1"]
+    assert headers(origin.heads[0])["host"] == "service.invalid"
+    assert headers(origin.heads[0])["authorization"].startswith('hmac username="ann"')
+    for unheard in (b"hmac", b"canary", b"apikey", b"/v1/data", b"ann"):
+        assert unheard not in between.overheard
+
+
+@pytest.mark.parametrize(
+    ("userinfo", "credentials"),
+    [("ann:pw", "ann:pw"), ("ann:p%40s%3As%2F", "ann:p@s:s/"), ("ann", "ann:"), ("%C3%BCnal:%E2%9A%BD", "ünal:⚽"), ("ann:p@ss", "ann:p@ss")],
+)
+@pytest.mark.parametrize("base_url", ["https://service.invalid", "http://service.invalid"])
+def test_a_proxy_is_given_the_credentials_of_its_address_and_the_service_is_not(
+    origin: Origin, given: Given, userinfo: str, credentials: str, base_url: str
+) -> None:
+    with proxy(origin.ports, credentials=credentials) as between:
+        with given(between.address.replace("//", f"//{userinfo}@"), base_url=base_url, allow_http=True) as client:
+            assert client.teams().status == 200
+    assert "proxy-authorization" not in headers(origin.heads[0])
+    assert "authorization" in headers(origin.heads[0])
+
+
+@pytest.mark.parametrize("userinfo", ["", "ann:pw-canary@", "ann:pw%2Dcanary@"])
+def test_a_proxy_that_refuses_the_credentials_is_asked_once_and_says_what_to_do(
+    origin: Origin, given: Given, userinfo: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    with proxy(origin.ports, credentials="ann:another") as between:
+        with given(between.address.replace("//", f"//{userinfo}"), max_retries=3) as client, pytest.raises(sideline.ConnectError) as caught:
+            client.teams()
+        assert between.listener.connections == 1
+    assert "proxy refused (status 407)" in str(caught.value)
+    assert "http://user:password@host:port" in str(caught.value)
+    assert "canary" not in everything(caught.value) + repr(client) + caplog.text
+
+
+def test_a_forwarding_proxy_is_asked_for_the_whole_address_and_the_path_is_signed_as_the_service_gets_it(origin: Origin, given: Given) -> None:
+    with proxy(origin.ports) as between, given(between.address, base_url="http://service.invalid:80/", allow_http=True) as client:
+        client.teams()
+    assert between.lines == ["GET http://service.invalid/v1/data/teams HTTP/1.1"]
+    assert headers(origin.heads[0])["host"] == "service.invalid"
+
+
+def test_a_forwarding_proxy_that_refuses_the_credentials_says_what_to_do(origin: Origin, given: Given) -> None:
+    with proxy(origin.ports, credentials="ann:another") as between:
+        address = between.address.replace("//", "//ann:pw-canary@")
+        with given(address, base_url="http://service.invalid", allow_http=True, max_retries=3) as client, pytest.raises(sideline.ApiError) as caught:
+            client.teams()
+        assert between.listener.connections == 1
+    assert (type(caught.value), caught.value.status, caught.value.attempts) == (sideline.ApiError, 407, 1)
+    assert "http://user:password@host:port" in str(caught.value)
+    assert "canary" not in everything(caught.value)
+
+
+def test_a_proxy_that_repeats_what_it_was_sent_makes_no_text_with_a_secret(given: Given) -> None:
+    def echo(connection: socket.socket) -> None:
+        head = read_head(connection)
+        connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + head[head.index(b"?") :])
+
+    def echo_credentials(connection: socket.socket) -> None:
+        sent = headers(read_head(connection))["proxy-authorization"]
+        connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n" + sent.encode() + b" is ann:pw-canary")
+
+    plain = {"base_url": "http://service.invalid", "broadcast_base_url": "http://service.invalid", "allow_http": True}
+    for serve in (echo, echo_credentials):
+        with listener(serve) as between, given(f"http://ann:pw-canary@127.0.0.1:{between.port}", **plain) as client:
+            with pytest.raises(sideline.ServerError) as caught:
+                client.broadcast_teams()
+        for secret in ("canary", "key%2D", "YW5uOnB3LWNhbmFyeQ"):
+            assert secret not in everything(caught.value)
+        assert "***" in caught.value.message
+
+
+# -- the environment
+
+
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
+@pytest.mark.parametrize("scheme", ["http://", ""])
+def test_the_proxy_of_the_environment_is_used(origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch, variable: str, scheme: str) -> None:
+    with proxy(origin.ports, credentials="ann:pw") as between:
+        monkeypatch.setenv(variable, between.address.replace("http://", f"{scheme}ann:pw@"))
+        with given() as client:
+            assert client.teams().status == 200
+
+
+def test_a_proxy_for_http_is_not_asked_for_https(origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+    with proxy(origin.ports) as between:
+        monkeypatch.setenv("HTTP_PROXY", between.address)
+        with given() as client, pytest.raises(sideline.ConnectError):
+            client.teams()
+        assert between.listener.connections == 0
+        with given(base_url="http://service.invalid", allow_http=True) as client:
+            client.teams()
+
+
+def test_the_environment_is_read_when_the_client_is_built(origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+    with proxy(origin.ports) as between:
+        with given() as before:
+            monkeypatch.setenv("HTTPS_PROXY", between.address)
+            with pytest.raises(sideline.ConnectError):
+                before.teams()
+        with given() as after:
+            monkeypatch.delenv("HTTPS_PROXY")
+            assert after.teams().status == 200
+
+
+@pytest.mark.parametrize(
+    ("listed", "asked"),
+    [
+        ("service.invalid", 0),
+        ("other, .invalid", 0),
+        ("invalid", 0),
+        ("*", 0),
+        ("SERVICE.INVALID", 0),
+        ("vice.invalid", 1),
+        ("127.0.0.1,localhost", 1),
+        ("", 1),
+    ],
+)
+@pytest.mark.parametrize("variable", ["NO_PROXY", "no_proxy"])
+def test_the_hosts_of_no_proxy_are_asked_directly(
+    origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch, variable: str, listed: str, asked: int
+) -> None:
+    with proxy(origin.ports) as between:
+        monkeypatch.setenv("HTTPS_PROXY", between.address)
+        monkeypatch.setenv(variable, listed)
+        with given() as client:
+            if asked:
+                client.teams()
+            else:
+                with pytest.raises(sideline.ConnectError, match="dns|lookup"):
+                    client.teams()
+        assert between.listener.connections == asked
+
+
+def test_a_proxy_that_is_given_beats_the_environment(origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "*")
+    with proxy(origin.ports) as between, given(between.address) as client:
+        assert client.teams().status == 200
+
+
+def test_a_proxy_of_the_environment_that_cannot_be_used_is_never_gone_around(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://ann:canary@127.0.0.1:1080")
+    with given() as client, pytest.raises(sideline.ConfigurationError, match="ALL_PROXY") as caught:
+        client.teams()
+    assert "canary" not in everything(caught.value)
+    with sideline.Simulator(seed=1, teams=4, games=8) as service, service.client() as client:
+        assert client.teams().status == 200
+
+
+# -- proxies of other kinds
+
+
+def test_a_proxy_may_have_an_ipv6_literal(origin: Origin, given: Given) -> None:
+    with proxy(origin.ports, host="::1", credentials="ann:pw") as between, given(between.address.replace("//", "//ann:pw@")) as client:
+        assert between.address.startswith("http://[::1]:")
+        assert client.teams().status == 200
+
+
+def test_a_tunnel_leads_to_a_host_with_a_port(origin: Origin, given: Given) -> None:
+    with proxy(origin.ports) as between, given(between.address, base_url="https://service.invalid:8443") as client:
+        client.teams()
+    assert between.lines == ["CONNECT service.invalid:8443 HTTP/1.1"]
+    assert headers(origin.heads[0])["host"] == "service.invalid:8443"
+
+
+def test_an_ipv6_literal_in_a_tunnel_is_refused_at_once_with_what_to_do(origin: Origin, given: Given) -> None:
+    """reqwest cannot (its issue 3094). When this fails, it can: `NO_SERVER_NAME` in src/transport/failure.rs can go."""
+    with proxy(origin.ports) as between, given(between.address, base_url="https://[::1]", max_retries=3) as client:
+        with pytest.raises(sideline.ConnectError, match="IPv6 address.*NO_PROXY"):
+            client.teams()
+    assert between.lines == ["CONNECT [::1]:443 HTTP/1.1"]
+
+
+def test_a_proxy_may_itself_be_asked_over_tls(origin: Origin, given: Given, certified: Certified) -> None:
+    with proxy(origin.ports, context=certified("127.0.0.1"), credentials="ann:pw") as between:
+        with given(between.address.replace("//", "//ann:pw@")) as client:
+            assert client.teams().status == 200
+    with proxy(origin.ports, context=certified("proxy.invalid")) as between, given(between.address, max_retries=3) as client:
+        with pytest.raises(sideline.ConnectError, match=r"not valid for name .*127\.0\.0\.1"):
+            client.teams()
+        assert between.listener.connections == 1
+
+
+# -- proxies that fail
+
+
+@contextmanager
+def failing(given: Given, serve: Serve, **more: Any) -> Iterator[tuple[sideline.Client, Proxy]]:
+    with listener(serve) as between, given(f"http://127.0.0.1:{between.port}", **more) as client:
+        yield client, Proxy(listener=between)
+
+
+def saying(*answers: bytes) -> Serve:
+    def serve(connection: socket.socket) -> None:
+        for part in (read_head, *answers):
+            if callable(part):
+                part(connection)
+            else:
+                connection.sendall(part)
+        # Closing with the client's next bytes unread would reset the connection and take the answer away.
+        connection.shutdown(socket.SHUT_WR)
+        drain(connection)
+
+    return serve
+
+
+PAGE = b"<html><title>Log in to the hotel's network</title></html>"
+FAILING: dict[str, tuple[Serve, str]] = {
+    "an error": (saying(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"), "no connection through the proxy"),
+    "a refusal with a page": (saying(b"HTTP/1.1 403 Forbidden\r\n\r\n" + PAGE), "no connection through the proxy"),
+    "no HTTP": (saying(b"\x00\xff\x15 garbage\r\n\r\n"), "no connection through the proxy"),
+    "a head without end": (saying(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 4_000), "no connection through the proxy"),
+    "half a head": (saying(b"HTTP/1.1 200 O"), "no connection through the proxy"),
+    "nothing": (saying(), "no connection through the proxy"),
+    "a reset": (lambda connection: (read_head(connection), reset(connection))[1], "no connection"),
+    "a page of its own": (saying(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + PAGE), "handshake"),
+    "a page in place of the service": (saying(b"HTTP/1.1 200 OK\r\n\r\n", lambda c: c.recv(9999), b"HTTP/1.1 200 OK\r\n\r\n" + PAGE), "does not speak TLS"),
+    "an end after its consent": (saying(b"HTTP/1.1 200 OK\r\n\r\n"), "handshake"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", FAILING)
+def test_a_proxy_that_answers_wrongly_is_a_connect_error_that_names_it(given: Given, answer: str) -> None:
+    serve, text = FAILING[answer]
+    with failing(given, serve) as (client, between):
+        start = time.monotonic()
+        with pytest.raises(sideline.ConnectError) as caught:
+            client.teams()
+        assert time.monotonic() - start < 5
+        assert between.listener.connections == 1
+    assert text in str(caught.value)
+    assert "proxy" in str(caught.value)
+    assert "canary" not in everything(caught.value)
+
+
+@pytest.mark.parametrize("serve", [drain, saying(b"HTTP/1.1 200 OK\r\n", drain), saying(b"HTTP/1.1 200 OK\r\n\r\n", drain)])
+def test_a_proxy_that_hangs_ends_within_the_connect_timeout(given: Given, serve: Serve) -> None:
+    with failing(given, serve, timeout=sideline.Timeout(connect=0.5, read=20, total=20)) as (client, _):
+        start = time.monotonic()
+        with pytest.raises(sideline.RequestTimeout, match="connect timeout.*proxy"):
+            client.teams()
+        assert time.monotonic() - start < 3
+
+
+def test_a_forwarding_proxy_that_hangs_ends_within_the_read_timeout(given: Given) -> None:
+    more = {"base_url": "http://service.invalid", "allow_http": True, "timeout": sideline.Timeout(connect=5, read=0.5, total=20)}
+    with failing(given, drain, **more) as (client, _), pytest.raises(sideline.RequestTimeout, match="read timeout"):
+        client.teams()
+
+
+def test_a_forwarding_proxy_that_answers_itself_is_never_data(given: Given) -> None:
+    page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(PAGE) + PAGE
+    with failing(given, saying(page), base_url="http://service.invalid", allow_http=True) as (client, _):
+        with pytest.raises(sideline.DecodeError, match="text/html.*hotel.*proxy"):
+            client.teams()
+
+
+def test_a_proxy_that_is_down_is_named_and_not_gone_around(given: Given) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with given(f"http://127.0.0.1:{port}") as client, pytest.raises(sideline.ConnectError, match="no connection through the proxy.*refused"):
+        client.teams()
+
+
+def test_a_proxy_that_recovers_is_asked_again(origin: Origin, given: Given) -> None:
+    answers = iter([saying(b"HTTP/1.1 503 Busy\r\n\r\n"), saying(b"HTTP/1.1 200 OK\r\n\r\n")])
+    with proxy(origin.ports) as between:
+
+        def serve(connection: socket.socket) -> None:
+            later = next(answers, None)
+            if later:
+                later(connection)
+                return
+            with socket.create_connection(("127.0.0.1", between.listener.port)) as upstream:
+                relay(connection, upstream, bytearray())
+
+        with failing(given, serve, max_retries=2) as (client, outer):
+            assert client.teams().status == 200
+            assert outer.listener.connections == 3

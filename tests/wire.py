@@ -1,0 +1,169 @@
+"""Servers and a proxy on bare sockets: what goes over the wire is kept as it came, and any answer can be given."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+Serve = Callable[[socket.socket], None]
+
+OK = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 13\r\nConnection: close\r\n\r\n{"teams": []}'
+
+
+@dataclass
+class Listener:
+    port: int
+    connections: int = 0
+
+
+@contextmanager
+def listener(serve: Serve, host: str = "127.0.0.1") -> Iterator[Listener]:
+    """Gives each connection to `serve`, in a thread of its own, and closes it afterwards."""
+    listening = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    seen = Listener(listening.getsockname()[1])
+    threads: list[threading.Thread] = []
+    stopped = threading.Event()
+
+    def one(connection: socket.socket) -> None:
+        # A peer may hang up at any time; a test sees what came of it at the client.
+        with contextlib.suppress(OSError), connection:
+            connection.settimeout(30)
+            serve(connection)
+
+    def accept() -> None:
+        while True:
+            connection, _ = listening.accept()
+            if stopped.is_set():
+                connection.close()
+                return
+            seen.connections += 1
+            threads.append(threading.Thread(target=one, args=(connection,), daemon=True))
+            threads[-1].start()
+
+    accepting = threading.Thread(target=accept, daemon=True)
+    accepting.start()
+    try:
+        yield seen
+    finally:
+        stopped.set()
+        socket.create_connection(listening.getsockname()[:2]).close()
+        accepting.join()
+        listening.close()
+        for thread in threads:
+            thread.join(5)
+
+
+def read_head(connection: socket.socket) -> bytes:
+    """A request up to its blank line; less where the peer hangs up."""
+    data = b""
+    while b"\r\n\r\n" not in data and (more := connection.recv(65536)):
+        data += more
+    return data
+
+
+def drain(connection: socket.socket) -> None:
+    """Says nothing until the peer hangs up."""
+    while connection.recv(65536):
+        pass
+
+
+def reset(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def answering(heads: list[bytes], answer: bytes = OK) -> Serve:
+    """Keeps a request as it came, and answers it."""
+
+    def serve(connection: socket.socket) -> None:
+        if head := read_head(connection):
+            heads.append(head)
+            connection.sendall(answer)
+
+    return serve
+
+
+def over_tls(context: ssl.SSLContext, serve: Serve, *, notify: bool = True) -> Serve:
+    """`serve` inside TLS; without `notify` it ends as a cut connection does."""
+
+    def wrapped(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as secure:
+            serve(secure)
+            if notify:
+                secure.unwrap()
+
+    return wrapped
+
+
+@dataclass
+class Proxy:
+    address: str = ""
+    #: Requests to the proxy itself.
+    heads: list[bytes] = field(default_factory=list)
+    #: Every byte that came from the client: what an eavesdropping proxy has.
+    overheard: bytearray = field(default_factory=bytearray)
+    listener: Listener = field(default_factory=lambda: Listener(0))
+
+    @property
+    def lines(self) -> list[str]:
+        return [head.split(b"\r\n")[0].decode() for head in self.heads]
+
+
+@contextmanager
+def proxy(ports: Mapping[str, int], *, credentials: str | None = None, host: str = "127.0.0.1", context: ssl.SSLContext | None = None) -> Iterator[Proxy]:
+    """An HTTP proxy, with CONNECT and without. `ports` says where on loopback each `host:port` of a request is."""
+    seen = Proxy()
+
+    def serve(connection: socket.socket) -> None:
+        head = read_head(connection)
+        seen.heads.append(head)
+        seen.overheard += head
+        fields = {name.lower(): value for name, _, value in (line.partition(b": ") for line in head.split(b"\r\n")[1:])}
+        given = fields.get(b"proxy-authorization", b"").removeprefix(b"Basic ")
+        if credentials is not None and base64.b64decode(given) != credentials.encode():
+            connection.sendall(b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="it"\r\nContent-Length: 4\r\n\r\nwho?')
+            return
+        method, target, _ = head.split(b" ", 2)
+        place = target if method == b"CONNECT" else target.split(b"/")[2]
+        with socket.create_connection(("127.0.0.1", ports[place.decode()])) as upstream:
+            if method == b"CONNECT":
+                connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            else:
+                kept = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"proxy-")]
+                upstream.sendall(b"\r\n".join(kept).replace(b"http://" + place, b"", 1))
+            relay(connection, upstream, seen.overheard)
+
+    with listener(serve if context is None else over_tls(context, serve, notify=False), host) as seen.listener:
+        where = f"[{host}]" if ":" in host else host
+        seen.address = f"{'http' if context is None else 'https'}://{where}:{seen.listener.port}"
+        yield seen
+
+
+def relay(client: socket.socket, upstream: socket.socket, overheard: bytearray) -> None:
+    def back() -> None:
+        with contextlib.suppress(OSError):
+            while more := upstream.recv(65536):
+                client.sendall(more)
+            client.shutdown(socket.SHUT_WR)
+
+    answers = threading.Thread(target=back, daemon=True)
+    answers.start()
+    with contextlib.suppress(OSError):
+        while more := client.recv(65536):
+            overheard += more
+            upstream.sendall(more)
+        upstream.shutdown(socket.SHUT_WR)
+    answers.join(5)
+
+
+def headers(head: bytes) -> dict[str, str]:
+    """The header fields of a request, names in lower case."""
+    lines = head.decode().split("\r\n\r\n")[0].split("\r\n")[1:]
+    return {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
