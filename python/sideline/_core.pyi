@@ -3,6 +3,7 @@
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from datetime import datetime, timedelta
 from typing import Any, SupportsIndex
+from uuid import UUID
 
 import pandas
 import polars
@@ -72,8 +73,8 @@ class Payload:
         operation: str,
         raw: bytes | bytearray | memoryview,
         *,
-        session_id: str | None = None,
-        game_id: str | None = None,
+        session_id: str | int | UUID | None = None,
+        game_id: str | int | UUID | None = None,
         team_id: int | str | None = None,
     ) -> Payload: ...
     def to_dict(self) -> Any: ...
