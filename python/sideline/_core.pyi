@@ -3,6 +3,7 @@
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from datetime import datetime, timedelta
 from typing import Any, SupportsIndex
+from uuid import UUID
 
 import pandas
 import polars
@@ -27,7 +28,9 @@ class CoreClient:
     def sport(self) -> str: ...
 
 class CoreSimulator:
-    def __new__(cls, *, seed: int, sport: str, teams: int, games: int, now: object, port: int) -> CoreSimulator: ...
+    def __new__(
+        cls, *, seed: int, sport: str, teams: int, games: int, now: object, port: int, tracking_hz: int
+    ) -> CoreSimulator: ...
     @property
     def base_url(self) -> str: ...
     @property
@@ -70,13 +73,15 @@ class Payload:
         operation: str,
         raw: bytes | bytearray | memoryview,
         *,
-        session_id: str | None = None,
-        game_id: str | None = None,
+        session_id: str | int | UUID | None = None,
+        game_id: str | int | UUID | None = None,
         team_id: int | str | None = None,
     ) -> Payload: ...
     def to_dict(self) -> Any: ...
     @property
     def raw(self) -> bytes: ...
+    @property
+    def _size(self) -> int: ...
     def table(self, name: str | None = None, columns: Sequence[str] | None = None) -> Table: ...
     def to_arrow(self, name: str | None = None) -> pyarrow.Table: ...
     def to_polars(self, name: str | None = None) -> polars.DataFrame: ...

@@ -69,7 +69,7 @@ def payload_html(payload: "Payload") -> str:
         "status": payload.status,
         "address": payload.url,
         "request id": payload.request_id,
-        "bytes": len(payload.raw),
+        "bytes": payload._size,
         "tables": ", ".join(payload.tables) or "none: use to_dict()",
     }
     rows = "".join(

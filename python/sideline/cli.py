@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("--teams", type=int, default=16, help="default: 16")
     simulate.add_argument("--games", type=int, default=240, help="default: 240")
     simulate.add_argument("--now", help="the season's clock, frozen: ISO 8601 (default: the real clock)")
+    simulate.add_argument("--tracking-hz", type=int, default=2, help="steps of locations in a second (default: 2)")
     simulate.set_defaults(run=_simulate)
     return parser
 
@@ -58,7 +59,13 @@ def _demo(given: argparse.Namespace) -> int:
 
 def _simulate(given: argparse.Namespace) -> int:
     service = Simulator(
-        given.seed, sport=given.sport, teams=given.teams, games=given.games, now=given.now, port=given.port
+        given.seed,
+        sport=given.sport,
+        teams=given.teams,
+        games=given.games,
+        now=given.now,
+        port=given.port,
+        tracking_hz=given.tracking_hz,
     )
     with service:
         print("# The simulated service runs until Ctrl-C. In another shell:")

@@ -117,6 +117,8 @@ class Simulator:
         teams, games: the size of the season.
         now: the season's clock, frozen; default: the real one. It lies late in the season.
         port: default: any free one.
+        tracking_hz: time steps of locations in a second, of whole milliseconds: 20, 25, 50, ..; default: 2, as in the
+            vendor's sample.
 
     >>> import sideline
     >>> with sideline.Simulator(seed=7, teams=4, games=8) as small, small.client() as asks:
@@ -133,8 +135,11 @@ class Simulator:
         games: int = 240,
         now: Time | None = None,
         port: int = 0,
+        tracking_hz: int = 2,
     ) -> None:
-        self._core = CoreSimulator(seed=seed, sport=sport, teams=teams, games=games, now=now, port=port)
+        self._core = CoreSimulator(
+            seed=seed, sport=sport, teams=teams, games=games, now=now, port=port, tracking_hz=tracking_hz
+        )
         self._sport = sport
         # At the latest when the interpreter exits: its threads may log, and log records need Python.
         self._finalizer = weakref.finalize(self, self._core.close)

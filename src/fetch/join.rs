@@ -5,6 +5,7 @@ use crate::operation::Join;
 use crate::table::DecodeError;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 /// The bodies, in the order of their requests, in the root shape of the first that has one.
@@ -83,14 +84,14 @@ fn locations(bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
     // The root is the list itself; a lone batch stands for a list of one.
     let parts = parts(bodies, "")?;
     let mut before: HashSet<Key> = HashSet::new();
-    let mut joined: Vec<String> = Vec::new();
+    let mut joined: Vec<Cow<str>> = Vec::new();
     for (part, body) in parts.iter().zip(bodies) {
         let mut here = HashSet::new();
         for batch in &part.elements {
             let list_in_batch =
                 self::part(batch.as_bytes(), "locations").map_err(|error| within(error, body, batch))?;
             let Shape::Wrapped(_) = list_in_batch.shape else {
-                joined.push(batch.to_string());
+                joined.push(Cow::Borrowed(batch));
                 continue;
             };
             let kept: Vec<&str> = list_in_batch
@@ -107,21 +108,21 @@ fn locations(bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
                 })
                 .collect();
             if kept.len() == list_in_batch.elements.len() {
-                joined.push(batch.to_string());
+                joined.push(Cow::Borrowed(batch));
             } else if !kept.is_empty() {
                 let written = write(&[batch.as_bytes()], &[list_in_batch], &kept);
-                joined.push(String::from_utf8_lossy(&written).into_owned());
+                joined.push(Cow::Owned(String::from_utf8_lossy(&written).into_owned()));
             }
         }
         before = here;
     }
-    let joined: Vec<&str> = joined.iter().map(String::as_str).collect();
+    drop(before);
     Ok(write(bodies, &parts, &joined))
 }
 
-type Key = (String, Option<String>, Option<String>);
+type Key<'a> = (&'a str, Option<&'a str>, Option<&'a str>);
 
-fn key(location: &str) -> Option<Key> {
+fn key(location: &str) -> Option<Key<'_>> {
     #[derive(Deserialize)]
     struct Location<'a> {
         #[serde(borrow)]
@@ -132,24 +133,40 @@ fn key(location: &str) -> Option<Key> {
         pid: Option<&'a RawValue>,
     }
     // An id may be a number here and a text there (facts 9.9).
-    let plain = |value: &RawValue| value.get().trim_matches('"').to_string();
+    fn plain(value: &RawValue) -> &str {
+        value.get().trim_matches('"')
+    }
     let location: Location = serde_json::from_str(location).ok()?;
     Some((plain(location.t), location.tag.map(plain), location.pid.map(plain)))
 }
 
 /// The elements in the root shape of the first part that has one; several do not fit into the shape of a single one.
-fn write(bodies: &[&[u8]], parts: &[Part], elements: &[&str]) -> Vec<u8> {
-    let list = format!("[{}]", elements.join(","));
+fn write<T: AsRef<str>>(bodies: &[&[u8]], parts: &[Part], elements: &[T]) -> Vec<u8> {
     let first = parts.iter().zip(bodies).find(|(part, _)| !matches!(part.shape, Shape::Nothing));
-    match first {
-        None => bodies.first().map_or_else(Vec::new, |body| body.to_vec()),
+    let (before, after): (&[u8], &[u8]) = match first {
+        None => return bodies.first().map_or_else(Vec::new, |body| body.to_vec()),
+        Some((Part { shape: Shape::Single, .. }, _)) if elements.len() == 1 => {
+            return elements[0].as_ref().as_bytes().to_vec();
+        }
         Some((Part { shape: Shape::Wrapped(old), .. }, body)) => {
             let at = offset(body, old);
-            [&body[..at], list.as_bytes(), &body[at + old.len()..]].concat()
+            (&body[..at], &body[at + old.len()..])
         }
-        Some((Part { shape: Shape::Single, .. }, _)) if elements.len() == 1 => elements[0].as_bytes().to_vec(),
-        Some(_) => list.into_bytes(),
+        Some(_) => (&[], &[]),
+    };
+    let size = elements.iter().map(|element| element.as_ref().len() + 1).sum::<usize>();
+    let mut written = Vec::with_capacity(before.len() + size + 2 + after.len());
+    written.extend_from_slice(before);
+    written.push(b'[');
+    for (place, element) in elements.iter().enumerate() {
+        if place > 0 {
+            written.push(b',');
+        }
+        written.extend_from_slice(element.as_ref().as_bytes());
     }
+    written.push(b']');
+    written.extend_from_slice(after);
+    written
 }
 
 /// Where a text that was read from a body stands in it.

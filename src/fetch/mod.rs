@@ -1,55 +1,119 @@
 //! Several requests as one result.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `join` | several answers as one JSON |
+//! | `windows` | several windows of locations as one table, each decoded by itself |
 
 mod join;
+mod windows;
 
 use crate::error::{Error, Result};
-use crate::operation::{self, Call};
+use crate::operation::{self, Call, Join};
 use crate::resource::Resource;
 use crate::table::{self, Body, Context, DecodeError};
 use crate::transport::{Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-/// What a call gave: one answer, or several joined.
+/// What a call gave: one answer, or several as one.
 #[derive(Debug, Clone)]
 pub struct Payload {
     pub operation: &'static str,
     pub resource: Option<&'static Resource>,
     pub context: Context,
-    /// The body, or the joined bodies in the root shape of a single one.
-    pub body: Arc<Body>,
     /// The answers, in the order of their requests; empty for a body that lay in a file.
     pub parts: Vec<Response>,
+    /// How several answers become one.
+    pub join: Join,
+    /// The body, where it is not the only answer's: given, or joined when it is first asked for.
+    body: OnceLock<std::result::Result<Arc<Body>, DecodeError>>,
 }
 
 impl Payload {
     /// A payload for a body that lies in a file.
     pub fn from_bytes(operation: &str, raw: &[u8], context: Context) -> Result<Self> {
+        let payload = Self::from_answers(operation, Vec::new(), Join::Single, context)?;
+        Ok(Payload { body: OnceLock::from(Ok(Arc::new(Body::from(raw)))), ..payload })
+    }
+
+    /// A payload for answers that came before.
+    pub fn from_answers(operation: &str, parts: Vec<Response>, join: Join, context: Context) -> Result<Self> {
         let Some((operation, resource)) = operation::find(operation) else {
-            let names: Vec<&str> = operation::names().collect();
+            let names: Vec<&str> = operation::all().map(|(name, _)| name).collect();
             return Err(Error::Argument(format!(
                 "there is no operation {operation:?}; it is one of {}",
                 names.join(", ")
             )));
         };
-        let body = Arc::new(Body::from(raw));
-        Ok(Payload { operation, resource, context, body, parts: Vec::new() })
+        Ok(Payload { operation, resource, context, parts, join, body: OnceLock::new() })
+    }
+
+    /// The body, or the joined bodies in the root shape of a single one.
+    pub fn body(&self) -> Result<&Arc<Body>> {
+        if let [only] = self.parts.as_slice() {
+            return Ok(&only.body);
+        }
+        let join = || {
+            let bodies: Vec<&[u8]> = self.parts.iter().map(|part| part.body.as_slice()).collect();
+            join::join(self.join, &bodies).map(|joined| Arc::new(Body::from(joined)))
+        };
+        self.body.get_or_init(join).as_ref().map_err(|error| Error::Decode(error.clone()))
+    }
+
+    /// How many bytes came.
+    pub fn size(&self) -> usize {
+        match self.parts.as_slice() {
+            [] => self.body.get().and_then(|body| body.as_ref().ok()).map_or(0, |body| body.len()),
+            parts => parts.iter().map(|part| part.body.len()).sum(),
+        }
+    }
+
+    /// The single answers where several were joined; `None`: this is one alone.
+    pub fn singles(&self) -> Option<impl Iterator<Item = Payload>> {
+        let single = |part: &Response| Payload {
+            parts: vec![part.clone()],
+            join: Join::Single,
+            body: OnceLock::new(),
+            context: self.context.clone(),
+            ..*self
+        };
+        (self.parts.len() > 1).then(|| self.parts.iter().map(single))
     }
 
     pub fn tables(&self) -> Vec<&'static str> {
         self.resource.map_or(Vec::new(), |r| r.tables.iter().map(|t| t.name).collect())
     }
 
-    /// Decodes one table (`None`: the first); `columns` limits what is built.
-    pub fn table(&self, name: Option<&str>, columns: Option<&[String]>) -> Result<RecordBatch> {
+    /// Decodes one table (`None`: the first); `columns` limits what is built. The batches, one at least, are of one schema.
+    pub fn table(&self, name: Option<&str>, columns: Option<&[String]>) -> Result<Vec<RecordBatch>> {
         let resource = self.with_tables()?;
         let name = name.or_else(|| resource.tables.first().map(|table| table.name)).unwrap_or_default();
-        table::decode(resource, name, columns, &self.body, &self.context).map_err(as_error)
+        if let (Join::Locations, [_, _, ..]) = (self.join, self.parts.as_slice()) {
+            let bodies: Vec<&Body> = self.parts.iter().map(|part| &*part.body).collect();
+            return windows::table(resource, name, columns, &bodies, &self.context).map_err(as_error);
+        }
+        let batch = table::decode(resource, name, columns, self.body()?, &self.context).map_err(as_error)?;
+        Ok(vec![batch])
     }
 
+    /// Paths that no declaration knows. Of several answers, what any of them has.
     pub fn unknown_fields(&self) -> Result<Vec<String>> {
-        table::unknown_fields(self.with_tables()?, &self.body).map_err(as_error)
+        let resource = self.with_tables()?;
+        let bodies = match self.parts.as_slice() {
+            [_, _, ..] => self.parts.iter().map(|part| &part.body).collect(),
+            _ => vec![self.body()?],
+        };
+        let mut found: Vec<String> = Vec::new();
+        for body in bodies {
+            for path in table::unknown_fields(resource, body).map_err(as_error)? {
+                if !found.contains(&path) {
+                    found.push(path);
+                }
+            }
+        }
+        Ok(found)
     }
 
     fn with_tables(&self) -> Result<&'static Resource> {
@@ -70,21 +134,13 @@ fn as_error(error: DecodeError) -> Error {
     }
 }
 
-/// Sends a call's requests, concurrently within the client's budget, and joins the answers in order. The first request that
+/// Sends a call's requests, concurrently within the client's budget, and keeps the answers in order. The first request that
 /// fails ends the call, and with it the others.
 pub async fn run(transport: &Transport, call: Call) -> Result<Payload> {
     let Some(first) = call.requests.first() else {
         return Err(Error::Argument("a call without a request".into()));
     };
     let parts = try_join_all(call.requests.iter().map(|request| transport.send(request))).await?;
-    let body = match parts.as_slice() {
-        [only] => only.body.clone(),
-        several => {
-            let bodies: Vec<&[u8]> = several.iter().map(|part| part.body.as_slice()).collect();
-            let joined = join::join(call.join, &bodies).map_err(Error::Decode)?;
-            Arc::new(Body::from(joined.as_slice()))
-        }
-    };
     let (operation, resource, context) = (first.operation, first.resource, first.context.clone());
-    Ok(Payload { operation, resource, context, body, parts })
+    Ok(Payload { operation, resource, context, parts, join: call.join, body: OnceLock::new() })
 }

@@ -96,10 +96,15 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     declared.chain(["follow", "get"])
 }
 
-/// An operation by its name, those that only links reach among them: the name for good, and what it answers with.
-pub fn find(name: &str) -> Option<(&'static str, Option<&'static Resource>)> {
+/// Every operation, those that only links reach among them, and what it answers with.
+pub fn all() -> impl Iterator<Item = (&'static str, Option<&'static Resource>)> {
     let declared = OPERATIONS.iter().map(|operation| (operation.name, operation.resource));
-    declared.chain([("follow", None), ("get", None)]).find(|(known, _)| *known == name)
+    declared.chain([("follow", None), ("get", None)])
+}
+
+/// An operation by its name: the name for good, and what it answers with.
+pub fn find(name: &str) -> Option<(&'static str, Option<&'static Resource>)> {
+    all().find(|(known, _)| *known == name)
 }
 
 fn single(request: Request) -> Call {

@@ -62,10 +62,13 @@ fn parameter(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
 }
 
-/// An id, a text or a whole number. NumPy's integers are numbers here, its strings are strings.
+/// An id, a text or a whole number. NumPy's integers are numbers here, its strings are strings; an id may be a `UUID`.
 fn scalar(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(Value::Text(text.extract()?));
+    }
+    if name.ends_with("_id") && kind(value) == "UUID" {
+        return Ok(Value::Text(value.str()?.extract()?));
     }
     if let Some(number) = integer(name, value)? {
         return Ok(Value::Int(number));
@@ -79,7 +82,7 @@ fn scalar(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let expected = match name {
         "link" | "path" | "reference" | "sport" | "season_type" => "a str",
         "week" => "an int",
-        name if name.ends_with("_id") => "an id (int or str)",
+        name if name.ends_with("_id") => "an id (int, str or UUID)",
         _ => "a str or an int",
     };
     Err(PyTypeError::new_err(format!("{name} is {expected}, not {}", kind(value))))

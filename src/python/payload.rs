@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::fetch;
 use crate::python::table::Table;
 use crate::python::{convert, errors, pickle};
-use crate::table::{self as engine, Context, DecodeError};
+use crate::table::{self as engine, Body, Context, DecodeError};
 use crate::transport::Response;
 use jiter::{PythonParse, StringCacheMode};
 use pyo3::exceptions::PyTypeError;
@@ -29,6 +29,12 @@ impl Payload {
     /// The first answer; none for a body that lay in a file.
     fn first(&self) -> Option<&Response> {
         self.inner.parts.first()
+    }
+
+    /// Several answers are joined when this is first asked for.
+    fn body(&self, py: Python<'_>) -> PyResult<&Body> {
+        let body = py.detach(|| self.inner.body()).map_err(|e| errors::raise(py, e))?;
+        Ok(body)
     }
 
     fn object<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
@@ -72,10 +78,11 @@ impl Payload {
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let parse = PythonParse { cache_mode: StringCacheMode::All, ..PythonParse::default() };
         errors::guard(py, || {
-            let json = engine::json(&self.inner.body);
+            let body = self.body(py)?;
+            let json = engine::json(body);
             parse.python_parse(py, json).map_err(|error| {
-                let offset = self.inner.body.len() - json.len() + error.index;
-                let path = engine::json_path(&self.inner.body, offset);
+                let offset = body.len() - json.len() + error.index;
+                let path = engine::json_path(body, offset);
                 let message = error.error_type.to_string();
                 errors::raise(py, Error::Decode(DecodeError::Body { message, path, offset }))
             })
@@ -84,8 +91,14 @@ impl Payload {
 
     /// The bytes of the body.
     #[getter]
-    fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.inner.body.as_slice())
+    fn raw<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        errors::guard(py, || Ok(PyBytes::new(py, self.body(py)?.as_slice())))
+    }
+
+    /// How many bytes came: of several answers their sum, for which nothing is joined.
+    #[getter]
+    fn _size(&self) -> usize {
+        self.inner.size()
     }
 
     /// One table of the body; none named is the first. `columns` limits what is built.
@@ -94,10 +107,10 @@ impl Payload {
     #[pyo3(signature = (name = None, columns = None))]
     fn table(&self, py: Python<'_>, name: Option<String>, columns: Option<Vec<String>>) -> PyResult<Table> {
         errors::guard(py, || {
-            let batch = py.detach(|| self.inner.table(name.as_deref(), columns.as_deref()));
-            let batch = batch.map_err(|e| errors::raise(py, e))?;
+            let batches = py.detach(|| self.inner.table(name.as_deref(), columns.as_deref()));
+            let batches = batches.map_err(|e| errors::raise(py, e))?;
             let name = name.or_else(|| self.inner.tables().first().map(|name| (*name).to_owned()));
-            Ok(Table::new(name.unwrap_or_default(), batch))
+            Table::new(py, name.unwrap_or_default(), batches)
         })
     }
 
@@ -134,18 +147,10 @@ impl Payload {
     #[getter]
     fn parts(slf: Bound<'_, Self>) -> PyResult<Vec<Py<Payload>>> {
         let py = slf.py();
-        let inner = &slf.get().inner;
-        if inner.parts.len() < 2 {
-            return Ok(vec![slf.unbind()]);
+        if let Some(singles) = slf.get().inner.singles() {
+            return singles.map(|single| Py::new(py, Payload::new(single))).collect();
         }
-        let part = |response: &Response| fetch::Payload {
-            operation: inner.operation,
-            resource: inner.resource,
-            context: inner.context.clone(),
-            body: response.body.clone(),
-            parts: vec![response.clone()],
-        };
-        inner.parts.iter().map(|response| Py::new(py, Payload::new(part(response)))).collect()
+        Ok(vec![slf.unbind()])
     }
 
     /// The operation that gave it.
@@ -233,8 +238,9 @@ impl Payload {
 
     /// Pickled as what came, so that a worker of multiprocessing can give it back.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, pickle::State)> {
+        let py = slf.py();
         let restore = slf.get_type().getattr("_restore")?;
-        Ok((restore, pickle::state(slf.py(), &slf.get().inner)))
+        Ok((restore, pickle::state(py, &slf.get().inner).map_err(|e| errors::raise(py, e))?))
     }
 
     #[staticmethod]
@@ -248,7 +254,7 @@ impl Payload {
         if let Some(first) = self.first() {
             parts.push(format!("{} {}", first.status, first.url));
         }
-        parts.push(format!("{} bytes", self.inner.body.len()));
+        parts.push(format!("{} bytes", self.inner.size()));
         if self.inner.parts.len() > 1 {
             parts.push(format!("{} answers joined", self.inner.parts.len()));
         }

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::fetch::Payload;
+use crate::operation::Join;
 use crate::table::{Body, Context};
 use crate::transport::Response;
 use pyo3::prelude::*;
@@ -10,24 +11,25 @@ use pyo3::types::PyBytes;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Operation, body, ids of the request by name, answers.
-pub type State = (String, PyBackedBytes, Vec<(String, String)>, Vec<Answer>);
+/// Operation, ids of the request by name, body where there are no answers, answers, how several become one.
+pub type State = (String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<Answer>, String);
 
-/// Status, headers, body where it is not the payload's own, address, request id, seconds it took, when it came, attempts.
-type Answer = (u16, Vec<(String, String)>, Option<PyBackedBytes>, String, Option<String>, Duration, Duration, u32);
+/// Status, headers, body, address, request id, seconds it took, when it came, attempts.
+type Answer = (u16, Vec<(String, String)>, PyBackedBytes, String, Option<String>, Duration, Duration, u32);
 
 /// What a request may know (`Context`).
 const IDS: [&str; 3] = ["session_id", "game_id", "team_id"];
 
-pub fn state(py: Python<'_>, payload: &Payload) -> State {
+const JOINS: [(&str, Join); 3] = [("single", Join::Single), ("events", Join::Events), ("locations", Join::Locations)];
+
+pub fn state(py: Python<'_>, payload: &Payload) -> Result<State> {
     let bytes = |body: &Body| PyBackedBytes::from(PyBytes::new(py, body.as_slice()));
     let ids = IDS.iter().filter_map(|name| Some(((*name).to_owned(), payload.context.get(name)?.to_owned())));
     let answer = |part: &Response| {
-        let own = !Arc::ptr_eq(&part.body, &payload.body);
         (
             part.status,
             part.headers.clone(),
-            own.then(|| bytes(&part.body)),
+            bytes(&part.body),
             part.url.clone(),
             part.request_id.clone(),
             part.elapsed,
@@ -35,28 +37,31 @@ pub fn state(py: Python<'_>, payload: &Payload) -> State {
             part.attempts,
         )
     };
-    (payload.operation.to_owned(), bytes(&payload.body), ids.collect(), payload.parts.iter().map(answer).collect())
+    let own = if payload.parts.is_empty() { Some(bytes(payload.body()?)) } else { None };
+    let join = JOINS.iter().find(|(_, join)| *join == payload.join).map_or("", |(name, _)| name);
+    let answers = payload.parts.iter().map(answer).collect();
+    Ok((payload.operation.to_owned(), ids.collect(), own, answers, join.to_owned()))
 }
 
-pub fn restored((operation, raw, ids, answers): State) -> Result<Payload> {
+pub fn restored((operation, ids, own, answers, join): State) -> Result<Payload> {
     let known = |name: &str| IDS.iter().copied().find(|id| *id == name);
     let context = ids.into_iter().fold(Context::default(), |context, (name, id)| match known(&name) {
         Some(name) => context.with(name, id),
         None => context,
     });
-    let mut payload = Payload::from_bytes(&operation, &raw, context)?;
-    payload.parts = answers
-        .into_iter()
-        .map(|(status, headers, body, url, request_id, elapsed, since_epoch, attempts)| Response {
-            status,
-            headers,
-            body: body.map_or_else(|| payload.body.clone(), |body| Arc::new(Body::from(&*body))),
-            url,
-            request_id,
-            elapsed,
-            fetched_at: UNIX_EPOCH + since_epoch,
-            attempts,
-        })
-        .collect();
-    Ok(payload)
+    if let Some(raw) = own {
+        return Payload::from_bytes(&operation, &raw, context);
+    }
+    let answer = |(status, headers, body, url, request_id, elapsed, since_epoch, attempts): Answer| Response {
+        status,
+        headers,
+        body: Arc::new(Body::from(&*body)),
+        url,
+        request_id,
+        elapsed,
+        fetched_at: UNIX_EPOCH + since_epoch,
+        attempts,
+    };
+    let join = JOINS.iter().find(|(name, _)| *name == join).map_or(Join::Single, |(_, join)| *join);
+    Payload::from_answers(&operation, answers.into_iter().map(answer).collect(), join, context)
 }

@@ -11,16 +11,20 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 /// A list with a dict for each row.
-pub fn dicts<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, PyList>> {
-    let rows: Vec<Bound<'py, PyDict>> = (0..batch.num_rows()).map(|_| PyDict::new(py)).collect();
-    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-        let name = PyString::intern(py, field.name());
-        let column = values(py, column).map_err(|error| named(py, field.name(), error))?;
-        for (row, value) in rows.iter().zip(column) {
-            row.set_item(&name, value)?;
+pub fn dicts<'py>(py: Python<'py>, batches: &[RecordBatch]) -> PyResult<Bound<'py, PyList>> {
+    let mut all: Vec<Bound<'py, PyDict>> = Vec::with_capacity(batches.iter().map(RecordBatch::num_rows).sum());
+    for batch in batches {
+        let first = all.len();
+        all.extend((0..batch.num_rows()).map(|_| PyDict::new(py)));
+        for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+            let name = PyString::intern(py, field.name());
+            let column = values(py, column).map_err(|error| named(py, field.name(), error))?;
+            for (row, value) in all[first..].iter().zip(column) {
+                row.set_item(&name, value)?;
+            }
         }
     }
-    PyList::new(py, rows)
+    PyList::new(py, all)
 }
 
 /// A time beyond the year 9999 is one that Arrow has and `datetime` has not.

@@ -19,7 +19,8 @@ pub struct CoreSimulator {
 #[pymethods]
 impl CoreSimulator {
     #[new]
-    #[pyo3(signature = (*, seed, sport, teams, games, now, port))]
+    #[pyo3(signature = (*, seed, sport, teams, games, now, port, tracking_hz))]
+    #[allow(clippy::too_many_arguments, reason = "they are a season's options, by name")]
     fn new(
         py: Python<'_>,
         seed: i64,
@@ -28,6 +29,7 @@ impl CoreSimulator {
         games: i64,
         now: Option<&Bound<'_, PyAny>>,
         port: i64,
+        tracking_hz: i64,
     ) -> PyResult<Self> {
         let sport = match sport {
             "basketball" => Sport::Basketball,
@@ -45,6 +47,7 @@ impl CoreSimulator {
                 games: fitting("games", games)?,
                 now,
                 port: fitting("port", port)?,
+                tracking_hz: fitting("tracking_hz", tracking_hz)?,
             };
             let inner = py.detach(|| Simulator::start(options)).map_err(|e| errors::raise(py, e))?;
             Ok(CoreSimulator { inner })

@@ -18,12 +18,16 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "sideline")]
 pub struct Table {
     name: String,
-    batch: RecordBatch,
+    schema: SchemaRef,
+    /// Of this schema. What was answered in several bodies stays apart: joining it would hold it twice.
+    batches: Vec<RecordBatch>,
 }
 
 impl Table {
-    pub fn new(name: String, batch: RecordBatch) -> Self {
-        Table { name, batch }
+    /// `batches`: one at least, of one schema.
+    pub fn new(py: Python<'_>, name: String, batches: Vec<RecordBatch>) -> PyResult<Self> {
+        let Some(first) = batches.first() else { return Err(errors::internal(py, "a table without a batch")) };
+        Ok(Table { name, schema: first.schema(), batches })
     }
 
     /// Hands the table to the frames' side, in Python: which library, and what to install where it is missing.
@@ -41,18 +45,18 @@ impl Table {
 
     #[getter]
     fn num_rows(&self) -> usize {
-        self.batch.num_rows()
+        self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
     #[getter]
     fn column_names(&self) -> Vec<String> {
-        self.batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
     /// Names, types, units and meanings of the columns.
     #[getter]
     fn schema(&self) -> Schema {
-        Schema { name: self.name.clone(), schema: self.batch.schema() }
+        Schema { name: self.name.clone(), schema: self.schema.clone() }
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -61,14 +65,15 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        let schema = self.batch.schema_ref();
+        let schema = &self.schema;
         let field = ArrowField::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
-        let array: ArrayRef = Arc::new(StructArray::from(self.batch.clone()));
-        to_stream_pycapsule(py, Box::new(ArrayIterator::new([Ok(array)], Arc::new(field))), requested_schema)
+        let array = |batch: RecordBatch| -> Result<ArrayRef, _> { Ok(Arc::new(StructArray::from(batch))) };
+        let arrays = self.batches.clone().into_iter().map(array);
+        to_stream_pycapsule(py, Box::new(ArrayIterator::new(arrays, Arc::new(field))), requested_schema)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        to_schema_pycapsule(py, self.batch.schema_ref().as_ref())
+        to_schema_pycapsule(py, self.schema.as_ref())
     }
 
     /// A `pyarrow.Table`.
@@ -88,17 +93,26 @@ impl Table {
 
     /// A list with a dict for each row; times are aware datetimes. It needs no library.
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        errors::guard(py, || rows::dicts(py, &self.batch))
+        errors::guard(py, || rows::dicts(py, &self.batches))
     }
 
     /// The first rows.
     #[pyo3(signature = (rows = 5))]
     fn head(&self, rows: usize) -> Table {
-        Table { name: self.name.clone(), batch: self.batch.slice(0, rows.min(self.batch.num_rows())) }
+        let (mut left, mut batches) = (rows, Vec::new());
+        for batch in &self.batches {
+            if left == 0 && !batches.is_empty() {
+                break;
+            }
+            let taken = left.min(batch.num_rows());
+            batches.push(batch.slice(0, taken));
+            left -= taken;
+        }
+        Table { name: self.name.clone(), schema: self.schema.clone(), batches }
     }
 
     fn __len__(&self) -> usize {
-        self.batch.num_rows()
+        self.num_rows()
     }
 
     fn __bool__(&self) -> bool {
@@ -106,9 +120,9 @@ impl Table {
     }
 
     fn __repr__(&self) -> String {
-        let columns = self.batch.num_columns();
+        let columns = self.schema.fields().len();
         let names = self.column_names().join(", ");
-        format!("<sideline.Table {}: {} rows, {columns} columns: {names}>", self.name, self.batch.num_rows())
+        format!("<sideline.Table {}: {} rows, {columns} columns: {names}>", self.name, self.num_rows())
     }
 
     fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {

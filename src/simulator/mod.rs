@@ -52,11 +52,13 @@ pub struct Options {
     pub now: Option<i64>,
     /// 0: any free one.
     pub port: u16,
+    /// Time steps of locations in a second.
+    pub tracking_hz: u32,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seed: 0, sport: Sport::Basketball, teams: 16, games: 240, now: None, port: 0 }
+        Options { seed: 0, sport: Sport::Basketball, teams: 16, games: 240, now: None, port: 0, tracking_hz: 2 }
     }
 }
 
@@ -70,6 +72,12 @@ impl Options {
         if self.games > MOST_GAMES {
             return wrong(format!("a season has at most {MOST_GAMES} games, not {}", self.games));
         }
+        if !(1..=MOST_HZ).contains(&self.tracking_hz) || 1000 % self.tracking_hz != 0 {
+            return wrong(format!(
+                "tracking_hz is such that steps last whole milliseconds (2, 10, 20, 25, 50, ..), at most {MOST_HZ}, not {}",
+                self.tracking_hz
+            ));
+        }
         match self.now {
             Some(now) if !(EARLIEST..LATEST).contains(&now) => {
                 wrong(format!("now is in epoch milliseconds, from 2000 to 2199; {now} is not"))
@@ -81,6 +89,7 @@ impl Options {
 
 const MOST_TEAMS: usize = 10_000;
 const MOST_GAMES: usize = 1_000_000;
+const MOST_HZ: u32 = 100;
 /// The years 2000 and 2200.
 const EARLIEST: i64 = 946_684_800_000;
 const LATEST: i64 = 7_258_118_400_000;
@@ -137,7 +146,7 @@ impl Simulator {
     /// Listens on 127.0.0.1, on a runtime and threads of its own.
     pub fn start(options: Options) -> Result<Self> {
         options.check()?;
-        let Options { seed, sport, teams, games, now, port } = options;
+        let Options { seed, sport, teams, games, now, port, tracking_hz } = options;
         let refused = |error: std::io::Error| {
             Error::Configuration(format!("the simulator cannot listen on 127.0.0.1:{port}: {error}"))
         };
@@ -149,7 +158,8 @@ impl Simulator {
         let username = format!("sim-{seed}");
         let secret = Secret::new(dice.text(40));
         let service = Arc::new(Service {
-            season: Season::new(seed, sport, teams, games, now.unwrap_or_else(real_now)),
+            season: Season::new(seed, sport, teams, games, now.unwrap_or_else(real_now))
+                .tracked_every(i64::from(1000 / tracking_hz)),
             frozen: now,
             faults: Faults::new(Dice::new(seed, Purpose::Faults)),
             credentials: Mutex::default(),

@@ -241,6 +241,19 @@ fn possessions_summary(session: &Session, writer: Writer) -> Result<Answer, Refu
 fn locations(season: &Season, call: &Call) -> Result<Answer, Refusal> {
     let window = rules::window(call.int("from"), call.int("to"));
     let (from, to) = window.map_err(|rules| Refusal::new(400, rules))?;
-    let batches = call.text("id").and_then(|id| season.locations(id, from, to, call.now));
-    json_of(&batches.ok_or_else(invalid_id)?, to, call.now)
+    // Written as they come: thirty minutes at a high rate are hundreds of thousands of positions.
+    let mut body = vec![b'['];
+    let mut written = Ok(());
+    let write = |batch| {
+        if body.len() > 1 {
+            body.push(b',');
+        }
+        if written.is_ok() {
+            written = serde_json::to_writer(&mut body, &batch);
+        }
+    };
+    call.text("id").and_then(|id| season.locations(id, from, to, call.now, write)).ok_or_else(invalid_id)?;
+    written.map_err(|_| Refusal::general())?;
+    body.push(b']');
+    Ok(Answer { body: body.into(), is_final: to < call.now })
 }

@@ -55,6 +55,12 @@ impl From<&[u8]> for Body {
     }
 }
 
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Self {
+        Body { len: bytes.len(), padded: bytes }.finish()
+    }
+}
+
 impl std::fmt::Debug for Body {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Body({} bytes)", self.len)

@@ -70,6 +70,8 @@ pub struct Season {
     /// For each team the numbers of its games, by tipoff.
     games_of_team: Vec<Vec<usize>>,
     played: Mutex<Kept>,
+    /// Between time steps of locations, in milliseconds.
+    step: i64,
 }
 
 type Kept = VecDeque<((Kind, u64), Arc<Flow>)>;
@@ -100,7 +102,22 @@ impl Season {
         }
         let scheduled = |(index, fixture)| schedule::scheduled(ids, sport, &teams, index, fixture);
         let games = plan.fixtures.iter().enumerate().map(scheduled).collect();
-        Season { seed, sport, ids, teams, plan, games, games_of_team, played: Mutex::default() }
+        Season {
+            seed,
+            sport,
+            ids,
+            teams,
+            plan,
+            games,
+            games_of_team,
+            played: Mutex::default(),
+            step: tracking::SAMPLED,
+        }
+    }
+
+    /// The same season with another time between steps of locations, in milliseconds.
+    pub fn tracked_every(self, step: i64) -> Self {
+        Season { step: step.max(1), ..self }
     }
 
     pub fn teams(&self) -> &[Team] {
@@ -198,13 +215,22 @@ impl Season {
         }))
     }
 
-    /// One batch for each time step in `from..=to` that lies in the session. Football has none: its field frame is unknown.
-    pub fn locations(&self, session_id: &str, from: i64, to: i64, now: i64) -> Option<Vec<LocationBatch>> {
+    /// Calls `each` with one batch for each time step in `from..=to` that lies in the session; `None`: no such session.
+    /// Football has none: its field frame is unknown.
+    pub fn locations(
+        &self,
+        session_id: &str,
+        from: i64,
+        to: i64,
+        now: i64,
+        each: impl FnMut(LocationBatch),
+    ) -> Option<()> {
         let (_, flow, part) = self.period(session_id, now)?;
         let teams = [0, 1].map(|side: usize| &self.teams[flow.sides[side].team]);
         let seed = rng::mix(self.seed ^ rng::mix(flow.starts_at() as u64 + part as u64));
-        let tracker = Tracker::new(seed, &flow.sides, teams, flow.sides[0].team, &flow.periods[part]);
-        Some(tracker.batches(from, to.min(now)))
+        let tracker = Tracker::new(seed, &flow.sides, teams, flow.sides[0].team, &flow.periods[part], self.step);
+        tracker.batches(from, to.min(now)).for_each(each);
+        Some(())
     }
 
     /// The occurrences of all sessions of a game.

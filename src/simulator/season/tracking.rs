@@ -11,8 +11,8 @@ use super::rng::Rng;
 use crate::resource::locations::{Location, LocationBatch};
 use crate::resource::team::Team;
 
-/// Between time steps, as in the vendor's sample (facts 2.18).
-const STEP: i64 = 500;
+/// Between time steps in the vendor's sample (facts 2.18), in milliseconds.
+pub const SAMPLED: i64 = 500;
 /// Between the spots that a player goes to.
 const LEG: i64 = 5000;
 /// So long before and after what they do, players are on their way to and from it.
@@ -65,27 +65,36 @@ pub struct Tracker<'a> {
     ball: String,
     period: &'a Period,
     happenings: Vec<&'a Happening>,
+    /// Between time steps, in milliseconds. A finer grid passes through the points of a coarser one.
+    step: i64,
 }
 
 impl<'a> Tracker<'a> {
     /// `seed`: one for each session. `venue`: the place of the home team in the season's list.
-    pub fn new(seed: u64, sides: &'a [Side; 2], teams: [&'a Team; 2], venue: usize, period: &'a Period) -> Self {
+    pub fn new(
+        seed: u64,
+        sides: &'a [Side; 2],
+        teams: [&'a Team; 2],
+        venue: usize,
+        period: &'a Period,
+        step: i64,
+    ) -> Self {
         let happenings = period.possessions.iter().flat_map(|possession| &possession.happenings).collect();
-        Tracker { seed, sides, teams, ball: (FIRST_BALL + venue).to_string(), period, happenings }
+        Tracker { seed, sides, teams, ball: (FIRST_BALL + venue).to_string(), period, happenings, step }
     }
 
     /// One batch for each time step in `from..=to` that lies in the period.
-    pub fn batches(&self, from: i64, to: i64) -> Vec<LocationBatch> {
-        let (start, end) = (self.period.started_at, self.period.ended_at);
-        let first = (from.clamp(start, end + 1) - start + STEP - 1).div_euclid(STEP);
-        let last = (to.clamp(start - 1, end) - start).div_euclid(STEP);
-        (first..=last).filter_map(|step| self.batch(start + step * STEP)).collect()
+    pub fn batches(&self, from: i64, to: i64) -> impl Iterator<Item = LocationBatch> {
+        let (start, end, step) = (self.period.started_at, self.period.ended_at, self.step);
+        let first = (from.clamp(start, end + 1) - start + step - 1).div_euclid(step);
+        let last = (to.clamp(start - 1, end) - start).div_euclid(step);
+        (first..=last).filter_map(move |number| self.batch(start + number * step))
     }
 
     fn batch(&self, t: i64) -> Option<LocationBatch> {
         let (possession, live) = self.possession(t)?;
         let (clock, shot_clock) = clock(possession, live, t);
-        let before = (t - STEP).max(self.period.started_at);
+        let before = (t - self.step).max(self.period.started_at);
         let location = |kind: &str, tag: String, at: Point, was: Point| Location {
             x: at.x.round(),
             t,
@@ -96,7 +105,7 @@ impl<'a> Tracker<'a> {
             tag,
             tid: None,
             // Metres a second are millimetres a millisecond; six decimals, as in the vendor's sample.
-            speed: (at.distance(was) / STEP as f64 * 1e6).round() / 1e6,
+            speed: (at.distance(was) / self.step as f64 * 1e6).round() / 1e6,
             pid: None,
             gc: Some(clocks::of_location(clock)),
             sc: shot_clock.map(clocks::shot_of_location),

@@ -21,6 +21,9 @@ fn a_season_that_cannot_be_is_refused() {
         Options { teams: usize::MAX, ..base() },
         Options { games: usize::MAX, ..base() },
         Options { now: Some(i64::MIN), ..base() },
+        Options { tracking_hz: 0, ..base() },
+        Options { tracking_hz: 30, ..base() },
+        Options { tracking_hz: 1000, ..base() },
         Options { now: Some(1_771_588_800), ..base() },
         Options { now: Some(i64::MAX), ..base() },
     ] {

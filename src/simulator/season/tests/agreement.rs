@@ -152,7 +152,7 @@ fn a_game_going_on_is_the_beginning_of_the_finished_one() {
                 assert!(other.shots.starts_with(&player.shots));
             }
         }
-        let seen = season.locations(&half.id, half.started_at, half.ended_at, now).unwrap();
+        let seen = locations(&season, &half.id, half.started_at, half.ended_at, now).unwrap();
         assert!(seen.last().unwrap().locations[0].t <= now);
     }
     assert!(before > 50);

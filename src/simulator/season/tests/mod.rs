@@ -43,6 +43,12 @@ fn sessions(season: &Season) -> Vec<(Event, Arc<Session>)> {
     all.into_iter().flat_map(of_event).collect()
 }
 
+fn locations(season: &Season, session_id: &str, from: i64, to: i64, now: i64) -> Option<Vec<LocationBatch>> {
+    let mut batches = Vec::new();
+    season.locations(session_id, from, to, now, |batch| batches.push(batch))?;
+    Some(batches)
+}
+
 fn sums(lists: &[(String, Vec<Occurrence>)]) -> BTreeMap<String, f64> {
     lists.iter().map(|(code, list)| (code.clone(), list.iter().map(|one| one.value).sum())).collect()
 }

@@ -21,7 +21,7 @@ fn hashes(season: &Season, game: usize) -> [u64; 8] {
     let event = season.event(&game.event_id, NOW).unwrap();
     let part = &event.results[0];
     let session = season.session(&part.id, NOW).unwrap();
-    let window = season.locations(&part.id, part.started_at, part.started_at + 120_000, NOW).unwrap();
+    let window = locations(&season, &part.id, part.started_at, part.started_at + 120_000, NOW).unwrap();
     [
         hash(game),
         hash(&season.roster(game.away_team_id, Some(&game.event_id)).unwrap()),
@@ -102,7 +102,7 @@ fn no_time_or_size_makes_it_panic() {
                     let event = season.event(&game.event_id, at).unwrap();
                     for part in &event.results {
                         for (from, to) in [(i64::MIN, i64::MAX), (i64::MAX, i64::MIN), (i64::MAX, i64::MAX)] {
-                            season.locations(&part.id, from, to, at).unwrap();
+                            locations(&season, &part.id, from, to, at).unwrap();
                         }
                     }
                     season.team_events(game.home_team_id, i64::MIN, i64::MAX, at);
