@@ -26,7 +26,7 @@ pub struct Payload {
 impl Payload {
     /// A payload for a body that lies in a file.
     pub fn from_bytes(operation: &str, raw: &[u8], context: Context) -> Result<Self> {
-        let Some((operation, resource)) = operation::find(operation) else {
+        let Some((operation, resource)) = operation::find(operation, &context) else {
             let names: Vec<&str> = operation::names().collect();
             return Err(Error::Argument(format!(
                 "there is no operation {operation:?}; it is one of {}",

@@ -17,7 +17,7 @@ pub type State = (String, PyBackedBytes, Vec<(String, String)>, Vec<Answer>);
 type Answer = (u16, Vec<(String, String)>, Option<PyBackedBytes>, String, Option<String>, Duration, Duration, u32);
 
 /// What a request may know (`Context`).
-const IDS: [&str; 3] = ["session_id", "game_id", "team_id"];
+const IDS: [&str; 4] = ["session_id", "game_id", "team_id", "resources"];
 
 pub fn state(py: Python<'_>, payload: &Payload) -> State {
     let bytes = |body: &Body| PyBackedBytes::from(PyBytes::new(py, body.as_slice()));

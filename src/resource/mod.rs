@@ -34,6 +34,12 @@ pub static RESOURCES: &[&Resource] = &[
     &possessions::POSSESSIONS,
     &shots::SHOTS,
     &locations::LOCATIONS,
+    &schedule::MATCHUP,
+    &game_shots::GAME_SHOTS,
+    &play_by_play::PLAY_BY_PLAY,
+    &ball_screens::BALL_SCREENS,
+    &catch_up::CATCH_UP,
+    &broadcast::BROADCAST_ROSTER,
 ];
 
 /// The resource an operation answers with.
