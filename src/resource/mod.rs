@@ -75,7 +75,7 @@ mod tests {
                 declared += usize::from(!std::ptr::eq(first, *table));
             }
         }
-        assert_eq!(declared, 7, "tables that are read from another body too");
+        assert_eq!(declared, 8, "tables that are read from another body too");
     }
 
     #[test]
