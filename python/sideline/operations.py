@@ -3,7 +3,7 @@
 The examples run against the simulator; `client`, `team_id`, `game_id` and `session_id` are at hand in them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Any, Generic, TypeVar
 
@@ -59,7 +59,7 @@ class Operations(Generic[T]):
         """The games whose tip-off lies from `start` to `end`; without `end` it is one day (specification 4.2).
 
         Table: `games`, a row for each game; a game to come has a row too. `sport` is "basketball" or "football"
-        (default: the client's), `season_type` one of EXH, PRE, REG, POST and applies together with `week`.
+        (default: the client's), `season_type` one of EXH, PRE, REG, POST and applies together with `week` (from 1).
 
         >>> client.schedule("2026-11-01", "2027-04-15", team_id=team_id).table().num_rows > 0
         True
@@ -73,6 +73,27 @@ class Operations(Generic[T]):
             "week": week,
         }
         return self._call("schedule", {"start": start}, optional)
+
+    def matchup(
+        self,
+        team_ids: int | str | Iterable[int | str],
+        start: Time,
+        end: Time | None = None,
+        *,
+        reference: str,
+        gender: str,
+    ) -> T:
+        """The games of one team, or of two against each other, by the ids of another system (facts 2.3).
+
+        Table: `games`. `reference` names the system that `team_ids` (one id, or a list of one or two) are of; SHOTTRACKER
+        is the service's own. `gender` is MEN or WOMEN. Raises `ValueError` for another number of teams.
+
+        >>> games = client.matchup(team_id, "2026-11-01", "2027-04-15", reference="SHOTTRACKER", gender="MEN")
+        >>> all(team_id in (game["home_team_id"], game["away_team_id"]) for game in games.table().to_dicts())
+        True
+        """
+        required = {"team_ids": team_ids, "start": start, "reference": reference, "gender": gender}
+        return self._call("matchup", required, {"end": end})
 
     def team_events(
         self, team_id: int | str, start: Time, end: Time, *, games_only: bool = False, workouts_only: bool = False
@@ -196,6 +217,55 @@ class Operations(Generic[T]):
         """
         return self._call("game_stats_details", {"game_id": game_id}, {})
 
+    def game_shots(self, game_id: str) -> T:
+        """The shots of a whole game (facts 2.19).
+
+        Table: `shots`, the same as of `shots(session_id)`; `session_id` says in which period. Coordinates are
+        millimetres, `distance_cm` is centimetres. Raises `PermissionDenied`.
+
+        >>> shots = client.game_shots(game_id).table()
+        >>> {shot["game_id"] for shot in shots.to_dicts()} == {game_id}
+        True
+        """
+        return self._call("game_shots", {"game_id": game_id}, {})
+
+    def play_by_play(self, game_id: str) -> T:
+        """The events of a whole game, one after the other (facts 2.19).
+
+        Table: `play_by_play`; its `stats` is a map of stat code to what the event adds. Coordinates are millimetres.
+        Raises `PermissionDenied`.
+
+        >>> plays = client.play_by_play(game_id).table(columns=["event_id", "team_id", "description", "stats"])
+        >>> plays.num_rows > 0
+        True
+        """
+        return self._call("play_by_play", {"game_id": game_id}, {})
+
+    def ball_screens(self, game_id: str) -> T:
+        """The predicted ball screens of a whole game (facts 2.19).
+
+        Table: `ball_screens`; `offensive_actions` and `defensive_actions` are maps of action to probability (0 to 1).
+        Raises `PermissionDenied`.
+
+        >>> client.ball_screens(game_id).table().column_names[:3]
+        ['game_id', 'session_id', 'event_id']
+        """
+        return self._call("ball_screens", {"game_id": game_id}, {})
+
+    def catch_up(
+        self, game_id: str, resources: str | Iterable[str] = ("stats", "details", "shots", "possessions")
+    ) -> T:
+        """Several resources of a whole game in one answer (facts 2.19).
+
+        Tables, in the order asked: `player_stats` and `box_score` of "stats", `play_by_play` of "details", `shots` of
+        "shots", `possessions`, `possession_events` and `possession_players` of "possessions". Raises `ValueError` for
+        another name, `PermissionDenied`.
+
+        >>> client.catch_up(game_id, ["shots", "stats"]).tables
+        ['shots', 'player_stats', 'box_score']
+        """
+        return self._call("catch_up", {"game_id": game_id}, {"resources": resources})
+
     def follow(self, link: str) -> T:
         """What a link in an answer leads to; it goes to this client's host, whatever host it names (specification
         4.11).
@@ -236,3 +306,23 @@ class Operations(Generic[T]):
         200
         """
         return self._call("broadcast_teams", {}, {})
+
+    def broadcast_roster(self, team_id: int | str, *, game_id: str | None = None) -> T:
+        """The Broadcast API's roster of a team, or that of a game (facts 5). It takes the API key.
+
+        Tables: `players`, `special_services`, `team`, as of `roster`; what the Broadcast API does not say is null.
+
+        >>> client.broadcast_roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id
+        True
+        """
+        return self._call("broadcast_roster", {"team_id": team_id}, {"game_id": game_id})
+
+    def broadcast_stats(self, schedule_id: str) -> T:
+        """The Broadcast API's statistics of a game as they stand (facts 5). It takes the API key.
+
+        No table: the documentation does not say what the body holds.
+
+        >>> client.broadcast_stats(game_id).status
+        200
+        """
+        return self._call("broadcast_stats", {"schedule_id": schedule_id}, {})

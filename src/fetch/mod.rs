@@ -40,8 +40,8 @@ impl Payload {
 
     /// A payload for answers that came before.
     pub fn from_answers(operation: &str, parts: Vec<Response>, join: Join, context: Context) -> Result<Self> {
-        let Some((operation, resource)) = operation::find(operation) else {
-            let names: Vec<&str> = operation::all().map(|(name, _)| name).collect();
+        let Some((operation, resource)) = operation::find(operation, &context) else {
+            let names: Vec<&str> = operation::names().collect();
             return Err(Error::Argument(format!(
                 "there is no operation {operation:?}; it is one of {}",
                 names.join(", ")

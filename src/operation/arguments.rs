@@ -50,6 +50,35 @@ impl Given {
         self.text(name)?.ok_or_else(|| missing(name))
     }
 
+    /// An argument that comes as often as it has elements.
+    pub(super) fn texts(&mut self, name: &str) -> Result<Vec<String>> {
+        std::iter::from_fn(|| self.text(name).transpose()).collect()
+    }
+
+    /// One of a few words, in any case.
+    pub(super) fn word(&mut self, name: &str, words: &[&'static str]) -> Result<Option<String>> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        match words.iter().find(|word| word.eq_ignore_ascii_case(&text)) {
+            Some(word) => Ok(Some((*word).into())),
+            None => Err(Error::Argument(format!(
+                "{name} is {:?}; it must be one of {}",
+                shortened(&text),
+                words.join(", ")
+            ))),
+        }
+    }
+
+    /// A whole number from 1.
+    pub(super) fn positive(&mut self, name: &str) -> Result<Option<String>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Int(number)) if number > 0 => Ok(Some(number.to_string())),
+            Some(other) => {
+                Err(Error::Argument(format!("{name} is {other}; it must be a whole number from 1, such as {name}=3")))
+            }
+        }
+    }
+
     pub(super) fn flag(&mut self, name: &str) -> Result<bool> {
         match self.take(name) {
             None => Ok(false),
@@ -68,7 +97,7 @@ impl Given {
     }
 }
 
-fn missing(name: &str) -> Error {
+pub(super) fn missing(name: &str) -> Error {
     Error::Argument(format!("{name} is missing"))
 }
 

@@ -1,11 +1,14 @@
-//! The operations, as data: specification 4.1 to 4.11, and the practice link of facts 2.6.
+//! The operations, as data: specification 4.1 to 4.11, and what the vendor documents beyond (facts 2.3, 2.6, 2.19, 5).
 
-use super::arguments::Given;
+use super::arguments::{Given, missing};
 use super::ranges::{self, VALID_TIMESTAMPS};
 use super::{Auth, Call, Join, Request, encode};
 use crate::config::{Config, Sport};
 use crate::error::{Error, Result};
-use crate::resource::{Resource, event, locations, possessions, roster, schedule, shots, stats, stats_details, team};
+use crate::resource::{
+    Resource, ball_screens, broadcast, catch_up, event, game_shots, locations, play_by_play, possessions, roster,
+    schedule, shots, stats, stats_details, team,
+};
 use crate::table::Context;
 
 /// One operation of the service.
@@ -46,13 +49,18 @@ const fn signed(name: &'static str, path: &'static str) -> Operation {
     Operation { name, auth: Auth::Signed, path, known: &[], resource: None, follow_only: false, query: no_query }
 }
 
-const fn broadcast(name: &'static str, path: &'static str) -> Operation {
+const fn keyed(name: &'static str, path: &'static str) -> Operation {
     Operation { auth: Auth::ApiKey, ..signed(name, path) }
 }
 
 /// Each of a session's resources (specification 4.7 to 4.9, 4.11).
 const fn of_session(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
     Operation { known: &[SESSION], resource: Some(resource), ..signed(name, path) }
+}
+
+/// Each of a game's resources (specification 4.11, facts 2.19).
+const fn of_game(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
+    Operation { known: &[GAME], resource: Some(resource), ..signed(name, path) }
 }
 
 pub(super) static OPERATIONS: &[Operation] = &[
@@ -85,7 +93,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
         query: game_events_query,
         ..signed("game_events", "/v1/data/games/{game_id}/events")
     },
-    Operation { known: &[GAME], resource: Some(&event::GAME), ..signed("game", "/v1/data/games/{game_id}") },
+    of_game("game", "/v1/data/games/{game_id}", &event::GAME),
     of_session("stats", "/v1/data/stats/{session_id}/stats", &stats::STATS),
     of_session("stats_details", "/v1/data/stats/{session_id}/stats/details", &stats_details::STATS_DETAILS),
     of_session("possessions", "/v1/data/stats/{session_id}/possessions", &possessions::POSSESSIONS),
@@ -96,10 +104,19 @@ pub(super) static OPERATIONS: &[Operation] = &[
         query: locations_queries,
         ..signed("locations", "/v1/data/sensors/locations")
     },
+    of_game("game_stats_details", "/v1/data/stats/games/{game_id}/stats/details", &stats_details::GAME_STATS_DETAILS),
+    of_game("game_shots", "/v1/data/stats/games/{game_id}/shots", &game_shots::GAME_SHOTS),
+    of_game("play_by_play", "/v1/data/stats/games/{game_id}/details", &play_by_play::PLAY_BY_PLAY),
+    of_game("ball_screens", "/v1/data/stats/games/{game_id}/ballscreens", &ball_screens::BALL_SCREENS),
+    // After those of a single resource, which a link finds first.
     Operation {
-        known: &[GAME],
-        resource: Some(&stats_details::GAME_STATS_DETAILS),
-        ..signed("game_stats_details", "/v1/data/stats/games/{game_id}/stats/details")
+        known: &[GAME, (PARTS, PARTS)],
+        ..of_game("catch_up", "/v1/data/stats/games/{game_id}/{resources}", &catch_up::CATCH_UP)
+    },
+    Operation {
+        resource: Some(&schedule::MATCHUP),
+        query: matchup_query,
+        ..signed("matchup", "/v1/data/schedule/games/matchup")
     },
     // The self link of a practice (facts 2.6): an event like a game, and known to be none.
     Operation {
@@ -108,9 +125,19 @@ pub(super) static OPERATIONS: &[Operation] = &[
         follow_only: true,
         ..signed("practice", "/v1/data/teams/{team_id}/practices/{event_id}")
     },
-    Operation { query: broadcast_schedule_query, ..broadcast("broadcast_schedule", "/broadcast/v1/games/schedule") },
-    broadcast("broadcast_teams", "/broadcast/v1/games/teams"),
+    Operation { query: broadcast_schedule_query, ..keyed("broadcast_schedule", "/broadcast/v1/games/schedule") },
+    keyed("broadcast_teams", "/broadcast/v1/games/teams"),
+    Operation {
+        known: &[TEAM],
+        resource: Some(&broadcast::BROADCAST_ROSTER),
+        query: broadcast_roster_query,
+        ..keyed("broadcast_roster", "/broadcast/v1/games/teams/{team_id}")
+    },
+    Operation { query: broadcast_stats_query, ..keyed("broadcast_stats", "/broadcast/v1/stats") },
 ];
+
+/// What a catch-up asks for: its place in the path, and the name that the tables know it by.
+pub(super) const PARTS: &str = "resources";
 
 /// The name in `{name}`.
 pub(super) fn placeholder(segment: &str) -> Option<&str> {
@@ -126,6 +153,11 @@ impl Operation {
         }
     }
 
+    /// The resource; of a catch-up with the tables of the parts that were asked for.
+    pub(super) fn answers_with(&self, context: &Context) -> Option<&'static Resource> {
+        context.get(PARTS).map_or(self.resource, catch_up::of)
+    }
+
     pub(super) fn call(&'static self, given: &mut Given, config: &Config) -> Result<Call> {
         let mut context = Context::default();
         let mut segments = Vec::new();
@@ -133,9 +165,9 @@ impl Operation {
             match placeholder(segment) {
                 None => segments.push(segment.to_string()),
                 Some(name) => {
-                    let id = given.required_id(name)?;
-                    context = self.know(context, name, &id);
-                    segments.push(id);
+                    let value = if name == PARTS { parts(given)? } else { given.required_id(name)? };
+                    context = self.know(context, name, &value);
+                    segments.push(value);
                 }
             }
         }
@@ -150,7 +182,7 @@ impl Operation {
             auth: self.auth,
             path: path.clone(),
             query: encode(&query),
-            resource: self.resource,
+            resource: self.answers_with(&context),
             context: query.iter().fold(context.clone(), |known, (name, value)| self.know(known, name, value)),
         };
         Ok(Call { requests: queries.each.into_iter().map(request).collect(), join: queries.join })
@@ -204,9 +236,52 @@ fn schedule_query(given: &mut Given, target: &Target) -> Result<Queries> {
     push(&mut query, "to", to.map(|to| to.to_string()));
     push(&mut query, "team_id", given.id("team_id")?);
     push(&mut query, "location_id", given.text("location_id")?);
-    push(&mut query, "seasonType", given.text("season_type")?);
-    push(&mut query, "weekNumber", given.text("week")?);
+    push(&mut query, "seasonType", given.word("season_type", &["EXH", "PRE", "REG", "POST"])?);
+    push(&mut query, "weekNumber", given.positive("week")?);
     one(query)
+}
+
+/// The ids are those of another system, so they are texts and no parts of a path.
+fn matchup_query(given: &mut Given, target: &Target) -> Result<Queries> {
+    let teams = given.texts("team_ids")?;
+    if !(1..=2).contains(&teams.len()) || teams.iter().any(String::is_empty) {
+        return Err(Error::Argument(
+            "team_ids is the id of one team, or a list of one or two: a matchup has no more, and no empty id".into(),
+        ));
+    }
+    let from = given.required_time("start")?;
+    let to = given.time("end")?;
+    if let Some(to) = to.filter(|to| from >= *to) {
+        target.refuse(&[ranges::IN_ORDER], 422, from, to)?;
+    }
+    let mut query = vec![("from", from.to_string())];
+    push(&mut query, "to", to.map(|to| to.to_string()));
+    query.extend(teams.into_iter().map(|team| ("team_id", team)));
+    query.push(("reference", given.required_text("reference")?));
+    query.push(("gender", given.word("gender", &["MEN", "WOMEN"])?.ok_or_else(|| missing("gender"))?));
+    one(query)
+}
+
+/// What is asked of a game, as it stands in the path.
+fn parts(given: &mut Given) -> Result<String> {
+    let names = given.texts(PARTS)?.join(",");
+    match catch_up::of(&names) {
+        Some(_) => Ok(names),
+        None => Err(Error::Argument(format!(
+            "resources is {names:?}; it must be one or more of {}, each once",
+            catch_up::PARTS.join(", ")
+        ))),
+    }
+}
+
+fn broadcast_roster_query(given: &mut Given, _: &Target) -> Result<Queries> {
+    let mut query = Query::new();
+    push(&mut query, "game_event_id", given.id("game_id")?);
+    one(query)
+}
+
+fn broadcast_stats_query(given: &mut Given, _: &Target) -> Result<Queries> {
+    one(vec![("schedule_id", given.required_id("schedule_id")?)])
 }
 
 fn team_events_queries(given: &mut Given, target: &Target) -> Result<Queries> {

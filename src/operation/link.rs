@@ -1,9 +1,10 @@
 //! Links found in bodies, and the escape hatch `get`. A link names the vendor's host whatever the base is (facts 9.12): only
 //! its path and query are kept, and the request goes to the configured base, so no credential goes elsewhere.
 
-use super::declared::{OPERATIONS, Operation};
+use super::declared::{OPERATIONS, Operation, PARTS};
 use super::{Arguments, Auth, Request, arguments, encode};
 use crate::error::{Error, Result};
+use crate::resource::catch_up;
 use crate::table::Context;
 use percent_encoding::percent_decode_str;
 
@@ -22,7 +23,7 @@ pub(super) fn follow(link: &str) -> Result<Request> {
         auth: Auth::Signed,
         path: path.into(),
         query: query.into(),
-        resource: target.as_ref().and_then(|(operation, _)| operation.resource),
+        resource: target.as_ref().and_then(|(operation, context)| operation.answers_with(context)),
         context: target.map_or_else(Context::default, |(_, context)| context),
     })
 }
@@ -105,11 +106,12 @@ fn matched(operation: &Operation, path: &str, query: &str) -> Option<Context> {
             None if *segment == expected => {}
             None => return None,
             Some(name) => {
-                let id = percent_decode_str(segment).decode_utf8().ok()?;
-                if !arguments::is_id(&id) {
+                let value = percent_decode_str(segment).decode_utf8().ok()?;
+                let fits = if name == PARTS { catch_up::of(&value).is_some() } else { arguments::is_id(&value) };
+                if !fits {
                     return None;
                 }
-                context = operation.know(context, name, &id);
+                context = operation.know(context, name, &value);
             }
         }
     }

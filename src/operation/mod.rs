@@ -52,8 +52,19 @@ pub enum Value {
     Bool(bool),
 }
 
-/// Arguments by name; one that is absent was not given. `get` takes `path`, then each parameter of the query by its own
-/// name, as often as it is to be sent.
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Text(text) => write!(f, "{text:?}"),
+            Value::Int(number) => write!(f, "{number}"),
+            Value::Float(number) => write!(f, "{number:?}"),
+            Value::Bool(flag) => write!(f, "{flag}"),
+        }
+    }
+}
+
+/// Arguments by name; one that is absent was not given, and one that takes several comes as often. `get` takes `path`, then
+/// each parameter of the query by its own name, as often as it is to be sent.
 pub type Arguments = Vec<(String, Value)>;
 
 /// How several answers become one.
@@ -96,15 +107,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     declared.chain(["follow", "get"])
 }
 
-/// Every operation, those that only links reach among them, and what it answers with.
-pub fn all() -> impl Iterator<Item = (&'static str, Option<&'static Resource>)> {
-    let declared = OPERATIONS.iter().map(|operation| (operation.name, operation.resource));
-    declared.chain([("follow", None), ("get", None)])
-}
-
-/// An operation by its name: the name for good, and what it answers with.
-pub fn find(name: &str) -> Option<(&'static str, Option<&'static Resource>)> {
-    all().find(|(known, _)| *known == name)
+/// An operation by its name, those that only links reach among them: the name for good, and what it answers with when that
+/// was asked of it.
+pub fn find(name: &str, context: &Context) -> Option<(&'static str, Option<&'static Resource>)> {
+    let declared = OPERATIONS.iter().map(|operation| (operation.name, operation.answers_with(context)));
+    declared.chain([("follow", None), ("get", None)]).find(|(known, _)| *known == name)
 }
 
 fn single(request: Request) -> Call {

@@ -61,7 +61,7 @@ fn each_operation_has_the_path_and_query_of_the_specification() {
             "schedule",
             vec![
                 ("week", Value::Int(3)),
-                ("season_type", text("REG")),
+                ("season_type", text("reg")),
                 ("location_id", text("c@f")),
                 team.clone(),
                 ("sport", text("football")),
@@ -115,6 +115,37 @@ fn each_operation_has_the_path_and_query_of_the_specification() {
             format!("/v1/data/sensors/locations?id=s-1&from={from}&to={}", NOON + 60_000),
         ),
         ("game_stats_details", vec![game.clone()], "/v1/data/stats/games/g-1/stats/details".into()),
+        ("game_shots", vec![game.clone()], "/v1/data/stats/games/g-1/shots".into()),
+        ("play_by_play", vec![game.clone()], "/v1/data/stats/games/g-1/details".into()),
+        ("ball_screens", vec![game.clone()], "/v1/data/stats/games/g-1/ballscreens".into()),
+        (
+            "catch_up",
+            [vec![game.clone()], ["stats", "details", "shots", "possessions"].map(|p| ("resources", text(p))).to_vec()]
+                .concat(),
+            "/v1/data/stats/games/g-1/stats,details,shots,possessions".into(),
+        ),
+        (
+            "matchup",
+            vec![
+                ("gender", text("women")),
+                ("reference", text("NCAA")),
+                ("team_ids", text("a/b c&d")),
+                ("team_ids", Value::Int(47)),
+                start.clone(),
+                end.clone(),
+            ],
+            format!(
+                "/v1/data/schedule/games/matchup?from={from}&to={to}&team_id=a%2Fb%20c%26d&team_id=47&reference=NCAA&gender=WOMEN"
+            ),
+        ),
+        (
+            "matchup",
+            vec![("team_ids", Value::Int(46)), start.clone(), ("reference", text("X")), ("gender", text("Men"))],
+            format!("/v1/data/schedule/games/matchup?from={from}&team_id=46&reference=X&gender=MEN"),
+        ),
+        ("broadcast_roster", vec![team.clone()], "/broadcast/v1/games/teams/46".into()),
+        ("broadcast_roster", vec![team.clone(), game.clone()], "/broadcast/v1/games/teams/46?game_event_id=g-1".into()),
+        ("broadcast_stats", vec![("schedule_id", text("g-1"))], "/broadcast/v1/stats?schedule_id=g-1".into()),
         (
             "broadcast_schedule",
             vec![start.clone(), end.clone()],
@@ -143,7 +174,16 @@ fn the_tables_know_team_game_and_session_of_the_request() {
     assert_eq!(known("possessions", &[("session_id", text("s"))]).get("session_id"), Some("s"));
     let window = [("session_id", text("s")), ("start", Value::Int(NOON)), ("end", Value::Int(NOON + 1))];
     assert_eq!(known("locations", &window).get("session_id"), Some("s"));
-    assert_eq!(known("game", &[("game_id", text("g"))]).get("game_id"), Some("g"));
+    for name in ["game", "game_shots", "play_by_play", "ball_screens"] {
+        assert_eq!(known(name, &[("game_id", text("g"))]).get("game_id"), Some("g"), "{name}");
+    }
+    let parts = only("catch_up", &[("game_id", text("g")), ("resources", text("shots")), ("resources", text("stats"))]);
+    assert_eq!((parts.context.get("game_id"), parts.path.as_str()), (Some("g"), "/v1/data/stats/games/g/shots,stats"));
+    let tables: Vec<&str> = parts.resource.unwrap().tables.iter().map(|table| table.name).collect();
+    assert_eq!(tables, ["shots", "player_stats", "box_score"]);
+    // As a pickle has it: by name and what the request knew.
+    assert!(std::ptr::eq(find("catch_up", &parts.context).unwrap().1.unwrap(), parts.resource.unwrap()));
+    assert_eq!(find("catch_up", &Context::default()).unwrap().1.unwrap().tables.len(), 7);
 }
 
 #[test]
@@ -157,12 +197,14 @@ fn a_range_that_the_service_would_answer_422_is_refused_in_its_words() {
     let range =
         |start: i64, end: i64| [("team_id", Value::Int(46)), ("start", Value::Int(start)), ("end", Value::Int(end))];
     let year = 366 * 24 * HOUR;
+    let matchup = [("team_ids", Value::Int(46)), ("start", Value::Int(NOON)), ("end", Value::Int(NOON))];
     for (name, arguments, rules) in [
         ("team_events", range(NOON, NOON), vec![ranges::IN_ORDER]),
         ("team_events", range(0, -5), vec![ranges::POSITIVE, ranges::IN_ORDER]),
         ("team_game_stats", range(NOON, NOON + year), vec![ranges::AT_MOST_8_MONTHS]),
         ("team_game_stats", range(NOON, NOON - 1), vec![ranges::IN_ORDER]),
         ("schedule", range(NOON, NOON), vec![ranges::IN_ORDER]),
+        ("matchup", matchup, vec![ranges::IN_ORDER]),
     ] {
         let Err(Error::Api(error)) = planned(name, &arguments) else { panic!("{name} was not refused") };
         assert_eq!((error.kind, error.status, error.attempts), (ApiErrorKind::InvalidRequest, 422, 0));
@@ -214,6 +256,46 @@ fn an_argument_that_is_missing_or_unknown_is_named() {
 }
 
 #[test]
+fn a_season_type_is_one_of_four_and_a_week_a_number_from_one() {
+    let schedule =
+        |name: &'static str, value: Value| refusal("schedule", &[("start", Value::Int(NOON)), (name, value)]);
+    for wrong in ["", "REGULAR", "PO ST", "R\u{c9}G"] {
+        assert!(schedule("season_type", text(wrong)).contains("EXH, PRE, REG, POST"), "{wrong}");
+    }
+    for wrong in [Value::Int(0), Value::Int(-3), Value::Float(3.0), text("3"), Value::Bool(true)] {
+        assert!(schedule("week", wrong.clone()).contains("such as week=3"), "{wrong}");
+    }
+}
+
+#[test]
+fn a_matchup_has_one_team_or_two_and_a_gender() {
+    let given = |teams: &[&str], gender: &str| {
+        let mut arguments: Vec<(&str, Value)> = teams.iter().map(|team| ("team_ids", text(team))).collect();
+        arguments.extend([("start", Value::Int(NOON)), ("reference", text("X")), ("gender", text(gender))]);
+        refusal("matchup", &arguments)
+    };
+    for wrong in [&[][..], &["1", "2", "3"], &[""], &["1", ""]] {
+        assert!(given(wrong, "MEN").contains("one or two"), "{wrong:?}");
+    }
+    assert!(given(&["1\n"], "MEN").contains("control character"));
+    for wrong in ["", "M", "MENS", "mixed"] {
+        assert!(given(&["1"], wrong).contains("MEN, WOMEN"), "{wrong}");
+    }
+    let team = ("team_ids", Value::Int(1));
+    assert!(refusal("matchup", &[team.clone(), ("start", Value::Int(1)), ("reference", text("X"))]).contains("gender"));
+    assert!(refusal("matchup", &[team, ("start", Value::Int(1)), ("gender", text("MEN"))]).contains("reference"));
+}
+
+#[test]
+fn a_catch_up_s_resources_are_four_and_named_when_another_is_asked() {
+    for wrong in [&["stat"][..], &["stats", "videos"], &["shots", "shots"], &["stats,"], &[""], &[]] {
+        let mut arguments: Vec<(&str, Value)> = wrong.iter().map(|name| ("resources", text(name))).collect();
+        arguments.push(("game_id", text("g")));
+        assert!(refusal("catch_up", &arguments).contains("stats, details, shots, possessions"), "{wrong:?}");
+    }
+}
+
+#[test]
 fn a_link_keeps_path_and_query_and_finds_its_resource_whatever_its_host() {
     let follow = |link: &str| only("follow", &[("link", text(link))]);
     for (link, operation, known) in [
@@ -228,6 +310,19 @@ fn a_link_keeps_path_and_query_and_finds_its_resource_whatever_its_host() {
             "team_game_stats",
             vec![("team_id", "46"), ("game_id", "g")],
         ),
+        ("/v1/data/stats/games/g-1/shots", "game_shots", vec![("game_id", "g-1")]),
+        ("/v1/data/stats/games/g-1/details", "play_by_play", vec![("game_id", "g-1")]),
+        ("/v1/data/stats/games/g-1/ballscreens", "ball_screens", vec![("game_id", "g-1")]),
+        ("/v1/data/stats/games/g-1/stats", "catch_up", vec![("game_id", "g-1"), ("resources", "stats")]),
+        (
+            "/v1/data/stats/games/g-1/shots,details",
+            "catch_up",
+            vec![("game_id", "g-1"), ("resources", "shots,details")],
+        ),
+        ("/v1/data/stats/games/g-1/shots%2Cstats/", "catch_up", vec![("game_id", "g-1"), ("resources", "shots,stats")]),
+        ("/v1/data/stats/games/g-1/shots,videos", "follow", vec![]),
+        ("/v1/data/stats/games/g-1/videos", "follow", vec![]),
+        ("/v1/data/schedule/games/matchup?from=1&team_id=a&team_id=b", "matchup", vec![]),
         ("/v1/data/stats/s-1/possessions/summary", "follow", vec![]),
         ("/v1/data/teams/46,SHOTTRACKER", "follow", vec![]),
     ] {

@@ -6,7 +6,8 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyString};
 
-/// The arguments of a call: all of `required`, and what was given of `optional` (`None` is not given).
+/// The arguments of a call: all of `required`, and what was given of `optional` (`None` is not given). One that takes several
+/// comes as often as it has elements.
 pub fn arguments(required: &Bound<'_, PyDict>, optional: &Bound<'_, PyDict>) -> PyResult<Arguments> {
     let mut arguments = Vec::with_capacity(required.len() + optional.len());
     for (name, value) in required.iter() {
@@ -21,6 +22,12 @@ pub fn arguments(required: &Bound<'_, PyDict>, optional: &Bound<'_, PyDict>) -> 
 fn argument(arguments: &mut Arguments, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
     if name == "params" {
         return parameters(arguments, value);
+    }
+    if matches!(name, "team_ids" | "resources") && many(value) {
+        for one in value.try_iter()? {
+            arguments.push((name.to_owned(), scalar(name, &one?)?));
+        }
+        return Ok(());
     }
     let value = match name {
         "start" | "end" => time(name, value)?,
@@ -80,7 +87,9 @@ fn scalar(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         )));
     }
     let expected = match name {
-        "link" | "path" | "reference" | "sport" | "season_type" => "a str",
+        "link" | "path" | "reference" | "sport" | "season_type" | "gender" => "a str",
+        "resources" => "a str or several",
+        "team_ids" => "an id (int or str) or a list of one or two",
         "week" => "an int",
         name if name.ends_with("_id") => "an id (int, str or UUID)",
         _ => "a str or an int",

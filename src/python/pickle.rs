@@ -18,7 +18,7 @@ pub type State = (String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<Answ
 type Answer = (u16, Vec<(String, String)>, PyBackedBytes, String, Option<String>, Duration, Duration, u32);
 
 /// What a request may know (`Context`).
-const IDS: [&str; 3] = ["session_id", "game_id", "team_id"];
+const IDS: [&str; 4] = ["session_id", "game_id", "team_id", "resources"];
 
 const JOINS: [(&str, Join); 3] = [("single", Join::Single), ("events", Join::Events), ("locations", Join::Locations)];
 

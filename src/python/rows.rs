@@ -3,7 +3,7 @@
 use crate::python::payload::epoch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{DataType, TimeUnit};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
@@ -64,12 +64,24 @@ fn values<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Vec<Option<Bound<
             let lists = column.as_list::<i32>();
             lists.iter().map(|list| list.map(|list| python_list(py, &list)).transpose()).collect()
         }
+        DataType::Map(..) => {
+            let maps = column.as_map();
+            maps.iter().map(|map| map.map(|entries| python_dict(py, &entries)).transpose()).collect()
+        }
         other => Err(PyTypeError::new_err(format!("a column of type {other} has no Python form"))),
     }
 }
 
 fn python_list<'py>(py: Python<'py>, list: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     PyList::new(py, values(py, list)?).map(Bound::into_any)
+}
+
+fn python_dict<'py>(py: Python<'py>, entries: &StructArray) -> PyResult<Bound<'py, PyAny>> {
+    let dict = PyDict::new(py);
+    for (key, value) in values(py, entries.column(0))?.into_iter().zip(values(py, entries.column(1))?) {
+        dict.set_item(key, value)?;
+    }
+    Ok(dict.into_any())
 }
 
 fn objects<'py, T: IntoPyObject<'py>>(

@@ -282,6 +282,13 @@ fn type_name(data_type: &DataType) -> String {
             format!("dictionary<values={}, indices={}>", type_name(value), type_name(key))
         }
         DataType::List(field) => format!("list<{}>", type_name(field.data_type())),
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(parts) => {
+                let parts: Vec<String> = parts.iter().map(|part| type_name(part.data_type())).collect();
+                format!("map<{}>", parts.join(", "))
+            }
+            other => other.to_string(),
+        },
         other => other.to_string(),
     }
 }

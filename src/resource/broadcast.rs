@@ -1,6 +1,7 @@
 //! What is known of the Broadcast API's bodies: a team with its players (facts 5, 10).
 
-use super::roster::SpecialService;
+use super::roster::{self, SpecialService};
+use crate::table::{Resource, Table, Ty::*, col, read_elsewhere};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,3 +30,24 @@ pub struct BroadcastPlayer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_active: Option<bool>,
 }
+
+/// A roster in the Broadcast API's words; what it does not say is null.
+pub static BROADCAST_ROSTER: Resource = Resource {
+    name: "broadcast_roster",
+    roots: &[""],
+    tables: &[&PLAYERS, &roster::SPECIAL_SERVICES, &roster::TEAM],
+    // The documentation does not say where the history stands.
+    known: &[
+        "abbr",
+        "city",
+        "state",
+        "color_rgb",
+        "sensor_assignments_history",
+        "players[].sensor_assignments_history",
+    ],
+};
+
+static PLAYERS: Table = Table {
+    cols: &read_elsewhere(roster::PLAYER_COLUMNS, &[col("position", Category, ".position_abbr")]),
+    ..roster::PLAYERS
+};

@@ -1,11 +1,15 @@
 //! Several resources of a game in one answer (facts 2.19): `stats`, `details`, `shots`, `possessions`, each under its own key.
 
-use super::game_shots::GameShot;
+use super::game_shots::{self, GameShot};
 use super::game_totals::GameTotals;
-use super::play_by_play::Play;
-use super::possessions::TeamPossessions;
+use super::play_by_play::{self, Play};
+use super::possessions::{self, TeamPossessions};
+use super::stats;
+use crate::table::{Resource, Table, Ty::*, absent, col, index, key, read_elsewhere};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex};
 
 /// A player's line of a whole game. Codes may be absent when zero.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,3 +35,148 @@ pub struct CatchUpBody {
     pub possessions: Option<Vec<TeamPossessions>>,
     pub game_totals: GameTotals,
 }
+
+/// What can be asked for, in the usual order.
+pub const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"];
+
+pub static CATCH_UP: Resource = Resource {
+    name: "catch_up",
+    roots: &[""],
+    tables: &[
+        &PLAYER_STATS,
+        &BOX_SCORE,
+        &play_by_play::TABLE,
+        &game_shots::TABLE,
+        &POSSESSIONS,
+        &POSSESSION_EVENTS,
+        &POSSESSION_PLAYERS,
+    ],
+    known: &[
+        "gameTotals",
+        "details[].videoAttributes",
+        "details[].key",
+        "shots[].label",
+        "shots[].sst",
+        "shots[].drb",
+        "shots[].dd",
+        "shots[].fid",
+        "shots[].hid",
+        "shots[].players",
+        "possessions[].logo_image_link",
+    ],
+};
+
+/// What an answer with these parts holds (names joined by commas): their tables, in the order asked. None where a name is
+/// no part, or stands twice.
+pub fn of(parts: &str) -> Option<&'static Resource> {
+    // Sixty-four at most, for the life of the process.
+    static MADE: LazyLock<Mutex<HashMap<String, &'static Resource>>> = LazyLock::new(Mutex::default);
+    let names: Vec<&str> = parts.split(',').collect();
+    let is_part = |(at, name): (usize, &&str)| PARTS.contains(name) && !names[..at].contains(name);
+    if !names.iter().enumerate().all(is_part) {
+        return None;
+    }
+    let mut made = MADE.lock().unwrap_or_else(|e| e.into_inner());
+    Some(made.entry(parts.into()).or_insert_with(|| {
+        let of_part = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
+        let tables = names.iter().flat_map(|name| CATCH_UP.tables.iter().copied().filter(|t| of_part(t.rows, name)));
+        let asked = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
+        let known = CATCH_UP.known.iter().copied().filter(asked);
+        Box::leak(Box::new(Resource {
+            tables: tables.collect::<Vec<_>>().leak(),
+            known: known.collect::<Vec<_>>().leak(),
+            ..CATCH_UP
+        }))
+    }))
+}
+
+static PLAYER_STATS: Table = Table {
+    rows: "stats[].totalStats{}",
+    cols: &read_elsewhere(
+        stats::LINES,
+        &[
+            col("team_id", Int64, "stats[].tid"),
+            absent("team_name", Text),
+            col("player_id", Int64, "stats[].pid"),
+            absent("first_name", Text),
+            absent("last_name", Text),
+            col("is_team_total", IsTeamTotal, "stats[].pid"),
+            absent("version", Int64),
+            absent("games_played", Int64),
+            key("stat", "stats[].totalStats{}"),
+        ],
+    ),
+    ..stats::PLAYER_STATS
+};
+
+static BOX_SCORE: Table = Table {
+    rows: "stats[]",
+    open: Some(".totalStats"),
+    cols: &read_elsewhere(
+        stats::BOXES,
+        &[
+            col("team_id", Int64, ".tid"),
+            absent("team_name", Text),
+            col("player_id", Int64, ".pid"),
+            absent("first_name", Text),
+            absent("last_name", Text),
+            col("is_team_total", IsTeamTotal, ".pid"),
+            absent("version", Int64),
+            absent("games_played", Int64),
+            col("FG", Float64, ".totalStats.FG"),
+            col("FGA", Float64, ".totalStats.FGA"),
+            col("FG2", Float64, ".totalStats.FG2"),
+            col("FGA2", Float64, ".totalStats.FGA2"),
+            col("FG3", Float64, ".totalStats.FG3"),
+            col("FGA3", Float64, ".totalStats.FGA3"),
+            col("FT", Float64, ".totalStats.FT"),
+            col("FTA", Float64, ".totalStats.FTA"),
+            col("PTS", Float64, ".totalStats.PTS"),
+            col("AST", Float64, ".totalStats.AST"),
+            col("TO", Float64, ".totalStats.TO"),
+            col("STL", Float64, ".totalStats.STL"),
+            col("BLK", Float64, ".totalStats.BLK"),
+            col("REB", Float64, ".totalStats.REB"),
+            col("OFFENSIVE_REB", Float64, ".totalStats.OFFENSIVE_REB"),
+            col("DEFENSIVE_REB", Float64, ".totalStats.DEFENSIVE_REB"),
+            col("FL", Float64, ".totalStats.FL"),
+            col("DIST", Float64, ".totalStats.DIST"),
+        ],
+    ),
+    ..stats::BOX_SCORE
+};
+
+// A game has several sessions: a possession's is in the link to its locations.
+static POSSESSIONS: Table = Table {
+    rows: "possessions[].possessions[]",
+    cols: &read_elsewhere(
+        possessions::COLUMNS,
+        &[
+            col("session_id", LinkText("id"), "._locations"),
+            col("team_id", Int64, "possessions[].id"),
+            col("team_name", Text, "possessions[].name"),
+            index("possession", "possessions[].possessions[]"),
+        ],
+    ),
+    ..possessions::TABLE
+};
+
+static POSSESSION_EVENTS: Table = Table {
+    rows: "possessions[].possessions[].stats[]",
+    cols: &read_elsewhere(
+        possessions::EVENT_COLUMNS,
+        &[
+            col("session_id", LinkText("id"), "possessions[].possessions[]._locations"),
+            col("team_id", Int64, "possessions[].id"),
+            index("possession", "possessions[].possessions[]"),
+            index("position", "possessions[].possessions[].stats[]"),
+        ],
+    ),
+    ..possessions::EVENTS
+};
+
+static POSSESSION_PLAYERS: Table = Table {
+    rows: "possessions[].team_player_details[]",
+    cols: &read_elsewhere(possessions::PLAYER_COLUMNS, &[col("team_id", Int64, "possessions[].id")]),
+    ..possessions::PLAYERS
+};

@@ -1,5 +1,7 @@
 //! Shots of a whole game, in abbreviations (facts 2.19, 10).
 
+use super::shots;
+use crate::table::{Resource, Table, Ty::*, col, read_elsewhere};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,3 +44,55 @@ pub struct GameShot {
     #[serde(rename = "shotDefenders")]
     pub shot_defenders: Vec<i64>,
 }
+
+/// What is in the dict only has no documented meaning, or is the same for the whole game.
+pub static GAME_SHOTS: Resource = Resource {
+    name: "game_shots",
+    roots: &[""],
+    tables: &[&TABLE],
+    known: &[
+        "gameTotals",
+        "shots[].label",
+        "shots[].sst",
+        "shots[].drb",
+        "shots[].dd",
+        "shots[].fid",
+        "shots[].hid",
+        "shots[].players",
+    ],
+};
+
+pub(super) static TABLE: Table = Table {
+    rows: "shots[]",
+    cols: &read_elsewhere(
+        shots::COLUMNS,
+        &[
+            col("session_id", Text, ".sid"),
+            col("game_id", Text, ".gid"),
+            col("team_id", Int64, ".tid"),
+            col("player_id", Int64, ".pid"),
+            col("occurred_at", TimestampMs, ".t"),
+            col("is_make", IsMake, ".st"),
+            col("is_3point", Bool, ".is3"),
+            col("given_points", Int64, ".pts"),
+            col("zone", Int64, ".z"),
+            col("advanced_zone", Int64, ".az"),
+            col("player_x", Float64, ".px"),
+            col("player_y", Float64, ".py"),
+            col("player_z", Float64, ".pz"),
+            col("hoop_x", Float64, ".hx"),
+            col("hoop_y", Float64, ".hy"),
+            col("hoop_z", Float64, ".hz"),
+            col("hoop_player_x", Float64, ".hsx"),
+            col("hoop_player_y", Float64, ".hsy"),
+            col("given_distance", Float64, ".d"),
+            col("status", Category, ".s"),
+            col("game_clock", Text, ".gc"),
+            col("game_clock_s", ClockSeconds, ".gc"),
+            col("shot_clock", Text, ".sc"),
+            col("shot_clock_s", ClockSeconds, ".sc"),
+            col("period", Category, ".prd"),
+        ],
+    ),
+    ..shots::TABLE
+};

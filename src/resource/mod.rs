@@ -34,6 +34,12 @@ pub static RESOURCES: &[&Resource] = &[
     &possessions::POSSESSIONS,
     &shots::SHOTS,
     &locations::LOCATIONS,
+    &schedule::MATCHUP,
+    &game_shots::GAME_SHOTS,
+    &play_by_play::PLAY_BY_PLAY,
+    &ball_screens::BALL_SCREENS,
+    &catch_up::CATCH_UP,
+    &broadcast::BROADCAST_ROSTER,
 ];
 
 /// The resource an operation answers with.
@@ -41,7 +47,7 @@ pub fn by_name(name: &str) -> Option<&'static Resource> {
     RESOURCES.iter().copied().find(|r| r.name == name)
 }
 
-/// Every table once, in the order of the documentation.
+/// Every table once, in the order of the documentation. A table that several bodies come to has one schema.
 pub fn tables() -> Vec<&'static Table> {
     let mut all: Vec<&'static Table> = Vec::new();
     for table in RESOURCES.iter().flat_map(|r| r.tables) {
@@ -50,4 +56,48 @@ pub fn tables() -> Vec<&'static Table> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use crate::table::schema;
+
+    #[test]
+    fn a_table_has_one_schema_whatever_body_it_comes_from() {
+        let mut declared = 0;
+        for resource in RESOURCES {
+            for table in resource.tables {
+                let first = tables().into_iter().find(|t| t.name == table.name).unwrap();
+                assert_eq!(schema(first), schema(table), "{} of {}", table.name, resource.name);
+                declared += usize::from(!std::ptr::eq(first, *table));
+            }
+        }
+        assert_eq!(declared, 8, "tables that are read from another body too");
+    }
+
+    #[test]
+    fn a_catch_up_has_the_tables_of_its_parts_in_the_order_asked() {
+        let names = |parts: &str| -> Vec<&str> { catch_up::of(parts).unwrap().tables.iter().map(|t| t.name).collect() };
+        assert_eq!(names("shots"), ["shots"]);
+        assert_eq!(names("details,stats"), ["play_by_play", "player_stats", "box_score"]);
+        assert_eq!(
+            names(&catch_up::PARTS.join(",")),
+            catch_up::CATCH_UP.tables.iter().map(|t| t.name).collect::<Vec<_>>()
+        );
+        assert_eq!(names("possessions"), ["possessions", "possession_events", "possession_players"]);
+        assert!(std::ptr::eq(catch_up::of("stats,shots").unwrap(), catch_up::of("stats,shots").unwrap()));
+        for wrong in ["", "stat", "stats,", "stats,stats", "Stats", "stats, shots", "videos"] {
+            assert!(catch_up::of(wrong).is_none(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_catch_up_knows_what_the_resource_itself_knows() {
+        for (part, alone) in [("shots", &game_shots::GAME_SHOTS), ("details", &play_by_play::PLAY_BY_PLAY)] {
+            assert_eq!(catch_up::of(part).unwrap().known, alone.known);
+        }
+    }
 }

@@ -100,7 +100,8 @@ pub static POSSESSIONS: Resource = Resource {
     known: &["logo_image_link"],
 };
 
-const SESSION_ID: Col = request("session_id", Text).required().doc("session of the request");
+const SESSION_ID: Col =
+    request("session_id", Text).required().doc("session; of the request where the body does not say");
 const TEAM_ID: Col = col("team_id", Int64, "id").required().doc("team");
 const POSSESSION: Col = index("possession", "possessions[]").doc("place in the team's list, from 0");
 
@@ -110,100 +111,101 @@ macro_rules! count {
         col($name, Int64, concat!(".possession_attributes.", $name)).doc($doc)
     };
 }
-static TABLE: Table = Table {
+pub(super) static TABLE: Table = Table {
     name: "possessions",
     doc: "One row for each possession of a team.",
     rows: "possessions[]",
     open: None,
-    cols: &[
-        SESSION_ID,
-        TEAM_ID,
-        col("team_name", Text, "name").doc("team name"),
-        POSSESSION,
-        col("start_timestamp", TimestampMs, ".start_timestamp").doc("start"),
-        col("end_timestamp", TimestampMs, ".end_timestamp").doc("end"),
-        col("start_game_clock", Text, ".start_game_clock").doc("game clock at the start, as sent"),
-        col("start_game_clock_s", ClockSeconds, ".start_game_clock")
-            .unit("s")
-            .doc("game clock at the start: time left"),
-        col("end_game_clock", Text, ".end_game_clock").doc("game clock at the end, as sent"),
-        col("end_game_clock_s", ClockSeconds, ".end_game_clock").unit("s").doc("game clock at the end: time left"),
-        col("period", Category, ".period").doc("such as Q1 or H1"),
-        col("player_ids", ListInt64, ".player_ids").doc("the team's players on court"),
-        col("opposing_player_ids", ListInt64, ".opposing_player_ids").doc("the opponent's players on court"),
-        col("lineup_id", LineupId, ".player_ids").doc("player_ids sorted and joined by -"),
-        col("opposing_lineup_id", LineupId, ".opposing_player_ids").doc("opposing_player_ids sorted and joined by -"),
-        count!("turnover", "turnovers"),
-        count!("passes", "passes"),
-        col("half_court", Bool, ".possession_attributes.half_court").doc("whether the half-court offence was set up"),
-        col("paint_touch", Bool, ".possession_attributes.paint_touch").doc("whether the ball reached the paint"),
-        count!("ball_reversals", "reversals of the ball from side to side"),
-        count!("ball_screens", "ball screens of every kind"),
-        count!("ball_screens_left_wing", "ball screens on the left wing"),
-        count!("ball_screens_middle_wing", "ball screens in the middle"),
-        count!("ball_screens_right_wing", "ball screens on the right wing"),
-        count!("ball_screens_pick_n_pop", "ball screens: pick and pop"),
-        count!("ball_screens_pick_n_roll", "ball screens: pick and roll"),
-        count!("ball_screens_pick_n_short_roll", "ball screens: pick and short roll"),
-        count!("ball_screens_screened_shot", "ball screens: screened shot"),
-        count!("ball_screens_handoff", "ball screens: hand-off"),
-        count!("ball_screens_drag", "ball screens: drag"),
-        count!("ball_screens_pop", "ball screens: pop"),
-        count!("ball_screens_roll", "ball screens: roll"),
-        count!("ball_screens_slip", "ball screens: slip"),
-        count!("ball_screens_short_roll", "ball screens: short roll"),
-        count!("ball_screens_reject", "ball screens: reject"),
-        count!("ball_screens_re_screen", "ball screens: re-screen"),
-        count!("ball_screens_stay", "ball screens: stay"),
-        count!("ball_screens_step_up", "ball screens: step up"),
-        count!("ball_screens_snake", "ball screens: snake"),
-        count!("ball_screens_split", "ball screens: split"),
-        count!("ball_screens_other", "ball screens of another kind"),
-        col("locations_link", Links, "._locations").doc("link to the sensor locations of the possession"),
-    ],
+    cols: &COLUMNS,
 };
+pub(super) const COLUMNS: [Col; 42] = [
+    SESSION_ID,
+    TEAM_ID,
+    col("team_name", Text, "name").doc("team name"),
+    POSSESSION,
+    col("start_timestamp", TimestampMs, ".start_timestamp").doc("start"),
+    col("end_timestamp", TimestampMs, ".end_timestamp").doc("end"),
+    col("start_game_clock", Text, ".start_game_clock").doc("game clock at the start, as sent"),
+    col("start_game_clock_s", ClockSeconds, ".start_game_clock").unit("s").doc("game clock at the start: time left"),
+    col("end_game_clock", Text, ".end_game_clock").doc("game clock at the end, as sent"),
+    col("end_game_clock_s", ClockSeconds, ".end_game_clock").unit("s").doc("game clock at the end: time left"),
+    col("period", Category, ".period").doc("such as Q1 or H1"),
+    col("player_ids", ListInt64, ".player_ids").doc("the team's players on court"),
+    col("opposing_player_ids", ListInt64, ".opposing_player_ids").doc("the opponent's players on court"),
+    col("lineup_id", LineupId, ".player_ids").doc("player_ids sorted and joined by -"),
+    col("opposing_lineup_id", LineupId, ".opposing_player_ids").doc("opposing_player_ids sorted and joined by -"),
+    count!("turnover", "turnovers"),
+    count!("passes", "passes"),
+    col("half_court", Bool, ".possession_attributes.half_court").doc("whether the half-court offence was set up"),
+    col("paint_touch", Bool, ".possession_attributes.paint_touch").doc("whether the ball reached the paint"),
+    count!("ball_reversals", "reversals of the ball from side to side"),
+    count!("ball_screens", "ball screens of every kind"),
+    count!("ball_screens_left_wing", "ball screens on the left wing"),
+    count!("ball_screens_middle_wing", "ball screens in the middle"),
+    count!("ball_screens_right_wing", "ball screens on the right wing"),
+    count!("ball_screens_pick_n_pop", "ball screens: pick and pop"),
+    count!("ball_screens_pick_n_roll", "ball screens: pick and roll"),
+    count!("ball_screens_pick_n_short_roll", "ball screens: pick and short roll"),
+    count!("ball_screens_screened_shot", "ball screens: screened shot"),
+    count!("ball_screens_handoff", "ball screens: hand-off"),
+    count!("ball_screens_drag", "ball screens: drag"),
+    count!("ball_screens_pop", "ball screens: pop"),
+    count!("ball_screens_roll", "ball screens: roll"),
+    count!("ball_screens_slip", "ball screens: slip"),
+    count!("ball_screens_short_roll", "ball screens: short roll"),
+    count!("ball_screens_reject", "ball screens: reject"),
+    count!("ball_screens_re_screen", "ball screens: re-screen"),
+    count!("ball_screens_stay", "ball screens: stay"),
+    count!("ball_screens_step_up", "ball screens: step up"),
+    count!("ball_screens_snake", "ball screens: snake"),
+    count!("ball_screens_split", "ball screens: split"),
+    count!("ball_screens_other", "ball screens of another kind"),
+    col("locations_link", Links, "._locations").doc("link to the sensor locations of the possession"),
+];
 
-static EVENTS: Table = Table {
+pub(super) static EVENTS: Table = Table {
     name: "possession_events",
     doc: "One row for each stat of a possession.",
     rows: "possessions[].stats[]",
     open: None,
-    cols: &[
-        SESSION_ID,
-        TEAM_ID,
-        POSSESSION,
-        index("position", "possessions[].stats[]").doc("place in the possession, from 0"),
-        col("timestamp", TimestampMs, ".timestamp").doc("when it happened"),
-        col("possession_type", Category, ".possession_type").doc("such as FGA or DEFENSIVE_REB"),
-        col("details", ListText, ".details").doc("codes such as REB, FGA3, FGA_OTD"),
-        col("player_id", Int64, ".player_id").doc("player"),
-        col("game_clock", Text, ".game_clock").doc("game clock as sent"),
-        col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("game clock: time left in the period"),
-        col("shot_clock", Text, ".shot_clock").doc("shot clock as sent"),
-        col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("shot clock: time left"),
-        col("shot_distance_cm", Float64, ".shot_attributes.shot_distance_cm")
-            .unit("cm")
-            .doc("shots: distance from the hoop"),
-        col("x", Float64, ".shot_attributes.x").unit("mm").doc("shots: across the court, from its centre"),
-        col("y", Float64, ".shot_attributes.y").unit("mm").doc("shots: along the court, from its centre"),
-        col("z", Float64, ".shot_attributes.z").unit("mm").doc("shots: above the floor"),
-        col("zone", Int64, ".shot_attributes.zone").doc("shots: zone, 1 to 14"),
-        col("advanced_zone", Int64, ".shot_attributes.advanced_zone").doc("shots: advanced zone, 1 to 23"),
-        col("is_3point", Bool, ".shot_attributes.is_3point").doc("shots: whether from beyond the arc"),
-    ],
+    cols: &EVENT_COLUMNS,
 };
+pub(super) const EVENT_COLUMNS: [Col; 19] = [
+    SESSION_ID,
+    TEAM_ID,
+    POSSESSION,
+    index("position", "possessions[].stats[]").doc("place in the possession, from 0"),
+    col("timestamp", TimestampMs, ".timestamp").doc("when it happened"),
+    col("possession_type", Category, ".possession_type").doc("such as FGA or DEFENSIVE_REB"),
+    col("details", ListText, ".details").doc("codes such as REB, FGA3, FGA_OTD"),
+    col("player_id", Int64, ".player_id").doc("player"),
+    col("game_clock", Text, ".game_clock").doc("game clock as sent"),
+    col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("game clock: time left in the period"),
+    col("shot_clock", Text, ".shot_clock").doc("shot clock as sent"),
+    col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("shot clock: time left"),
+    col("shot_distance_cm", Float64, ".shot_attributes.shot_distance_cm")
+        .unit("cm")
+        .doc("shots: distance from the hoop"),
+    col("x", Float64, ".shot_attributes.x").unit("mm").doc("shots: across the court, from its centre"),
+    col("y", Float64, ".shot_attributes.y").unit("mm").doc("shots: along the court, from its centre"),
+    col("z", Float64, ".shot_attributes.z").unit("mm").doc("shots: above the floor"),
+    col("zone", Int64, ".shot_attributes.zone").doc("shots: zone, 1 to 14"),
+    col("advanced_zone", Int64, ".shot_attributes.advanced_zone").doc("shots: advanced zone, 1 to 23"),
+    col("is_3point", Bool, ".shot_attributes.is_3point").doc("shots: whether from beyond the arc"),
+];
 
-static PLAYERS: Table = Table {
+pub(super) static PLAYERS: Table = Table {
     name: "possession_players",
     doc: "One row for each player that a session's possessions name.",
     rows: "team_player_details[]",
     open: None,
-    cols: &[
-        SESSION_ID,
-        TEAM_ID,
-        col("player_id", Int64, ".id").required().doc("player"),
-        col("first_name", Text, ".first_name").doc("first name"),
-        col("last_name", Text, ".last_name").doc("last name"),
-        col("profile_image_link", Text, ".profile_image_link").doc("link"),
-    ],
+    cols: &PLAYER_COLUMNS,
 };
+pub(super) const PLAYER_COLUMNS: [Col; 6] = [
+    request("session_id", Text).doc("session of the request; null in a catch-up, which has a game's players"),
+    TEAM_ID,
+    col("player_id", Int64, ".id").required().doc("player"),
+    col("first_name", Text, ".first_name").doc("first name"),
+    col("last_name", Text, ".last_name").doc("last name"),
+    col("profile_image_link", Text, ".profile_image_link").doc("link"),
+];

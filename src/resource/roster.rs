@@ -1,7 +1,7 @@
 //! A team's roster (specification 2.4, 4.4).
 
 use super::team;
-use crate::table::{Resource, Table, Ty::*, col};
+use crate::table::{Col, Resource, Table, Ty::*, col};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,38 +66,39 @@ pub struct PlayerImages {
 pub static ROSTER: Resource =
     Resource { name: "roster", roots: &[""], tables: &[&PLAYERS, &SPECIAL_SERVICES, &TEAM], known: &[] };
 
-static PLAYERS: Table = Table {
+pub(super) static PLAYERS: Table = Table {
     name: "players",
     doc: "One row for each player of a roster.",
     rows: "players[]",
     open: None,
-    cols: &[
-        col("team_id", Int64, "id").required().doc("team"),
-        col("player_id", Int64, ".id").required().doc("player"),
-        col("first_name", Text, ".first_name").doc("first name"),
-        col("last_name", Text, ".last_name").doc("last name"),
-        col("display_name", Text, ".display_name").doc("name as shown"),
-        col("jersey_number", Int64, ".jersey_number").doc("jersey number"),
-        col("jersey_number_str", Text, ".jersey_number_str").doc("jersey number as written: \"00\" is not \"0\""),
-        col("position", Category, ".position").doc("basketball: G guard, F forward, C center; words occur too"),
-        col("is_active", Bool, ".is_active").doc("false for players no longer on the team (in a roster of a game)"),
-        col("is_starter", Bool, ".is_starter").doc("whether the player starts"),
-        col("is_scout", Bool, ".is_scout").doc("whether the player is on the scout team"),
-        col("reference_id", Text, ".reference_id").doc("the player's id in an external system"),
-        col("sensor", Int64, ".sensor").doc("number of the sensor worn; it can change during a game"),
-        col("profile_image_link", Text, ".profile_image_link").doc("link"),
-        col("image_light", Text, ".team_player_images.image_light").doc("link"),
-        col("image_dark", Text, ".team_player_images.image_dark").doc("link"),
-        col("image_light_transparent", Text, ".team_player_images.image_light_transparent").doc("link"),
-        col("image_dark_transparent", Text, ".team_player_images.image_dark_transparent").doc("link"),
-        col("headshot_light", Text, ".team_player_images.headshot_light").doc("link"),
-        col("headshot_dark", Text, ".team_player_images.headshot_dark").doc("link"),
-        col("headshot_transparent", Text, ".team_player_images.headshot_transparent").doc("link"),
-        col("image_profile", Text, ".team_player_images.image_profile").doc("link"),
-    ],
+    cols: &PLAYER_COLUMNS,
 };
+pub(super) const PLAYER_COLUMNS: [Col; 22] = [
+    col("team_id", Int64, "id").required().doc("team"),
+    col("player_id", Int64, ".id").required().doc("player"),
+    col("first_name", Text, ".first_name").doc("first name"),
+    col("last_name", Text, ".last_name").doc("last name"),
+    col("display_name", Text, ".display_name").doc("name as shown"),
+    col("jersey_number", Int64, ".jersey_number").doc("jersey number"),
+    col("jersey_number_str", Text, ".jersey_number_str").doc("jersey number as written: \"00\" is not \"0\""),
+    col("position", Category, ".position").doc("basketball: G guard, F forward, C center; words occur too"),
+    col("is_active", Bool, ".is_active").doc("false for players no longer on the team (in a roster of a game)"),
+    col("is_starter", Bool, ".is_starter").doc("whether the player starts"),
+    col("is_scout", Bool, ".is_scout").doc("whether the player is on the scout team"),
+    col("reference_id", Text, ".reference_id").doc("the player's id in an external system"),
+    col("sensor", Int64, ".sensor").doc("number of the sensor worn; it can change during a game"),
+    col("profile_image_link", Text, ".profile_image_link").doc("link"),
+    col("image_light", Text, ".team_player_images.image_light").doc("link"),
+    col("image_dark", Text, ".team_player_images.image_dark").doc("link"),
+    col("image_light_transparent", Text, ".team_player_images.image_light_transparent").doc("link"),
+    col("image_dark_transparent", Text, ".team_player_images.image_dark_transparent").doc("link"),
+    col("headshot_light", Text, ".team_player_images.headshot_light").doc("link"),
+    col("headshot_dark", Text, ".team_player_images.headshot_dark").doc("link"),
+    col("headshot_transparent", Text, ".team_player_images.headshot_transparent").doc("link"),
+    col("image_profile", Text, ".team_player_images.image_profile").doc("link"),
+];
 
-static SPECIAL_SERVICES: Table = Table {
+pub(super) static SPECIAL_SERVICES: Table = Table {
     name: "special_services",
     doc: "One row for each special service (microphone, video) of a player.",
     rows: "players[].special_services[]",
@@ -110,7 +111,7 @@ static SPECIAL_SERVICES: Table = Table {
     ],
 };
 
-static TEAM: Table = Table {
+pub(super) static TEAM: Table = Table {
     name: "team",
     doc: "One row: the team of a roster.",
     rows: "",

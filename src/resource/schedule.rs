@@ -35,6 +35,9 @@ pub struct ScheduleBody {
 
 pub static SCHEDULE: Resource = Resource { name: "schedule", roots: &["games[]", "[]"], tables: &[&GAMES], known: &[] };
 
+/// Games of one or two teams, known by any system's ids (facts 2.3): the same but for `type` and `source`, which it lacks.
+pub static MATCHUP: Resource = Resource { name: "matchup", ..SCHEDULE };
+
 static GAMES: Table = Table {
     name: "games",
     doc: "One row for each scheduled game.",

@@ -1,7 +1,11 @@
-//! Shots of a session (specification 4.11; facts 2.15, 7).
+//! Shots of a session (specification 4.11; facts 2.15, 7), and the table that all shots come to.
 
-use crate::table::{Context, Derivation, Resource, Table, Ty::*, col, derived, request};
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, cast::AsArray, types::Float64Type};
+use crate::table::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, Int64Array,
+    cast::AsArray,
+    types::{Float64Type, Int64Type},
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -63,59 +67,80 @@ pub static SHOTS: Resource = Resource {
     ],
 };
 
-static POINTS: Derivation = Derivation { inputs: &["is_make", "is_3point"], make: points };
-static DISTANCE: Derivation = Derivation { inputs: &["hoop_player_x", "hoop_player_y"], make: distance_cm };
+static POINTS: Derivation = Derivation { inputs: &["is_make", "is_3point", "given_points"], make: points };
+static DISTANCE: Derivation = Derivation {
+    inputs: &["given_distance", "hoop_player_x", "hoop_player_y", "player_x", "player_y", "hoop_x", "hoop_y"],
+    make: distance_cm,
+};
 
+/// A miss scores nothing, whatever is given (the game's shots give -1); a make what is given, else by the arc.
 fn points(inputs: &[ArrayRef], _: &Context) -> ArrayRef {
-    let (make, three) = (inputs[0].as_boolean(), inputs[1].as_boolean());
-    let rows = (0..make.len()).map(|row| match (make.is_valid(row), three.is_valid(row)) {
-        (true, _) if !make.value(row) => Some(0),
-        (true, true) => Some(if three.value(row) { 3 } else { 2 }),
+    let (makes, threes) = (inputs[0].as_boolean().iter(), inputs[1].as_boolean().iter());
+    let points = makes.zip(threes).zip(inputs[2].as_primitive::<Int64Type>()).map(|row| match row {
+        ((Some(false), _), _) => Some(0),
+        (_, Some(given)) if given >= 0 => Some(given),
+        ((None, _), Some(_)) => Some(0),
+        ((Some(true), Some(three)), _) => Some(if three { 3 } else { 2 }),
         _ => None,
     });
-    Arc::new(rows.collect::<Int64Array>())
+    Arc::new(points.collect::<Int64Array>())
 }
 
-/// The frame is in millimetres, distances are in centimetres (facts 7).
+/// As given, else from the shot chart, else from the court. The frames are in millimetres, distances are in centimetres
+/// (facts 7).
 fn distance_cm(inputs: &[ArrayRef], _: &Context) -> ArrayRef {
-    let (x, y) = (inputs[0].as_primitive::<Float64Type>(), inputs[1].as_primitive::<Float64Type>());
-    Arc::new(x.iter().zip(y).map(|(x, y)| Some(x?.hypot(y?) / 10.0)).collect::<Float64Array>())
+    let number = |input: usize, row: usize| {
+        let numbers = inputs[input].as_primitive::<Float64Type>();
+        numbers.is_valid(row).then(|| numbers.value(row))
+    };
+    let distance = |row| {
+        let chart = || Some(number(1, row)?.hypot(number(2, row)?) / 10.0);
+        let court = || {
+            let (x, y) = (number(3, row)? - number(5, row)?, number(4, row)? - number(6, row)?);
+            Some(x.hypot(y) / 10.0)
+        };
+        number(0, row).or_else(chart).or_else(court)
+    };
+    Arc::new((0..inputs[0].len()).map(distance).collect::<Float64Array>())
 }
 
-static TABLE: Table = Table {
+pub(super) static TABLE: Table = Table {
     name: "shots",
     doc: "One row for each field-goal attempt.",
     rows: "player_shots[].shots[]",
     open: None,
-    cols: &[
-        request("session_id", Text).doc("session of the request"),
-        request("game_id", Text).doc("game of the request"),
-        col("team_id", Int64, "id").doc("team of the shooter"),
-        col("player_id", Int64, "player_shots[].id").doc("shooter"),
-        col("occurred_at", TimestampMs, ".occurred_at").doc("when it happened"),
-        col("is_make", Bool, ".is_make").doc("whether it went in"),
-        col("is_3point", Bool, ".is_3point").doc("whether from beyond the arc"),
-        derived("points", Int64, &POINTS).doc("points scored; 0 on a miss").unit("points"),
-        col("zone", Int64, ".zone").doc("zone, 1 to 14"),
-        col("advanced_zone", Int64, ".advanced_zone").doc("advanced zone, 1 to 23"),
-        col("player_x", Float64, ".player_x").unit("mm").doc("shooter, across the court from its centre"),
-        col("player_y", Float64, ".player_y").unit("mm").doc("shooter, along the court from its centre"),
-        col("player_z", Float64, ".player_z").unit("mm").doc("shooter, above the floor"),
-        col("hoop_x", Float64, ".hoop_x").unit("mm").doc("hoop, across the court from its centre"),
-        col("hoop_y", Float64, ".hoop_y").unit("mm").doc("hoop, along the court from its centre"),
-        col("hoop_z", Float64, ".hoop_z").unit("mm").doc("hoop, above the floor"),
-        col("hoop_player_x", Float64, ".hoop_player_x")
-            .unit("mm")
-            .doc("shooter from the hoop, to the right seen from it"),
-        col("hoop_player_y", Float64, ".hoop_player_y").unit("mm").doc("shooter from the hoop, towards mid-court"),
-        derived("distance_cm", Float64, &DISTANCE).unit("cm").doc("distance from the hoop along the floor"),
-        col("status", Category, ".status").doc("RECORDED is the only value documented"),
-        col("game_clock", Text, ".game_clock").doc("game clock as sent"),
-        col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("game clock: time left in the period"),
-        col("shot_clock", Text, ".shot_clock").doc("shot clock as sent"),
-        col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("shot clock: time left"),
-        col("period", Category, ".period").doc("such as Q1 or H1"),
-        col("attributes", ListText, ".attributes").doc("such as CAS catch-and-shoot, OTD off the dribble"),
-        col("defender_ids", ListInt64, ".shotDefenders").doc("defenders; null where the body does not say"),
-    ],
+    cols: &COLUMNS,
 };
+pub(super) const COLUMNS: [Col; 29] = [
+    request("session_id", Text).doc("session; of the request where the body does not say"),
+    request("game_id", Text).doc("game; of the request where the body does not say"),
+    col("team_id", Int64, "id").doc("team of the shooter"),
+    col("player_id", Int64, "player_shots[].id").doc("shooter"),
+    col("occurred_at", TimestampMs, ".occurred_at").doc("when it happened"),
+    col("is_make", IsMake, ".is_make").doc("whether it went in"),
+    col("is_3point", Bool, ".is_3point").doc("whether from beyond the arc"),
+    derived("points", Int64, &POINTS).doc("points scored; 0 on a miss").unit("points"),
+    col("zone", Int64, ".zone").doc("zone, 1 to 14"),
+    col("advanced_zone", Int64, ".advanced_zone").doc("advanced zone, 1 to 23"),
+    col("player_x", Float64, ".player_x").unit("mm").doc("shooter, across the court from its centre"),
+    col("player_y", Float64, ".player_y").unit("mm").doc("shooter, along the court from its centre"),
+    col("player_z", Float64, ".player_z").unit("mm").doc("shooter, above the floor"),
+    col("hoop_x", Float64, ".hoop_x").unit("mm").doc("hoop, across the court from its centre"),
+    col("hoop_y", Float64, ".hoop_y").unit("mm").doc("hoop, along the court from its centre"),
+    col("hoop_z", Float64, ".hoop_z").unit("mm").doc("hoop, above the floor"),
+    col("hoop_player_x", Float64, ".hoop_player_x").unit("mm").doc("shooter from the hoop, to the right seen from it"),
+    col("hoop_player_y", Float64, ".hoop_player_y").unit("mm").doc("shooter from the hoop, towards mid-court"),
+    derived("distance_cm", Float64, &DISTANCE)
+        .unit("cm")
+        .doc("distance from the hoop along the floor: as given, else computed from the coordinates"),
+    col("status", Category, ".status").doc("RECORDED is the only value documented"),
+    col("game_clock", Text, ".game_clock").doc("game clock as sent"),
+    col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("game clock: time left in the period"),
+    col("shot_clock", Text, ".shot_clock").doc("shot clock as sent"),
+    col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("shot clock: time left"),
+    col("period", Category, ".period").doc("such as Q1 or H1"),
+    col("attributes", ListText, ".attributes").doc("such as CAS catch-and-shoot, OTD off the dribble"),
+    col("defender_ids", ListInt64, ".shotDefenders").doc("defenders; null where the body does not say"),
+    absent("given_points", Int64).hidden(),
+    absent("given_distance", Float64).hidden(),
+];

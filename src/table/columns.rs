@@ -5,11 +5,11 @@ use super::cursor::Span;
 use super::fault::{Fault, Read};
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, StringArray,
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, StringArray, StructArray,
     TimestampMillisecondArray,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{DataType, Field};
+use arrow_schema::FieldRef;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -350,11 +350,32 @@ impl<T> Lists<T> {
         self.ends.push(self.ends.last().copied().unwrap_or(0));
     }
 
-    pub fn into_array(self, item: DataType, items: impl FnOnce(T) -> Read<ArrayRef>) -> Read<ListArray> {
+    pub fn into_array(self, item: FieldRef, items: impl FnOnce(T) -> Read<ArrayRef>) -> Read<ListArray> {
         let nulls = self.nulls.finish(self.ends.len());
         let offsets: Vec<i32> = std::iter::once(0).chain(self.ends).collect();
-        let field = Arc::new(Field::new("item", item, true));
-        ListArray::try_new(field, OffsetBuffer::new(ScalarBuffer::from(offsets)), items(self.items)?, nulls)
+        ListArray::try_new(item, OffsetBuffer::new(ScalarBuffer::from(offsets)), items(self.items)?, nulls)
             .map_err(|_| Fault::Engine)
+    }
+}
+
+/// The entries of maps.
+#[derive(Debug)]
+pub(super) struct Entries {
+    pub keys: Texts,
+    pub values: Numbers<f64>,
+}
+
+impl Entries {
+    pub fn with_capacity(elements: usize) -> Self {
+        Entries { keys: Texts::with_capacity(elements), values: Numbers::with_capacity(elements) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.values.values.len()
+    }
+
+    pub fn into_array(self) -> Read<ArrayRef> {
+        let parts: Vec<ArrayRef> = vec![Arc::new(self.keys.into_array()?), self.values.into_floats()];
+        Ok(Arc::new(StructArray::try_new(super::schema::entry(), parts, None).map_err(|_| Fault::Engine)?))
     }
 }

@@ -32,14 +32,20 @@ pub enum Ty {
     ListInt64,
     /// Array of `Text`.
     ListText,
+    /// An object whose keys are data, each value as `Float64`.
+    MapFloat64,
     /// A clock string (`[h:]m:s[.f]`, `s[.f]`) or number, in seconds; a shape that cannot be read gives null, never an error.
     ClockSeconds,
     /// An array of ids as one text: sorted as numbers, joined by `-`.
     LineupId,
     /// Whether an id is 0, the service's sign for a team's own totals.
     IsTeamTotal,
+    /// Whether a shot went in: as `Bool`, or `MAKE`, `MISS`; another word (an open set) gives null.
+    IsMake,
     /// A query parameter of a link, as epoch milliseconds.
     LinkMs(&'static str),
+    /// A query parameter of a link (of the first where they come in an array), as it is written there.
+    LinkText(&'static str),
     /// The part of a text before its first `@`; null when there is none.
     BeforeAt,
     /// The part of a text after its first `@`; null when there is none.
@@ -59,6 +65,8 @@ pub enum Src {
     Request(&'static str),
     /// Made from other columns of the same table, on whole arrays, after decoding.
     Derived(&'static Derivation),
+    /// No body of this resource says it: null in every row.
+    Absent,
 }
 
 /// A column made from others.
@@ -133,6 +141,42 @@ pub const fn index(name: &'static str, path: &'static str) -> Col {
 /// The value of the same name in the request.
 pub const fn request(name: &'static str, ty: Ty) -> Col {
     column(name, ty, Src::Request(name))
+}
+
+/// A column that a body of this kind does not have.
+pub const fn absent(name: &'static str, ty: Ty) -> Col {
+    column(name, ty, Src::Absent)
+}
+
+/// The columns of a table for another kind of body: those of `elsewhere` are read there, and stay what they are otherwise.
+/// So a table that several bodies come to is described once.
+pub const fn read_elsewhere<const N: usize>(mut cols: [Col; N], elsewhere: &[Col]) -> [Col; N] {
+    let mut number = 0;
+    while number < elsewhere.len() {
+        let Col { name, ty, src, .. } = elsewhere[number];
+        let (mut at, mut found) = (0, false);
+        while at < N {
+            if same(cols[at].name, name) {
+                // What a body says itself is still the request's where it does not.
+                if let (Src::Request(asked), Src::Path(_)) = (cols[at].src, src) {
+                    cols[at].or_request = Some(asked);
+                }
+                (cols[at].ty, cols[at].src, found) = (ty, src, true);
+            }
+            at += 1;
+        }
+        assert!(found, "the table has no such column");
+        number += 1;
+    }
+    cols
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b, mut at) = (a.as_bytes(), b.as_bytes(), 0);
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
 }
 
 /// A column made from others.

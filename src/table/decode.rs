@@ -1,6 +1,6 @@
 //! Runs a plan over a body: one pass, no recursion but along the declared path.
 
-use super::columns::{Categories, Lists, Numbers, Texts};
+use super::columns::{Categories, Entries, Lists, Numbers, Texts};
 use super::cursor::Cursor;
 use super::fault::{Fault, Read, Wanted};
 use super::keys::Keys;
@@ -20,6 +20,7 @@ pub(super) struct Cells {
     pub categories: Vec<Categories>,
     pub int_lists: Vec<Lists<Numbers<i64>>>,
     pub text_lists: Vec<Lists<Texts>>,
+    pub maps: Vec<Lists<Entries>>,
 }
 
 /// What a pass over a body gives.
@@ -57,6 +58,7 @@ pub(super) fn run(plan: &Plan, cursor: Cursor, repeated: Repeated) -> Result<Dec
         categories: storage.categories.iter().map(|l| Categories::with_capacity(elements(*l))).collect(),
         int_lists: list_cells(&storage.int_lists, elements, Numbers::with_capacity),
         text_lists: list_cells(&storage.text_lists, elements, Texts::with_capacity),
+        maps: list_cells(&storage.maps, elements, Entries::with_capacity),
     };
     let mut decoder = Decoder {
         plan,
@@ -165,16 +167,7 @@ impl<'a> Decoder<'a> {
         }
         self.repeats.open();
         loop {
-            let here = self.cursor;
-            if self.cursor.byte() != b'"' {
-                return Err(Fault::Key);
-            }
-            let key = self.cursor.string()?;
-            self.cursor.colon()?;
-            if self.repeats.meets(&key) && self.repeated == Repeated::Stop {
-                self.cursor = here;
-                return Err(Fault::RepeatedKey);
-            }
+            let key = self.key_of_map()?;
             for cell in &level.keys {
                 match *cell {
                     Cell::Text(i) => self.cells.texts[i as usize].push(&key),
@@ -188,6 +181,21 @@ impl<'a> Decoder<'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// A key that is data. The cursor comes to its value.
+    fn key_of_map(&mut self) -> Read<Cow<'a, [u8]>> {
+        let here = self.cursor;
+        if self.cursor.byte() != b'"' {
+            return Err(Fault::Key);
+        }
+        let key = self.cursor.string()?;
+        self.cursor.colon()?;
+        if self.repeats.meets(&key) && self.repeated == Repeated::Stop {
+            self.cursor = here;
+            return Err(Fault::RepeatedKey);
+        }
+        Ok(key)
     }
 
     #[inline(always)]
@@ -231,6 +239,7 @@ impl<'a> Decoder<'a> {
             Cell::Category(i) => return self.cells.categories[i as usize].last_is_null(),
             Cell::Ints(i) => (&self.cells.int_lists[i as usize].nulls, self.cells.int_lists[i as usize].len()),
             Cell::Texts(i) => (&self.cells.text_lists[i as usize].nulls, self.cells.text_lists[i as usize].len()),
+            Cell::Map(i) => (&self.cells.maps[i as usize].nulls, self.cells.maps[i as usize].len()),
         };
         len.checked_sub(1).is_some_and(|last| nulls.last_is(last))
     }
@@ -247,6 +256,7 @@ impl<'a> Decoder<'a> {
                 Cell::Category(i) => self.cells.categories[i as usize].null(),
                 Cell::Ints(i) => self.cells.int_lists[i as usize].null(),
                 Cell::Texts(i) => self.cells.text_lists[i as usize].null(),
+                Cell::Map(i) => self.cells.maps[i as usize].null(),
             }
         }
     }
@@ -385,9 +395,19 @@ impl<'a> Decoder<'a> {
                 let id = self.cursor.integer()?;
                 self.cells.bools[i as usize].push(id.map(|id| id == 0));
             }
+            Op::IsMake(i) => {
+                let made =
+                    if self.cursor.byte() == b'"' { scalars::is_make(&self.cursor.string()?) } else { self.boolean()? };
+                self.cells.bools[i as usize].push(made);
+            }
             Op::LinkMs(i, parameter) => {
                 let link = self.cursor.text(Wanted::Text)?;
                 self.cells.ints[i as usize].push(link.and_then(|link| scalars::link_ms(&link, parameter)));
+            }
+            Op::LinkText(i, parameter) => {
+                let links = self.joined_links()?;
+                let value = links.as_deref().and_then(|links| scalars::link_text(links, parameter));
+                self.cells.texts[i as usize].push_option(value);
             }
             Op::BeforeAt(i) => {
                 let text = self.cursor.text(Wanted::Text)?;
@@ -425,7 +445,11 @@ impl<'a> Decoder<'a> {
                     list.null();
                 }
             }
-            Op::Links(i) => self.links(i)?,
+            Op::Links(i) => {
+                let links = self.joined_links()?;
+                self.cells.texts[i as usize].push_option(links.as_deref());
+            }
+            Op::Map(i) => self.entries(i as usize)?,
             Op::Lineup(i) => {
                 let ids = &mut self.ids;
                 ids.clear();
@@ -496,7 +520,34 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn links(&mut self, i: u32) -> Read<()> {
+    /// An object as one value.
+    fn entries(&mut self, i: usize) -> Read<()> {
+        if self.cursor.byte() != b'{' {
+            self.cursor.null_or(Wanted::Object)?;
+            self.cells.maps[i].null();
+            return Ok(());
+        }
+        self.cursor.advance(1);
+        if self.cursor.opened(b'}') {
+            self.repeats.open();
+            loop {
+                let key = self.key_of_map()?;
+                let entries = &mut self.cells.maps[i].items;
+                entries.keys.push(&key);
+                entries.values.push(self.cursor.float()?);
+                if !self.cursor.another(b'}')? {
+                    break;
+                }
+            }
+            self.repeats.close();
+        }
+        let map = &mut self.cells.maps[i];
+        map.close(map.items.len());
+        Ok(())
+    }
+
+    /// A link as it is, several joined by blanks.
+    fn joined_links(&mut self) -> Read<Option<Vec<u8>>> {
         let mut joined: Option<Vec<u8>> = None;
         if self.cursor.byte() == b'[' {
             each(&mut self.cursor, |cursor| {
@@ -514,8 +565,7 @@ impl<'a> Decoder<'a> {
         } else {
             joined = self.cursor.text(Wanted::Links)?.map(Cow::into_owned);
         }
-        self.cells.texts[i as usize].push_option(joined.as_deref());
-        Ok(())
+        Ok(joined)
     }
 }
 

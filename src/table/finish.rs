@@ -1,6 +1,6 @@
 //! From filled cells to a record batch: values above the rows repeated, request values, derived columns.
 
-use super::columns::{Categories, Lists, Numbers, Texts};
+use super::columns::{Categories, Entries, Lists, Numbers, Texts};
 use super::decl::{Col, Src, Ty};
 use super::decode::{Cells, Decoded};
 use super::fault::{Fault, Read};
@@ -8,8 +8,10 @@ use super::plan::{Cell, From, OpenKeys, Plan, Shown, no_column};
 use super::{Context, DecodeError, schema};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
-use arrow_schema::{DataType, FieldRef, Schema};
+use arrow_array::{
+    Array, ArrayRef, Int64Array, ListArray, MapArray, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array,
+};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::sync::Arc;
 
 pub(super) fn finish(plan: &Plan, decoded: Decoded, context: &Context) -> Result<RecordBatch, DecodeError> {
@@ -26,6 +28,7 @@ pub(super) fn finish(plan: &Plan, decoded: Decoded, context: &Context) -> Result
         let col = planned.col;
         let made = match planned.from {
             From::Columns(_) => continue,
+            From::Nowhere => new_null_array(planned.field.data_type(), rows),
             From::Request(name) => match request(col, context.get(name), rows).map_err(fault)? {
                 None if col.required => {
                     let message =
@@ -66,7 +69,7 @@ fn batch(
     let mut schema = plan.schema.clone();
     let mut columns = Vec::with_capacity(plan.shown.len() + open.len());
     let shown_open = |(name, numbers): (String, Numbers<f64>)| -> (FieldRef, ArrayRef) {
-        (schema::open_field(plan.table, &name), numbers.into_floats())
+        (schema::open_field(&name), numbers.into_floats())
     };
     if open.is_empty() {
         for shown in &plan.shown {
@@ -143,22 +146,41 @@ fn column(cells: &mut Cells, cell: Cell, ends: Option<&[u32]>, ty: Ty) -> Read<A
         Cell::Ints(i) => {
             let empty = Lists::new(Numbers::default(), 0);
             let list = std::mem::replace(&mut cells.int_lists[i as usize], empty);
-            repeat_list(list.into_array(DataType::Int64, |n: Numbers<i64>| Ok(n.into_integers()))?, ends)?
+            Arc::new(repeat_list(
+                list.into_array(item(DataType::Int64), |n: Numbers<i64>| Ok(n.into_integers()))?,
+                ends,
+            )?)
         }
         Cell::Texts(i) => {
             let empty = Lists::new(Texts::with_capacity(0), 0);
             let list = std::mem::replace(&mut cells.text_lists[i as usize], empty);
-            repeat_list(list.into_array(DataType::Utf8, |t: Texts| Ok(Arc::new(t.into_array()?)))?, ends)?
+            Arc::new(repeat_list(
+                list.into_array(item(DataType::Utf8), |t: Texts| Ok(Arc::new(t.into_array()?)))?,
+                ends,
+            )?)
+        }
+        Cell::Map(i) => {
+            let empty = Lists::new(Entries::with_capacity(0), 0);
+            let maps = std::mem::replace(&mut cells.maps[i as usize], empty);
+            let lists = repeat_list(maps.into_array(schema::entries(), Entries::into_array)?, ends)?;
+            let (field, offsets, entries, nulls) = lists.into_parts();
+            let entries = entries.as_struct().clone();
+            Arc::new(MapArray::try_new(field, offsets, entries, nulls, false).map_err(|_| Fault::Engine)?)
         }
     })
 }
 
-fn repeat_list(list: arrow_array::ListArray, ends: Option<&[u32]>) -> Read<ArrayRef> {
-    let Some(ends) = ends else { return Ok(Arc::new(list)) };
+fn item(data_type: DataType) -> FieldRef {
+    Arc::new(Field::new("item", data_type, true))
+}
+
+fn repeat_list(list: ListArray, ends: Option<&[u32]>) -> Read<ListArray> {
+    let Some(ends) = ends else { return Ok(list) };
     let mut elements = Numbers::<u32>::default();
     elements.values.extend(0..ends.len() as u32);
     let indices = UInt32Array::from(elements.repeat(ends).values);
-    arrow_select::take::take(&list, &indices, None).map_err(|_| Fault::TooLarge)
+    let repeated = arrow_select::take::take(&list, &indices, None).map_err(|_| Fault::TooLarge)?;
+    Ok(repeated.as_list::<i32>().clone())
 }
 
 /// A value of the request for every row; none where the request has none that fits.

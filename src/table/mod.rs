@@ -38,7 +38,7 @@ mod unknown;
 mod tests;
 
 pub use body::Body;
-pub use decl::{Col, Derivation, Resource, Src, Table, Ty, col, derived, index, key, request};
+pub use decl::{Col, Derivation, Resource, Src, Table, Ty, absent, col, derived, index, key, read_elsewhere, request};
 pub use schema::schema;
 
 use arrow_array::RecordBatch;

@@ -22,6 +22,7 @@ pub(super) enum Cell {
     Category(u32),
     Ints(u32),
     Texts(u32),
+    Map(u32),
 }
 
 /// What is done with a value.
@@ -41,7 +42,11 @@ pub(super) enum Op {
     Links(u32),
     Lineup(u32),
     IsTeamTotal(u32),
+    IsMake(u32),
     LinkMs(u32, &'static str),
+    LinkText(u32, &'static str),
+    /// A map kept as one value.
+    Map(u32),
     BeforeAt(u32),
     AfterAt(u32),
     /// A column that this body brought along.
@@ -80,6 +85,7 @@ pub(super) enum From {
     Body { level: usize, cell: Cell },
     Request(&'static str),
     Columns(Vec<usize>),
+    Nowhere,
 }
 
 #[derive(Debug)]
@@ -114,6 +120,7 @@ pub(super) struct Storage {
     pub categories: Vec<usize>,
     pub int_lists: Vec<usize>,
     pub text_lists: Vec<usize>,
+    pub maps: Vec<usize>,
 }
 
 /// What decoding learns of the bodies and keeps between them.
@@ -218,6 +225,7 @@ pub(super) fn compile(
             Src::Request(name) if matches!(col.ty, Ty::Int64 | Ty::Text) => From::Request(name),
             Src::Request(name) => return Err(wrong(format!("request {name} is a text or an id"))),
             Src::Derived(how) => From::Columns(inputs(table, how.inputs).map_err(wrong)?),
+            Src::Absent => From::Nowhere,
             Src::Path(text) | Src::Key(text) | Src::Index(text) => {
                 let place = path::absolute(&root, &row, text);
                 let scope = path::scope(&place);
@@ -239,7 +247,7 @@ pub(super) fn compile(
                 if !fits {
                     return Err(wrong(format!("{} has no such key or position", path::print(&place))));
                 }
-                if col.or_request.is_some() && !matches!(col.ty, Ty::Int64 | Ty::Text) {
+                if col.or_request.is_some() && !matches!(col.ty, Ty::Int64 | Ty::Text | Ty::LinkText(_)) {
                     return Err(wrong(format!("request values fill texts and ids, not {}", col.name)));
                 }
                 if col.required && col.or_request.is_none() && matches!(col.src, Src::Path(_)) {
@@ -350,9 +358,14 @@ impl Storage {
                 let i = add(&mut self.floats, level);
                 (Cell::Float(i), if ty == Ty::Float64 { Op::Float(i) } else { Op::Clock(i) })
             }
-            Ty::Bool | Ty::IsTeamTotal => {
+            Ty::Bool | Ty::IsTeamTotal | Ty::IsMake => {
                 let i = add(&mut self.bools, level);
-                (Cell::Bool(i), if ty == Ty::Bool { Op::Bool(i) } else { Op::IsTeamTotal(i) })
+                let op = match ty {
+                    Ty::Bool => Op::Bool(i),
+                    Ty::IsMake => Op::IsMake(i),
+                    _ => Op::IsTeamTotal(i),
+                };
+                (Cell::Bool(i), op)
             }
             // Above the rows a category is kept as text: its values are numbered when the rows are known.
             Ty::Category if is_row => {
@@ -361,6 +374,10 @@ impl Storage {
             }
             Ty::Text | Ty::Category => text(self, Op::Text),
             Ty::Links => text(self, Op::Links),
+            Ty::LinkText(parameter) => {
+                let i = add(&mut self.texts, level);
+                (Cell::Text(i), Op::LinkText(i, parameter))
+            }
             Ty::LineupId => text(self, Op::Lineup),
             Ty::BeforeAt => text(self, Op::BeforeAt),
             Ty::AfterAt => text(self, Op::AfterAt),
@@ -371,6 +388,10 @@ impl Storage {
             Ty::ListText => {
                 let i = add(&mut self.text_lists, level);
                 (Cell::Texts(i), Op::Texts(i))
+            }
+            Ty::MapFloat64 => {
+                let i = add(&mut self.maps, level);
+                (Cell::Map(i), Op::Map(i))
             }
         }
     }

@@ -36,13 +36,32 @@ pub(super) fn clock_seconds(text: &[u8]) -> Option<f64> {
     }
 }
 
-/// The value of a query parameter of a link, as milliseconds.
-pub(super) fn link_ms(link: &[u8], parameter: &str) -> Option<i64> {
-    let link = std::str::from_utf8(link).ok()?;
+/// The value of a query parameter of a link.
+fn parameter_of<'a>(link: &'a str, parameter: &str) -> Option<&'a str> {
     let (_, query) = link.split_once('?')?;
     let query = query.split_once('#').map_or(query, |(query, _)| query);
-    let value = query.split('&').find_map(|pair| pair.strip_prefix(parameter)?.strip_prefix('='))?;
+    query.split('&').find_map(|pair| pair.strip_prefix(parameter)?.strip_prefix('='))
+}
+
+/// The same, as milliseconds.
+pub(super) fn link_ms(link: &[u8], parameter: &str) -> Option<i64> {
+    let value = parameter_of(std::str::from_utf8(link).ok()?, parameter)?;
     value.bytes().all(|b| b.is_ascii_digit()).then(|| value.parse().ok())?
+}
+
+/// The same, of the first of several links that are joined by blanks; an empty value is none.
+pub(super) fn link_text<'a>(links: &'a [u8], parameter: &str) -> Option<&'a [u8]> {
+    let first = std::str::from_utf8(links).ok()?.split(' ').next()?;
+    parameter_of(first, parameter).filter(|value| !value.is_empty()).map(str::as_bytes)
+}
+
+/// Whether a shot went in, in the words of the game's shots.
+pub(super) fn is_make(word: &[u8]) -> Option<bool> {
+    match word {
+        b"MAKE" => Some(true),
+        b"MISS" => Some(false),
+        _ => None,
+    }
 }
 
 /// What stands before and after the first `@`.
@@ -117,6 +136,15 @@ mod tests {
         assert_eq!(link_ms(b"https://api.example/from=1", "from"), None);
         assert_eq!(link_ms(b"https://api.example/?from=", "from"), None);
         assert_eq!(link_ms(b"https://api.example/?from=1x", "from"), None);
+    }
+
+    #[test]
+    fn of_several_links_the_first_gives_its_text() {
+        let links = b"https://api.example/l?from=1&id=s-1 https://api.example/l?id=s-2";
+        assert_eq!(link_text(links, "id"), Some(&b"s-1"[..]));
+        assert_eq!(link_text(b"https://api.example/l?from=1 https://api.example/l?id=s-2", "id"), None);
+        assert_eq!(link_text(b"https://api.example/l?id=&from=1", "id"), None);
+        assert_eq!(link_text(b"", "id"), None);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The Arrow schema of a table, from its declaration.
 
-use super::decl::{Col, Src, Table, Ty};
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use super::decl::{Col, Table, Ty};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The fixed schema of a table, with `unit` and `description` in each field's metadata.
+/// The fixed schema of a table, with `unit` and `description` in each field's metadata. It says nothing of where a column is
+/// read: the same table from another body has the same schema.
 pub fn schema(table: &'static Table) -> SchemaRef {
     of(table, (0..table.cols.len()).filter(|i| !table.cols[*i].hidden))
 }
@@ -21,30 +22,23 @@ pub(super) fn metadata(table: &Table) -> HashMap<String, String> {
 }
 
 pub(super) fn field(col: &Col) -> FieldRef {
-    let mut metadata = HashMap::from([("source".to_string(), source(col))]);
-    for (name, text) in [("unit", col.unit), ("description", col.doc)] {
-        if !text.is_empty() {
-            metadata.insert(name.into(), text.into());
-        }
-    }
+    let about = [("unit", col.unit), ("description", col.doc)].into_iter().filter(|(_, text)| !text.is_empty());
+    let metadata: HashMap<String, String> = about.map(|(name, text)| (name.into(), text.into())).collect();
     Arc::new(Field::new(col.name, data_type(col.ty), !col.required).with_metadata(metadata))
 }
 
 /// A column that a body brought along in the table's open object.
-pub(super) fn open_field(table: &Table, name: &str) -> FieldRef {
-    let source = format!("{}.{name}", table.open.unwrap_or_default());
-    Arc::new(Field::new(name, DataType::Float64, true).with_metadata(HashMap::from([("source".into(), source)])))
+pub(super) fn open_field(name: &str) -> FieldRef {
+    Arc::new(Field::new(name, DataType::Float64, true))
 }
 
-fn source(col: &Col) -> String {
-    match (col.src, col.or_request) {
-        (Src::Path(path), None) => path.into(),
-        (Src::Path(path), Some(name)) => format!("{path}, else request {name}"),
-        (Src::Key(path), _) => format!("key of {path}"),
-        (Src::Index(path), _) => format!("position in {path}"),
-        (Src::Request(name), _) => format!("request {name}"),
-        (Src::Derived(how), _) => format!("made from {}", how.inputs.join(", ")),
-    }
+/// An entry of a map, with the names that the Arrow specification gives its parts.
+pub(super) fn entry() -> Fields {
+    Fields::from(vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Float64, true)])
+}
+
+pub(super) fn entries() -> FieldRef {
+    Arc::new(Field::new("entries", DataType::Struct(entry()), false))
 }
 
 pub(super) fn data_type(ty: Ty) -> DataType {
@@ -53,11 +47,12 @@ pub(super) fn data_type(ty: Ty) -> DataType {
         Ty::Int64 => DataType::Int64,
         Ty::Int32 => DataType::Int32,
         Ty::Float64 | Ty::ClockSeconds => DataType::Float64,
-        Ty::Bool | Ty::IsTeamTotal => DataType::Boolean,
-        Ty::Text | Ty::Links | Ty::LineupId | Ty::BeforeAt | Ty::AfterAt => DataType::Utf8,
+        Ty::Bool | Ty::IsTeamTotal | Ty::IsMake => DataType::Boolean,
+        Ty::Text | Ty::Links | Ty::LinkText(_) | Ty::LineupId | Ty::BeforeAt | Ty::AfterAt => DataType::Utf8,
         Ty::Category => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
         Ty::TimestampMs | Ty::LinkMs(_) => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
         Ty::ListInt64 => list(DataType::Int64),
         Ty::ListText => list(DataType::Utf8),
+        Ty::MapFloat64 => DataType::Map(entries(), false),
     }
 }

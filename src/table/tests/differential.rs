@@ -66,6 +66,15 @@ fn read_name(table: &Table, columns: Option<&[String]>, place: usize) -> String 
     }
 }
 
+/// Whether a number has a fraction or an exponent and more digits than a float keeps: `serde_json` rounds it, and may see
+/// a whole number where the engine sees that there is a fraction.
+fn beyond_a_float(text: &[u8]) -> bool {
+    text.split(|b| !matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')).any(|number| {
+        number.iter().any(|b| matches!(b, b'.' | b'e' | b'E'))
+            && number.iter().filter(|b| b.is_ascii_digit()).count() > 15
+    })
+}
+
 /// Both readings of a body that is JSON.
 fn compare(resource: &'static Resource, text: &[u8], random: &mut Random) -> Result<(), TestCaseError> {
     let value: Value = match serde_json::from_slice(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)) {
@@ -73,6 +82,9 @@ fn compare(resource: &'static Resource, text: &[u8], random: &mut Random) -> Res
         Err(e) if e.to_string().contains("number out of range") => return Ok(()),
         Err(e) => return Err(TestCaseError::fail(format!("no JSON: {e}"))),
     };
+    if beyond_a_float(text) {
+        return Ok(());
+    }
     for table in resource.tables {
         let (context, columns) = (context(random), columns(table, random));
         let expected = oracle::decode(resource, table, columns.as_deref(), &value, &context);
@@ -94,11 +106,12 @@ fn compare(resource: &'static Resource, text: &[u8], random: &mut Random) -> Res
                 (Err(_), Err(_)) => {}
                 _ => prop_assert!(
                     false,
-                    "{} {:?}: {:?} but {:?}",
+                    "{} {:?}: {:?} but {:?}: {}",
                     table.name,
                     columns,
                     read.as_ref().err(),
-                    expected.as_ref().err()
+                    expected.as_ref().err(),
+                    String::from_utf8_lossy(text)
                 ),
             }
         }

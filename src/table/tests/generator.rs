@@ -388,6 +388,12 @@ impl Writer<'_> {
             self.integer();
         } else if has(|t| *t == Ty::Float64) {
             self.float();
+        } else if has(|t| *t == Ty::MapFloat64) {
+            self.entries();
+        } else if has(|t| *t == Ty::IsMake) {
+            let words = ["\"MAKE\"", "\"MISS\"", "true", "false", "\"BLOCKED\"", "\"M\\u0041KE\"", "0"];
+            let word = self.random.pick(&words);
+            self.text.push_str(word);
         } else if has(|t| *t == Ty::Bool) {
             let odd = self.random.chance(self.manner.odd);
             let text = self.random.pick(if odd { &["1", "0", "1.0"] } else { &["true", "false", "true"] });
@@ -402,7 +408,7 @@ impl Writer<'_> {
             }
         } else if has(|t| matches!(t, Ty::LinkMs(_))) {
             self.string(LINKS[0]);
-        } else if has(|t| *t == Ty::Links) {
+        } else if has(|t| matches!(t, Ty::Links | Ty::LinkText(_))) {
             let link = |w: &mut Self| {
                 let link = w.random.pick(LINKS);
                 w.string(link);
@@ -440,6 +446,25 @@ impl Writer<'_> {
             let word = self.random.pick(WORDS);
             self.string(word);
         }
+    }
+
+    /// A map of numbers that is one value.
+    fn entries(&mut self) {
+        let mut keys: Vec<&str> =
+            CODES.iter().copied().filter(|_| self.random.below(CODES.len()) < self.manner.most).collect();
+        if !keys.is_empty() && self.random.chance(self.manner.repeated) {
+            keys.push(keys[0]);
+        }
+        self.list(['{', '}'], keys, |w, key| {
+            w.key(key);
+            if w.random.chance(w.manner.wrong) {
+                w.anything();
+            } else if w.random.chance(w.manner.null) {
+                w.text.push_str("null");
+            } else {
+                w.float();
+            }
+        });
     }
 
     fn anything(&mut self) {

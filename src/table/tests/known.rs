@@ -1,10 +1,15 @@
 //! Known answers: what the engine makes of bodies written by hand, without the oracle.
 
-use crate::resource::{event, locations, possessions, roster, schedule, stats, stats_details, team};
-use crate::table::{Body, Context, DecodeError, Resource, decode, unknown_fields};
+use crate::resource::{
+    event, game_shots, locations, play_by_play, possessions, roster, schedule, shots, stats, stats_details, team,
+};
+use crate::table::{
+    Body, Context, DecodeError, Resource, Table, Ty, absent, col, decode, read_elsewhere, unknown_fields,
+};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
-use arrow_array::{Array, RecordBatch, StringArray};
+use arrow_array::{Array, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field};
 
 fn read(resource: &'static Resource, table: &str, body: &str) -> Result<RecordBatch, DecodeError> {
     let context = Context::default().with("session_id", "s-1");
@@ -220,4 +225,151 @@ fn deep_nesting_is_no_stack() {
         assert_eq!(read(&team::TEAMS, "teams", &body).unwrap().num_rows(), 1);
         assert!(read(&team::TEAMS, "teams", &open.repeat(200_000)).is_err());
     }
+}
+
+/// The maps of a column, an entry as `(key, value)`.
+type Entries = Vec<(String, Option<f64>)>;
+
+fn maps(batch: &RecordBatch, column: &str) -> Vec<Option<Entries>> {
+    let entries = |entries: StructArray| -> Vec<(String, Option<f64>)> {
+        let (keys, values) = (entries.column(0).as_string::<i32>(), entries.column(1).as_primitive::<Float64Type>());
+        keys.iter().zip(values).map(|(key, value)| (key.unwrap().into(), value)).collect()
+    };
+    batch[column].as_map().iter().map(|map| map.map(entries)).collect()
+}
+
+#[test]
+fn an_object_whose_keys_are_data_is_one_value() {
+    let body = r#"{"details":[{"eventId":"e","stats":{"TO":1,"\u00e9":"2.5","FL":null,"":-0.5}},{"eventId":"f","stats":{}},
+        {"eventId":"g","stats":null},{"eventId":"h"},{"stats":{"TO":3,"FL":4,"TO":5},"eventId":"i"}]}"#;
+    let entry = |key: &str, value: f64| (key.to_string(), Some(value));
+    let batch = read(&play_by_play::PLAY_BY_PLAY, "play_by_play", body).unwrap();
+    assert_eq!(
+        maps(&batch, "stats"),
+        [
+            Some(vec![entry("TO", 1.0), entry("é", 2.5), ("FL".into(), None), entry("", -0.5)]),
+            Some(vec![]),
+            None,
+            None,
+            Some(vec![entry("TO", 5.0), entry("FL", 4.0)]),
+        ]
+    );
+    for (stats, at) in [
+        ("5", ".stats"),
+        ("[]", ".stats"),
+        ("\"x\"", ".stats"),
+        (r#"{"TO":true}"#, ".stats.TO"),
+        (r#"{"TO":1,"FL":"x"}"#, ".stats.FL"),
+        (r#"{"TO":{}}"#, ".stats.TO"),
+        (r#"{"TO":[1]}"#, ".stats.TO"),
+    ] {
+        let body = format!(r#"{{"details":[{{"eventId":"e","stats":{stats}}}]}}"#);
+        let (_, path, _) = fault(&play_by_play::PLAY_BY_PLAY, "play_by_play", &body);
+        assert_eq!(path, format!("$.details[0]{at}"), "{body}");
+    }
+}
+
+#[test]
+fn a_map_has_the_parts_that_arrow_names() {
+    let schema = crate::table::schema(play_by_play::PLAY_BY_PLAY.tables[0]);
+    let DataType::Map(entries, sorted) = schema.field_with_name("stats").unwrap().data_type() else { panic!() };
+    let parts = vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Float64, true)];
+    assert_eq!((entries.as_ref(), *sorted), (&Field::new("entries", DataType::Struct(parts.into()), false), false));
+}
+
+static ABOVE: Resource = Resource { name: "above", roots: &["teams[]"], tables: &[&PLAYERS], known: &[] };
+static PLAYERS: Table = Table {
+    name: "players",
+    doc: "",
+    rows: "players[]",
+    open: None,
+    cols: &[
+        col("id", Ty::Int64, ".id"),
+        col("stats", Ty::MapFloat64, "stats"),
+        col("session", Ty::LinkText("id"), "link").or_request("session_id"),
+        absent("name", Ty::Text),
+    ],
+};
+
+#[test]
+fn a_map_above_the_rows_is_every_row_s() {
+    let body = r#"{"teams":[{"players":[{"id":1},{"id":2}],"stats":{"A":1},"link":["h?x=1&id=s-7","h?id=s-8"]},{"stats":{"B":2}},
+        {"players":[{"id":3}],"stats":null,"link":"h?id="},{"players":[{"id":4}],"stats":{"C":3,"D":4}}]}"#;
+    let batch = read(&ABOVE, "players", body).unwrap();
+    let entry = |key: &str, value: f64| (key.to_string(), Some(value));
+    let first = Some(vec![entry("A", 1.0)]);
+    assert_eq!(maps(&batch, "stats"), [first.clone(), first, None, Some(vec![entry("C", 3.0), entry("D", 4.0)])]);
+    // The link says which session, of several the first; else the request does.
+    assert_eq!(texts(&batch, "session"), ["s-7", "s-7", "s-1", "s-1"].map(|text| Some(text.to_string())));
+    assert_eq!(batch["name"].null_count(), 4);
+}
+
+#[test]
+fn a_column_read_elsewhere_is_the_same_column() {
+    const FIRST: [crate::table::Col; 2] = [
+        crate::table::request("game_id", Ty::Text).doc("game"),
+        col("x", Ty::Float64, ".player_x").unit("mm").doc("across").required(),
+    ];
+    const SECOND: [crate::table::Col; 2] =
+        read_elsewhere(FIRST, &[col("x", Ty::Float64, ".px"), col("game_id", Ty::Text, ".gid")]);
+    for (first, second) in FIRST.iter().zip(&SECOND) {
+        assert_eq!(
+            (first.name, first.unit, first.doc, first.required),
+            (second.name, second.unit, second.doc, second.required)
+        );
+    }
+    assert!(matches!(SECOND[1].src, crate::table::Src::Path(".px")));
+    assert_eq!(SECOND[0].or_request, Some("game_id"));
+}
+
+#[test]
+fn a_shot_scores_what_is_given_and_a_miss_nothing() {
+    let shot = |fields: &str| {
+        let body = format!(r#"{{"shots":[{{{fields}}}]}}"#);
+        let batch = read(&game_shots::GAME_SHOTS, "shots", &body).unwrap();
+        let make = batch["is_make"].as_boolean().iter().next().flatten();
+        (make, integers(&batch, "points")[0])
+    };
+    for (fields, make, points) in [
+        (r#""st":"MISS","pts":-1,"is3":false"#, Some(false), Some(0)),
+        (r#""st":"MISS","pts":3"#, Some(false), Some(0)),
+        (r#""st":"MAKE","pts":2,"is3":false"#, Some(true), Some(2)),
+        (r#""st":"MAKE","pts":"3","is3":true"#, Some(true), Some(3)),
+        // As given, whatever the arc says.
+        (r#""st":"MAKE","pts":2,"is3":true"#, Some(true), Some(2)),
+        (r#""st":"MAKE","is3":true"#, Some(true), Some(3)),
+        (r#""st":"MAKE","is3":false"#, Some(true), Some(2)),
+        (r#""st":"MAKE","pts":-1,"is3":false"#, Some(true), Some(2)),
+        (r#""st":"MAKE""#, Some(true), None),
+        (r#""st":"BLOCKED","pts":-1"#, None, Some(0)),
+        (r#""st":null,"pts":2"#, None, Some(2)),
+        (r#""st":null,"is3":true"#, None, None),
+        (r#""st":true,"pts":2"#, Some(true), Some(2)),
+    ] {
+        assert_eq!(shot(fields), (make, points), "{fields}");
+    }
+    assert!(read(&game_shots::GAME_SHOTS, "shots", r#"{"shots":[{"st":7}]}"#).is_err());
+}
+
+#[test]
+fn a_shot_s_distance_is_given_or_computed_and_its_chart_never_invented() {
+    let shot = |fields: &str| {
+        let body = format!(r#"{{"shots":[{{{fields}}}]}}"#);
+        let batch = read(&game_shots::GAME_SHOTS, "shots", &body).unwrap();
+        (floats(&batch, "distance_cm")[0], floats(&batch, "hoop_player_x")[0])
+    };
+    let court = r#""px":30,"py":12765,"hx":0,"hy":12725"#;
+    assert_eq!(shot(&format!(r#"{court},"hsx":-300,"hsy":400,"d":581.7677973"#)), (Some(581.7677973), Some(-300.0)));
+    assert_eq!(shot(&format!(r#"{court},"hsx":-300,"hsy":400"#)), (Some(50.0), Some(-300.0)));
+    assert_eq!(shot(&format!(r#"{court},"hsx":-300,"hsy":null"#)), (Some(5.0), Some(-300.0)));
+    assert_eq!(shot(court), (Some(5.0), None));
+    assert_eq!(shot(r#""px":30,"py":12765,"hx":0"#), (None, None));
+}
+
+#[test]
+fn a_session_s_shots_have_no_points_given() {
+    let body = r#"{"teams":[{"id":1,"player_shots":[{"id":2,"shots":[{"is_make":true,"is_3point":true,"pts":2},{"is_make":false}]}]}]}"#;
+    let batch = read(&shots::SHOTS, "shots", body).unwrap();
+    assert_eq!(integers(&batch, "points"), [Some(3), Some(0)]);
+    assert_eq!(texts(&batch, "session_id"), [Some("s-1".to_string()), Some("s-1".into())]);
 }

@@ -3,7 +3,9 @@
 
 use crate::table::path::{self, Segment};
 use crate::table::{Col, Context, Resource, Src, Table, Ty, scalars, schema};
-use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder, StringDictionaryBuilder};
+use arrow_array::builder::{
+    Float64Builder, Int64Builder, ListBuilder, MapBuilder, MapFieldNames, StringBuilder, StringDictionaryBuilder,
+};
 use arrow_array::types::Int32Type;
 use arrow_array::*;
 use arrow_schema::Schema;
@@ -19,6 +21,7 @@ enum Scalar {
     Text(String),
     Ints(Vec<Option<i64>>),
     Texts(Vec<Option<String>>),
+    Map(Vec<(String, Option<f64>)>),
 }
 
 /// One element of a level: its value, the element it lies in, its key and position there.
@@ -58,6 +61,9 @@ pub fn decode(
         element
     };
     let read = |col: &Col| -> Outcome<ArrayRef> {
+        if let Src::Absent = col.src {
+            return Ok(array(col.ty, (0..rows).map(|_| None).collect()));
+        }
         if let Src::Request(name) = col.src {
             let value = context.get(name);
             let scalar = |_| match (value, col.ty) {
@@ -137,7 +143,7 @@ pub fn decode(
                 return Err(format!("no column {name}"));
             }
             let value = |r| scalar(Ty::Float64, object(r)?.and_then(|o| o.get(name)).filter(|v| !v.is_null()));
-            fields.push(schema::open_field(table, name));
+            fields.push(schema::open_field(name));
             arrays.push(array(Ty::Float64, (0..rows).map(value).collect::<Outcome<_>>()?));
         }
     }
@@ -185,14 +191,6 @@ fn member<'a>(value: &'a Value, keys: &[Segment]) -> Outcome<Option<&'a Value>> 
 
 fn scalar(ty: Ty, value: Option<&Value>) -> Outcome<Option<Scalar>> {
     let Some(value) = value else { return Ok(None) };
-    let texts = |value: &Value| -> Outcome<Vec<Option<String>>> {
-        match value {
-            Value::Array(items) => {
-                items.iter().map(|v| if v.is_null() { Ok(None) } else { text(v).map(Some) }).collect()
-            }
-            _ => Err(format!("{value} is no array")),
-        }
-    };
     let ints = |value: &Value| -> Outcome<Vec<Option<i64>>> {
         match value {
             Value::Array(items) => {
@@ -211,13 +209,29 @@ fn scalar(ty: Ty, value: Option<&Value>) -> Outcome<Option<Scalar>> {
             Value::Number(n) if n.as_f64() == Some(1.0) => Some(Scalar::Bool(true)),
             _ => return Err(format!("{value} is no boolean")),
         },
+        Ty::IsMake => match value {
+            Value::String(s) => match s.as_str() {
+                "MAKE" => Some(Scalar::Bool(true)),
+                "MISS" => Some(Scalar::Bool(false)),
+                _ => None,
+            },
+            _ => return scalar(Ty::Bool, Some(value)),
+        },
         Ty::Text | Ty::Category => Some(Scalar::Text(text(value)?)),
-        Ty::Links => match value {
-            Value::Array(_) => {
-                let links: Vec<String> = texts(value)?.into_iter().flatten().collect();
-                if links.is_empty() { None } else { Some(Scalar::Text(links.join(" "))) }
+        Ty::Links => links(value)?.map(Scalar::Text),
+        Ty::LinkText(parameter) => {
+            let found = links(value)?.and_then(|l| scalars::link_text(l.as_bytes(), parameter).map(<[u8]>::to_vec));
+            found.map(|text| Scalar::Text(String::from_utf8(text).unwrap()))
+        }
+        Ty::MapFloat64 => match value {
+            Value::Object(map) => {
+                let entry = |(key, value): (&String, &Value)| match value {
+                    Value::Null => Ok((key.clone(), None)),
+                    _ => Ok((key.clone(), Some(float(value)?))),
+                };
+                Some(Scalar::Map(map.iter().map(entry).collect::<Outcome<_>>()?))
             }
-            _ => Some(Scalar::Text(text(value)?)),
+            _ => return Err(format!("{value} is no object")),
         },
         Ty::ListInt64 => Some(Scalar::Ints(ints(value)?)),
         Ty::ListText => Some(Scalar::Texts(texts(value)?)),
@@ -234,6 +248,21 @@ fn scalar(ty: Ty, value: Option<&Value>) -> Outcome<Option<Scalar>> {
         Ty::BeforeAt => text(value)?.split_once('@').map(|(before, _)| Scalar::Text(before.into())),
         Ty::AfterAt => text(value)?.split_once('@').map(|(_, after)| Scalar::Text(after.into())),
     })
+}
+
+fn texts(value: &Value) -> Outcome<Vec<Option<String>>> {
+    match value {
+        Value::Array(items) => items.iter().map(|v| if v.is_null() { Ok(None) } else { text(v).map(Some) }).collect(),
+        _ => Err(format!("{value} is no array")),
+    }
+}
+
+fn links(value: &Value) -> Outcome<Option<String>> {
+    if !value.is_array() {
+        return text(value).map(Some);
+    }
+    let links: Vec<String> = texts(value)?.into_iter().flatten().collect();
+    Ok(if links.is_empty() { None } else { Some(links.join(" ")) })
 }
 
 fn text(value: &Value) -> Outcome<String> {
@@ -288,7 +317,7 @@ fn array(ty: Ty, values: Vec<Option<Scalar>>) -> ArrayRef {
             let float = |v: &Option<Scalar>| if let Some(Scalar::Float(f)) = v { Some(*f) } else { None };
             Arc::new(values.iter().map(float).collect::<Float64Array>())
         }
-        Ty::Bool | Ty::IsTeamTotal => {
+        Ty::Bool | Ty::IsTeamTotal | Ty::IsMake => {
             let bool = |v: &Option<Scalar>| if let Some(Scalar::Bool(b)) = v { Some(*b) } else { None };
             Arc::new(values.iter().map(bool).collect::<BooleanArray>())
         }
@@ -308,6 +337,19 @@ fn array(ty: Ty, values: Vec<Option<Scalar>>) -> ArrayRef {
             let mut builder = ListBuilder::new(StringBuilder::new());
             for value in &values {
                 builder.append_option(if let Some(Scalar::Texts(list)) = value { Some(list.clone()) } else { None });
+            }
+            Arc::new(builder.finish())
+        }
+        Ty::MapFloat64 => {
+            let names = MapFieldNames { entry: "entries".into(), key: "key".into(), value: "value".into() };
+            let mut builder = MapBuilder::new(Some(names), StringBuilder::new(), Float64Builder::new());
+            for value in &values {
+                let map = if let Some(Scalar::Map(map)) = value { Some(map) } else { None };
+                for (key, value) in map.into_iter().flatten() {
+                    builder.keys().append_value(key);
+                    builder.values().append_option(*value);
+                }
+                builder.append(map.is_some()).unwrap();
             }
             Arc::new(builder.finish())
         }

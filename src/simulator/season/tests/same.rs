@@ -21,7 +21,7 @@ fn hashes(season: &Season, game: usize) -> [u64; 8] {
     let event = season.event(&game.event_id, NOW).unwrap();
     let part = &event.results[0];
     let session = season.session(&part.id, NOW).unwrap();
-    let window = locations(&season, &part.id, part.started_at, part.started_at + 120_000, NOW).unwrap();
+    let window = locations(season, &part.id, part.started_at, part.started_at + 120_000, NOW).unwrap();
     [
         hash(game),
         hash(&season.roster(game.away_team_id, Some(&game.event_id)).unwrap()),
