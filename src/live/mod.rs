@@ -5,14 +5,41 @@
 //! | `sse` | event-stream framing: bytes to events, pure |
 //! | `item` | updates and notices |
 //! | `options`, `backoff` | what can be set; when to connect again: pure |
+//! | `session` | a stream over its connections: two clocks, gaps |
+//! | `event_stream` | the Broadcast API's event stream as a wire |
 //! | `buffer` | what was read and not yet taken |
+//! | `stream` | a stream as its reader holds it |
 
 mod backoff;
 mod buffer;
+mod event_stream;
 mod item;
 mod options;
+mod session;
 pub mod sse;
+mod stream;
 
 pub use buffer::{Buffer, Counts, State, Taken};
 pub use item::{Item, Notice, Update};
 pub use options::{Options, Overflow};
+pub use stream::{Filling, Source, Stream};
+
+use crate::error::{Error, Result};
+use crate::operation::Request;
+use crate::transport::Transport;
+
+/// The event stream behind a request of the Broadcast API.
+pub fn event_stream(transport: Transport, request: Request, options: Options) -> Result<Stream> {
+    let settings = options.clone();
+    let source = move |buffer: std::sync::Arc<Buffer>| -> Filling {
+        Box::pin(async move {
+            let wire = event_stream::EventStream::new(transport.clone(), request, &settings);
+            tokio::select! {
+                biased;
+                () = transport.closed() => Some(Error::Closed),
+                error = session::run(wire, &settings, &buffer, crate::transport::chance) => Some(error),
+            }
+        })
+    };
+    Stream::new(&options, Box::new(source))
+}

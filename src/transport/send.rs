@@ -103,7 +103,7 @@ fn response(answer: Answer, elapsed: Duration, attempts: u32) -> Response {
     }
 }
 
-fn asked_to_wait(answer: &Answer, shared: &Shared) -> Option<Duration> {
+pub(super) fn asked_to_wait(answer: &Answer, shared: &Shared) -> Option<Duration> {
     let ahead = shared.clock.ahead();
     let shift = Duration::from_millis(ahead.unsigned_abs());
     let local = SystemTime::now();
@@ -151,7 +151,7 @@ fn learn(shared: &Shared, response: &reqwest::Response, sent: SystemTime) -> Opt
 }
 
 /// Reads an answer to its end.
-async fn receive(
+pub(super) async fn receive(
     mut response: reqwest::Response,
     limit: usize,
     url: &Url,
@@ -180,7 +180,7 @@ async fn receive(
 }
 
 /// A peer, a proxy or a library may repeat what it was sent.
-fn without_secrets(shared: &Shared, error: Error) -> Error {
+pub(super) fn without_secrets(shared: &Shared, error: Error) -> Error {
     let config = &shared.config;
     let secrets: Vec<&str> = [&config.secret, &config.api_key].into_iter().flatten().map(|s| s.expose()).collect();
     let hide = |text: String| redact::secrets(text, &secrets);
@@ -202,6 +202,6 @@ fn without_secrets(shared: &Shared, error: Error) -> Error {
 }
 
 /// A number in 0..1 for the jitter. The standard library seeds its hashers at random; no more than that is needed.
-fn chance() -> f64 {
+pub(crate) fn chance() -> f64 {
     RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64
 }
