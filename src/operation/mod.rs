@@ -4,13 +4,17 @@
 //! |---|---|
 //! | `declared` | the operations, as data |
 //! | `arguments` | ids, times and texts as users write them |
+//! | `live` | what streams ask for |
 //! | `ranges` | the rules of a time range, and long ranges in pieces |
 //! | `link` | links found in bodies, and the escape hatch `get` |
 
 mod arguments;
 mod declared;
 mod link;
+mod live;
 pub mod ranges;
+
+pub use live::live_stats;
 
 use crate::config::Config;
 use crate::error::{Error, Result};
