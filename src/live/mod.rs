@@ -9,8 +9,11 @@
 //! | `event_stream` | the Broadcast API's event stream as a wire |
 //! | `buffer` | what was read and not yet taken |
 //! | `stream` | a stream as its reader holds it |
+//! | `table` | items as Arrow tables |
+//! | `box_score` | the current box score, kept from updates |
 
 mod backoff;
+mod box_score;
 mod buffer;
 mod event_stream;
 mod item;
@@ -18,7 +21,9 @@ mod options;
 mod session;
 pub mod sse;
 mod stream;
+pub mod table;
 
+pub use box_score::BoxScore;
 pub use buffer::{Buffer, Counts, State, Taken};
 pub use item::{Item, Notice, Update};
 pub use options::{Options, Overflow};

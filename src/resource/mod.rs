@@ -7,6 +7,7 @@ pub mod catch_up;
 pub mod event;
 pub mod game_shots;
 pub mod game_totals;
+pub mod live;
 pub mod locations;
 pub mod play_by_play;
 pub mod possessions;
@@ -34,6 +35,8 @@ pub static RESOURCES: &[&Resource] = &[
     &possessions::POSSESSIONS,
     &shots::SHOTS,
     &locations::LOCATIONS,
+    &live::LIVE_ITEMS,
+    &live::STAT_UPDATES,
 ];
 
 /// The resource an operation answers with.
