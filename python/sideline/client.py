@@ -6,8 +6,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from sideline._core import CoreClient, Payload
-from sideline.live import Streams
 from sideline.operations import Operations, T
+from sideline.streams import Streams
 from sideline.timeout import Timeout, limits
 
 

@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table, _live_stats
-
-if TYPE_CHECKING:
-    from sideline._core import CoreClient
+from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
 
 State = Literal["new", "connecting", "connected", "waiting", "closed"]
-Overflow = Literal["block", "drop_oldest", "latest"]
 
 
 class Notice:
@@ -322,60 +318,3 @@ class LiveBoxScore:
 
     def __repr__(self) -> str:
         return f"<sideline.LiveBoxScore {self.table().num_rows} lines>"
-
-
-class Streams:
-    """The streams of a client: given at once, by either client, and not awaited."""
-
-    _core: "CoreClient"
-
-    def live_stats(
-        self,
-        schedule_id: str,
-        *,
-        silence_limit: float = 30.0,
-        retry_wait: float = 5.0,
-        max_wait: float = 60.0,
-        notices: bool = True,
-        overflow: Overflow = "block",
-        buffer: int = 1024,
-        max_event_bytes: int = 16 * 1024 * 1024,
-        quiet_after: float = 60.0,
-        give_up_on: Iterable[int] = (401, 403),
-        last_event_id: str | None = None,
-    ) -> LiveStream:
-        """The live stats of a game as the Broadcast API streams them (specification 4.10, 6.1). It takes the API key.
-
-        Each update is a whole snapshot. Nothing is connected yet: that is for `with`, or for the first item.
-
-        Parameters:
-            silence_limit: seconds without a byte after which the connection counts as lost.
-            retry_wait, max_wait: seconds to wait after a failed attempt, and what they grow to.
-            notices: whether notices are among the items.
-            overflow: what happens when updates come faster than they are taken: "block" (the service waits),
-                "drop_oldest" (counted in `stats.dropped`), "latest" (only the newest is kept).
-            buffer: items that wait to be taken.
-            max_event_bytes: an event beyond it ends the stream with a `TransportError`.
-            quiet_after: seconds without an update, while heartbeats come, after which `Quiet` is told.
-            give_up_on: statuses that end the stream with their error; any other is tried again.
-            last_event_id: sent with the first request.
-
-        >>> stream = client.live_stats(live_game_id)
-        >>> type(next(stream)).__name__
-        'Connected'
-        >>> stream.close()
-        """
-        options = {
-            "silence_limit": silence_limit,
-            "retry_wait": retry_wait,
-            "max_wait": max_wait,
-            "notices": notices,
-            "overflow": overflow,
-            "buffer": buffer,
-            "max_event_bytes": max_event_bytes,
-            "quiet_after": quiet_after,
-            "give_up_on": list(give_up_on),
-            "last_event_id": last_event_id,
-        }
-        core = _live_stats(self._core, {"schedule_id": schedule_id}, options)
-        return LiveStream(core, f"live_stats {schedule_id}")
