@@ -265,6 +265,12 @@ async fn with_nothing_to_give_up_on_every_refusal_is_told_and_tried_again() {
     update(&stream).await;
     let items = until(&stream, |item| matches!(item, Item::Update(_))).await;
     assert_eq!(kinds(&items), ["disconnected", "disconnected", "disconnected", "gap", "connected", "update"]);
+    let (Item::Notice(Notice::Disconnected { at: lost, .. }), Item::Notice(Notice::Gap { start, .. })) =
+        (&items[0], &items[3])
+    else {
+        panic!()
+    };
+    assert!(start <= lost, "the hole begins with the last byte, not with the last attempt");
 }
 
 /// `wpt-mime-*`, `own-mime-*`. An answer that names no type is taken: the specification asks for 200 only.
