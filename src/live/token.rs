@@ -87,17 +87,7 @@ impl Token {
                 let rules = rules.into_iter().map(|rule| self.hide(rule)).collect();
                 let (message, request_id) = (self.hide(message), request_id.map(|id| self.hide(id)));
                 let (url, hint) = (self.hide(url), self.hide(hint));
-                Error::Api(Box::new(ApiError {
-                    kind,
-                    status,
-                    message,
-                    rules,
-                    request_id,
-                    method,
-                    url,
-                    attempts,
-                    hint,
-                }))
+                Error::Api(Box::new(ApiError { kind, status, message, rules, request_id, method, url, attempts, hint }))
             }
             other => other,
         }
