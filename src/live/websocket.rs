@@ -27,7 +27,8 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::Error as Broken;
-use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message, Role, WebSocketConfig};
 use url::Url;
 
 const PATH: &str = "/live/v2/games";
@@ -395,15 +396,7 @@ impl Connection for Messages {
 /// The service need not find out by itself that nobody listens.
 impl Drop for Messages {
     fn drop(&mut self) {
-        if !self.is_over() {
-            self.write(Message::Close(None));
-        }
-    }
-}
-
-impl Messages {
-    fn is_over(&self) -> bool {
-        self.end.is_some() || futures_util::stream::FusedStream::is_terminated(&self.socket)
+        self.write(Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason: Default::default() })));
     }
 }
 
