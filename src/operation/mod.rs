@@ -110,12 +110,15 @@ fn single(request: Request) -> Call {
     Call { requests: vec![request], join: Join::Single }
 }
 
+/// The token of a game's websocket (facts 2.5). Its answer is the token, in a shape that is not documented.
+pub(crate) const SUBSCRIPTION_TOKEN: &str = "subscription_token";
+
 /// What stays as it is in a query: the unreserved characters, and those that ids and composite ids are written with.
 const IN_QUERY: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@').remove(b':');
 
 /// A query as it goes on the wire.
-fn encode<N: AsRef<str>>(pairs: &[(N, String)]) -> String {
+pub(crate) fn encode<N: AsRef<str>>(pairs: &[(N, String)]) -> String {
     let pair = |(name, value): &(N, String)| {
         format!("{}={}", utf8_percent_encode(name.as_ref(), IN_QUERY), utf8_percent_encode(value, IN_QUERY))
     };

@@ -27,6 +27,7 @@ mod send;
 mod target;
 
 pub(crate) use open::Unopened;
+pub(crate) use redact::{secrets as without, url as redacted};
 pub(crate) use send::chance;
 
 use crate::config::Config;

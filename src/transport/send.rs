@@ -7,7 +7,7 @@ use super::retry::{self, Outcome, Past};
 use super::target::Target;
 use super::{Response, Shared, clock, redact};
 use crate::error::{Error, Result};
-use crate::operation::{Auth, Request};
+use crate::operation::{self, Auth, Request};
 use crate::table::Body;
 use reqwest::Client;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -65,7 +65,10 @@ async fn until_answered(shared: &Shared, request: &Request) -> Result<Response> 
                 Attempt::Answer(answer, clocks) => {
                     log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", answer.url, answer.status);
                     if answer.status == 200 {
-                        respond::check_json(&answer).map_err(Error::Decode)?;
+                        // A token may come as plain text, and no error may quote it.
+                        if request.operation != operation::SUBSCRIPTION_TOKEN {
+                            respond::check_json(&answer).map_err(Error::Decode)?;
+                        }
                         return Ok(response(answer, started.elapsed(), attempts));
                     }
                     let error = respond::error(&answer, request.auth, attempts, clocks);
