@@ -87,6 +87,9 @@ impl Flow {
         if delta == 0 {
             return Err("a correction by 0 corrects nothing".to_owned());
         }
+        if !(-1_000_000..=1_000_000).contains(&delta) {
+            return Err(format!("a correction is at most a million, not {delta}"));
+        }
         let side = self.sides.iter().position(|side| side.members.iter().any(|one| one.player.id == player_id));
         let side = side.ok_or_else(|| format!("player {player_id} is in neither team of the game"))?;
         let shown = self.shown(now);
