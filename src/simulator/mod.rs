@@ -228,7 +228,7 @@ impl Simulator {
     pub fn play(&self, game_id: &str, speed: Option<f64>) -> Result<()> {
         let speed = speed.filter(|speed| *speed != f64::INFINITY);
         if let Some(speed) = speed
-            && !(speed > 0.0)
+            && (speed.is_nan() || speed <= 0.0)
         {
             return Err(Error::Argument(format!("speed must be more than 0, not {speed}")));
         }

@@ -135,7 +135,7 @@ impl Flow {
     /// The score as it stands after what is shown, home first; `None` before anything happened.
     pub fn score(&self, shown: &[(&Period, &[Possession])]) -> Option<[i64; 2]> {
         let possessions = || shown.iter().flat_map(|(_, possessions)| possessions.iter());
-        let last = possessions().filter(|possession| !possession.happenings.is_empty()).next_back()?;
+        let last = possessions().rfind(|possession| !possession.happenings.is_empty())?;
         let mut score = last.happenings.last()?.score;
         // Sessions to come do not change what the score was in this one.
         let end = shown.last().map_or(0, |(period, _)| period.ended_at);
