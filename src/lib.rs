@@ -13,12 +13,14 @@
 //! | [`table`] | JSON bytes to Arrow, driven by declarations; knows no resource |
 //! | [`transport`] | HTTP: retry, server clock, request budget |
 //! | [`fetch`] | ranges, plan, payload: several requests as one result |
+//! | [`live`] | event stream and websocket: decoding, reconnecting, gaps, delivery, journal |
 //! | [`simulator`] | the whole service on loopback |
 //! | `python` | what Python sees |
 
 pub mod config;
 pub mod error;
 pub mod fetch;
+pub mod live;
 pub mod operation;
 pub mod resource;
 pub mod signer;

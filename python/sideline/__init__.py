@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sideline._core import Field, Payload, Schema, Table, __version__
+    from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline.client import AsyncClient, Client
     from sideline.errors import (
         ApiError,
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
         RequestTimeout,
         ServerError,
         SidelineError,
+        StreamClosed,
         TransportError,
     )
+    from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet
     from sideline.simulator import Simulator
     from sideline.timeout import Timeout
 
@@ -42,21 +44,30 @@ __all__ = [
     "Client",
     "ConfigurationError",
     "ConnectError",
+    "Connected",
     "DecodeError",
+    "Disconnected",
     "Field",
+    "Gap",
     "InvalidRequest",
+    "LiveBoxScore",
+    "LiveStream",
     "NotFound",
+    "Notice",
     "Payload",
     "PermissionDenied",
+    "Quiet",
     "RateLimited",
     "RequestTimeout",
     "Schema",
     "ServerError",
     "SidelineError",
     "Simulator",
+    "StreamClosed",
     "Table",
     "Timeout",
     "TransportError",
+    "Update",
     "__version__",
 ]
 
@@ -64,12 +75,20 @@ _MODULES = {
     "SCHEMAS": "_schemas",
     "AsyncClient": "client",
     "Client": "client",
+    "Connected": "live",
+    "Disconnected": "live",
     "Field": "_core",
+    "Gap": "live",
+    "LiveBoxScore": "live",
+    "LiveStream": "live",
+    "Notice": "live",
     "Payload": "_core",
+    "Quiet": "live",
     "Schema": "_core",
     "Simulator": "simulator",
     "Table": "_core",
     "Timeout": "timeout",
+    "Update": "_core",
     "__version__": "_core",
 }
 

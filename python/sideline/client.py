@@ -7,10 +7,11 @@ from typing import Any, Self
 
 from sideline._core import CoreClient, Payload
 from sideline.operations import Operations, T
+from sideline.streams import Streams
 from sideline.timeout import Timeout, limits
 
 
-class _Client(Operations[T]):
+class _Client(Operations[T], Streams):
     """What both clients are: settings, and the core that has them."""
 
     def __init__(

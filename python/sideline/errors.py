@@ -114,3 +114,7 @@ class DecodeError(SidelineError):
         super().__init__(text)
         self.path = path
         self.offset = offset
+
+
+class StreamClosed(SidelineError):
+    """A live stream that cannot be read on: its client was closed, or it was opened in another process."""

@@ -2,7 +2,7 @@
 
 use super::arguments::{Given, missing};
 use super::ranges::{self, VALID_TIMESTAMPS};
-use super::{Auth, Call, Join, Request, encode};
+use super::{Auth, Call, Join, Request, SUBSCRIPTION_TOKEN, encode};
 use crate::config::{Config, Sport};
 use crate::error::{Error, Result};
 use crate::resource::{
@@ -125,6 +125,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
         follow_only: true,
         ..signed("practice", "/v1/data/teams/{team_id}/practices/{event_id}")
     },
+    signed(SUBSCRIPTION_TOKEN, "/v1/data/schedule/games/{game_id}/_subscribe"),
     Operation { query: broadcast_schedule_query, ..keyed("broadcast_schedule", "/broadcast/v1/games/schedule") },
     keyed("broadcast_teams", "/broadcast/v1/games/teams"),
     Operation {

@@ -4,13 +4,17 @@
 //! |---|---|
 //! | `declared` | the operations, as data |
 //! | `arguments` | ids, times and texts as users write them |
+//! | `live` | what streams ask for |
 //! | `ranges` | the rules of a time range, and long ranges in pieces |
 //! | `link` | links found in bodies, and the escape hatch `get` |
 
 mod arguments;
 mod declared;
 mod link;
+mod live;
 pub mod ranges;
+
+pub use live::live_stats;
 
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -118,12 +122,15 @@ fn single(request: Request) -> Call {
     Call { requests: vec![request], join: Join::Single }
 }
 
+/// The token of a game's websocket (facts 2.5). Its answer is the token, in a shape that is not documented.
+pub(crate) const SUBSCRIPTION_TOKEN: &str = "subscription_token";
+
 /// What stays as it is in a query: the unreserved characters, and those that ids and composite ids are written with.
 const IN_QUERY: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@').remove(b':');
 
 /// A query as it goes on the wire.
-fn encode<N: AsRef<str>>(pairs: &[(N, String)]) -> String {
+pub(crate) fn encode<N: AsRef<str>>(pairs: &[(N, String)]) -> String {
     let pair = |(name, value): &(N, String)| {
         format!("{}={}", utf8_percent_encode(name.as_ref(), IN_QUERY), utf8_percent_encode(value, IN_QUERY))
     };

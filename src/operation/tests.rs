@@ -152,6 +152,7 @@ fn each_operation_has_the_path_and_query_of_the_specification() {
             format!("/broadcast/v1/games/schedule?from={from}&to={to}"),
         ),
         ("broadcast_teams", vec![], "/broadcast/v1/games/teams".into()),
+        ("subscription_token", vec![game.clone()], "/v1/data/schedule/games/g-1/_subscribe".into()),
     ];
     for (name, arguments, expected) in &cases {
         let request = only(name, arguments);

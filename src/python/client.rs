@@ -116,7 +116,7 @@ impl CoreClient {
 
 impl CoreClient {
     /// This process's connections: a child made by `fork` opens its own.
-    fn transport(&self) -> Result<Transport> {
+    pub(super) fn transport(&self) -> Result<Transport> {
         if self.closed() {
             return Err(Error::Closed);
         }
@@ -213,7 +213,7 @@ fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
     })
 }
 
-fn option<'py, T>(given: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
+pub(super) fn option<'py, T>(given: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
 where
     T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
 {

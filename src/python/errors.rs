@@ -38,6 +38,11 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
     exception(py, class, &text, &fields)
 }
 
+/// A stream that is over for a reason other than its reader's.
+pub fn stream_closed(py: Python<'_>, text: &str) -> PyErr {
+    exception(py, "StreamClosed", text, &PyDict::new(py))
+}
+
 /// A defect of ours; never pyo3's PanicException, which no `except Exception` catches.
 pub fn internal(py: Python<'_>, what: &str) -> PyErr {
     exception(py, "SidelineError", &format!("internal error, please report it: {what}"), &PyDict::new(py))

@@ -5,6 +5,7 @@
 //! | [`client`] | one core call for both faces of a client: waited for, or awaited |
 //! | [`payload`], [`pickle`] | one answer: dict, bytes, tables |
 //! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
+//! | [`stream`] | live streams and their items |
 //! | [`simulator`] | the service on loopback |
 //! | [`convert`] | arguments in |
 //! | [`errors`] | exceptions out |
@@ -21,6 +22,7 @@ mod pickle;
 mod rows;
 mod runtime;
 mod simulator;
+mod stream;
 mod table;
 
 use pyo3::prelude::*;
@@ -34,6 +36,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Schema>()?;
     module.add_class::<table::Field>()?;
     module.add_class::<simulator::CoreSimulator>()?;
+    module.add_class::<stream::CoreStream>()?;
+    module.add_class::<stream::Update>()?;
+    module.add_class::<stream::CoreBoxScore>()?;
+    module.add_function(wrap_pyfunction!(stream::live_stats, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::items_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::schemas, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)
 }

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyString, PyType};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// One response of the service: `to_dict()` loses nothing of it, `table()` and `to_*()` give fixed, typed columns.
 #[pyclass(frozen, module = "sideline")]
@@ -76,17 +76,7 @@ impl Payload {
 
     /// The JSON as Python objects, nothing dropped; a new object at each call.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let parse = PythonParse { cache_mode: StringCacheMode::All, ..PythonParse::default() };
-        errors::guard(py, || {
-            let body = self.body(py)?;
-            let json = engine::json(body);
-            parse.python_parse(py, json).map_err(|error| {
-                let offset = body.len() - json.len() + error.index;
-                let path = engine::json_path(body, offset);
-                let message = error.error_type.to_string();
-                errors::raise(py, Error::Decode(DecodeError::Body { message, path, offset }))
-            })
-        })
+        errors::guard(py, || objects(py, self.body(py)?))
     }
 
     /// The bytes of the body.
@@ -193,8 +183,7 @@ impl Payload {
     #[getter]
     fn fetched_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(first) = self.first() else { return Ok(None) };
-        let since = first.fetched_at.duration_since(UNIX_EPOCH).unwrap_or_default();
-        epoch(py)?.call_method1("__add__", (timedelta(py, since)?,)).map(Some)
+        datetime(py, first.fetched_at).map(Some)
     }
 
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -268,6 +257,18 @@ impl Payload {
     }
 }
 
+/// A body's JSON as Python objects.
+pub fn objects<'py>(py: Python<'py>, body: &Body) -> PyResult<Bound<'py, PyAny>> {
+    let parse = PythonParse { cache_mode: StringCacheMode::All, ..PythonParse::default() };
+    let json = engine::json(body);
+    parse.python_parse(py, json).map_err(|error| {
+        let offset = body.len() - json.len() + error.index;
+        let path = engine::json_path(body, offset);
+        let message = error.error_type.to_string();
+        errors::raise(py, Error::Decode(DecodeError::Body { message, path, offset }))
+    })
+}
+
 /// A mapping for headers, in the order they came.
 pub fn headers<'py>(py: Python<'py>, headers: &[(String, String)]) -> PyResult<Bound<'py, PyAny>> {
     py.import("sideline._headers")?.getattr("Headers")?.call1((headers.to_vec(),))
@@ -278,6 +279,11 @@ pub fn epoch(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let datetime = py.import("datetime")?;
     let utc = datetime.getattr("timezone")?.getattr("utc")?;
     datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))
+}
+
+/// An aware `datetime`.
+pub fn datetime(py: Python<'_>, at: SystemTime) -> PyResult<Bound<'_, PyAny>> {
+    epoch(py)?.call_method1("__add__", (timedelta(py, at.duration_since(UNIX_EPOCH).unwrap_or_default())?,))
 }
 
 fn timedelta(py: Python<'_>, duration: Duration) -> PyResult<Bound<'_, PyAny>> {

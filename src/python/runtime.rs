@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task;
 
 /// How long a waiting call goes without looking for a signal: a fifth of the 250 ms that Ctrl-C may take.
-const STEP: Duration = Duration::from_millis(50);
+pub const STEP: Duration = Duration::from_millis(50);
 
 /// How long the interpreter's exit waits for the runtime's threads.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -37,7 +37,8 @@ fn ended() -> bool {
     ENDED_IN.load(Ordering::Acquire) == std::process::id()
 }
 
-fn handle() -> Result<Handle> {
+/// The runtime of this process.
+pub fn handle() -> Result<Handle> {
     if ended() {
         return Err(Error::Transport("the interpreter is exiting; no request is sent any more".into()));
     }

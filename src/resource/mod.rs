@@ -7,6 +7,7 @@ pub mod catch_up;
 pub mod event;
 pub mod game_shots;
 pub mod game_totals;
+pub mod live;
 pub mod locations;
 pub mod play_by_play;
 pub mod possessions;
@@ -40,6 +41,8 @@ pub static RESOURCES: &[&Resource] = &[
     &ball_screens::BALL_SCREENS,
     &catch_up::CATCH_UP,
     &broadcast::BROADCAST_ROSTER,
+    &live::LIVE_ITEMS,
+    &live::STAT_UPDATES,
 ];
 
 /// The resource an operation answers with.

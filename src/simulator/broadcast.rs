@@ -1,7 +1,8 @@
-//! The Broadcast API (specification 4.10; facts 5): schedule and teams.
+//! The Broadcast API (specification 4.10; facts 5): schedule, teams, and a game's stats.
 
 use super::answer::{Answer, Refusal, json};
 use super::call::Call;
+use super::live::snapshot;
 use super::rules::DAY_MS;
 use super::season::Season;
 use crate::resource::schedule::ScheduledGame;
@@ -34,6 +35,11 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
                 teams: &'a [Team],
             }
             json(&Body { teams: season.teams() })
+        }
+        ["stats"] => {
+            let game = call.text("schedule_id").and_then(|id| season.game_index(id));
+            let game = game.ok_or_else(|| Refusal::new(404, "Invalid id"))?;
+            json(&snapshot::of(season, game, call.now))
         }
         _ => Err(Refusal::new(404, "Not found")),
     }

@@ -8,6 +8,7 @@ use std::future::Future;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -17,6 +18,9 @@ use tokio::time::Sleep;
 
 /// A reset throws away what the kernel has not delivered yet; the reader gets this long to take it.
 const TIME_TO_TAKE: Duration = Duration::from_millis(50);
+
+/// In how many pieces a slow connection sends what it may in a second.
+const PIECES_A_SECOND: u32 = 50;
 
 /// Where an answer ends too soon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +40,10 @@ impl Cut {
     /// By RST, before a byte of the answer.
     pub(super) fn before_answer() -> Self {
         Cut { left: None, reset: true, blank_line: 0 }
+    }
+    /// Before another byte, in the midst of a body.
+    pub(super) fn now(reset: bool) -> Self {
+        Cut { left: Some(0), reset, blank_line: BLANK_LINE.len() }
     }
     /// How many of these next bytes may pass.
     fn may_pass(&self, bytes: &[u8]) -> usize {
@@ -71,15 +79,23 @@ fn blank_line(mut matched: usize, bytes: &[u8]) -> (usize, usize) {
 
 /// By which a request's handler cuts the connection that the request came on.
 #[derive(Debug, Clone, Default)]
-pub(super) struct CutSwitch(Arc<Mutex<Option<Cut>>>);
+pub(super) struct CutSwitch {
+    cut: Arc<Mutex<Option<Cut>>>,
+    /// Bytes a second; 0: as many as there are.
+    pace: Arc<AtomicU32>,
+}
 
 impl CutSwitch {
     /// The next answer on this connection is cut. The connection serves one request at a time, so it is this request's.
     pub(super) fn arm(&self, cut: Cut) {
         *self.lock() = Some(cut);
     }
+    /// The connection sends no faster than this from now on.
+    pub(super) fn slow_down(&self, bytes_per_second: u32) {
+        self.pace.store(bytes_per_second, Ordering::Release);
+    }
     fn lock(&self) -> MutexGuard<'_, Option<Cut>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cut.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -101,7 +117,7 @@ impl Listener for Loopback {
         let (tcp, peer) = Listener::accept(&mut self.0).await;
         // Answers go in one or two writes; without this the second waits for an acknowledgement. A failure costs time only.
         let _ = tcp.set_nodelay(true);
-        (Connection { tcp, cut: CutSwitch::default(), before_reset: None }, peer)
+        (Connection { tcp, cut: CutSwitch::default(), before_reset: None, resting: None }, peer)
     }
     fn local_addr(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
@@ -113,9 +129,27 @@ pub(super) struct Connection {
     tcp: TcpStream,
     cut: CutSwitch,
     before_reset: Option<Pin<Box<Sleep>>>,
+    /// Until the next bytes may go, where it was slowed down.
+    resting: Option<Pin<Box<Sleep>>>,
 }
 
 impl Connection {
+    /// Writes, as fast as it may.
+    fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let pace = self.cut.pace.load(Ordering::Acquire);
+        if pace == 0 {
+            return Pin::new(&mut self.tcp).poll_write(cx, bytes);
+        }
+        if let Some(resting) = &mut self.resting {
+            ready!(resting.as_mut().poll(cx));
+            self.resting = None;
+        }
+        let most = bytes.len().min((pace / PIECES_A_SECOND).max(1) as usize);
+        let written = ready!(Pin::new(&mut self.tcp).poll_write(cx, &bytes[..most]))?;
+        let rest = Duration::from_secs_f64(written as f64 / f64::from(pace));
+        self.resting = Some(Box::pin(tokio::time::sleep(rest)));
+        Poll::Ready(Ok(written))
+    }
     /// Ends the connection, then errs, upon which hyper drops it.
     fn poll_end(&mut self, cut: &Cut, cx: &mut Context<'_>) -> Poll<io::Error> {
         if !cut.reset {
@@ -135,12 +169,12 @@ impl Connection {
 impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let armed = self.cut.lock().clone();
-        let Some(mut cut) = armed else { return Pin::new(&mut self.tcp).poll_write(cx, bytes) };
+        let Some(mut cut) = armed else { return self.poll_send(cx, bytes) };
         let most = cut.may_pass(bytes);
         if most == 0 && !bytes.is_empty() {
             return self.poll_end(&cut, cx).map(Err);
         }
-        let written = ready!(Pin::new(&mut self.tcp).poll_write(cx, &bytes[..most]))?;
+        let written = ready!(self.poll_send(cx, &bytes[..most]))?;
         cut.passed(&bytes[..written]);
         self.cut.arm(cut);
         Poll::Ready(Ok(written))
@@ -150,7 +184,7 @@ impl AsyncWrite for Connection {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if self.cut.lock().is_none() {
+        if self.cut.lock().is_none() && self.cut.pace.load(Ordering::Acquire) == 0 {
             return Pin::new(&mut self.tcp).poll_write_vectored(cx, slices);
         }
         let first = slices.iter().find(|slice| !slice.is_empty()).map_or(&[][..], |slice| slice);

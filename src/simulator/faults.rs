@@ -125,7 +125,7 @@ impl Faults {
 }
 
 /// Whether a text is of the form of a glob, in which `*` stands for any run of characters.
-fn matches(glob: &str, text: &str) -> bool {
+pub(super) fn matches(glob: &str, text: &str) -> bool {
     let Some((start, rest)) = glob.split_once('*') else { return glob == text };
     let Some(mut text) = text.strip_prefix(start) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();

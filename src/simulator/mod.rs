@@ -8,6 +8,7 @@
 //! | `gate` | signatures and keys |
 //! | `call` | a request as the endpoints see it |
 //! | `rest`, `broadcast` | the endpoints |
+//! | `live` | event stream, websocket, games that are played |
 //! | `rules` | rules for ranges of time |
 //! | `answer` | bodies and errors |
 //! | `dice` | the service's own randomness |
@@ -20,6 +21,7 @@ mod connection;
 mod dice;
 mod faults;
 mod gate;
+mod live;
 mod rest;
 mod rules;
 pub mod season;
@@ -28,6 +30,7 @@ mod service;
 mod tests;
 
 pub use faults::{Fault, Faults};
+pub use live::{StreamFault, Streams, Tokens, Trouble};
 
 use crate::config::{Secret, Sport};
 use crate::error::{Error, Result};
@@ -167,6 +170,7 @@ impl Simulator {
             seen: Mutex::default(),
             ids: Mutex::new(Dice::new(seed, Purpose::RequestIds)),
             kept: Mutex::default(),
+            live: live::Live::default(),
         });
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -220,6 +224,38 @@ impl Simulator {
     }
     pub fn faults(&self) -> &Faults {
         &self.service.faults
+    }
+    /// How streams behave.
+    pub fn streams(&self) -> &Streams {
+        &self.service.live.streams
+    }
+    /// The tokens given for websockets.
+    pub fn tokens(&self) -> &Tokens {
+        &self.service.live.tokens
+    }
+    /// Plays a game from its tip-off, or from where it stands, at a speed (1: as it would be); `None` or infinity: as fast as
+    /// the readers of its streams take it. Returns at once. All that is asked about the game follows its clock.
+    pub fn play(&self, game_id: &str, speed: Option<f64>) -> Result<()> {
+        let speed = speed.filter(|speed| *speed != f64::INFINITY);
+        if let Some(speed) = speed
+            && (speed.is_nan() || speed <= 0.0)
+        {
+            return Err(Error::Argument(format!("speed must be more than 0, not {speed}")));
+        }
+        let game = self.game(game_id)?;
+        let running = lock(&self.running);
+        let Some(running) = running.as_ref() else {
+            return Err(Error::Argument("the simulator is closed".into()));
+        };
+        live::play(&self.service, game, speed, running.runtime.handle())
+            .map_err(|what| Error::Argument(format!("{game_id} cannot be played: {what}")))
+    }
+    /// Changes a player's line by `delta` after the fact, and the team's with it.
+    pub fn correct(&self, game_id: &str, player_id: i64, stat: &str, delta: i64) -> Result<()> {
+        self.service.correct(self.game(game_id)?, player_id, stat, delta).map_err(Error::Argument)
+    }
+    fn game(&self, id: &str) -> Result<usize> {
+        self.service.season.game_index(id).ok_or_else(|| Error::Argument(format!("{id:?} is no game of this season")))
     }
     /// Adds a credential, or changes one: its secret and its privileges are these from now on.
     pub fn add_credentials(&self, username: &str, secret: &str, privileges: Privileges) -> Result<()> {

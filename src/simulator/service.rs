@@ -1,13 +1,14 @@
 //! From a request to an answer: noted, struck by a fault, checked at the gate, answered.
 
-use super::answer::{Answer, Kept, Refusal, gateway_body};
+use super::answer::{Answer, Kept, Refusal, gateway_body, json};
 use super::call::{Call, pairs};
 use super::connection::{Cut, CutSwitch};
 use super::dice::Dice;
 use super::faults::{Fault, Faults};
 use super::gate::{self, Credentials};
+use super::live::{self, Live, Refused};
 use super::season::Season;
-use super::{Seen, broadcast, rest};
+use super::{Privileges, Seen, broadcast, rest};
 use crate::config::Secret;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, Request, State};
@@ -31,6 +32,13 @@ pub(super) struct Service {
     pub(super) seen: Mutex<Vec<Seen>>,
     pub(super) ids: Mutex<Dice>,
     pub(super) kept: Mutex<Kept>,
+    pub(super) live: Live,
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service").finish_non_exhaustive()
+    }
 }
 
 /// A lock whose last holder panicked is still good: each of these is whole after every statement.
@@ -62,7 +70,7 @@ pub(super) async fn serve(
     ConnectInfo(connection): ConnectInfo<CutSwitch>,
     request: Request,
 ) -> Response {
-    let (request, _) = request.into_parts();
+    let (mut request, _) = request.into_parts();
     let place = service.note(&request);
     let fault = service.faults.strike(request.uri.path()).unwrap_or_default();
     // A sleep of no time would still last to the timer's next tick, a millisecond.
@@ -77,6 +85,19 @@ pub(super) async fn serve(
     let request_id = lock(&service.ids).uuid();
     let reply = match fault.is_answer() {
         true => invented(&fault, request_id),
+        false if live::is_stream(request.uri.path()) => match live::open(&service, &mut request, &connection).await {
+            Ok(stream) => {
+                if let Some(seen) = lock(&service.seen).get_mut(place) {
+                    seen.status = stream.status().as_u16();
+                }
+                if let Some(at) = fault.cut_at {
+                    connection.arm(Cut::after(at, fault.reset));
+                }
+                return stamped(stream, clock, &request_id, &fault);
+            }
+            Err(Refused::Gateway(message)) => Reply { status: 401, body: gateway_body(message), request_id },
+            Err(Refused::Service(refusal)) => Reply::error(&refusal, request_id),
+        },
         false => service.clone().reply(request, clock, request_id).await,
     };
     if let Some(seen) = lock(&service.seen).get_mut(place) {
@@ -114,12 +135,17 @@ fn invented(fault: &Fault, request_id: String) -> Reply {
 fn head(reply: &Reply, clock: SystemTime, fault: &Fault) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    stamped(response, clock, &reply.request_id, fault)
+}
+
+/// With the headers that every answer has, and those of a fault.
+fn stamped(mut response: Response, clock: SystemTime, request_id: &str, fault: &Fault) -> Response {
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(clock)) {
         headers.insert(DATE, date);
     }
-    if let Ok(id) = HeaderValue::try_from(&reply.request_id) {
+    if let Ok(id) = HeaderValue::try_from(request_id) {
         headers.insert("x-request-id", id);
     }
     overlay(headers, &fault.headers);
@@ -179,7 +205,7 @@ impl Service {
     }
 
     /// The season's clock.
-    fn now(&self) -> i64 {
+    pub(super) fn now(&self) -> i64 {
         self.frozen.unwrap_or_else(real_now)
     }
 
@@ -201,12 +227,20 @@ impl Service {
         if let Err(refusal) = check_method(&request.method, path) {
             return Reply::error(&refusal, request_id);
         }
-        if let Some(privileges) = privileges
-            && let Err(refusal) = rest::check_access(&data_path(&call), &privileges)
+        if let Some(privileges) = &privileges
+            && let Err(refusal) = rest::check_access(&data_path(&call), privileges)
         {
             return Reply::error(&refusal, request_id);
         }
-        let target = request.uri.path_and_query().map_or(path, |target| target.as_str()).to_owned();
+        if let (["schedule", "games", game, "_subscribe"], Some(privileges)) = (&data_path(&call)[..], privileges) {
+            return match self.subscription(game, privileges) {
+                Ok(body) => Reply { status: 200, body, request_id },
+                Err(refusal) => Reply::error(&refusal, request_id),
+            };
+        }
+        let target = request.uri.path_and_query().map_or(path, |target| target.as_str());
+        // Read first: what is played or corrected from here on asks for another body.
+        let target = format!("{} {target}", self.live.generation());
         match self.body(target, call).await {
             Ok(body) => Reply { status: 200, body, request_id },
             Err(refusal) => Reply::error(&refusal, request_id),
@@ -227,6 +261,13 @@ impl Service {
             Ok(body)
         });
         answered.await.unwrap_or_else(|_| Err(Refusal::general()))
+    }
+
+    /// A token for the websocket of one game (facts 2.5). The body is not documented; this one is made up.
+    fn subscription(&self, game: &str, privileges: Privileges) -> Result<Bytes, Refusal> {
+        let game = self.season.game_index(game).ok_or_else(|| Refusal::new(404, "Invalid id"))?;
+        let token = self.live.tokens.give(game, privileges).ok_or_else(Refusal::general)?;
+        Ok(json(&serde_json::json!({ "token": token }))?.body)
     }
 
     fn answer(&self, call: &Call) -> Result<Answer, Refusal> {

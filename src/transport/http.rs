@@ -11,8 +11,18 @@ use url::Url;
 /// Below the 60 s after which common gateways close a silent connection.
 const POOL_IDLE: Duration = Duration::from_secs(50);
 
+/// What a client is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Answers that end, on connections that are kept.
+    Calls,
+    /// Answers that do not end: how long they may be silent is the stream's own matter, nothing is held back by
+    /// compression, and nothing stays open behind them.
+    Streams,
+}
+
 /// A client for the requests to one base address.
-pub(super) fn client(config: &Config, base: &Url) -> Result<Client> {
+pub(super) fn client(config: &Config, base: &Url, what: Use) -> Result<Client> {
     // One crypto provider in the tree; an application that links this crate may have chosen before.
     let _ = rustls::crypto::ring::default_provider().install_default();
 
@@ -20,16 +30,17 @@ pub(super) fn client(config: &Config, base: &Url) -> Result<Client> {
     // are ours: each sends a new signature.
     let mut builder = Client::builder()
         .http1_only()
-        .gzip(true)
         .redirect(redirect::Policy::none())
         .retry(reqwest::retry::never())
         .referer(false)
         .tcp_nodelay(true)
-        .pool_idle_timeout(POOL_IDLE)
         .connect_timeout(config.timeouts.connect)
-        .read_timeout(config.timeouts.read)
         .user_agent(header(&config.user_agent, "user_agent")?);
 
+    builder = match what {
+        Use::Calls => builder.gzip(true).pool_idle_timeout(POOL_IDLE).read_timeout(config.timeouts.read),
+        Use::Streams => builder.gzip(false).pool_max_idle_per_host(0),
+    };
     let route = config.proxies.route(base)?;
     // Nothing to verify: a bare machine, without a single authority, can talk to a simulator.
     let unverified = route == Route::Direct && base.scheme() == "http";
@@ -111,7 +122,7 @@ mod tests {
     use crate::config::Options;
 
     fn build(options: Options, base: &str) -> Result<Client> {
-        client(&options.resolve(&|_| None).unwrap(), &Url::parse(base).unwrap())
+        client(&options.resolve(&|_| None).unwrap(), &Url::parse(base).unwrap(), Use::Calls)
     }
 
     #[test]

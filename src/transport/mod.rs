@@ -3,6 +3,7 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `send` | one request until it is answered or given up: the only loop |
+//! | `open` | answers that do not end: streams |
 //! | `target` | where a request goes, its signature or key |
 //! | `http` | the HTTP client underneath: connections, authorities, proxies |
 //! | `retry` | whether and when to send again: pure |
@@ -17,12 +18,17 @@ mod budget;
 mod clock;
 mod failure;
 mod http;
+mod open;
 mod redact;
 mod redirect;
 mod respond;
 mod retry;
 mod send;
 mod target;
+
+pub(crate) use open::Unopened;
+pub(crate) use redact::{secrets as without, url as redacted};
+pub(crate) use send::chance;
 
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -63,6 +69,8 @@ struct Shared {
     /// Made at the first request: until then a transport costs nothing, and a fork inherits nothing.
     rest: Mutex<Option<reqwest::Client>>,
     broadcast: Mutex<Option<reqwest::Client>>,
+    /// For streams: of the Broadcast API, and the websocket.
+    streams: [Mutex<Option<reqwest::Client>>; 2],
     budget: budget::Budget,
     clock: clock::ServerClock,
     closed: watch::Sender<bool>,
@@ -76,7 +84,7 @@ impl Shared {
         if let Some(client) = &*slot {
             return Ok(client.clone());
         }
-        let client = http::client(&self.config, url)?;
+        let client = http::client(&self.config, url, http::Use::Calls)?;
         Ok(slot.insert(client).clone())
     }
 
@@ -103,6 +111,7 @@ impl Transport {
             config,
             rest: Mutex::default(),
             broadcast: Mutex::default(),
+            streams: Default::default(),
             budget,
             clock: clock::ServerClock::default(),
             closed: watch::Sender::new(false),
@@ -130,6 +139,9 @@ impl Transport {
         self.shared.closed.send_replace(true);
         for auth in [Auth::Signed, Auth::ApiKey] {
             self.shared.slot(auth).lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
+        for slot in &self.shared.streams {
+            slot.lock().unwrap_or_else(PoisonError::into_inner).take();
         }
     }
 }

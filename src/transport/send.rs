@@ -7,7 +7,7 @@ use super::retry::{self, Outcome, Past};
 use super::target::Target;
 use super::{Response, Shared, clock, redact};
 use crate::error::{Error, Result};
-use crate::operation::{Auth, Request};
+use crate::operation::{self, Auth, Request};
 use crate::table::Body;
 use reqwest::Client;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -65,7 +65,10 @@ async fn until_answered(shared: &Shared, request: &Request) -> Result<Response> 
                 Attempt::Answer(answer, clocks) => {
                     log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", answer.url, answer.status);
                     if answer.status == 200 {
-                        respond::check_json(&answer).map_err(Error::Decode)?;
+                        // A token may come as plain text, and no error may quote it.
+                        if request.operation != operation::SUBSCRIPTION_TOKEN {
+                            respond::check_json(&answer).map_err(Error::Decode)?;
+                        }
                         return Ok(response(answer, started.elapsed(), attempts));
                     }
                     let error = respond::error(&answer, request.auth, attempts, clocks);
@@ -103,7 +106,7 @@ fn response(answer: Answer, elapsed: Duration, attempts: u32) -> Response {
     }
 }
 
-fn asked_to_wait(answer: &Answer, shared: &Shared) -> Option<Duration> {
+pub(super) fn asked_to_wait(answer: &Answer, shared: &Shared) -> Option<Duration> {
     let ahead = shared.clock.ahead();
     let shift = Duration::from_millis(ahead.unsigned_abs());
     let local = SystemTime::now();
@@ -151,7 +154,7 @@ fn learn(shared: &Shared, response: &reqwest::Response, sent: SystemTime) -> Opt
 }
 
 /// Reads an answer to its end.
-async fn receive(
+pub(super) async fn receive(
     mut response: reqwest::Response,
     limit: usize,
     url: &Url,
@@ -180,7 +183,7 @@ async fn receive(
 }
 
 /// A peer, a proxy or a library may repeat what it was sent.
-fn without_secrets(shared: &Shared, error: Error) -> Error {
+pub(super) fn without_secrets(shared: &Shared, error: Error) -> Error {
     let secrets = shared.config.secrets();
     let hide = |text: String| redact::secrets(text, &secrets);
     match error {
@@ -201,6 +204,6 @@ fn without_secrets(shared: &Shared, error: Error) -> Error {
 }
 
 /// A number in 0..1 for the jitter. The standard library seeds its hashers at random; no more than that is needed.
-fn chance() -> f64 {
+pub(crate) fn chance() -> f64 {
     RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64
 }

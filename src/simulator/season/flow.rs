@@ -1,24 +1,27 @@
 //! What happens in a game or a drill: periods of possessions of happenings. Everything that the service shows follows from it.
 
 use super::clocks::Clocks;
+use super::corrections::Correction;
 use super::roster::Member;
 use crate::resource::possessions::PossessionAttributes;
 
 /// The players that one side can send onto the court, and the team they play for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Side {
     /// Place of the team in the season's list.
     pub team: usize,
     pub members: Vec<Member>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Flow {
     /// Home first. In a scrimmage both sides are of one team.
     pub sides: [Side; 2],
     /// How this event's clocks are written.
     pub clocks: Clocks,
     pub periods: Vec<Period>,
+    /// In the order they were made; all count.
+    pub corrections: Vec<Correction>,
 }
 
 impl Flow {
@@ -35,7 +38,7 @@ impl Flow {
 }
 
 /// A session: `started_at..ended_at` holds the play and the break after it, so that sessions touch.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Period {
     pub id: String,
     /// As the clock strings' `period` has it: H1, H2, OT1, ..
@@ -53,7 +56,7 @@ impl Period {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Possession {
     /// Which side has the ball.
     pub side: usize,

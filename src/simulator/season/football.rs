@@ -27,7 +27,7 @@ pub fn game(mut rng: Rng, starts_at: i64, sides: [Side; 2], id: impl Fn(u64) -> 
             Period { id: id(part), name: format!("Q{}", part + 1), started_at, ended_at: at, possessions: Vec::new() }
         })
         .collect();
-    Flow { sides, clocks: Clocks::draw(&mut rng), periods }
+    Flow { sides, clocks: Clocks::draw(&mut rng), periods, corrections: Vec::new() }
 }
 
 struct Play {

@@ -1,6 +1,7 @@
 //! What happened, as stats, details, possessions and shots. All four are made from the same happenings and nothing else, so
 //! that they agree.
 
+use super::corrections::Correction;
 use super::flow::{Act, Flow, Happening, Period, Possession};
 use super::links;
 use super::roster::Member;
@@ -14,7 +15,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Every code that is counted, in the order of the bodies (facts 6.1; the `_OTD` ones are derived).
-const CODES: [&str; 20] = [
+pub const CODES: [&str; 20] = [
     "FGA",
     "FG",
     "FGA2",
@@ -37,8 +38,11 @@ const CODES: [&str; 20] = [
     "FGA3_OTD",
 ];
 
+/// Distance is measured, not counted.
+pub const DISTANCE: &str = "DIST";
+
 /// What a happening adds, the code that names it first: a possession has it as its type, the others as its details.
-fn codes(act: &Act) -> Vec<(&'static str, i64)> {
+pub fn codes(act: &Act) -> Vec<(&'static str, i64)> {
     match act {
         Act::Shot { made, three, attributes } => {
             let off_the_dribble = attributes.contains(&"OTD");
@@ -68,7 +72,7 @@ fn codes(act: &Act) -> Vec<(&'static str, i64)> {
     }
 }
 
-fn scores(act: &Act) -> bool {
+pub fn scores(act: &Act) -> bool {
     matches!(act, Act::Shot { made: true, .. } | Act::FreeThrow { made: true })
 }
 
@@ -101,6 +105,13 @@ impl<'a> View<'a> {
             .flat_map(|(period, possessions)| possessions.iter().map(move |possession| (*period, possession)))
     }
 
+    /// Those of the team's players in what is shown.
+    fn corrections(&self) -> impl Iterator<Item = &'a Correction> {
+        self.flow.corrections.iter().filter(|one| {
+            self.sides.contains(&one.side) && self.shown.iter().any(|(period, _)| period.id == one.session_id)
+        })
+    }
+
     /// What players of the team did.
     fn happenings(&self) -> impl Iterator<Item = (&'a Period, &'a Member, &'a Happening)> {
         let flow = self.flow;
@@ -123,7 +134,8 @@ impl<'a> View<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Line {
     who: Option<PlayerDetails>,
-    counts: [i64; CODES.len()],
+    /// `None`: never counted.
+    counts: [Option<i64>; CODES.len()],
     /// In cm, times a thousand.
     distance: i64,
     /// The team's score and the opponent's when the player last scored.
@@ -133,18 +145,28 @@ pub struct Line {
 }
 
 impl Line {
+    fn count(&mut self, code: &str, value: i64) {
+        if let Some(place) = CODES.iter().position(|known| *known == code) {
+            *self.counts[place].get_or_insert(0) += value;
+        }
+    }
+
     fn add(&mut self, other: &Line) {
-        self.counts.iter_mut().zip(other.counts).for_each(|(sum, more)| *sum += more);
+        for (sum, more) in self.counts.iter_mut().zip(other.counts) {
+            *sum = more.map(|more| sum.unwrap_or(0) + more).or(*sum);
+        }
         self.distance += other.distance;
         self.version = self.version.max(other.version);
     }
 
     fn wire(&self, id: i64, games_played: Option<i64>) -> PlayerStats {
         let mut stats = Map::new();
-        for (code, count) in CODES.iter().zip(self.counts).filter(|(_, count)| *count != 0) {
-            stats.insert((*code).to_owned(), Value::from(count));
+        for (code, count) in CODES.iter().zip(self.counts) {
+            if let Some(count) = count {
+                stats.insert((*code).to_owned(), Value::from(count));
+            }
         }
-        stats.insert("DIST".to_owned(), Value::from(self.distance / 1000));
+        stats.insert(DISTANCE.to_owned(), Value::from(self.distance / 1000));
         if let Some([own, other]) = self.scores {
             stats.insert("TEAM_SCORE".to_owned(), Value::from(own));
             stats.insert("OPPOSING_TEAM_SCORE".to_owned(), Value::from(other));
@@ -172,15 +194,30 @@ fn lines(view: &View) -> Lines {
     for (_, member, happening) in view.happenings() {
         let Some(line) = lines.get_mut(&member.player.id) else { continue };
         for (code, value) in codes(&happening.act) {
-            if let Some(place) = CODES.iter().position(|known| *known == code) {
-                line.counts[place] += value;
-            }
+            line.count(code, value);
         }
         if scores(&happening.act) && view.is_game() {
             line.scores = Some([happening.score[happening.side], happening.score[1 - happening.side]]);
         }
     }
+    for correction in view.corrections() {
+        let Some(line) = lines.get_mut(&correction.player_id) else { continue };
+        match correction.code {
+            DISTANCE => line.distance += correction.delta * 1000,
+            code => line.count(code, correction.delta),
+        }
+        line.version = line.version.max(correction.version);
+    }
     lines
+}
+
+/// What a player has of a code in what is shown; `None`: the player was not on court, or there is no such code.
+pub fn value(flow: &Flow, team: usize, shown: &Shown, player_id: i64, code: &str) -> Option<i64> {
+    let line = lines(&View::new(flow, team, shown)).remove(&player_id)?;
+    match code {
+        DISTANCE => Some(line.distance / 1000),
+        code => Some(line.counts[CODES.iter().position(|known| *known == code)?].unwrap_or(0)),
+    }
 }
 
 /// A team's own total, then its players. Nobody has played: no line.
@@ -195,9 +232,8 @@ fn with_total(lines: &Lines, scores: Option<[i64; 2]>, games: Option<i64>) -> Ve
 pub fn stats(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamStats {
     let view = View::new(flow, team, shown);
     // The score as it stands: also what the opponent scored since.
-    let last = view.possessions().flat_map(|(_, possession)| &possession.happenings).last();
     let side = view.sides[0];
-    let scores = last.filter(|_| view.is_game()).map(|last| [last.score[side], last.score[1 - side]]);
+    let scores = flow.score(shown).filter(|_| view.is_game()).map(|score| [score[side], score[1 - side]]);
     team_stats(wire, with_total(&lines(&view), scores, None))
 }
 
@@ -243,6 +279,13 @@ pub fn details(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamDeta
                 let lists = all.entry(id).or_insert_with(|| vec![Vec::new(); CODES.len() + 2]);
                 lists[code].push(occurrence.clone());
             }
+        }
+    }
+    for correction in view.corrections() {
+        let Some(code) = CODES.iter().position(|known| *known == correction.code) else { continue };
+        for id in [0, correction.player_id] {
+            let lists = all.entry(id).or_insert_with(|| vec![Vec::new(); CODES.len() + 2]);
+            lists[code].push(correction.occurrence());
         }
     }
     let names = || CODES.iter().chain(&["TEAM_SCORE", "OPPOSING_TEAM_SCORE"]);
@@ -356,34 +399,14 @@ fn shot_attributes(happening: &Happening, is_3point: bool) -> ShotAttributes {
 pub fn shots(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamShots {
     let mut shooters: BTreeMap<i64, PlayerShots> = BTreeMap::new();
     for (period, member, happening) in View::new(flow, team, shown).happenings() {
-        let Act::Shot { made, three, attributes } = &happening.act else { continue };
-        let (place, chart) = (happening.place, happening.place.chart());
+        let Some(shot) = shot(flow, period, happening) else { continue };
         let id = member.player.id;
         let shooter = shooters.entry(id).or_insert_with(|| PlayerShots {
             id,
             player_details: member.details(),
             shots: Vec::new(),
         });
-        shooter.shots.push(Shot {
-            occurred_at: happening.at,
-            is_make: *made,
-            is_3point: *three,
-            zone: chart.zone(),
-            advanced_zone: chart.advanced_zone(),
-            player_x: place.x as f64,
-            player_y: place.y as f64,
-            player_z: place.z as f64,
-            hoop_x: place.hoop.x as f64,
-            hoop_y: place.hoop.y as f64,
-            hoop_z: place.hoop.z as f64,
-            hoop_player_x: chart.x as f64,
-            hoop_player_y: chart.y as f64,
-            status: "RECORDED".to_owned(),
-            game_clock: Some(flow.clocks.game(happening.clock)),
-            shot_clock: happening.shot_clock.map(|left| flow.clocks.shot(left)),
-            period: period.name.clone(),
-            attributes: attributes.iter().map(|attribute| (*attribute).to_owned()).collect(),
-        });
+        shooter.shots.push(shot);
     }
     TeamShots {
         id: wire.id,
@@ -391,4 +414,30 @@ pub fn shots(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamShots 
         logo_image_link: links::logo(wire.id),
         player_shots: shooters.into_values().collect(),
     }
+}
+
+/// A happening as a shot, if it is one.
+pub fn shot(flow: &Flow, period: &Period, happening: &Happening) -> Option<Shot> {
+    let Act::Shot { made, three, attributes } = &happening.act else { return None };
+    let (place, chart) = (happening.place, happening.place.chart());
+    Some(Shot {
+        occurred_at: happening.at,
+        is_make: *made,
+        is_3point: *three,
+        zone: chart.zone(),
+        advanced_zone: chart.advanced_zone(),
+        player_x: place.x as f64,
+        player_y: place.y as f64,
+        player_z: place.z as f64,
+        hoop_x: place.hoop.x as f64,
+        hoop_y: place.hoop.y as f64,
+        hoop_z: place.hoop.z as f64,
+        hoop_player_x: chart.x as f64,
+        hoop_player_y: chart.y as f64,
+        status: "RECORDED".to_owned(),
+        game_clock: Some(flow.clocks.game(happening.clock)),
+        shot_clock: happening.shot_clock.map(|left| flow.clocks.shot(left)),
+        period: period.name.clone(),
+        attributes: attributes.iter().map(|attribute| (*attribute).to_owned()).collect(),
+    })
 }

@@ -8,19 +8,23 @@
 //! | `court`, `play` | the geometry, and the game itself, possession by possession |
 //! | `bench`, `screens`, `clocks` | who is on court, what an offence does before it shoots, clocks as strings |
 //! | `ledger` | happenings as stats, details, possessions and shots |
+//! | `feed`, `corrections`, `live` | a game as the live streams tell it, what is changed after the fact, games with clocks of their own |
 //! | `tracking` | where everybody is at a time |
 //! | `practice`, `football` | the other events |
 //! | `events`, `links` | games and practices as the service shows them |
 
 mod bench;
 mod clocks;
+mod corrections;
 mod court;
 mod events;
+mod feed;
 mod flow;
 mod football;
 mod ids;
 mod ledger;
 mod links;
+mod live;
 mod names;
 mod play;
 mod practice;
@@ -43,8 +47,10 @@ use crate::resource::shots::TeamShots;
 use crate::resource::stats::TeamStats;
 use crate::resource::stats_details::TeamDetails;
 use crate::resource::team::Team;
+pub(super) use feed::{Feed, Told};
 use flow::{Flow, Side};
 use ids::{Ids, Kind, Named};
+pub(super) use live::Standing;
 use practice::Practice;
 pub(super) use rng::Rng;
 use roster::Member;
@@ -72,6 +78,7 @@ pub struct Season {
     played: Mutex<Kept>,
     /// Between time steps of locations, in milliseconds.
     step: i64,
+    changes: live::Changes,
 }
 
 type Kept = VecDeque<((Kind, u64), Arc<Flow>)>;
@@ -112,6 +119,7 @@ impl Season {
             games_of_team,
             played: Mutex::default(),
             step: tracking::SAMPLED,
+            changes: live::Changes::default(),
         }
     }
 
@@ -146,6 +154,7 @@ impl Season {
     /// A game or practice that has begun by `now`, whole or as far as it went; one to come has no results.
     pub fn event(&self, event_id: &str, now: i64) -> Option<Event> {
         let Named { kind, index, part: 0 } = self.ids.read(event_id)? else { return None };
+        let now = self.time_of_event(kind, index, now);
         match kind {
             Kind::Game => {
                 let game = self.games.get(index as usize)?;
@@ -167,10 +176,11 @@ impl Season {
     pub fn team_events(&self, team_id: i64, from: i64, to: i64, now: i64) -> Vec<Event> {
         let Some(team) = self.team_index(team_id) else { return Vec::new() };
         // Nothing takes six hours: only what can overlap the range is played.
-        let near = |at: i64| at < to.min(now) && at + 6 * HOUR > from;
-        let games = self.games_of_team[team].iter().map(|index| &self.games[*index]);
-        let games = games.filter(|game| near(game.tipoff_at)).map(|game| game.event_id.clone());
-        let practices = self.practices(team).into_iter().filter(|practice| near(practice.starts_at));
+        let near = |at: i64, now: i64| at < to.min(now) && at + 6 * HOUR > from;
+        let games = self.games_of_team[team].iter();
+        let games = games.filter(|game| near(self.games[**game].tipoff_at, self.time_of(**game, now)));
+        let games = games.map(|game| self.games[*game].event_id.clone());
+        let practices = self.practices(team).into_iter().filter(|practice| near(practice.starts_at, now));
         let practices = practices.map(|practice| self.ids.text(Kind::Practice, practice.number(), 0));
         let mut events: Vec<Event> = games.chain(practices).filter_map(|id| self.event(&id, now)).collect();
         events.retain(|event| event.started_at < to && event.ended_at > from);
@@ -180,7 +190,7 @@ impl Season {
 
     /// A session that has begun by `now`, as far as it went.
     pub fn session(&self, session_id: &str, now: i64) -> Option<Arc<Session>> {
-        let (event_id, flow, part) = self.period(session_id, now)?;
+        let (event_id, flow, part, now) = self.period(session_id, now)?;
         let period = &flow.periods[part];
         let shown = vec![(period, period.shown(now))];
         let mut places: Vec<usize> = flow.sides.iter().map(|side| side.team).collect();
@@ -225,7 +235,7 @@ impl Season {
         now: i64,
         each: impl FnMut(LocationBatch),
     ) -> Option<()> {
-        let (_, flow, part) = self.period(session_id, now)?;
+        let (_, flow, part, now) = self.period(session_id, now)?;
         let teams = [0, 1].map(|side: usize| &self.teams[flow.sides[side].team]);
         let seed = rng::mix(self.seed ^ rng::mix(flow.starts_at() as u64 + part as u64));
         let tracker = Tracker::new(seed, &flow.sides, teams, flow.sides[0].team, &flow.periods[part], self.step);
@@ -236,6 +246,7 @@ impl Season {
     /// The occurrences of all sessions of a game.
     pub fn game_details(&self, game_id: &str, now: i64) -> Option<Vec<TeamDetails>> {
         let game = self.game_index(game_id)?;
+        let now = self.time_of(game, now);
         if self.games[game].tipoff_at >= now {
             return Some(Vec::new());
         }
@@ -269,16 +280,18 @@ impl Season {
             }
             None => games.retain(|index| (from..to).contains(&self.games[*index].tipoff_at)),
         }
-        games.retain(|index| self.games[*index].tipoff_at < now);
-        let flows = games.iter().filter_map(|index| self.flow(Kind::Game, *index as u64));
+        games.retain(|index| self.games[*index].tipoff_at < self.time_of(*index, now));
+        let flows =
+            games.iter().filter_map(|index| Some((self.flow(Kind::Game, *index as u64)?, self.time_of(*index, now))));
         let wire = &self.teams[team];
         Some(match self.sport {
             Sport::Basketball => {
-                let lines: Vec<_> = flows.map(|flow| ledger::game_lines(&flow, team, &flow.shown(now))).collect();
+                let lines: Vec<_> =
+                    flows.map(|(flow, now)| ledger::game_lines(&flow, team, &flow.shown(now))).collect();
                 ledger::sum(wire, &lines)
             }
             Sport::Football => {
-                let details = flows.map(|flow| football::details(&flow, team, wire, &flow.periods, now));
+                let details = flows.map(|(flow, now)| football::details(&flow, team, wire, &flow.periods, now));
                 football::stats(wire, &details.collect::<Vec<_>>(), true)
             }
         })
@@ -288,7 +301,8 @@ impl Season {
         teams::index_of(team_id, self.teams.len())
     }
 
-    fn game_index(&self, game_id: &str) -> Option<usize> {
+    /// The place of a game in the season.
+    pub fn game_index(&self, game_id: &str) -> Option<usize> {
         let named = self.ids.read(game_id).filter(|named| named.kind == Kind::Game && named.part == 0)?;
         Some(named.index as usize).filter(|index| *index < self.games.len())
     }
@@ -310,17 +324,18 @@ impl Season {
         self.practices(team).into_iter().find(|practice| practice.number() == number)
     }
 
-    /// The event of a session that has begun by `now`, what happens in it, and which of its periods the session is.
-    fn period(&self, session_id: &str, now: i64) -> Option<(String, Arc<Flow>, usize)> {
+    /// The event of a session that has begun by `now`, what happens in it, which of its periods the session is, and the
+    /// event's clock.
+    fn period(&self, session_id: &str, now: i64) -> Option<(String, Arc<Flow>, usize, i64)> {
         let Named { kind, index, part } = self.ids.read(session_id)?;
         let event = match kind {
             Kind::Period => Kind::Game,
             Kind::Drill => Kind::Practice,
             _ => return None,
         };
-        let flow = self.flow(event, index)?;
+        let (flow, now) = (self.flow(event, index)?, self.time_of_event(event, index, now));
         flow.periods.get(part as usize).filter(|period| period.started_at < now)?;
-        Some((self.ids.text(event, index, 0), flow, part as usize))
+        Some((self.ids.text(event, index, 0), flow, part as usize, now))
     }
 
     /// What happened in a game or practice: from what is kept, or played now.
@@ -332,7 +347,7 @@ impl Season {
         }
         // Played without the lock: two threads may both play a game, to the same end.
         let flow = Arc::new(match kind {
-            Kind::Game => self.play(index as usize)?,
+            Kind::Game => self.with_corrections(index, self.play(index as usize)?),
             Kind::Practice => {
                 let practice = self.practice(index)?;
                 practice::play(self.seed, self.ids, practice, self.members(practice.team))

@@ -57,7 +57,7 @@ pub fn game(
         }
         periods.push(floor.period(id(part as u64), name, length, first));
     }
-    Flow { sides, clocks, periods }
+    Flow { sides, clocks, periods, corrections: Vec::new() }
 }
 
 /// Drills of five against five, `minutes` each, without free throws; a tie stays a tie.
@@ -80,7 +80,7 @@ pub fn scrimmage(
         }
         periods.push(floor.period(id(part as u64), (*name).to_owned(), minutes * MINUTE, part % 2));
     }
-    Flow { sides, clocks, periods }
+    Flow { sides, clocks, periods, corrections: Vec::new() }
 }
 
 /// How the side that has the ball came to it.

@@ -3,6 +3,7 @@
 
 mod agreement;
 mod game;
+mod live;
 mod same;
 mod season;
 mod tracking;

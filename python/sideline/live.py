@@ -1,0 +1,320 @@
+"""Live streams: their items, what they tell about themselves, and the box score kept from them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
+
+State = Literal["new", "connecting", "connected", "waiting", "closed"]
+
+
+class Notice:
+    """What a stream tells about itself, among its updates."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Connected(Notice):
+    """A connection stands."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected(Notice):
+    """A connection was lost, or an attempt to connect failed. It comes at once."""
+
+    at: datetime
+    reason: str
+    status: int | None
+    """The status of an answer that was not 200."""
+    attempt: int
+    """Attempts that failed in a row; 0: a standing connection was lost."""
+    retry_at: datetime | None
+    """When the next attempt is made; `None`: never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap(Notice):
+    """What the service sent in this time was not received.
+
+    Each hole is one gap; it comes when the next connection stands.
+    """
+
+    start: datetime
+    """The last byte before it."""
+    end: datetime | None
+    """`None`: the stream ended in it."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet(Notice):
+    """Nothing but heartbeats since then. The connection stands."""
+
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStats:
+    """What a stream has done so far."""
+
+    updates: int
+    """Updates received."""
+    bytes: int
+    reconnects: int
+    gaps: int
+    dropped: int
+    """Updates that gave way, where `overflow` says so."""
+    lag: float
+    """Seconds that the oldest update has waited to be taken."""
+
+
+class LiveStream:
+    """Updates of a live stream and, among them, notices of what happened to it.
+
+    It connects at `with` or at the first item, and connects again for as long as it is not closed. `for` and
+    `async for` read the same object. A stream that was entered with `with` lives until the block's end; one that is
+    only looped over ends with its loop.
+
+    >>> with client.live_stats(live_game_id) as stream:
+    ...     for item in stream:
+    ...         if isinstance(item, sideline.Update):
+    ...             break
+    >>> stream.state
+    'closed'
+    """
+
+    def __init__(self, core: CoreStream, what: str) -> None:
+        self._core = core
+        self._what = what
+        self._entered = False
+
+    # Taking.
+
+    def __iter__(self) -> Iterator[Any]:
+        core = self._core
+        try:
+            core.open()
+            while (item := core.next()) is not None:
+                yield item
+        finally:
+            if not self._entered:
+                core.close()
+
+    def __next__(self) -> Any:
+        self._core.open()
+        item = self._core.next()
+        if item is None:
+            raise StopIteration
+        return item
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return _Loop(self)
+
+    async def __anext__(self) -> Any:
+        core = self._core
+        core.open()
+        while True:
+            item = core.take()
+            if item is not None:
+                return item
+            if core.ended:
+                # It may have ended between the two.
+                item = core.take()
+                if item is None:
+                    raise StopAsyncIteration
+                return item
+            # Nothing is taken while it waits: to give the wait up loses nothing.
+            await core.wait()
+
+    def batches(
+        self,
+        *,
+        max_rows: int = 1000,
+        max_seconds: float = 1.0,
+        table: Literal["live_items", "stat_updates"] = "live_items",
+    ) -> "Batches":
+        """The items as Arrow tables of at most `max_rows` items, each at most `max_seconds` after its first item.
+
+        `live_items` has a row for each item, notices among them; `stat_updates` a row for each stat code of each stats
+        message, and none for other items. It is iterated with `for` or `async for`, as the stream is.
+
+        >>> with client.live_stats(live_game_id) as stream:
+        ...     next(iter(stream.batches(max_rows=1))).name
+        'live_items'
+        """
+        if max_rows < 1:
+            raise ValueError(f"max_rows is {max_rows}; it must be at least 1")
+        if not max_seconds > 0:
+            raise ValueError(f"max_seconds is {max_seconds}; it must be more than 0")
+        return Batches(self, max_rows, max_seconds, table)
+
+    # What it is.
+
+    @property
+    def state(self) -> State:
+        """ "new", "connecting", "connected", "waiting" (for the next attempt) or "closed"."""
+        return self._core.state
+
+    @property
+    def stats(self) -> StreamStats:
+        """What it has done so far."""
+        return StreamStats(*self._core.stats)
+
+    def __repr__(self) -> str:
+        if self.state in ("new", "closed"):
+            return f"<sideline.LiveStream {self._what}, {self.state}>"
+        stats = self.stats
+        return f"<sideline.LiveStream {self._what}, {self.state}, {stats.updates} updates, {stats.gaps} gaps>"
+
+    # Its life.
+
+    def close(self) -> None:
+        """End it, in any state; what was not taken is thrown away. It may be called again."""
+        self._core.close()
+
+    def __enter__(self) -> Self:
+        self._core.open()
+        self._entered = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+_TAKEN_IN_A_ROW = 64
+"""So many items are taken without a look at the event loop: its other tasks wait no longer than these take."""
+
+
+class _Loop:
+    """One `async for` over a stream."""
+
+    __slots__ = ("_row", "_stream")
+
+    def __init__(self, stream: LiveStream) -> None:
+        self._stream = stream
+        self._row = 0
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        self._row += 1
+        if self._row >= _TAKEN_IN_A_ROW:
+            self._row = 0
+            # Before anything is taken: to be cancelled here loses nothing.
+            await asyncio.sleep(0)
+        return await self._stream.__anext__()
+
+    def __del__(self) -> None:
+        # The loop was left, or its task was cancelled.
+        if not self._stream._entered:
+            self._stream.close()
+
+
+class Batches:
+    """The items of a stream as Arrow tables; see `LiveStream.batches`."""
+
+    def __init__(self, stream: LiveStream, max_rows: int, max_seconds: float, table: str) -> None:
+        self._stream = stream
+        self._max_rows = max_rows
+        self._max_seconds = max_seconds
+        self._table = table
+
+    def __iter__(self) -> Iterator[Table]:
+        core = self._stream._core
+        try:
+            core.open()
+            while (first := core.next()) is not None:
+                items = [first]
+                until = monotonic() + self._max_seconds
+                while len(items) < self._max_rows:
+                    item = core.next_within(until - monotonic())
+                    if item is None:
+                        break
+                    items.append(item)
+                yield _items_table(items, self._table)
+        finally:
+            if not self._stream._entered:
+                core.close()
+
+    async def __aiter__(self) -> AsyncIterator[Table]:
+        loop = _Loop(self._stream)
+        core = self._stream._core
+        async for first in loop:
+            items = [first]
+            until = monotonic() + self._max_seconds
+            while len(items) < self._max_rows:
+                item = core.take()
+                if item is not None:
+                    items.append(item)
+                    continue
+                left = until - monotonic()
+                if core.ended or left <= 0:
+                    break
+                try:
+                    await asyncio.wait_for(core.wait(), left)
+                except TimeoutError:
+                    break
+            yield _items_table(items, self._table)
+
+
+class LiveBoxScore:
+    """The current box score of a game, kept from the updates of either stream.
+
+    A message holds new current values: they replace what was there and are never added. A correction is one of a higher
+    `version`; what comes late or twice is left out. `seed` takes a REST answer, to begin with or after a gap.
+
+    >>> score = sideline.LiveBoxScore(client.team_game_stats(team_id, game_id=game_id))
+    >>> score.table().name
+    'box_score'
+    """
+
+    def __init__(self, *seeds: Payload) -> None:
+        self._core = CoreBoxScore()
+        for payload in seeds:
+            self.seed(payload)
+
+    def feed(self, item: object) -> bool:
+        """Apply an item of a stream; whether the box score changed. Notices and other messages change nothing."""
+        return isinstance(item, Update) and self._core.feed(item)
+
+    def feed_all(self, items: Iterable[object]) -> int:
+        """Apply items; how many of them changed the box score."""
+        return sum(self.feed(item) for item in items)
+
+    def seed(self, payload: Payload) -> None:
+        """Take the lines of an answer of `stats` or `team_game_stats` where they are not older than those here.
+
+        Raises `ValueError` for a body without such lines.
+        """
+        self._core.seed(payload.raw)
+
+    @property
+    def ignored(self) -> int:
+        """Updates left out: late, or seen before."""
+        return self._core.ignored
+
+    def table(self) -> Table:
+        """The table `box_score`: a row for each player and for each team's own total."""
+        return self._core.table()
+
+    def __repr__(self) -> str:
+        return f"<sideline.LiveBoxScore {self.table().num_rows} lines>"

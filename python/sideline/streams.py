@@ -1,0 +1,73 @@
+"""The methods of a client that open live streams.
+
+What streams are made of is loaded with the first of them: it needs asyncio.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from sideline._core import CoreClient, _live_stats
+
+if TYPE_CHECKING:
+    from sideline.live import LiveStream
+
+Overflow = Literal["block", "drop_oldest", "latest"]
+
+
+class Streams:
+    """The streams of a client: given at once, by either client, and not awaited."""
+
+    _core: CoreClient
+
+    def live_stats(
+        self,
+        schedule_id: str,
+        *,
+        silence_limit: float = 30.0,
+        retry_wait: float = 5.0,
+        max_wait: float = 60.0,
+        notices: bool = True,
+        overflow: Overflow = "block",
+        buffer: int = 1024,
+        max_event_bytes: int = 16 * 1024 * 1024,
+        quiet_after: float = 60.0,
+        give_up_on: Iterable[int] = (401, 403),
+        last_event_id: str | None = None,
+    ) -> "LiveStream":
+        """The live stats of a game as the Broadcast API streams them (specification 4.10, 6.1). It takes the API key.
+
+        Each update is a whole snapshot. Nothing is connected yet: that is for `with`, or for the first item.
+
+        Parameters:
+            silence_limit: seconds without a byte after which the connection counts as lost.
+            retry_wait, max_wait: seconds to wait after a failed attempt, and what they grow to.
+            notices: whether notices are among the items.
+            overflow: what happens when updates come faster than they are taken: "block" (the service waits),
+                "drop_oldest" (counted in `stats.dropped`), "latest" (only the newest is kept).
+            buffer: items that wait to be taken.
+            max_event_bytes: an event beyond it ends the stream with a `TransportError`.
+            quiet_after: seconds without an update, while heartbeats come, after which `Quiet` is told.
+            give_up_on: statuses that end the stream with their error; any other is tried again.
+            last_event_id: sent with the first request.
+
+        >>> stream = client.live_stats(live_game_id)
+        >>> type(next(stream)).__name__
+        'Connected'
+        >>> stream.close()
+        """
+        options = {
+            "silence_limit": silence_limit,
+            "retry_wait": retry_wait,
+            "max_wait": max_wait,
+            "notices": notices,
+            "overflow": overflow,
+            "buffer": buffer,
+            "max_event_bytes": max_event_bytes,
+            "quiet_after": quiet_after,
+            "give_up_on": list(give_up_on),
+            "last_event_id": last_event_id,
+        }
+        from sideline.live import LiveStream
+
+        core = _live_stats(self._core, {"schedule_id": schedule_id}, options)
+        return LiveStream(core, f"live_stats {schedule_id}")

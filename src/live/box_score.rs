@@ -1,0 +1,284 @@
+//! The current box score, kept from updates. A message holds new current values, not increments; `version` orders them, so a
+//! correction replaces what was there and what comes late or twice is left out (facts 8).
+
+use super::item::Update;
+use crate::error::{Error, Result};
+use crate::resource::stats::{PlayerDetails, PlayerStats, STATS, StatsBody, TeamStats};
+use crate::table::{self, Body, Context};
+use arrow_array::RecordBatch;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The lines of both teams.
+#[derive(Debug, Clone, Default)]
+pub struct BoxScore {
+    teams: BTreeMap<i64, Team>,
+    /// Messages that changed nothing: late, or seen before.
+    ignored: u64,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Team {
+    name: String,
+    logo_image_link: String,
+    lines: BTreeMap<i64, Line>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Line {
+    details: Option<PlayerDetails>,
+    version: Option<i64>,
+    stats: Map<String, Value>,
+}
+
+/// What is read of a message: the two shapes that are known (facts 5, 10). Ids come as numbers and as strings (facts 9.9).
+#[derive(Deserialize)]
+struct Message {
+    #[serde(rename = "type")]
+    kind: Option<Value>,
+    data: Option<Value>,
+    teams: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Change {
+    team_id: Value,
+    player_id: Value,
+    stats: Map<String, Value>,
+    version: Option<Value>,
+}
+
+impl BoxScore {
+    /// Applies an update of either stream; whether it changed the box score. One of another kind changes nothing, and
+    /// neither does text that is no JSON.
+    pub fn feed(&mut self, update: &Update) -> bool {
+        let Ok(message) = serde_json::from_str::<Message>(&update.text) else { return false };
+        let is_stats = message.kind.as_ref().and_then(Value::as_str) == Some("stats");
+        let changed = match (message.teams, message.data) {
+            (Some(teams), _) => self.replace(teams),
+            (None, Some(data)) if is_stats => serde_json::from_value(data).ok().and_then(|change| self.apply(change)),
+            // A snapshot inside an envelope (source `broadcastsummary`).
+            (None, Some(Value::Object(mut data))) => data.remove("teams").and_then(|teams| self.replace(teams)),
+            _ => None,
+        };
+        // `None`: not one of those that a box score is made of.
+        self.ignored += u64::from(changed == Some(false));
+        changed == Some(true)
+    }
+
+    /// Takes what a REST answer says, where it is not older than what is here: after a gap, or to begin with. Its root is that
+    /// of `stats` or of `team_game_stats`.
+    pub fn seed(&mut self, body: &[u8]) -> Result<()> {
+        let wrong = || {
+            Error::Argument("a box score is seeded with a payload of stats or team_game_stats; this body has no team with player_stats".into())
+        };
+        let body: Value = serde_json::from_slice(body).map_err(|_| wrong())?;
+        let teams = match body {
+            Value::Object(mut body) => match body.remove("teams") {
+                Some(teams) => teams,
+                None => Value::Array(vec![Value::Object(body)]),
+            },
+            teams => teams,
+        };
+        self.replace(teams).map(|_| ()).ok_or_else(wrong)
+    }
+
+    /// Updates that changed nothing because they were late or had come before.
+    pub fn ignored(&self) -> u64 {
+        self.ignored
+    }
+
+    fn apply(&mut self, change: Change) -> Option<bool> {
+        let (team, player) = (id(&change.team_id)?, id(&change.player_id)?);
+        let version = change.version.as_ref().and_then(id);
+        let line = self.teams.entry(team).or_default().lines.entry(player).or_default();
+        if is_older(version, line.version, true) {
+            return Some(false);
+        }
+        line.version = version.or(line.version);
+        line.stats.extend(change.stats);
+        Some(true)
+    }
+
+    /// Whole lines. `None`: these are no teams with lines.
+    fn replace(&mut self, teams: Value) -> Option<bool> {
+        #[derive(Deserialize)]
+        struct WireTeam {
+            id: Value,
+            #[serde(default)]
+            name: Option<String>,
+            #[serde(default)]
+            logo_image_link: Option<String>,
+            player_stats: Vec<WireLine>,
+        }
+        #[derive(Deserialize)]
+        struct WireLine {
+            id: Value,
+            #[serde(default)]
+            player_details: Option<PlayerDetails>,
+            #[serde(default)]
+            version: Option<Value>,
+            stats: Map<String, Value>,
+        }
+        let teams: Vec<WireTeam> = serde_json::from_value(teams).ok()?;
+        let mut changed = false;
+        for wire in teams {
+            let team = self.teams.entry(id(&wire.id)?).or_default();
+            team.name = wire.name.unwrap_or(std::mem::take(&mut team.name));
+            team.logo_image_link = wire.logo_image_link.unwrap_or(std::mem::take(&mut team.logo_image_link));
+            for new in wire.player_stats {
+                let version = new.version.as_ref().and_then(id);
+                let line = team.lines.entry(id(&new.id)?).or_default();
+                line.details = new.player_details.or(line.details.take());
+                if is_older(version, line.version, false) || line.stats == new.stats {
+                    line.version = line.version.max(version);
+                    continue;
+                }
+                line.version = version.or(line.version);
+                line.stats = new.stats;
+                changed = true;
+            }
+        }
+        Some(changed)
+    }
+
+    /// The table `box_score`.
+    pub fn table(&self) -> Result<RecordBatch> {
+        let teams = self.teams.iter().map(|(id, team)| TeamStats {
+            id: *id,
+            name: team.name.clone(),
+            logo_image_link: team.logo_image_link.clone(),
+            player_stats: team
+                .lines
+                .iter()
+                .map(|(id, line)| PlayerStats {
+                    id: *id,
+                    player_details: line.details.clone(),
+                    version: line.version.unwrap_or(0),
+                    games_played: None,
+                    stats: line.stats.clone(),
+                })
+                .collect(),
+        });
+        let body = StatsBody { teams: teams.collect() };
+        let json = serde_json::to_vec(&body).map_err(|error| Error::Argument(error.to_string()))?;
+        table::decode(&STATS, "box_score", None, &Body::from(json.as_slice()), &Context::default())
+            .map_err(Error::Decode)
+    }
+}
+
+/// Whether what comes is not to be applied. A message with the version that is here has come before; a whole line of the same
+/// version may hold more codes.
+fn is_older(new: Option<i64>, known: Option<i64>, or_same: bool) -> bool {
+    match (new, known) {
+        (Some(new), Some(known)) => new < known || (or_same && new == known),
+        // Nothing to compare: what comes later counts.
+        _ => false,
+    }
+}
+
+fn id(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => {
+            number.as_i64().or_else(|| number.as_f64().filter(|n| n.fract() == 0.0).map(|n| n as i64))
+        }
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, Int64Type};
+    use serde_json::json;
+    use std::time::SystemTime;
+
+    fn update(message: &Value) -> Update {
+        let received_at = SystemTime::UNIX_EPOCH;
+        Update { event: None, id: "".into(), text: message.to_string(), seq: None, source: None, received_at }
+    }
+
+    fn stats(player: i64, version: i64, stats: Value, classification: &str) -> Update {
+        update(
+            &json!({"type": "stats", "data": {"occurred_at": 1_700_000_000_000_i64, "team_id": "1", "player_id": player,
+            "stats": stats, "classification": classification, "version": version}}),
+        )
+    }
+
+    fn value(score: &BoxScore, player: i64, column: &str) -> Option<f64> {
+        let table = score.table().unwrap();
+        let players = table.column_by_name("player_id").unwrap().as_primitive::<Int64Type>();
+        let row = players.values().iter().position(|id| *id == player)?;
+        let column = table.column_by_name(column)?.as_primitive::<Float64Type>();
+        column.iter().nth(row).unwrap()
+    }
+
+    /// The pair of facts 8 and 10.
+    #[test]
+    fn a_correction_replaces_and_never_adds() {
+        let mut score = BoxScore::default();
+        assert!(score.feed(&stats(11, 100, json!({"FGA": 5.0, "FG": 3.0, "PTS": 7.0}), "TWO_POINT_MAKE")));
+        assert_eq!(value(&score, 11, "PTS"), Some(7.0));
+        assert!(score.feed(&stats(11, 101, json!({"FGA": 4.0, "FG": 2.0, "PTS": 5.0}), "DELETED_TWO_POINT_MAKE")));
+        assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "FGA")], [Some(5.0), Some(4.0)]);
+    }
+
+    #[test]
+    fn what_comes_late_or_twice_is_left_out() {
+        let mut score = BoxScore::default();
+        let (first, second) = (stats(11, 100, json!({"PTS": 7}), "x"), stats(11, 101, json!({"PTS": 5}), "y"));
+        score.feed(&second);
+        for late in [&first, &second, &first] {
+            assert!(!score.feed(late));
+        }
+        assert_eq!((value(&score, 11, "PTS"), score.ignored()), (Some(5.0), 3));
+        // Another player's versions are another row.
+        assert!(score.feed(&stats(12, 50, json!({"PTS": 2}), "x")));
+    }
+
+    #[test]
+    fn only_the_codes_of_a_message_change() {
+        let mut score = BoxScore::default();
+        score.feed(&stats(11, 1, json!({"PTS": 2, "AST": 1}), "x"));
+        score.feed(&stats(11, 2, json!({"PTS": 4}), "x"));
+        assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "AST")], [Some(4.0), Some(1.0)]);
+    }
+
+    #[test]
+    fn a_snapshot_and_a_rest_answer_replace_whole_lines_unless_they_are_older() {
+        let team = |version: i64, points: i64| {
+            json!({"teams": [{"id": 1, "name": "T", "logo_image_link": "L", "player_stats": [{"id": 11, "player_details":
+                {"id": 11, "firstname": "A", "lastname": "B", "profile_image_link": "L"}, "version": version,
+                "stats": {"PTS": points}}]}]})
+        };
+        let mut score = BoxScore::default();
+        score.feed(&stats(11, 5, json!({"PTS": 9, "AST": 3}), "x"));
+        assert!(!score.feed(&update(&team(4, 1))), "older");
+        assert!(score.feed(&update(&team(6, 11))));
+        assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "AST")], [Some(11.0), None]);
+        assert!(score.feed(&update(&json!({"source": "broadcastsummary", "data": team(7, 12)}))));
+        score.seed(team(8, 13).to_string().as_bytes()).unwrap();
+        assert_eq!(value(&score, 11, "PTS"), Some(13.0));
+        assert!(!score.feed(&stats(11, 8, json!({"PTS": 99}), "x")));
+        score.seed(team(9, 14)["teams"][0].to_string().as_bytes()).unwrap();
+        assert_eq!(value(&score, 11, "PTS"), Some(14.0));
+        for wrong in ["no json", "[1]", r#"{"games":[]}"#] {
+            assert!(matches!(score.seed(wrong.as_bytes()), Err(Error::Argument(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn other_messages_change_nothing_and_are_no_error() {
+        let mut score = BoxScore::default();
+        for text in [json!({"type": "clock"}), json!([]), json!({"type": "stats", "data": 1}), json!({"teams": 3})] {
+            assert!(!score.feed(&update(&text)));
+        }
+        assert!(!score.feed(&Update { text: "ping".into(), ..update(&json!(1)) }));
+        assert_eq!((score.ignored(), score.table().unwrap().num_rows()), (0, 0));
+    }
+}

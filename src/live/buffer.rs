@@ -1,0 +1,359 @@
+//! What was read and not yet taken. The stream's task puts in; a reader waits without taking, then takes without waiting, so
+//! that a wait which is given up loses nothing.
+
+use super::item::{Item, Notice};
+use super::options::Overflow;
+use crate::error::Error;
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::Notify;
+
+/// Where a stream stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Not asked for an item yet.
+    New,
+    Connecting,
+    Connected,
+    /// Before the next attempt.
+    Waiting,
+    Closed,
+}
+
+/// What a stream has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub updates: u64,
+    pub bytes: u64,
+    pub reconnects: u64,
+    pub gaps: u64,
+    pub dropped: u64,
+}
+
+/// What a reader gets.
+#[derive(Debug)]
+pub enum Taken {
+    Item(Item),
+    /// None is there yet.
+    Nothing,
+    /// There will be none: the stream was closed, or failed, which is told once.
+    Ended(Option<Error>),
+}
+
+#[derive(Debug)]
+pub struct Buffer {
+    inner: Mutex<Inner>,
+    /// Something to take, or the end: for those who await and for those who block.
+    ready: Notify,
+    ready_blocking: Condvar,
+    room: Notify,
+    capacity: usize,
+    overflow: Overflow,
+    notices: bool,
+}
+
+#[derive(Debug)]
+struct Inner {
+    items: VecDeque<Item>,
+    /// Updates among the items.
+    updates: usize,
+    state: State,
+    counts: Counts,
+    /// `Some`: nothing more is put in.
+    end: Option<Option<Error>>,
+}
+
+impl Buffer {
+    pub fn new(capacity: usize, overflow: Overflow, notices: bool) -> Self {
+        let inner =
+            Inner { items: VecDeque::new(), updates: 0, state: State::New, counts: Counts::default(), end: None };
+        Buffer {
+            inner: Mutex::new(inner),
+            ready: Notify::new(),
+            ready_blocking: Condvar::new(),
+            room: Notify::new(),
+            capacity: capacity.max(1),
+            overflow,
+            notices,
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts an item in; under `block` it waits for room.
+    pub async fn push(&self, item: Item) {
+        let mut item = item;
+        loop {
+            let room = self.room.notified();
+            match self.try_push(item) {
+                Ok(()) => return,
+                Err(back) => item = back,
+            }
+            room.await;
+        }
+    }
+
+    /// Gives the item back where there is no room for it.
+    pub fn try_push(&self, item: Item) -> Result<(), Item> {
+        let mut inner = self.inner();
+        if inner.end.is_some() {
+            return Ok(());
+        }
+        let is_update = matches!(item, Item::Update(_));
+        if !is_update && !self.notices {
+            inner.count(&item);
+            return Ok(());
+        }
+        match self.overflow {
+            Overflow::Block if inner.items.len() >= self.capacity => return Err(item),
+            Overflow::Block => {}
+            // Notices are few, and what they tell is told nowhere else: they stay.
+            Overflow::DropOldest if is_update && inner.updates >= self.capacity => inner.drop_oldest(),
+            Overflow::Latest if is_update && inner.updates >= 1 => inner.drop_oldest(),
+            Overflow::DropOldest | Overflow::Latest => {}
+        }
+        inner.count(&item);
+        inner.updates += usize::from(is_update);
+        inner.items.push_back(item);
+        drop(inner);
+        self.wake();
+        Ok(())
+    }
+
+    fn wake(&self) {
+        self.ready.notify_waiters();
+        self.ready_blocking.notify_all();
+    }
+
+    /// The next item, if it is there.
+    pub fn take(&self) -> Taken {
+        let mut inner = self.inner();
+        match inner.items.pop_front() {
+            Some(item) => {
+                inner.updates -= usize::from(matches!(item, Item::Update(_)));
+                // Half empty: for each item alone the task would be woken too often.
+                let has_room = inner.items.len() == self.capacity / 2;
+                drop(inner);
+                if has_room {
+                    self.room.notify_waiters();
+                }
+                Taken::Item(item)
+            }
+            None => match &mut inner.end {
+                None => Taken::Nothing,
+                Some(error) => Taken::Ended(error.take()),
+            },
+        }
+    }
+
+    /// Waits until there is something to take, and takes nothing.
+    pub async fn ready(&self) {
+        loop {
+            let mut ready = std::pin::pin!(self.ready.notified());
+            ready.as_mut().enable();
+            if self.is_ready() {
+                return;
+            }
+            ready.await;
+        }
+    }
+
+    /// As `ready`, on this thread and for so long at most; whether there is something to take.
+    pub fn ready_within(&self, wait: Duration) -> bool {
+        let until = Instant::now() + wait;
+        let mut inner = self.inner();
+        while inner.items.is_empty() && inner.end.is_none() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            inner = self.ready_blocking.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    fn is_ready(&self) -> bool {
+        let inner = self.inner();
+        !inner.items.is_empty() || inner.end.is_some()
+    }
+
+    /// Nothing more is put in. What is there can still be taken, then comes the error.
+    pub fn end(&self, error: Option<Error>) {
+        let mut inner = self.inner();
+        inner.end.get_or_insert(error);
+        inner.state = State::Closed;
+        drop(inner);
+        self.wake();
+        self.room.notify_waiters();
+    }
+
+    /// The reader wants no more: what is there is thrown away.
+    pub fn close(&self) {
+        self.end(None);
+        let mut inner = self.inner();
+        inner.items.clear();
+        inner.updates = 0;
+        inner.end = Some(None);
+    }
+
+    pub fn set_state(&self, state: State) {
+        let mut inner = self.inner();
+        if inner.end.is_none() {
+            inner.state = state;
+        }
+    }
+
+    pub fn state(&self) -> State {
+        self.inner().state
+    }
+
+    pub fn add_bytes(&self, bytes: usize) {
+        self.inner().counts.bytes += bytes as u64;
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.inner().counts
+    }
+
+    /// How long the oldest update has waited to be taken.
+    pub fn lag(&self, now: SystemTime) -> Duration {
+        let inner = self.inner();
+        let oldest = inner.items.iter().find_map(|item| match item {
+            Item::Update(update) => Some(update.received_at),
+            Item::Notice(_) => None,
+        });
+        oldest.and_then(|at| now.duration_since(at).ok()).unwrap_or_default()
+    }
+}
+
+impl Inner {
+    fn count(&mut self, item: &Item) {
+        match item {
+            Item::Update(_) => self.counts.updates += 1,
+            Item::Notice(Notice::Gap { end, .. }) => {
+                self.counts.gaps += 1;
+                self.counts.reconnects += u64::from(end.is_some());
+            }
+            Item::Notice(_) => {}
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some(at) = self.items.iter().position(|item| matches!(item, Item::Update(_))) {
+            self.items.remove(at);
+            self.updates -= 1;
+            self.counts.dropped += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::super::item::Update;
+    use super::*;
+    use std::sync::Arc;
+
+    fn update(n: i64) -> Item {
+        let text = n.to_string();
+        let received_at = SystemTime::UNIX_EPOCH;
+        Item::Update(Update { event: None, id: "".into(), text, seq: Some(n), source: None, received_at })
+    }
+
+    fn notice() -> Item {
+        Item::Notice(Notice::Quiet { since: SystemTime::UNIX_EPOCH })
+    }
+
+    fn numbers(buffer: &Buffer) -> Vec<Option<i64>> {
+        let mut all = Vec::new();
+        while let Taken::Item(item) = buffer.take() {
+            all.push(match item {
+                Item::Update(update) => update.seq,
+                Item::Notice(_) => None,
+            });
+        }
+        all
+    }
+
+    fn filled(overflow: Overflow, notices: bool) -> Buffer {
+        let buffer = Buffer::new(3, overflow, notices);
+        for item in [update(1), notice(), update(2), update(3), update(4), update(5)] {
+            let _ = buffer.try_push(item);
+        }
+        buffer
+    }
+
+    #[test]
+    fn a_full_buffer_takes_no_more_or_gives_way_as_its_policy_says() {
+        assert_eq!(numbers(&filled(Overflow::Block, true)), [Some(1), None, Some(2)]);
+        let dropped = filled(Overflow::DropOldest, true);
+        assert_eq!(dropped.counts().dropped, 2);
+        assert_eq!(numbers(&dropped), [None, Some(3), Some(4), Some(5)]);
+        let latest = filled(Overflow::Latest, false);
+        assert_eq!((latest.counts().dropped, latest.counts().updates), (4, 5));
+        assert_eq!(numbers(&latest), [Some(5)]);
+    }
+
+    #[test]
+    fn the_end_comes_after_what_was_put_in_before_and_its_error_once() {
+        let buffer = Buffer::new(3, Overflow::Block, true);
+        buffer.try_push(update(1)).unwrap();
+        buffer.end(Some(Error::Closed));
+        buffer.try_push(update(2)).unwrap();
+        assert!(matches!(buffer.take(), Taken::Item(_)));
+        assert!(matches!(buffer.take(), Taken::Ended(Some(Error::Closed))));
+        assert!(matches!(buffer.take(), Taken::Ended(None)));
+        assert_eq!(buffer.state(), State::Closed);
+    }
+
+    #[tokio::test]
+    async fn a_wait_that_is_given_up_takes_nothing() {
+        let buffer = Arc::new(Buffer::new(3, Overflow::Block, true));
+        for n in 0..100 {
+            let waiting = tokio::time::timeout(Duration::from_micros(n * 7), buffer.ready());
+            let pushing = async { buffer.push(update(n as i64)).await };
+            let _ = tokio::join!(waiting, pushing);
+            assert_eq!(numbers(&buffer), [Some(n as i64)]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_blocked_push_goes_on_when_there_is_room_and_when_it_ends() {
+        let buffer = Arc::new(Buffer::new(2, Overflow::Block, true));
+        let put = buffer.clone();
+        let task = tokio::spawn(async move {
+            for n in 0..1000 {
+                put.push(update(n)).await;
+            }
+        });
+        let mut taken = Vec::new();
+        while taken.len() < 500 {
+            buffer.ready().await;
+            taken.extend(numbers(&buffer));
+        }
+        buffer.close();
+        tokio::time::timeout(Duration::from_secs(5), task).await.unwrap().unwrap();
+        assert_eq!(taken, (0..taken.len() as i64).map(Some).collect::<Vec<_>>());
+        assert!(matches!(buffer.take(), Taken::Ended(None)));
+    }
+
+    #[test]
+    fn a_thread_that_waits_is_woken_by_an_item_and_by_the_end() {
+        let buffer = Arc::new(Buffer::new(2, Overflow::Block, true));
+        assert!(!buffer.ready_within(Duration::from_millis(1)));
+        for end in [false, true] {
+            let put = buffer.clone();
+            let thread = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(20));
+                if end { put.end(None) } else { put.try_push(update(1)).unwrap() }
+            });
+            assert!(buffer.ready_within(Duration::from_secs(20)));
+            numbers(&buffer);
+            thread.join().unwrap();
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Live data: the Broadcast API's event stream and the live websocket (specification 6; facts 3.3, 4, 5).
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `sse` | event-stream framing: bytes to events, pure |
+//! | `item` | updates and notices |
+//! | `options`, `backoff` | what can be set; when to connect again: pure |
+//! | `session` | a stream over its connections: two clocks, gaps |
+//! | `event_stream` | the Broadcast API's event stream as a wire |
+//! | `websocket` | the live websocket as a wire |
+//! | `token`, `seq`, `peer` | its token; its numbers; its heartbeats and closes |
+//! | `buffer` | what was read and not yet taken |
+//! | `stream` | a stream as its reader holds it |
+//! | `table` | items as Arrow tables |
+//! | `box_score` | the current box score, kept from updates |
+
+mod backoff;
+mod box_score;
+mod buffer;
+mod event_stream;
+mod item;
+mod options;
+mod peer;
+mod seq;
+mod session;
+pub mod sse;
+mod stream;
+pub mod table;
+mod token;
+mod websocket;
+
+pub use box_score::BoxScore;
+pub use buffer::{Buffer, Counts, State, Taken};
+pub use item::{Item, Notice, Update};
+pub use options::{Options, Overflow};
+pub use stream::{Filling, Source, Stream};
+pub use websocket::Live;
+
+use crate::error::{Error, Result};
+use crate::operation::Request;
+use crate::transport::Transport;
+
+/// The event stream behind a request of the Broadcast API.
+pub fn event_stream(transport: Transport, request: Request, options: Options) -> Result<Stream> {
+    let wire = event_stream::EventStream::new(transport.clone(), request, &options);
+    over(transport, wire, options)
+}
+
+/// The live websocket. Arguments are checked now; the token is asked for when the first item is.
+pub fn websocket(transport: Transport, live: Live, options: Options) -> Result<Stream> {
+    let wire = websocket::Websocket::new(transport.clone(), live, &options)?;
+    over(transport, wire, options)
+}
+
+fn over<W: session::Wire + 'static>(transport: Transport, wire: W, options: Options) -> Result<Stream> {
+    let settings = options.clone();
+    let source = move |buffer: std::sync::Arc<Buffer>| -> Filling {
+        Box::pin(async move {
+            tokio::select! {
+                biased;
+                () = transport.closed() => Some(Error::Closed),
+                error = session::run(wire, &settings, &buffer, crate::transport::chance) => Some(error),
+            }
+        })
+    };
+    Stream::new(&options, Box::new(source))
+}

@@ -1,0 +1,428 @@
+//! Event-stream framing (WHATWG HTML, "Server-sent events"; specification 6.1): bytes in, events and comments out. Pure and
+//! incremental: whatever way the bytes are split, the same comes out, as soon as its last byte is in, in time and memory linear
+//! in what is fed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a stream says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    Event(Event),
+    /// The text after the colon, nothing stripped. A heartbeat is an empty one.
+    Comment(String),
+}
+
+/// A dispatched event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// `None`: the default, `message`.
+    pub event: Option<Arc<str>>,
+    pub data: String,
+    /// The last event id in force when it was dispatched; empty where none was seen.
+    pub id: Arc<str>,
+}
+
+/// An event, or a line, is longer than the reader allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event of more than {limit} bytes; raise max_event_bytes to take it")]
+pub struct TooLarge {
+    pub limit: usize,
+}
+
+/// Reads one connection's stream. For the next connection make a new one, with this one's `last_event_id`.
+#[derive(Debug)]
+pub struct Decoder {
+    limit: usize,
+    /// A line whose end has not come.
+    line: Vec<u8>,
+    /// The lines of `data`, each with a line feed behind it.
+    data: Vec<u8>,
+    event: Option<Arc<str>>,
+    id_buffer: Arc<str>,
+    last_event_id: Arc<str>,
+    retry: Option<Duration>,
+    /// The last line ended with a carriage return: a line feed now belongs to it.
+    after_cr: bool,
+    /// No line has ended yet: a byte order mark may stand here.
+    at_start: bool,
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+impl Decoder {
+    /// `limit`: the bytes that an event's data, or any line, may have.
+    pub fn new(limit: usize, last_event_id: Arc<str>) -> Self {
+        Decoder {
+            limit,
+            line: Vec::new(),
+            data: Vec::new(),
+            event: None,
+            id_buffer: last_event_id.clone(),
+            last_event_id,
+            retry: None,
+            after_cr: false,
+            at_start: true,
+        }
+    }
+
+    /// What the next request has to carry; empty: nothing. An event that was cut off leaves no trace in it.
+    pub fn last_event_id(&self) -> &Arc<str> {
+        &self.last_event_id
+    }
+
+    /// The last valid `retry` seen.
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Calls `each` with what these bytes complete. After an error the stream cannot be read on.
+    pub fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(Frame)) -> Result<(), TooLarge> {
+        if self.after_cr && !bytes.is_empty() {
+            self.after_cr = false;
+            bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+        }
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) {
+            let (line, ending, rest) = (&bytes[..end], bytes[end], &bytes[end + 1..]);
+            self.take(line, &mut each)?;
+            bytes = rest;
+            if ending == b'\r' {
+                // The line is over now: to wait for a line feed would hold back the event of a server that writes none.
+                self.after_cr = rest.is_empty();
+                bytes = rest.strip_prefix(b"\n").unwrap_or(rest);
+            }
+        }
+        self.check(self.line.len() + bytes.len())?;
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The end of a line, after what came of it before.
+    fn take(&mut self, end: &[u8], each: &mut impl FnMut(Frame)) -> Result<(), TooLarge> {
+        self.check(self.line.len() + end.len())?;
+        if self.line.is_empty() {
+            return self.line(end, each);
+        }
+        let mut line = std::mem::take(&mut self.line);
+        line.extend_from_slice(end);
+        let result = self.line(&line, each);
+        line.clear();
+        line.shrink_to(KEPT);
+        self.line = line;
+        result
+    }
+
+    fn check(&self, line: usize) -> Result<(), TooLarge> {
+        // `data: ` and a byte order mark are not the event's.
+        match line > self.limit.saturating_add(9) {
+            true => Err(TooLarge { limit: self.limit }),
+            false => Ok(()),
+        }
+    }
+
+    fn line(&mut self, mut line: &[u8], each: &mut impl FnMut(Frame)) -> Result<(), TooLarge> {
+        if std::mem::take(&mut self.at_start) {
+            line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        }
+        let (field, value) = match memchr::memchr(b':', line) {
+            None if line.is_empty() => {
+                self.dispatch(each);
+                return Ok(());
+            }
+            Some(0) => {
+                each(Frame::Comment(String::from_utf8_lossy(&line[1..]).into_owned()));
+                return Ok(());
+            }
+            Some(colon) => (&line[..colon], line[colon + 1..].strip_prefix(b" ").unwrap_or(&line[colon + 1..])),
+            None => (line, &[][..]),
+        };
+        match field {
+            b"data" => {
+                if self.data.len() + value.len() > self.limit {
+                    return Err(TooLarge { limit: self.limit });
+                }
+                self.data.extend_from_slice(value);
+                self.data.push(b'\n');
+            }
+            b"event" => self.event = Some(text(value)),
+            // A null cannot be sent back.
+            b"id" if !value.contains(&0) => self.id_buffer = text(value),
+            b"retry" => self.retry = milliseconds(value).or(self.retry),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self, each: &mut impl FnMut(Frame)) {
+        self.last_event_id = self.id_buffer.clone();
+        let event = self.event.take().filter(|event| !event.is_empty());
+        if self.data.pop().is_none() {
+            return;
+        }
+        // As large as the last one: most events of a stream are alike.
+        let room = self.data.len().min(KEPT);
+        let data = std::mem::replace(&mut self.data, Vec::with_capacity(room));
+        let data =
+            String::from_utf8(data).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        each(Frame::Event(Event { event, data, id: self.last_event_id.clone() }));
+    }
+}
+
+/// As much of a buffer is kept for the next line or event.
+const KEPT: usize = 64 * 1024;
+
+fn text(value: &[u8]) -> Arc<str> {
+    String::from_utf8_lossy(value).into()
+}
+
+/// ASCII digits only. More of them than 64 bits hold are ignored.
+fn milliseconds(value: &[u8]) -> Option<Duration> {
+    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+    let text = std::str::from_utf8(value).ok().filter(|_| digits)?;
+    text.parse().ok().map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(chunks: &[&[u8]]) -> (Vec<Frame>, Decoder) {
+        let mut decoder = Decoder::new(1 << 20, "".into());
+        let mut frames = Vec::new();
+        chunks.iter().for_each(|chunk| decoder.feed(chunk, |frame| frames.push(frame)).unwrap());
+        (frames, decoder)
+    }
+
+    /// The standard's text as it is written: the whole stream decoded, split into lines, then interpreted.
+    fn by_the_text(bytes: &[u8]) -> (Vec<Frame>, String, Option<u64>) {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let mut lines: Vec<&str> = text.split('\n').collect();
+        lines.pop(); // What follows the last line end is not a line yet.
+        let (mut frames, mut data, mut event) = (Vec::new(), String::new(), String::new());
+        let (mut buffer, mut last, mut retry) = (String::new(), String::new(), None);
+        for line in lines {
+            let (field, value) = line.split_once(':').unwrap_or((line, ""));
+            let value = if line.contains(':') { value.strip_prefix(' ').unwrap_or(value) } else { value };
+            match field {
+                "" if line.is_empty() => {
+                    last = buffer.clone();
+                    let named = std::mem::take(&mut event);
+                    if let Some(data) = std::mem::take(&mut data).strip_suffix('\n') {
+                        let event = (!named.is_empty()).then(|| named.as_str().into());
+                        frames.push(Frame::Event(Event { event, data: data.into(), id: last.as_str().into() }));
+                    }
+                }
+                "" => frames.push(Frame::Comment(line[1..].into())),
+                "data" => data = data + value + "\n",
+                "event" => event = value.into(),
+                "id" if !value.contains('\0') => buffer = value.into(),
+                "retry" if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) => {
+                    retry = value.parse().ok().or(retry);
+                }
+                _ => {}
+            }
+        }
+        (frames, last, retry)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn every_split_gives_what_the_standards_text_gives(
+            pieces in prop::collection::vec(prop::sample::select(vec![
+                "data", "event", "id", "retry", "Data", ":", ": ", " ", "\n", "\r", "\r\n", "\n\n", "x", "12", "\0", "\u{feff}",
+                "é", "data: y\n\n", "id: 7\n", "retry: 5\n", ":\n\n",
+            ]), 0..40),
+            noise in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        ) {
+            let mut bytes = pieces.concat().into_bytes();
+            for (at, byte) in noise {
+                let at = at.index(bytes.len() + 1);
+                bytes.insert(at, byte);
+            }
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let chunks: Vec<&[u8]> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            let (frames, decoder) = read(&chunks);
+            let (expected, id, retry) = by_the_text(&bytes);
+            prop_assert_eq!(frames, expected);
+            prop_assert_eq!(&**decoder.last_event_id(), id.as_str());
+            prop_assert_eq!(decoder.retry(), retry.map(Duration::from_millis));
+        }
+    }
+
+    #[test]
+    fn an_event_is_out_with_the_byte_that_ends_it() {
+        for (text, at) in [("data: x\n\n", 9), ("data: x\r\r", 9), ("data: x\r\n\r\n", 10)] {
+            let mut decoder = Decoder::new(100, "".into());
+            let mut out = None;
+            for (n, byte) in text.bytes().enumerate() {
+                decoder.feed(&[byte], |_| out = Some(n + 1)).unwrap();
+            }
+            assert_eq!(out, Some(at), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_limit_holds_for_lines_and_for_events_and_is_named() {
+        let all = |limit: usize, bytes: &[u8]| {
+            let mut decoder = Decoder::new(limit, "".into());
+            let mut events = 0;
+            bytes.chunks(3).try_for_each(|chunk| decoder.feed(chunk, |_| events += 1)).map(|()| events)
+        };
+        assert_eq!(all(10, b"data: 1234567890\n\n"), Ok(1));
+        assert_eq!(all(10, b"data: 12345678901\n\n"), Err(TooLarge { limit: 10 }));
+        assert_eq!(all(10, b"data: 12345\ndata:6789\n\n"), Ok(1));
+        assert_eq!(all(10, b"data: 12345\ndata:67890\n\n"), Err(TooLarge { limit: 10 }));
+        assert_eq!(all(10, &[b'x'; 40]), Err(TooLarge { limit: 10 }), "a line without an end");
+        assert_eq!(all(10, &[b':'; 40]), Err(TooLarge { limit: 10 }), "a comment without an end");
+        assert!(TooLarge { limit: 10 }.to_string().contains("max_event_bytes"));
+    }
+
+    #[test]
+    fn a_cut_event_leaves_no_trace() {
+        let (frames, decoder) = read(&[b"id: a\ndata: 1\n\nid: b\ndata: 2\n"]);
+        assert_eq!(frames.len(), 1);
+        assert_eq!(&**decoder.last_event_id(), "a");
+    }
+
+    /// A decoder that looks at what it holds again with each chunk takes minutes for this.
+    #[test]
+    fn one_long_line_in_small_chunks_takes_time_in_proportion_to_its_length() {
+        let mut decoder = Decoder::new(64 << 20, "".into());
+        decoder.feed(b"data: ", |_| ()).unwrap();
+        (0..16 << 20 >> 6).for_each(|_| decoder.feed(&[b'y'; 64], |_| ()).unwrap());
+        let mut length = 0;
+        decoder
+            .feed(b"\n\n", |frame| {
+                if let Frame::Event(event) = frame {
+                    length = event.data.len();
+                }
+            })
+            .unwrap();
+        assert_eq!(length, 16 << 20);
+    }
+
+    mod conformance {
+        use super::*;
+        use serde_json::Value;
+
+        fn bytes(text: &str) -> Vec<u8> {
+            let mut out = Vec::new();
+            let mut chars = text.chars();
+            while let Some(c) = chars.next() {
+                out.push(match (c, if c == '\\' { chars.next() } else { None }) {
+                    ('\\', Some('n')) => b'\n',
+                    ('\\', Some('r')) => b'\r',
+                    ('\\', Some('t')) => b'\t',
+                    ('\\', Some('x')) => {
+                        let hex: String = chars.by_ref().take(2).collect();
+                        u8::from_str_radix(&hex, 16).unwrap()
+                    }
+                    ('\\', Some('\\')) => b'\\',
+                    (c, None) => u8::try_from(c).unwrap(),
+                    other => panic!("{other:?}"),
+                });
+            }
+            out
+        }
+
+        fn segments(of: &Value) -> Vec<u8> {
+            let segments = of.as_array().unwrap().iter();
+            let repeated = |s: &Value| bytes(s[0].as_str().unwrap()).repeat(s[1].as_u64().unwrap() as usize);
+            segments.flat_map(repeated).collect()
+        }
+
+        fn input(case: &Value) -> Vec<u8> {
+            match &case["input"] {
+                Value::String(text) => bytes(text),
+                _ => segments(&case["input_segments"]),
+            }
+        }
+
+        fn expected(case: &Value) -> Vec<(String, String, String)> {
+            let plain = |value: &Value| value.as_str().unwrap().to_string();
+            let event = |e: &Value| {
+                let data = match &e["data"] {
+                    Value::String(data) => data.clone(),
+                    _ => String::from_utf8(segments(&e["data_segments"])).unwrap(),
+                };
+                (plain(&e["event"]), data, plain(&e["id"]))
+            };
+            let list = if case["expected"].is_array() { &case["expected"] } else { &case["expected_segments"] };
+            let events: Vec<_> = list.as_array().unwrap().iter().map(event).collect();
+            match case["expected_count"].as_u64() {
+                Some(count) => events.iter().cycle().take(count as usize).cloned().collect(),
+                None => events,
+            }
+        }
+
+        fn check(case: &Value, chunks: &[&[u8]], how: &str) {
+            let name = &case["name"];
+            let mut decoder = Decoder::new(16 << 20, "".into());
+            let (mut events, mut comments) = (Vec::new(), Vec::new());
+            for chunk in chunks {
+                decoder
+                    .feed(chunk, |frame| match frame {
+                        Frame::Event(e) => {
+                            events.push((
+                                e.event.as_deref().unwrap_or("message").to_string(),
+                                e.data,
+                                e.id.to_string(),
+                            ));
+                        }
+                        Frame::Comment(text) => comments.push(text),
+                    })
+                    .unwrap();
+            }
+            assert!(events == expected(case), "{name} {how}: {events:?}");
+            if let Some(expected) = case["comments"].as_array() {
+                assert_eq!(comments, expected.iter().map(|c| c.as_str().unwrap()).collect::<Vec<_>>(), "{name} {how}");
+            }
+            assert_eq!(decoder.retry().map(|r| r.as_millis() as u64), case["retry_ms"].as_u64(), "{name} {how}");
+            assert_eq!(&**decoder.last_event_id(), case["last_event_id"].as_str().unwrap(), "{name} {how}");
+        }
+
+        /// They lie beside the project; where they do not, the cases above stand alone.
+        #[test]
+        fn all_cases_at_all_chunkings() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/conformance/sse_cases.json");
+            let Ok(text) = std::fs::read_to_string(path) else { return };
+            let all: Value = serde_json::from_str(&text).unwrap();
+            let cases = all["cases"].as_array().unwrap();
+            assert_eq!(cases.len(), 234);
+            for case in cases {
+                let whole = input(case);
+                check(case, &[&whole], "whole");
+                let sizes = if whole.len() > 1 << 20 { 7..=7 } else { 1..=7 };
+                for size in sizes {
+                    check(case, &whole.chunks(size).collect::<Vec<_>>(), &format!("by {size}"));
+                }
+                if whole.len() <= 600 {
+                    for at in 0..=whole.len() {
+                        let (one, two) = whole.split_at(at);
+                        check(case, &[one, two], &format!("cut at {at}"));
+                    }
+                }
+                if let Some(listed) = case["chunks"].as_array() {
+                    let listed: Vec<Vec<u8>> = listed.iter().map(|c| bytes(c.as_str().unwrap())).collect();
+                    assert_eq!(listed.concat(), whole, "{}", case["name"]);
+                    check(case, &listed.iter().map(Vec::as_slice).collect::<Vec<_>>(), "listed");
+                }
+                for pair in case["events_after_bytes"].as_array().into_iter().flatten() {
+                    let (n, events) = (pair[0].as_u64().unwrap() as usize, pair[1].as_u64().unwrap() as usize);
+                    let (frames, _) = read(&[&whole[..n]]);
+                    let seen = frames.iter().filter(|frame| matches!(frame, Frame::Event(_))).count();
+                    assert_eq!(seen, events, "{} after {n} bytes", case["name"]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Items of a stream as Arrow tables. They are written as JSON and read by the decoding engine, so that their columns are
+//! declared where all others are.
+
+use super::item::{Item, Notice, Update};
+use crate::error::{Error, Result};
+use crate::resource::live::{LIVE_ITEMS, LiveItem, STAT_UPDATES};
+use crate::table::{self, Body, Context};
+use arrow_array::RecordBatch;
+use serde::Deserialize;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A row for each item.
+pub fn items(items: &[Item]) -> Result<RecordBatch> {
+    let rows: Vec<LiveItem> = items.iter().map(row).collect();
+    let json = serde_json::to_vec(&rows).map_err(|error| Error::Argument(error.to_string()))?;
+    table::decode(&LIVE_ITEMS, "live_items", None, &Body::from(json.as_slice()), &Context::default())
+        .map_err(Error::Decode)
+}
+
+/// A row for each stat code of each stats message among the items; other items have none.
+pub fn stat_updates(items: &[Item]) -> Result<RecordBatch> {
+    let mut json = vec![b'['];
+    for update in items.iter().filter_map(stats_message) {
+        if json.len() > 1 {
+            json.push(b',');
+        }
+        json.extend_from_slice(update.text.as_bytes());
+    }
+    json.push(b']');
+    table::decode(&STAT_UPDATES, "stat_updates", None, &Body::from(json.as_slice()), &Context::default())
+        .map_err(Error::Decode)
+}
+
+/// Whether an item is a stats message: `{"type":"stats","data":{"stats":{..}}}`.
+fn stats_message(item: &Item) -> Option<&Update> {
+    #[derive(Deserialize)]
+    struct Message<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: std::borrow::Cow<'a, str>,
+        #[serde(rename = "data")]
+        _data: serde::de::IgnoredAny,
+    }
+    let Item::Update(update) = item else { return None };
+    // A cheap look first: most messages of other sources end here.
+    if !update.text.contains("\"stats\"") {
+        return None;
+    }
+    let message: Message = serde_json::from_str(&update.text).ok()?;
+    (message.kind == "stats").then_some(update)
+}
+
+fn row(item: &Item) -> LiveItem {
+    let plain = |text: &std::sync::Arc<str>| text.to_string();
+    match item {
+        Item::Update(update) => LiveItem {
+            kind: "update".into(),
+            at: ms(update.received_at),
+            event: Some(update.event.as_ref().map_or_else(|| "message".into(), plain)),
+            id: Some(plain(&update.id)).filter(|id| !id.is_empty()),
+            seq: update.seq,
+            source: update.source.as_ref().map(plain),
+            text: Some(update.text.clone()),
+            ..LiveItem::default()
+        },
+        Item::Notice(notice) => {
+            let at = ms(notice.at());
+            match notice {
+                Notice::Connected { .. } => LiveItem { kind: "connected".into(), at, ..LiveItem::default() },
+                Notice::Disconnected { reason, status, attempt, retry_at, .. } => LiveItem {
+                    kind: "disconnected".into(),
+                    at,
+                    reason: Some(reason.clone()),
+                    status: *status,
+                    attempt: Some(*attempt),
+                    retry_at: retry_at.map(ms),
+                    ..LiveItem::default()
+                },
+                Notice::Gap { start, end, reason } => LiveItem {
+                    kind: "gap".into(),
+                    at,
+                    start: Some(ms(*start)),
+                    end: end.map(ms),
+                    reason: Some(reason.clone()),
+                    ..LiveItem::default()
+                },
+                Notice::Quiet { since } => {
+                    LiveItem { kind: "quiet".into(), at, start: Some(ms(*since)), ..LiveItem::default() }
+                }
+            }
+        }
+    }
+}
+
+fn ms(at: SystemTime) -> i64 {
+    at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}

@@ -1,0 +1,181 @@
+//! The token of a live websocket (facts 2.5, 3.3): given, or asked for and asked for again.
+
+use crate::config::Secret;
+use crate::error::{ApiError, Error, Result};
+use crate::operation::{self, Request, Value};
+use crate::transport::{Transport, without};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value as Json;
+
+/// Where tokens come from, and the one in hand.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    /// Asks for a fresh one; `None`: there is only the one that was given.
+    request: Option<Request>,
+    held: Option<Secret>,
+}
+
+/// A token to connect with.
+#[derive(Debug, Clone)]
+pub(super) struct Token {
+    pub secret: Secret,
+    /// It has just been asked for, or there is no other: to be refused with it is to be refused.
+    pub is_last_word: bool,
+}
+
+impl Tokens {
+    pub(super) fn new(transport: &Transport, game_id: Option<String>, given: Option<Secret>) -> Result<Self> {
+        let request = match (game_id, &given) {
+            (None, None) => return Err(Error::Argument("live needs a game (game_id=) or its token (token=)".into())),
+            (None, Some(_)) => None,
+            (Some(game), _) => {
+                let arguments = vec![("game_id".to_string(), Value::Text(game))];
+                let call = operation::call(operation::SUBSCRIPTION_TOKEN, &arguments, transport.config())?;
+                call.requests.into_iter().next()
+            }
+        };
+        if let Some(token) = &given {
+            if token.expose().is_empty() {
+                return Err(Error::Argument("token is empty".into()));
+            }
+            if token.expose().chars().any(char::is_control) {
+                return Err(Error::Argument("token holds a control character".into()));
+            }
+        }
+        Ok(Tokens { request, held: given })
+    }
+
+    pub(super) async fn take(&mut self, transport: &Transport) -> Result<Token> {
+        match (&self.held, &self.request) {
+            (Some(held), request) => Ok(Token { secret: held.clone(), is_last_word: request.is_none() }),
+            (None, Some(request)) => {
+                let answer = transport.send(request).await?;
+                let secret = read(answer.body.as_slice()).ok_or_else(|| unreadable(&answer.url))?;
+                self.held = Some(secret.clone());
+                Ok(Token { secret, is_last_word: true })
+            }
+            (None, None) => Err(Error::Argument("live needs a game or its token".into())),
+        }
+    }
+
+    /// The one in hand was refused.
+    pub(super) fn refused(&mut self) {
+        if self.request.is_some() {
+            self.held = None;
+        }
+    }
+}
+
+impl Token {
+    /// As it stands in a query.
+    pub(super) fn encoded(&self) -> String {
+        utf8_percent_encode(self.secret.expose(), NON_ALPHANUMERIC).to_string()
+    }
+
+    /// A text of the peer, which may repeat what it was sent.
+    pub(super) fn hide(&self, text: String) -> String {
+        without(text, &[self.secret.expose().to_owned(), self.encoded()])
+    }
+
+    pub(super) fn hide_in(&self, error: Error) -> Error {
+        match error {
+            Error::Connect(text) => Error::Connect(self.hide(text)),
+            Error::Timeout(text) => Error::Timeout(self.hide(text)),
+            Error::Transport(text) => Error::Transport(self.hide(text)),
+            Error::Api(error) => {
+                let ApiError { kind, status, message, rules, request_id, method, url, attempts, hint } = *error;
+                let rules = rules.into_iter().map(|rule| self.hide(rule)).collect();
+                let (message, request_id) = (self.hide(message), request_id.map(|id| self.hide(id)));
+                let (url, hint) = (self.hide(url), self.hide(hint));
+                Error::Api(Box::new(ApiError { kind, status, message, rules, request_id, method, url, attempts, hint }))
+            }
+            other => other,
+        }
+    }
+}
+
+/// The body is not shown: it may be the token in a shape that nobody knows.
+fn unreadable(url: &str) -> Error {
+    Error::Transport(format!(
+        "the answer of GET {url} holds no token that can be read; pass it with token= if you know it by other means"
+    ))
+}
+
+/// Tokens longer than this are none.
+const LONGEST: usize = 8 * 1024;
+
+/// The token in a body whose shape is not documented: a text by itself, or the value of a key `token`, or of one that ends so.
+fn read(body: &[u8]) -> Option<Secret> {
+    let text = std::str::from_utf8(body).ok()?.trim_start_matches('\u{feff}').trim();
+    let token = match serde_json::from_str::<Json>(text) {
+        Ok(json) => in_json(&json)?,
+        Err(_) => text.to_string(),
+    };
+    // A log-in page is no token.
+    let fits = !token.is_empty() && token.len() <= LONGEST && token.bytes().all(|b| b.is_ascii_graphic() && b != b'<');
+    fits.then(|| Secret::new(token))
+}
+
+fn in_json(json: &Json) -> Option<String> {
+    match json {
+        Json::String(text) => Some(text.clone()),
+        // A token of digits.
+        Json::Number(number) => Some(number.to_string()),
+        Json::Object(object) => {
+            let at = |fits: fn(&str) -> bool| {
+                object.iter().filter(|(key, _)| fits(&key.to_ascii_lowercase())).find_map(|(_, value)| match value {
+                    Json::String(text) => Some(text.clone()),
+                    Json::Object(_) => in_json(value),
+                    _ => None,
+                })
+            };
+            at(|key| key == "token")
+                .or_else(|| at(|key| key.ends_with("token")))
+                .or_else(|| object.values().filter(|value| value.is_object()).find_map(in_json))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_from_any_likely_body() {
+        for body in [
+            r#"{"token":"t-1"}"#,
+            r#"{"expires":5,"subscriptionToken":"t-1"}"#,
+            r#"{"start_token":"t-1"}"#,
+            r#"{"refresh_token":"no","token":"t-1"}"#,
+            r#"{"data":{"token":"t-1"}}"#,
+            r#"{"token":{"token":"t-1"}}"#,
+            r#"{"status":200,"data":{"x":{"access_token":"t-1"}}}"#,
+            r#""t-1""#,
+            "t-1",
+            " t-1\n",
+        ] {
+            assert_eq!(read(body.as_bytes()).as_ref().map(Secret::expose), Some("t-1"), "{body}");
+        }
+        assert_eq!(read(b"123").as_ref().map(Secret::expose), Some("123"));
+    }
+
+    #[test]
+    fn what_holds_no_token_gives_none() {
+        for body in
+            ["", "  ", "{}", "[]", "null", "true", r#"{"token":null}"#, r#"{"token":""}"#, "<html>", "please log in"]
+        {
+            assert_eq!(read(body.as_bytes()), None, "{body}");
+        }
+        assert_eq!(read(&[b'a'; LONGEST + 1]), None);
+        assert_eq!(read(b"\xff"), None);
+    }
+
+    #[test]
+    fn a_token_is_in_no_text() {
+        let token = Token { secret: Secret::new("canary+1"), is_last_word: false };
+        assert!(!format!("{token:?}").contains("canary"));
+        assert_eq!(token.hide("bad canary+1 and canary%2B1".into()), "bad *** and ***");
+        assert_eq!(token.hide_in(Error::Transport("canary+1".into())).to_string(), "***");
+    }
+}

@@ -1,0 +1,21 @@
+//! What streams ask for. They are no calls: their answers do not end.
+
+use super::arguments::Given;
+use super::{Arguments, Auth, Request, encode};
+use crate::error::Result;
+use crate::table::Context;
+
+/// The event stream of a game (specification 4.10, 6.1), from its `schedule_id`.
+pub fn live_stats(arguments: &Arguments) -> Result<Request> {
+    let mut given = Given::new(arguments);
+    let schedule_id = given.required_id("schedule_id")?;
+    given.nothing_left("live_stats")?;
+    Ok(Request {
+        operation: "live_stats",
+        auth: Auth::ApiKey,
+        path: "/broadcast/v1/stats/event-stream".into(),
+        query: encode(&[("schedule_id", schedule_id)]),
+        resource: None,
+        context: Context::default(),
+    })
+}

@@ -1,0 +1,365 @@
+//! Live streams and their items. What is there is taken at once; only for what is not yet there does anybody wait.
+
+use crate::error::{Error, Result};
+use crate::live::{self, BoxScore, Item, Notice, Options, Overflow, State, Stream, Taken};
+use crate::operation;
+use crate::python::client::{CoreClient, option};
+use crate::python::payload::{datetime, objects};
+use crate::python::table::Table;
+use crate::python::{convert, errors, runtime};
+use crate::table::Body;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// A stream of this process: a child made by `fork` has neither its thread nor its socket.
+#[pyclass(frozen, module = "sideline._core")]
+pub struct CoreStream {
+    stream: Option<Arc<Stream>>,
+    pid: u32,
+}
+
+impl CoreStream {
+    pub fn new(stream: Stream) -> Self {
+        CoreStream { stream: Some(Arc::new(stream)), pid: std::process::id() }
+    }
+
+    fn stream(&self, py: Python<'_>) -> PyResult<&Arc<Stream>> {
+        match &self.stream {
+            Some(stream) if self.pid == std::process::id() => Ok(stream),
+            _ => Err(errors::stream_closed(py, "this stream was opened in another process; open one here")),
+        }
+    }
+}
+
+impl Drop for CoreStream {
+    fn drop(&mut self) {
+        if self.pid != std::process::id() {
+            // Its locks may have been held at the fork, and its task is not ours to end.
+            std::mem::forget(self.stream.take());
+        }
+    }
+}
+
+#[pymethods]
+impl CoreStream {
+    /// Connects, the first time it is called.
+    fn open(&self, py: Python<'_>) -> PyResult<()> {
+        let stream = self.stream(py)?;
+        let handle = runtime::handle().map_err(|e| errors::raise(py, e))?;
+        py.detach(|| stream.open(&handle));
+        Ok(())
+    }
+
+    /// The next item where one is there, else `None`: see `ended`.
+    fn take<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.stream(py)?.take() {
+            Taken::Item(item) => item_object(py, item).map(Some),
+            Taken::Nothing | Taken::Ended(None) => Ok(None),
+            Taken::Ended(Some(error)) => Err(raise(py, error)),
+        }
+    }
+
+    /// Waits for the next item; `None` at the end. Ctrl-C ends the wait.
+    fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let stream = self.stream(py)?;
+        loop {
+            match stream.take() {
+                Taken::Item(item) => return item_object(py, item).map(Some),
+                Taken::Ended(None) => return Ok(None),
+                Taken::Ended(Some(error)) => return Err(raise(py, error)),
+                Taken::Nothing => {}
+            }
+            if !py.detach(|| stream.buffer().ready_within(runtime::STEP)) {
+                py.check_signals()?;
+            }
+        }
+    }
+
+    /// As `next`, for so many seconds at most: `None` then too.
+    fn next_within<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let stream = self.stream(py)?;
+        let until =
+            std::time::Instant::now() + Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX / 4);
+        loop {
+            match stream.take() {
+                Taken::Item(item) => return item_object(py, item).map(Some),
+                Taken::Ended(None) => return Ok(None),
+                Taken::Ended(Some(error)) => return Err(raise(py, error)),
+                Taken::Nothing => {}
+            }
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            py.detach(|| stream.buffer().ready_within(left.min(runtime::STEP)));
+            py.check_signals()?;
+        }
+    }
+
+    /// An awaitable that ends when there is something to take, and takes nothing.
+    fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let buffer = self.stream(py)?.buffer().clone();
+        runtime::awaitable(py, async move { buffer.ready().await })
+    }
+
+    /// Whether there is nothing more to take, ever.
+    #[getter]
+    fn ended(&self) -> bool {
+        self.state() == "closed"
+    }
+
+    fn close(&self, py: Python<'_>) {
+        if let Ok(stream) = self.stream(py) {
+            py.detach(|| stream.close());
+        }
+    }
+
+    #[getter]
+    fn state(&self) -> &'static str {
+        let stream = self.stream.as_ref().filter(|_| self.pid == std::process::id());
+        match stream.map_or(State::Closed, |stream| stream.state()) {
+            State::New => "new",
+            State::Connecting => "connecting",
+            State::Connected => "connected",
+            State::Waiting => "waiting",
+            State::Closed => "closed",
+        }
+    }
+
+    /// Updates, bytes, reconnects, gaps, dropped, and the lag in seconds.
+    #[getter]
+    fn stats(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, u64, f64)> {
+        let stream = self.stream(py)?;
+        let counts = stream.counts();
+        let lag = stream.lag().as_secs_f64();
+        Ok((counts.updates, counts.bytes, counts.reconnects, counts.gaps, counts.dropped, lag))
+    }
+}
+
+/// A stream's own end by a client's is `StreamClosed`.
+fn raise(py: Python<'_>, error: Error) -> PyErr {
+    match error {
+        Error::Closed => errors::stream_closed(py, "the client of this stream was closed"),
+        error => errors::raise(py, error),
+    }
+}
+
+/// One message of a live stream, as it came: `to_dict()`, `text`, `raw`.
+#[pyclass(frozen, module = "sideline")]
+pub struct Update {
+    inner: live::Update,
+}
+
+#[pymethods]
+impl Update {
+    /// The JSON as Python objects, nothing dropped; a new object at each call.
+    ///
+    /// Raises `DecodeError` where the message is no JSON: `text` has it then.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        errors::guard(py, || objects(py, &Body::from(self.inner.text.as_bytes())))
+    }
+
+    /// The message as text.
+    #[getter]
+    fn text<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, &self.inner.text)
+    }
+
+    /// The message as UTF-8 bytes.
+    #[getter]
+    fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.inner.text.as_bytes())
+    }
+
+    /// The event's type; "message" where the service names none.
+    #[getter]
+    fn event(&self) -> &str {
+        self.inner.event.as_deref().unwrap_or("message")
+    }
+
+    /// The last event id in force; `None` where the stream has none.
+    #[getter]
+    fn id(&self) -> Option<&str> {
+        Some(&*self.inner.id).filter(|id| !id.is_empty())
+    }
+
+    /// The number of a sequenced message of the websocket.
+    #[getter]
+    fn seq(&self) -> Option<i64> {
+        self.inner.seq
+    }
+
+    /// The source of a message of the websocket.
+    #[getter]
+    fn source(&self) -> Option<&str> {
+        self.inner.source.as_deref()
+    }
+
+    /// When it was received: an aware `datetime.datetime`.
+    #[getter]
+    fn received_at<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        datetime(py, self.inner.received_at)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let mut parts = vec![self.event().to_owned()];
+        parts.extend(self.source().map(|source| format!("source {source}")));
+        parts.extend(self.seq().map(|seq| format!("seq {seq}")));
+        parts.extend(self.id().map(|id| format!("id {}", id.chars().take(40).collect::<String>())));
+        parts.push(format!("{} bytes", self.inner.text.len()));
+        parts.push(format!("received {}", self.received_at(py)?));
+        Ok(format!("<sideline.Update {}>", parts.join("; ")))
+    }
+}
+
+/// An item as Python sees it. Notices are dataclasses of `sideline.live`.
+pub fn item_object<'py>(py: Python<'py>, item: Item) -> PyResult<Bound<'py, PyAny>> {
+    let notice = match item {
+        Item::Update(inner) => return Ok(Bound::new(py, Update { inner })?.into_any()),
+        Item::Notice(notice) => notice,
+    };
+    let class = |name: &str| py.import("sideline.live")?.getattr(name);
+    let optional = |at: Option<SystemTime>| at.map(|at| datetime(py, at)).transpose();
+    match notice {
+        Notice::Connected { at } => class("Connected")?.call1((datetime(py, at)?,)),
+        Notice::Disconnected { at, reason, status, attempt, retry_at } => {
+            class("Disconnected")?.call1((datetime(py, at)?, reason, status, attempt, optional(retry_at)?))
+        }
+        Notice::Gap { start, end, reason } => class("Gap")?.call1((datetime(py, start)?, optional(end)?, reason)),
+        Notice::Quiet { since } => class("Quiet")?.call1((datetime(py, since)?,)),
+    }
+}
+
+/// The item behind a Python object that `item_object` made.
+fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
+    if let Ok(update) = object.cast::<Update>() {
+        return Ok(Item::Update(update.get().inner.clone()));
+    }
+    let time = |name: &str| -> PyResult<Option<SystemTime>> {
+        let at = object.getattr(name)?;
+        if at.is_none() {
+            return Ok(None);
+        }
+        let ms = convert::epoch_ms(name, &at)?;
+        Ok(Some(SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(ms).unwrap_or(0))))
+    };
+    let some = |name: &str| time(name).map(|at| at.unwrap_or(SystemTime::UNIX_EPOCH));
+    let notice = match convert::kind(object).as_str() {
+        "Connected" => Notice::Connected { at: some("at")? },
+        "Disconnected" => Notice::Disconnected {
+            at: some("at")?,
+            reason: object.getattr("reason")?.extract()?,
+            status: object.getattr("status")?.extract()?,
+            attempt: object.getattr("attempt")?.extract()?,
+            retry_at: time("retry_at")?,
+        },
+        "Gap" => Notice::Gap { start: some("start")?, end: time("end")?, reason: object.getattr("reason")?.extract()? },
+        "Quiet" => Notice::Quiet { since: some("since")? },
+        other => return Err(PyValueError::new_err(format!("{other} is no item of a stream"))),
+    };
+    Ok(Item::Notice(notice))
+}
+
+/// Items of a stream as a table: `live_items` or `stat_updates`.
+#[pyfunction]
+#[pyo3(name = "_items_table")]
+pub fn items_table(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<Table> {
+    errors::guard(py, || {
+        let items: Vec<Item> = items.iter().map(item_of).collect::<PyResult<_>>()?;
+        let batch = py.detach(|| match name {
+            "live_items" => live::table::items(&items),
+            "stat_updates" => live::table::stat_updates(&items),
+            other => Err(Error::Argument(format!(
+                r#"there is no table {other:?} of items; it is "live_items" or "stat_updates""#
+            ))),
+        });
+        Table::new(py, name.to_owned(), vec![batch.map_err(|e| errors::raise(py, e))?])
+    })
+}
+
+/// Opens nothing yet. `options` by the names of the parameters of `live_stats`.
+#[pyfunction]
+#[pyo3(name = "_live_stats")]
+pub fn live_stats(
+    py: Python<'_>,
+    client: &Bound<'_, CoreClient>,
+    required: &Bound<'_, PyDict>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<CoreStream> {
+    errors::guard(py, || {
+        let arguments = convert::arguments(required, &PyDict::new(py))?;
+        let options = read_options(options)?;
+        let stream = || -> Result<Stream> {
+            live::event_stream(client.get().transport()?, operation::live_stats(&arguments)?, options)
+        };
+        stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
+    })
+}
+
+pub fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
+    let default = Options::default();
+    let seconds = |name: &str, default: Duration| -> PyResult<Duration> {
+        let Some(seconds) = option::<f64>(given, name)? else { return Ok(default) };
+        Duration::try_from_secs_f64(seconds)
+            .map_err(|_| PyValueError::new_err(format!("{name} is a number of seconds from 0 up, not {seconds}")))
+    };
+    let overflow: Option<String> = option(given, "overflow")?;
+    Ok(Options {
+        silence_limit: seconds("silence_limit", default.silence_limit)?,
+        retry_wait: seconds("retry_wait", default.retry_wait)?,
+        max_wait: seconds("max_wait", default.max_wait)?,
+        notices: option(given, "notices")?.unwrap_or(default.notices),
+        overflow: match overflow {
+            Some(text) => Overflow::parse(&text).map_err(|e| errors::raise(given.py(), e))?,
+            None => default.overflow,
+        },
+        buffer: option(given, "buffer")?.unwrap_or(default.buffer),
+        max_event_bytes: option(given, "max_event_bytes")?.unwrap_or(default.max_event_bytes),
+        quiet_after: seconds("quiet_after", default.quiet_after)?,
+        give_up_on: option(given, "give_up_on")?.unwrap_or(default.give_up_on),
+        last_event_id: option(given, "last_event_id")?,
+    })
+}
+
+/// The box score kept from updates.
+#[pyclass(frozen, module = "sideline._core")]
+pub struct CoreBoxScore(Mutex<BoxScore>);
+
+#[pymethods]
+impl CoreBoxScore {
+    #[new]
+    fn new() -> Self {
+        CoreBoxScore(Mutex::default())
+    }
+
+    fn feed(&self, py: Python<'_>, update: &Bound<'_, Update>) -> PyResult<bool> {
+        let update = update.get();
+        errors::guard(py, || Ok(py.detach(|| self.lock().feed(&update.inner))))
+    }
+
+    fn seed(&self, py: Python<'_>, raw: &Bound<'_, PyBytes>) -> PyResult<()> {
+        let raw = raw.as_bytes();
+        errors::guard(py, || py.detach(|| self.lock().seed(raw)).map_err(|e| errors::raise(py, e)))
+    }
+
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        errors::guard(py, || {
+            let batch = py.detach(|| self.lock().table()).map_err(|e| errors::raise(py, e))?;
+            Table::new(py, "box_score".to_owned(), vec![batch])
+        })
+    }
+
+    #[getter]
+    fn ignored(&self) -> u64 {
+        self.lock().ignored()
+    }
+}
+
+impl CoreBoxScore {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BoxScore> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,99 @@
+//! The Broadcast event stream: the whole game as one document whenever it moved on, and heartbeats (specification 6.1).
+
+use super::game::Reader;
+use super::snapshot;
+use super::trouble::{Next, StreamFault, Strike, sleep_until};
+use crate::simulator::connection::{Cut, CutSwitch};
+use axum::body::{Body, Bytes};
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::Response;
+use futures_util::stream;
+use std::convert::Infallible;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
+
+struct EventStream {
+    reader: Reader,
+    connection: CutSwitch,
+    cuts: watch::Receiver<bool>,
+    strike: Strike,
+    /// Moves that the last event told of.
+    told: usize,
+    events: usize,
+}
+
+pub(super) fn open(
+    reader: Reader,
+    fault: Option<StreamFault>,
+    connection: CutSwitch,
+    last_event_id: Option<&str>,
+) -> Response {
+    let streams = &reader.service.live.streams;
+    let cuts = streams.cuts();
+    // Who has seen the game as it is waits for it to move on. An id from elsewhere, or of the future, is none.
+    let moves = reader.game.catch_up(&reader.service);
+    let seen = last_event_id.filter(|_| streams.with_ids()).and_then(|id| id.parse().ok());
+    let told = seen.filter(|seen| *seen <= moves).unwrap_or(0);
+    let stream = EventStream { reader, connection, cuts, strike: Strike::new(fault), told, events: 0 };
+    let chunks = stream::unfold(stream, |mut stream| async move {
+        let chunk = stream.chunk().await;
+        Some((Ok::<_, Infallible>(chunk), stream))
+    });
+    let mut response = Response::new(Body::from_stream(chunks));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+impl EventStream {
+    async fn chunk(&mut self) -> Bytes {
+        // That it is asked for more says that what it gave was taken.
+        self.reader.took(self.told);
+        let mut cuts = self.cuts.clone();
+        tokio::select! {
+            biased;
+            Ok(()) = cuts.changed() => {
+                // Whatever comes next is not sent: the attempt ends the connection.
+                self.connection.arm(Cut::now(*cuts.borrow()));
+                HEARTBEAT
+            }
+            chunk = self.next() => chunk,
+        }
+    }
+
+    async fn next(&mut self) -> Bytes {
+        let silence = self.reader.service.live.streams.silence();
+        loop {
+            match self.strike.next(self.events) {
+                Next::Bytes(bytes) => return bytes.into(),
+                Next::Stall { heartbeats: false, until } => sleep_until(until).await,
+                Next::Stall { heartbeats: true, until } => {
+                    let next = Instant::now() + silence;
+                    sleep_until(Some(until.map_or(next, |until| until.min(next)))).await;
+                    if until.is_none_or(|until| next <= until) {
+                        return HEARTBEAT;
+                    }
+                }
+                Next::Events => {
+                    return tokio::select! {
+                        moves = self.reader.moved(self.told) => self.event(moves),
+                        () = sleep(silence) => HEARTBEAT,
+                    };
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, moves: usize) -> Bytes {
+        let service = &self.reader.service;
+        let snapshot = snapshot::of(&service.season, self.reader.game.index, service.now());
+        // Its keys are texts, so it can be written.
+        let document = serde_json::to_string(&snapshot).unwrap_or_default();
+        (self.told, self.events) = (moves, self.events + 1);
+        let id = if service.live.streams.with_ids() { format!("id: {moves}\n") } else { String::new() };
+        format!("{id}data: {document}\n\n").into()
+    }
+}

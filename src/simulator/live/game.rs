@@ -1,0 +1,216 @@
+//! A game as its streams see it: what was told so far, and who reads.
+
+use crate::simulator::season::{Feed, Season, Told};
+use crate::simulator::service::{Service, lock};
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+
+/// A message of a sequenced source, as it is sent.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) source: &'static str,
+    pub(super) text: String,
+}
+
+#[derive(Debug)]
+pub(super) struct Game {
+    pub(super) index: usize,
+    /// When there is something new, by the game's clock.
+    pub(super) moments: Vec<i64>,
+    log: Mutex<Log>,
+    moved: watch::Sender<()>,
+    seats: Mutex<Vec<Weak<Seat>>>,
+    taken: Notify,
+    /// The task that moves the clock of a game that is played.
+    pub(super) player: Mutex<Option<AbortHandle>>,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    feed: Feed,
+    /// All sequenced sources share one counter; the first message has number 1.
+    messages: Vec<Arc<Message>>,
+    corrections: usize,
+    /// Moments that have passed, and corrections.
+    moves: usize,
+}
+
+/// A reader's place.
+#[derive(Debug, Default)]
+struct Seat {
+    taken: AtomicUsize,
+    /// Too slow to be waited for, until it has caught up.
+    left_behind: AtomicBool,
+}
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    source: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<usize>,
+    data: &'a Value,
+}
+
+/// A message as the first version had it (facts 4), with `source` and `seq` beside `data`.
+pub(super) fn envelope(source: &str, seq: Option<usize>, data: &Value) -> String {
+    // Its keys are texts, so it can be written.
+    serde_json::to_string(&Envelope { kind: source, source, seq, data }).unwrap_or_default()
+}
+
+impl Game {
+    pub(super) fn new(season: &Season, index: usize) -> Self {
+        Game {
+            index,
+            moments: season.moments(index),
+            log: Mutex::default(),
+            moved: watch::Sender::default(),
+            seats: Mutex::default(),
+            taken: Notify::new(),
+            player: Mutex::default(),
+        }
+    }
+
+    /// Tells what is new; gives how often the game moved on.
+    pub(super) fn catch_up(&self, service: &Service) -> usize {
+        self.advance(service, &mut lock(&self.log))
+    }
+
+    fn advance(&self, service: &Service, log: &mut Log) -> usize {
+        let now = service.season.time_of(self.index, service.now());
+        for Told { source, data } in service.season.tell(self.index, &mut log.feed, now) {
+            let text = envelope(source, Some(log.messages.len() + 1), &data);
+            log.messages.push(Arc::new(Message { source, text }));
+        }
+        // A clock may go back (the real one); what was told stays told.
+        let passed = self.moments.partition_point(|moment| *moment <= now);
+        log.moves = log.moves.max(passed + log.corrections);
+        log.moves
+    }
+
+    /// Sets the game's clock.
+    pub(super) fn move_to(&self, service: &Service, at: i64) -> usize {
+        let mut log = lock(&self.log);
+        service.season.set_clock(self.index, at);
+        let moves = self.advance(service, &mut log);
+        drop(log);
+        self.tell(service);
+        moves
+    }
+
+    pub(super) fn correct(&self, service: &Service, player_id: i64, stat: &str, delta: i64) -> Result<(), String> {
+        let mut log = lock(&self.log);
+        self.advance(service, &mut log);
+        service.season.correct(self.index, player_id, stat, delta, service.now())?;
+        log.corrections += 1;
+        log.moves += 1;
+        self.advance(service, &mut log);
+        drop(log);
+        self.tell(service);
+        Ok(())
+    }
+
+    fn tell(&self, service: &Service) {
+        service.live.changed();
+        self.moved.send_replace(());
+    }
+
+    /// Some of the messages from a place on.
+    pub(super) fn messages(&self, from: usize) -> Vec<Arc<Message>> {
+        const AT_ONCE: usize = 256;
+        let log = lock(&self.log);
+        let from = from.min(log.messages.len());
+        log.messages[from..log.messages.len().min(from + AT_ONCE)].to_vec()
+    }
+
+    pub(super) fn reader(self: Arc<Self>, service: Arc<Service>) -> Reader {
+        let seat = Arc::new(Seat::default());
+        let mut seats = lock(&self.seats);
+        seats.retain(|seat| seat.strong_count() > 0);
+        seats.push(Arc::downgrade(&seat));
+        drop(seats);
+        Reader { moved: self.moved.subscribe(), game: self, service, seat }
+    }
+
+    /// Until every reader has taken so many moves; one that takes too long is not waited for again before it has.
+    pub(super) async fn all_taken(&self, moves: usize) {
+        const PATIENCE: Duration = Duration::from_secs(1);
+        let behind = || -> Vec<Arc<Seat>> {
+            let seats = lock(&self.seats).iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
+            let waited = |seat: &Arc<Seat>| {
+                seat.taken.load(Ordering::Acquire) < moves && !seat.left_behind.load(Ordering::Acquire)
+            };
+            seats.into_iter().filter(waited).collect()
+        };
+        let all = async {
+            loop {
+                let taken = self.taken.notified();
+                if behind().is_empty() {
+                    break;
+                }
+                taken.await;
+            }
+        };
+        if timeout(PATIENCE, all).await.is_err() {
+            behind().iter().for_each(|seat| seat.left_behind.store(true, Ordering::Release));
+        }
+    }
+}
+
+/// One stream's view of a game.
+#[derive(Debug)]
+pub(super) struct Reader {
+    pub(super) service: Arc<Service>,
+    pub(super) game: Arc<Game>,
+    moved: watch::Receiver<()>,
+    seat: Arc<Seat>,
+}
+
+impl Reader {
+    /// Until the game has moved on more than `seen` times; gives how often it has.
+    pub(super) async fn moved(&mut self, seen: usize) -> usize {
+        loop {
+            self.moved.borrow_and_update();
+            let moves = self.game.catch_up(&self.service);
+            if moves > seen {
+                return moves;
+            }
+            let next = next_moment(&self.service, &self.game);
+            tokio::select! {
+                _ = self.moved.changed() => {}
+                () = next => {}
+            }
+        }
+    }
+
+    /// So many moves have been handed over.
+    pub(super) fn took(&self, moves: usize) {
+        self.seat.taken.store(moves, Ordering::Release);
+        self.seat.left_behind.store(false, Ordering::Release);
+        self.game.taken.notify_waiters();
+    }
+}
+
+/// Until there is something new of a game whose clock is the real one; for ever, where it is another.
+async fn next_moment(service: &Service, game: &Game) {
+    let now = service.now();
+    let is_running = service.frozen.is_none() && service.season.time_of(game.index, now) == now;
+    match game.moments.iter().find(|moment| **moment > now) {
+        Some(next) if is_running => sleep(Duration::from_millis((next - now) as u64)).await,
+        _ => std::future::pending().await,
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.seat.taken.store(usize::MAX, Ordering::Release);
+        self.game.taken.notify_waiters();
+    }
+}

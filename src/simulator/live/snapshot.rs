@@ -1,0 +1,47 @@
+//! The whole of a game as one document: what the Broadcast API's stats, its event stream and the websocket's
+//! `broadcastsummary` have in common (facts 5). Its field names are not documented; these are made up, but for `teams`, which
+//! has the shape of a session's stats (specification 2.6), summed over the game's sessions.
+
+use crate::resource::stats::TeamStats;
+use crate::simulator::season::{Season, Standing};
+use serde::Serialize;
+
+#[derive(Debug, Serialize)]
+pub(in crate::simulator) struct Snapshot {
+    schedule_id: String,
+    game_id: String,
+    status: String,
+    period: Option<String>,
+    game_clock: Option<String>,
+    home_team_id: i64,
+    away_team_id: i64,
+    home_score: i64,
+    away_score: i64,
+    version: i64,
+    teams: Vec<TeamStats>,
+}
+
+impl Snapshot {
+    /// With the teams' totals and without the players: the level `game_stats` (facts 4).
+    pub(super) fn of_teams(mut self) -> Self {
+        self.teams.iter_mut().for_each(|team| team.player_stats.retain(|line| line.id == 0));
+        self
+    }
+}
+
+pub(in crate::simulator) fn of(season: &Season, game: usize, now: i64) -> Snapshot {
+    let Standing { game: scheduled, period, game_clock, score, version, .. } = season.standing(game, now);
+    Snapshot {
+        schedule_id: scheduled.event_id.clone(),
+        game_id: scheduled.event_id.clone(),
+        status: scheduled.status.clone(),
+        period,
+        game_clock,
+        home_team_id: scheduled.home_team_id,
+        away_team_id: scheduled.away_team_id,
+        home_score: score[0],
+        away_score: score[1],
+        version,
+        teams: season.game_stats(game, now),
+    }
+}

@@ -1,0 +1,74 @@
+//! Tokens of the websocket (facts 2.5, 3.3): one is for one game.
+
+use crate::simulator::Privileges;
+use crate::simulator::service::lock;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use tokio::sync::watch;
+
+/// The tokens that a simulator gave.
+#[derive(Debug, Clone, Default)]
+pub struct Tokens(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    given: Mutex<HashMap<String, (usize, Privileges)>>,
+    revoked: watch::Sender<()>,
+}
+
+/// Without the tokens.
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokens").field("given", &lock(&self.given).len()).finish_non_exhaustive()
+    }
+}
+
+/// What a good token opens.
+#[derive(Clone)]
+pub(super) struct Admitted {
+    pub(super) game: usize,
+    pub(super) privileges: Privileges,
+    token: String,
+    tokens: Tokens,
+    revoked: watch::Receiver<()>,
+}
+
+impl Tokens {
+    /// Takes a token back, or all: a websocket that has it is closed (1008), a new one is refused.
+    pub fn revoke(&self, token: Option<&str>) {
+        let mut given = lock(&self.0.given);
+        match token {
+            Some(token) => drop(given.remove(token)),
+            None => given.clear(),
+        }
+        drop(given);
+        self.0.revoked.send_replace(());
+    }
+
+    /// A new token, of true randomness; `None`: the system has none.
+    pub(in crate::simulator) fn give(&self, game: usize, privileges: Privileges) -> Option<String> {
+        let mut bytes = [0; 24];
+        rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;
+        let token = URL_SAFE_NO_PAD.encode(bytes);
+        lock(&self.0.given).insert(token.clone(), (game, privileges));
+        Some(token)
+    }
+
+    pub(super) fn admit(&self, token: Option<&str>) -> Option<Admitted> {
+        let revoked = self.0.revoked.subscribe();
+        let (game, privileges) = lock(&self.0.given).get(token?)?.clone();
+        Some(Admitted { game, privileges, token: token?.to_owned(), tokens: self.clone(), revoked })
+    }
+}
+
+impl Admitted {
+    /// Until the token is good no more.
+    pub(super) async fn revoked(&mut self) {
+        while lock(&self.tokens.0.given).contains_key(&self.token) {
+            if self.revoked.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+}

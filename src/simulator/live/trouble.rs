@@ -1,0 +1,186 @@
+//! How streams behave: how often heartbeats come, and what goes wrong on purpose.
+
+use crate::error::{Error, Result};
+use crate::simulator::faults::matches;
+use crate::simulator::service::lock;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// What goes wrong in a stream that was opened. (To refuse one, or to cut it at a byte, is a matter of [`super::super::Fault`].)
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trouble {
+    /// Nothing more comes, for some seconds or for ever, but for heartbeats (on the websocket: answers to pings) where they
+    /// go on. Without them the connection is half open: no FIN, and what the client sends is swallowed.
+    Stall { heartbeats: bool, seconds: Option<f64> },
+    /// These bytes come between two events, below the framing.
+    Bytes(Vec<u8>),
+    /// No more bytes a second than this, from the first on.
+    Slow { bytes_per_second: u32 },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamFault {
+    /// A glob over the path: `*` matches any run of characters.
+    pub path: String,
+    pub trouble: Trouble,
+    /// Once so many events were sent on the connection.
+    pub after: usize,
+    /// How many connections it strikes; `None`: all.
+    pub times: Option<u32>,
+}
+
+impl StreamFault {
+    fn check(&self) -> Result<()> {
+        let wrong = |what: String| Err(Error::Argument(what));
+        match self.trouble {
+            Trouble::Stall { seconds: Some(seconds), .. } if Duration::try_from_secs_f64(seconds).is_err() => {
+                wrong(format!("seconds must be a number from 0 up, not {seconds}"))
+            }
+            Trouble::Slow { bytes_per_second: 0 } => wrong("bytes_per_second must be at least 1".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The streams of a simulator, shared with it.
+#[derive(Debug, Clone)]
+pub struct Streams(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    settings: Mutex<Settings>,
+    /// Whether by a reset.
+    cuts: watch::Sender<bool>,
+}
+
+#[derive(Debug)]
+struct Settings {
+    heartbeat: Duration,
+    with_ids: bool,
+    /// In the order added, each with how often it struck.
+    faults: Vec<(StreamFault, u32)>,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        let settings = Settings { heartbeat: Duration::from_secs(10), with_ids: false, faults: Vec::new() };
+        Streams(Arc::new(State { settings: Mutex::new(settings), cuts: watch::Sender::default() }))
+    }
+}
+
+impl Streams {
+    /// The silence after which an event stream sends a heartbeat, in seconds; 10 unless it was set.
+    pub fn heartbeat(&self) -> f64 {
+        lock(&self.0.settings).heartbeat.as_secs_f64()
+    }
+    pub fn set_heartbeat(&self, seconds: f64) -> Result<()> {
+        match Duration::try_from_secs_f64(seconds) {
+            Ok(heartbeat) if !heartbeat.is_zero() => {
+                lock(&self.0.settings).heartbeat = heartbeat;
+                Ok(())
+            }
+            _ => Err(Error::Argument(format!("a heartbeat is a positive number of seconds, not {seconds}"))),
+        }
+    }
+    /// Whether events of the event stream have ids, by which a client resumes. The service's have none (facts 5).
+    pub fn with_ids(&self) -> bool {
+        lock(&self.0.settings).with_ids
+    }
+    pub fn set_with_ids(&self, with_ids: bool) {
+        lock(&self.0.settings).with_ids = with_ids;
+    }
+    /// Adds a fault; those added before it go first.
+    pub fn add(&self, fault: StreamFault) -> Result<()> {
+        fault.check()?;
+        lock(&self.0.settings).faults.push((fault, 0));
+        Ok(())
+    }
+    pub fn clear(&self) {
+        lock(&self.0.settings).faults.clear();
+    }
+    /// Ends the connections of all streams that are open, by FIN or by RST.
+    pub fn cut(&self, reset: bool) {
+        self.0.cuts.send_replace(reset);
+    }
+
+    /// The first fault that strikes a stream at `path`.
+    pub(super) fn strike(&self, path: &str) -> Option<StreamFault> {
+        let settings = &mut *lock(&self.0.settings);
+        let (fault, struck) = settings
+            .faults
+            .iter_mut()
+            .find(|(fault, struck)| fault.times.is_none_or(|times| *struck < times) && matches(&fault.path, path))?;
+        *struck += 1;
+        Some(fault.clone())
+    }
+    pub(super) fn silence(&self) -> Duration {
+        lock(&self.0.settings).heartbeat
+    }
+    pub(super) fn cuts(&self) -> watch::Receiver<bool> {
+        self.0.cuts.subscribe()
+    }
+}
+
+/// What strikes one stream, and how far it is.
+#[derive(Debug)]
+pub(super) struct Strike {
+    fault: Option<StreamFault>,
+    /// When a stall ends.
+    until: Option<Instant>,
+}
+
+/// What to do next.
+pub(super) enum Next {
+    Events,
+    /// Until then; `None`: for ever.
+    Stall {
+        heartbeats: bool,
+        until: Option<Instant>,
+    },
+    Bytes(Vec<u8>),
+}
+
+impl Strike {
+    pub(super) fn new(fault: Option<StreamFault>) -> Self {
+        Strike { fault, until: None }
+    }
+    /// After so many events.
+    pub(super) fn next(&mut self, events: usize) -> Next {
+        let Some(fault) = self.fault.as_ref().filter(|fault| events >= fault.after) else { return Next::Events };
+        match &fault.trouble {
+            Trouble::Slow { .. } => Next::Events,
+            Trouble::Bytes(bytes) => {
+                let bytes = bytes.clone();
+                self.fault = None;
+                Next::Bytes(bytes)
+            }
+            Trouble::Stall { heartbeats, seconds: None } => Next::Stall { heartbeats: *heartbeats, until: None },
+            Trouble::Stall { heartbeats, seconds: Some(seconds) } => {
+                let (heartbeats, length) = (*heartbeats, Duration::try_from_secs_f64(*seconds).unwrap_or_default());
+                let until = *self.until.get_or_insert_with(|| Instant::now() + length);
+                if until <= Instant::now() {
+                    self.fault = None;
+                    return Next::Events;
+                }
+                Next::Stall { heartbeats, until: Some(until) }
+            }
+        }
+    }
+    /// How many events may be sent before it strikes.
+    pub(super) fn may_send(&self, events: usize) -> usize {
+        match &self.fault {
+            Some(StreamFault { trouble: Trouble::Slow { .. }, .. }) | None => usize::MAX,
+            Some(fault) => fault.after.saturating_sub(events),
+        }
+    }
+}
+
+/// `None`: never.
+pub(super) async fn sleep_until(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}

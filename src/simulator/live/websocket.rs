@@ -1,0 +1,239 @@
+//! The live websocket (specification 6.2; facts 4): there is no subscribe message, all is chosen in the query.
+
+use super::game::{Reader, envelope};
+use super::tokens::Admitted;
+use super::trouble::{Next, StreamFault, Strike, sleep_until};
+use super::{Refused, header, snapshot};
+use crate::simulator::answer::Refusal;
+use crate::simulator::call::Call;
+use crate::simulator::connection::{Cut, CutSwitch};
+use axum::http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, UPGRADE};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
+use base64::{Engine, engine::general_purpose::STANDARD};
+use futures_util::{SinkExt, StreamExt};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use sha1::{Digest, Sha1};
+use tokio::io::AsyncWriteExt;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
+use tokio_tungstenite::tungstenite::{self, Message};
+
+/// Added to the key that the client sends (RFC 6455, 1.3).
+const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// What was chosen in the query.
+struct Wanted {
+    /// `None`: every one that the token allows.
+    sources: Option<Vec<String>>,
+    /// Of `broadcastsummary`.
+    teams_only: bool,
+    stats: bool,
+    shots: bool,
+}
+
+impl Wanted {
+    fn has(&self, source: &str) -> bool {
+        let allowed = match source {
+            "shots" => self.shots,
+            "stats" | "broadcastsummary" => self.stats,
+            _ => true,
+        };
+        allowed && self.sources.as_ref().is_none_or(|sources| sources.iter().any(|one| one == source))
+    }
+}
+
+struct Talk {
+    reader: Reader,
+    wanted: Wanted,
+    strike: Strike,
+    /// Messages of sequenced sources that are behind, sent or not wanted.
+    place: usize,
+    /// Moves that the last of the other messages told of.
+    told: usize,
+    sent: usize,
+}
+
+type Socket = WebSocketStream<TokioIo<Upgraded>>;
+
+pub(super) fn open(
+    reader: Reader,
+    fault: Option<StreamFault>,
+    connection: CutSwitch,
+    request: &mut Parts,
+    call: &Call,
+    admitted: Admitted,
+) -> Result<Response, Refused> {
+    let is = |name: &str, token: &str| {
+        let tokens = header(&request.headers, name).unwrap_or_default();
+        tokens.split(',').any(|one| one.trim().eq_ignore_ascii_case(token))
+    };
+    let asks = is("upgrade", "websocket") && is("connection", "upgrade") && is("sec-websocket-version", "13");
+    let key = header(&request.headers, "sec-websocket-key").filter(|_| asks).map(str::to_owned);
+    let upgrade = request.extensions.remove::<OnUpgrade>();
+    let (Some(key), Some(upgrade)) = (key, upgrade) else {
+        return Err(Refusal::new(426, "Upgrade Required").into());
+    };
+    let sources: Vec<String> = call
+        .query
+        .iter()
+        .filter(|(name, value)| name == "source" && !value.is_empty())
+        .map(|(_, v)| v.clone())
+        .collect();
+    let wanted = Wanted {
+        sources: (!sources.is_empty()).then_some(sources),
+        teams_only: call.text("broadcast_summary_level") == Some("game_stats"),
+        stats: admitted.privileges.stats,
+        shots: admitted.privileges.shots,
+    };
+    // Whether `last_seq` itself comes again is not documented; here it does, so that a client learns to leave it out.
+    let last_seq = call.int("last_seq").and_then(|seq| usize::try_from(seq).ok()).unwrap_or(0);
+    let talk = Talk { reader, wanted, strike: Strike::new(fault), place: last_seq.saturating_sub(1), told: 0, sent: 0 };
+    tokio::spawn(async move {
+        // The client may have gone; then there is nobody to talk to.
+        if let Ok(upgraded) = upgrade.await {
+            let socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
+            serve(talk, socket, connection, admitted).await;
+        }
+    });
+    let mut response = Response::default();
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let headers = response.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    let accept = STANDARD.encode(Sha1::digest(format!("{key}{GUID}")));
+    headers.insert(SEC_WEBSOCKET_ACCEPT, HeaderValue::try_from(accept).map_err(|_| Refusal::general())?);
+    Ok(response)
+}
+
+/// Talks until one side has enough.
+async fn serve(mut talk: Talk, mut socket: Socket, connection: CutSwitch, mut admitted: Admitted) {
+    let mut cuts = talk.reader.service.live.streams.cuts();
+    tokio::select! {
+        // The client has gone, in order or not: there is nothing to do about it.
+        _ = talk.run(&mut socket) => {}
+        Ok(()) = cuts.changed() => {
+            connection.arm(Cut::now(*cuts.borrow()));
+            let _ = socket.send(Message::Ping(Default::default())).await;
+        }
+        () = admitted.revoked() => {
+            let frame = CloseFrame { code: CloseCode::Policy, reason: "token revoked".into() };
+            let _ = socket.close(Some(frame)).await;
+        }
+    }
+}
+
+impl Talk {
+    async fn run(&mut self, socket: &mut Socket) -> Result<(), tungstenite::Error> {
+        loop {
+            match self.strike.next(self.sent) {
+                Next::Bytes(bytes) => {
+                    socket.flush().await?;
+                    socket.get_mut().write_all(&bytes).await?;
+                    socket.get_mut().flush().await?;
+                }
+                Next::Stall { heartbeats: false, until } => sleep_until(until).await,
+                Next::Stall { heartbeats: true, until } => tokio::select! {
+                    heard = socket.next() => answer(socket, heard).await?,
+                    () = sleep_until(until) => {}
+                },
+                Next::Events => {
+                    let moves = self.send_news(socket).await?;
+                    if self.strike.may_send(self.sent) == 0 {
+                        continue;
+                    }
+                    self.reader.took(moves);
+                    tokio::select! {
+                        heard = socket.next() => answer(socket, heard).await?,
+                        _ = self.reader.moved(moves) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends what is new, or as much of it as may be sent; gives the moves it tells of.
+    async fn send_news(&mut self, socket: &mut Socket) -> Result<usize, tungstenite::Error> {
+        let game = self.reader.game.clone();
+        let moves = game.catch_up(&self.reader.service);
+        loop {
+            let messages = game.messages(self.place);
+            if messages.is_empty() {
+                break;
+            }
+            for message in messages {
+                if !self.wanted.has(message.source) {
+                    self.place += 1;
+                    continue;
+                }
+                if self.strike.may_send(self.sent) == 0 {
+                    socket.flush().await?;
+                    return Ok(moves);
+                }
+                socket.feed(Message::text(message.text.as_str())).await?;
+                self.place += 1;
+                self.sent += 1;
+            }
+        }
+        if moves > self.told {
+            self.told = moves;
+            for (source, data) in self.current() {
+                if self.strike.may_send(self.sent) > 0 {
+                    socket.feed(Message::text(envelope(source, None, &data))).await?;
+                    self.sent += 1;
+                }
+            }
+        }
+        socket.flush().await?;
+        Ok(moves)
+    }
+
+    /// What sources that are not sequenced say of the game as it is.
+    fn current(&self) -> Vec<(&'static str, Value)> {
+        let (service, game) = (&self.reader.service, self.reader.game.index);
+        let mut current = Vec::new();
+        if self.wanted.has("clock") {
+            let now = service.now();
+            let standing = service.season.standing(game, now);
+            let data = json!({
+                "game_id": standing.game.event_id, "occurred_at": service.season.time_of(game, now),
+                "period": standing.period, "game_clock": standing.game_clock, "shot_clock": standing.shot_clock,
+            });
+            current.push(("clock", data));
+        }
+        if self.wanted.has("broadcastsummary") {
+            let whole = snapshot::of(&service.season, game, service.now());
+            let snapshot = if self.wanted.teams_only { whole.of_teams() } else { whole };
+            // Its keys are texts, so it can be written.
+            current.push(("broadcastsummary", serde_json::to_value(snapshot).unwrap_or_default()));
+        }
+        current
+    }
+}
+
+type Heard = Option<Result<Message, tungstenite::Error>>;
+
+/// Answers a ping of the application with a pong of its form. Control frames are answered by the framing, as this flushes.
+async fn answer(socket: &mut Socket, heard: Heard) -> Result<(), tungstenite::Error> {
+    let message = heard.ok_or(tungstenite::Error::ConnectionClosed)??;
+    let pong = message.to_text().ok().filter(|_| message.is_text()).and_then(pong);
+    match pong {
+        Some(pong) => socket.send(Message::text(pong)).await,
+        None => socket.flush().await,
+    }
+}
+
+/// The pong to a text, if it is a ping. Of an object the other members come back as they are.
+fn pong(text: &str) -> Option<String> {
+    if text.trim() == "ping" {
+        return Some("pong".to_owned());
+    }
+    let mut object: serde_json::Map<String, Value> = serde_json::from_str(text).ok()?;
+    let kind = object.get_mut("type").filter(|kind| *kind == "ping")?;
+    *kind = Value::from("pong");
+    serde_json::to_string(&object).ok()
+}

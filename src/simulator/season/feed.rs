@@ -1,0 +1,224 @@
+//! A game as the live streams tell it: a possession's happenings once it is over, as the other resources show them.
+//! What is told holds new current values over the whole game (facts 8).
+
+use super::corrections::Correction;
+use super::flow::{Act, Flow, Happening, Period, Possession};
+use super::ledger::{self, DISTANCE};
+use crate::resource::schedule::ScheduledGame;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+
+/// A message of a sequenced source, but for its envelope.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// `marker`, `stats` or `shots`.
+    pub source: &'static str,
+    pub data: Value,
+}
+
+/// How far a game has been told.
+#[derive(Debug, Default)]
+pub struct Feed {
+    /// Periods whose start was told, and whose end was.
+    begun: usize,
+    ended: usize,
+    possessions: usize,
+    corrections: usize,
+    on_court: [[usize; 5]; 2],
+    score: Option<[i64; 2]>,
+    /// By side and player; 0 is the team.
+    totals: HashMap<(usize, i64), HashMap<&'static str, i64>>,
+    told: Vec<Told>,
+}
+
+const TEAM: i64 = 0;
+
+impl Feed {
+    /// What is new by `now`.
+    pub fn advance(&mut self, flow: &Flow, game: &ScheduledGame, now: i64) -> Vec<Told> {
+        let mut skipped = self.possessions;
+        for (part, period) in flow.periods.iter().enumerate().filter(|(_, period)| period.started_at < now) {
+            if part == self.begun {
+                self.begun += 1;
+                self.mark("PERIOD_STARTED", game, period, period.started_at, json!({}));
+            }
+            let over = period.shown(now);
+            for possession in over.iter().skip(skipped) {
+                self.corrected(flow, game, self.possessions);
+                self.possession(flow, game, period, possession);
+            }
+            skipped = skipped.saturating_sub(over.len());
+            if part == self.ended && period.ended_at < now {
+                self.corrected(flow, game, self.possessions);
+                self.ended += 1;
+                self.mark("PERIOD_ENDED", game, period, period.ended_at, json!({}));
+                if self.ended == flow.periods.len() {
+                    self.mark("GAME_ENDED", game, period, period.ended_at, json!({}));
+                }
+            }
+        }
+        self.corrected(flow, game, self.possessions);
+        std::mem::take(&mut self.told)
+    }
+
+    fn possession(&mut self, flow: &Flow, game: &ScheduledGame, period: &Period, possession: &Possession) {
+        for side in 0..2 {
+            if self.possessions == 0 || self.on_court[side] != possession.on_court[side] {
+                let five = possession.on_court[side].map(|place| flow.sides[side].members[place].player.id);
+                let lineup = json!({"team_id": team_id(game, side), "player_ids": five});
+                self.mark("LINEUP", game, period, possession.started_at, lineup);
+            }
+        }
+        self.on_court = possession.on_court;
+        self.possessions += 1;
+        // As the game counts versions: one for each happening, then one for the possession.
+        let first = possession.version - possession.happenings.len() as i64;
+        for (version, happening) in (first..).zip(&possession.happenings) {
+            self.happening(flow, game, period, happening, version);
+        }
+        let running = possession.start_clock - possession.end_clock;
+        let (at, version) = (possession.ended_at, possession.version);
+        for side in 0..2 {
+            for place in possession.on_court[side] {
+                let member = &flow.sides[side].members[place];
+                let distance = running * member.skills.pace;
+                for id in [member.player.id, TEAM] {
+                    *self.totals.entry((side, id)).or_default().entry(DISTANCE).or_default() += distance;
+                }
+                let stats = self.current(side, member.player.id, &[DISTANCE]);
+                self.stats(game, side, member.player.id, at, stats, "DISTANCE", version);
+            }
+            let mut stats = self.current(side, TEAM, &[DISTANCE]);
+            self.add_score(&mut stats, side);
+            self.stats(game, side, TEAM, at, stats, "DISTANCE", version);
+        }
+    }
+
+    fn happening(&mut self, flow: &Flow, game: &ScheduledGame, period: &Period, happening: &Happening, version: i64) {
+        let side = happening.side;
+        let player = flow.sides[side].members[happening.member].player.id;
+        if let Some(shot) = ledger::shot(flow, period, happening)
+            && let Ok(Value::Object(shot)) = serde_json::to_value(&shot)
+        {
+            let mut data = Map::new();
+            data.insert("team_id".to_owned(), team_id(game, side).into());
+            data.insert("player_id".to_owned(), player.into());
+            data.extend(shot);
+            self.told.push(Told { source: "shots", data: Value::Object(data) });
+        }
+        let codes = ledger::codes(&happening.act);
+        let names: Vec<&'static str> = codes.iter().map(|(code, _)| *code).collect();
+        self.score = Some(happening.score);
+        for id in [player, TEAM] {
+            let totals = self.totals.entry((side, id)).or_default();
+            codes.iter().for_each(|(code, value)| *totals.entry(code).or_default() += value);
+            let mut stats = self.current(side, id, &names);
+            if ledger::scores(&happening.act) {
+                self.add_score(&mut stats, side);
+            }
+            self.stats(game, side, id, happening.at, stats, classification(&happening.act), version);
+        }
+    }
+
+    /// Those that were made when so many possessions were over.
+    fn corrected(&mut self, flow: &Flow, game: &ScheduledGame, possessions: usize) {
+        while let Some(correction) = flow.corrections.get(self.corrections).filter(|one| one.after <= possessions) {
+            self.corrections += 1;
+            self.correction(game, correction);
+        }
+    }
+
+    fn correction(&mut self, game: &ScheduledGame, correction: &Correction) {
+        let Correction { side, player_id, code, occurred_at, version, .. } = *correction;
+        let delta = if code == DISTANCE { correction.delta * 1000 } else { correction.delta };
+        for id in [player_id, TEAM] {
+            *self.totals.entry((side, id)).or_default().entry(code).or_default() += delta;
+        }
+        if let (Some(score), "PTS") = (&mut self.score, code) {
+            score[side] += delta;
+        }
+        let classification = correction.classification();
+        let stats = self.current(side, player_id, &[code]);
+        self.stats(game, side, player_id, occurred_at, stats, &classification, version);
+        let mut stats = self.current(side, TEAM, &[code]);
+        if code != "PTS" {
+            return self.stats(game, side, TEAM, occurred_at, stats, &classification, version);
+        }
+        self.add_score(&mut stats, side);
+        self.stats(game, side, TEAM, occurred_at, stats, &classification, version);
+        let mut stats = Map::new();
+        self.add_score(&mut stats, 1 - side);
+        self.stats(game, 1 - side, TEAM, occurred_at, stats, &classification, version);
+    }
+
+    fn current(&self, side: usize, id: i64, codes: &[&'static str]) -> Map<String, Value> {
+        let totals = self.totals.get(&(side, id));
+        let current = |code: &str| {
+            let total = totals.and_then(|totals| totals.get(code)).copied().unwrap_or(0);
+            let total = if code == DISTANCE { total / 1000 } else { total };
+            (code.to_owned(), Value::from(total as f64))
+        };
+        codes.iter().map(|code| current(code)).collect()
+    }
+
+    fn add_score(&self, stats: &mut Map<String, Value>, side: usize) {
+        if let Some(score) = self.score {
+            stats.insert("TEAM_SCORE".to_owned(), Value::from(score[side] as f64));
+            stats.insert("OPPOSING_TEAM_SCORE".to_owned(), Value::from(score[1 - side] as f64));
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "they are the fields of the message")]
+    fn stats(
+        &mut self,
+        game: &ScheduledGame,
+        side: usize,
+        player_id: i64,
+        occurred_at: i64,
+        stats: Map<String, Value>,
+        classification: &str,
+        version: i64,
+    ) {
+        let data = json!({
+            "occurred_at": occurred_at, "team_id": team_id(game, side), "player_id": player_id,
+            "stats": stats, "classification": classification, "version": version,
+        });
+        self.told.push(Told { source: "stats", data });
+    }
+
+    /// What markers hold is not documented; this is made up.
+    fn mark(&mut self, marker: &str, game: &ScheduledGame, period: &Period, at: i64, more: Value) {
+        let mut data = json!({
+            "occurred_at": at, "marker": marker, "game_id": game.event_id, "status": game.status,
+            "session_id": period.id, "period": period.name,
+        });
+        if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
+            data.extend(more);
+        }
+        self.told.push(Told { source: "marker", data });
+    }
+}
+
+fn team_id(game: &ScheduledGame, side: usize) -> i64 {
+    [game.home_team_id, game.away_team_id][side]
+}
+
+/// Facts 6.2; blocks and fouls are not listed there, and are named alike.
+fn classification(act: &Act) -> &'static str {
+    match act {
+        Act::Shot { made: true, three: false, .. } => "TWO_POINT_MAKE",
+        Act::Shot { made: false, three: false, .. } => "TWO_POINT_MISS",
+        Act::Shot { made: true, three: true, .. } => "THREE_POINT_MAKE",
+        Act::Shot { made: false, three: true, .. } => "THREE_POINT_MISS",
+        Act::FreeThrow { made: true } => "FREE_THROW_MAKE",
+        Act::FreeThrow { made: false } => "FREE_THROW_MISS",
+        Act::Assist => "ASSIST",
+        Act::Turnover { live: true } => "LIVE_BALL_TURNOVER",
+        Act::Turnover { live: false } => "TURNOVER",
+        Act::Steal => "STEAL",
+        Act::Rebound { offensive: true } => "OFFENSIVE_REBOUND",
+        Act::Rebound { offensive: false } => "DEFENSIVE_REBOUND",
+        Act::Block => "BLOCK",
+        Act::Foul => "FOUL",
+    }
+}

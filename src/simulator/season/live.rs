@@ -1,0 +1,151 @@
+//! What the live side wants of the season: games with clocks of their own, corrections, and a game told as it goes.
+
+use super::feed::{Feed, Told};
+use super::flow::Flow;
+use super::ids::Kind;
+use super::ledger;
+use super::schedule::MINUTE;
+use super::{Season, football};
+use crate::config::Sport;
+use crate::resource::schedule::ScheduledGame;
+use crate::resource::stats::TeamStats;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What was done to games from outside, by their place in the season.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// Where the clocks of games stand that do not follow the season's.
+    clocks: Mutex<HashMap<u64, i64>>,
+    corrections: Mutex<HashMap<u64, Vec<super::corrections::Correction>>>,
+}
+
+/// A game at a moment, without its stats.
+#[derive(Debug)]
+pub struct Standing<'a> {
+    pub game: &'a ScheduledGame,
+    pub period: Option<String>,
+    pub game_clock: Option<String>,
+    pub shot_clock: Option<String>,
+    /// Home first.
+    pub score: [i64; 2],
+    /// The highest of what was told.
+    pub version: i64,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Season {
+    /// From now on this game is where `at` is, whatever the season's clock says.
+    pub fn set_clock(&self, game: usize, at: i64) {
+        lock(&self.changes.clocks).insert(game as u64, at);
+    }
+
+    /// The clock of a game or practice: its own, else the season's.
+    pub fn time_of(&self, game: usize, now: i64) -> i64 {
+        self.time_of_event(Kind::Game, game as u64, now)
+    }
+
+    pub(super) fn time_of_event(&self, kind: Kind, index: u64, now: i64) -> i64 {
+        match kind {
+            Kind::Game => lock(&self.changes.clocks).get(&index).copied().unwrap_or(now),
+            _ => now,
+        }
+    }
+
+    /// A correction at the game's clock; the error says what cannot be. Of one game one at a time: who calls sees to it.
+    pub fn correct(&self, game: usize, player_id: i64, stat: &str, delta: i64, now: i64) -> Result<(), String> {
+        if self.sport == Sport::Football {
+            return Err("football has no stats that are known, so none that can be corrected".to_owned());
+        }
+        let index = game as u64;
+        let flow = self.flow(Kind::Game, index).ok_or("no such game")?;
+        let correction = flow.correction(self.time_of(game, now), player_id, stat, delta)?;
+        let mut corrected = Flow::clone(&flow);
+        corrected.correct(correction.clone());
+        lock(&self.changes.corrections).entry(index).or_default().push(correction);
+        let mut played = lock(&self.played);
+        played.retain(|(key, _)| *key != (Kind::Game, index));
+        played.push_front(((Kind::Game, index), corrected.into()));
+        Ok(())
+    }
+
+    /// A game that was just played, with what was corrected since.
+    pub(super) fn with_corrections(&self, index: u64, mut flow: Flow) -> Flow {
+        let corrections = lock(&self.changes.corrections);
+        corrections.get(&index).into_iter().flatten().for_each(|one| flow.correct(one.clone()));
+        flow
+    }
+
+    /// What is new of a game since `feed` was last here.
+    pub fn tell(&self, game: usize, feed: &mut Feed, now: i64) -> Vec<Told> {
+        match self.flow(Kind::Game, game as u64) {
+            Some(flow) => feed.advance(&flow, &self.games[game], self.time_of(game, now)),
+            None => Vec::new(),
+        }
+    }
+
+    /// When there is something new to be seen of a game: periods begin, possessions and the game end.
+    pub fn moments(&self, game: usize) -> Vec<i64> {
+        let Some(flow) = self.flow(Kind::Game, game as u64) else { return Vec::new() };
+        let mut moments: Vec<i64> = Vec::new();
+        for period in &flow.periods {
+            moments.extend([period.started_at + 1, period.ended_at + 1]);
+            moments.extend(period.possessions.iter().map(|possession| possession.ended_at));
+            if self.sport == Sport::Football {
+                let minutes = (period.ended_at - period.started_at) / MINUTE;
+                moments.extend((1..minutes).map(|minute| period.started_at + minute * MINUTE));
+            }
+        }
+        moments.sort_unstable();
+        moments.dedup();
+        moments
+    }
+
+    pub fn standing(&self, game: usize, now: i64) -> Standing<'_> {
+        let mut standing = Standing {
+            game: &self.games[game],
+            period: None,
+            game_clock: None,
+            shot_clock: None,
+            score: [0; 2],
+            version: 0,
+        };
+        let now = self.time_of(game, now);
+        let Some(flow) = self.flow(Kind::Game, game as u64) else { return standing };
+        let shown = flow.shown(now);
+        standing.score = flow.score(&shown).unwrap_or_default();
+        let told = shown.iter().flat_map(|(_, possessions)| possessions.iter()).map(|possession| possession.version);
+        let corrected = flow.corrections.iter().map(|correction| correction.version);
+        standing.version = told.chain(corrected).max().unwrap_or(0);
+        if let Some((period, possessions)) = shown.iter().rev().find(|(period, _)| period.started_at < now) {
+            standing.period = Some(period.name.clone());
+            if let Some(last) = possessions.last() {
+                standing.game_clock = Some(flow.clocks.game(last.end_clock));
+                let shot_clock = last.happenings.last().and_then(|last| last.shot_clock);
+                standing.shot_clock = shot_clock.map(|left| flow.clocks.shot(left));
+            }
+        }
+        standing
+    }
+
+    /// The stats of both teams over the sessions of a game, home first. None before it begins.
+    pub fn game_stats(&self, game: usize, now: i64) -> Vec<TeamStats> {
+        let now = self.time_of(game, now);
+        if self.games[game].tipoff_at >= now {
+            return Vec::new();
+        }
+        let Some(flow) = self.flow(Kind::Game, game as u64) else { return Vec::new() };
+        let shown = flow.shown(now);
+        let team = |place: usize| match self.sport {
+            Sport::Basketball => ledger::stats(&flow, place, &self.teams[place], &shown),
+            Sport::Football => {
+                let details = football::details(&flow, place, &self.teams[place], &flow.periods, now);
+                football::stats(&self.teams[place], &[details], false)
+            }
+        };
+        flow.sides.iter().map(|side| team(side.team)).collect()
+    }
+}

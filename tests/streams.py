@@ -1,0 +1,82 @@
+"""An event-stream server whose connections are functions over a socket: one for each connection, the last one again and again."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+import sideline
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+
+Connection = Callable[[socket.socket], None]
+
+
+@dataclass
+class Server:
+    base_url: str
+    requests: list[bytes] = field(default_factory=list)
+    closed: threading.Event = field(default_factory=threading.Event)
+    """Set when a client closed a connection that `hold` kept."""
+
+    def client(self) -> sideline.Client:
+        return sideline.Client(api_key="canary-key", broadcast_base_url=self.base_url)
+
+    def async_client(self) -> sideline.AsyncClient:
+        return sideline.AsyncClient(api_key="canary-key", broadcast_base_url=self.base_url)
+
+    def hold(self, connection: socket.socket) -> None:
+        """Sends nothing more, until the client goes."""
+        with suppress(OSError):
+            connection.recv(1)
+        self.closed.set()
+
+
+def send(data: bytes) -> Connection:
+    return lambda connection: connection.sendall(HEAD + data)
+
+
+@contextmanager
+def server(scripts: Sequence[Callable[[Server], Connection] | Connection]) -> Iterator[Server]:
+    listening = socket.create_server(("127.0.0.1", 0))
+    made = Server(f"http://127.0.0.1:{listening.getsockname()[1]}")
+    open_now: list[socket.socket] = []
+
+    def serve(connection: socket.socket, script: Connection) -> None:
+        data = b""
+        with suppress(OSError), connection:
+            while b"\r\n\r\n" not in data:
+                more = connection.recv(65536)
+                if not more:
+                    return
+                data += more
+            made.requests.append(data)
+            script(connection)
+
+    def accept() -> None:
+        count = 0
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            open_now.append(connection)
+            script = scripts[min(count, len(scripts) - 1)]
+            count += 1
+            threading.Thread(target=serve, args=(connection, script), daemon=True).start()
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield made
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        thread.join()
+        for connection in open_now:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()

@@ -1,0 +1,466 @@
+"""Live streams as Python sees them: delivery, cancelling, closing, forks; against a server that shares no code with them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import sideline
+from streams import HEAD, Server, send, server
+
+QUICK: dict[str, Any] = {"retry_wait": 0.02, "max_wait": 0.1, "silence_limit": 5.0}
+
+
+def numbered(count: int, first: int = 0) -> bytes:
+    return b"".join(b'id: %d\ndata: {"n":%d}\n\n' % (n, n) for n in range(first, first + count))
+
+
+def then_hold(data: bytes) -> Callable[[socket.socket], None]:
+    """Sends, then keeps the connection until the client goes."""
+
+    def connection(to: socket.socket) -> None:
+        to.sendall(HEAD + data)
+        to.recv(1)
+
+    return connection
+
+
+def updates(items: Any, count: int) -> list[sideline.Update]:
+    found: list[sideline.Update] = []
+    for item in items:
+        if isinstance(item, sideline.Update):
+            found.append(item)
+            if len(found) == count:
+                return found
+    return found
+
+
+def collect(stream: sideline.LiveStream, into: list[Any]) -> None:
+    for item in stream:
+        into.append(item)
+
+
+@pytest.fixture
+def three() -> Iterator[Server]:
+    with server([then_hold(numbered(3))]) as made:
+        yield made
+
+
+def test_for_gives_updates_and_notices(three: Server) -> None:
+    before = datetime.now(UTC)
+    with three.client() as client, client.live_stats("g1") as stream:
+        items = [item for _, item in zip(range(4), stream, strict=False)]
+    connected, *rest = items
+    assert isinstance(connected, sideline.Connected)
+    assert before <= connected.at <= datetime.now(UTC)
+    assert [update.to_dict() for update in rest] == [{"n": 0}, {"n": 1}, {"n": 2}]
+    first = rest[0]
+    assert (first.event, first.id, first.text, first.raw, first.seq, first.source) == ("message", "0", '{"n":0}', b'{"n":0}', None, None)
+    assert before <= first.received_at <= datetime.now(UTC)
+    assert "7 bytes" in repr(first)
+    assert stream.state == "closed"
+    assert three.requests[0].startswith(b"GET /broadcast/v1/stats/event-stream?schedule_id=g1&apikey=canary")
+
+
+def test_async_for_reads_the_same_object(three: Server) -> None:
+    async def read() -> list[object]:
+        async with three.async_client() as client, client.live_stats("g1", notices=False) as stream:
+            return [(await anext(stream)).to_dict()["n"] for _ in range(3)]
+
+    assert asyncio.run(read()) == [0, 1, 2]
+
+
+def test_nothing_is_connected_before_the_first_item(three: Server) -> None:
+    with three.client() as client:
+        stream = client.live_stats("g1")
+        assert stream.state == "new"
+        time.sleep(0.1)
+        assert three.requests == []
+        next(stream)
+        assert stream.state == "connected"
+        stream.close()
+
+
+def test_no_secret_is_in_any_text(three: Server) -> None:
+    with three.client() as client, client.live_stats("g1") as stream:
+        texts = [repr(stream), *(repr(item) for _, item in zip(range(4), stream, strict=False))]
+    assert "canary" not in " ".join(texts)
+
+
+def test_a_lost_connection_is_disconnected_gap_connected() -> None:
+    with server([send(numbered(2)), then_hold(numbered(1, 2))]) as made, made.client() as client:
+        seen: list[Any] = []
+        for item in client.live_stats("g1", **QUICK):
+            seen.append(item)
+            if isinstance(item, sideline.Update) and item.id == "2":
+                break
+    assert [type(item).__name__ for item in seen] == ["Connected", "Update", "Update", "Disconnected", "Gap", "Connected", "Update"]
+    lost, gap = seen[3], seen[4]
+    assert (lost.status, lost.attempt) == (None, 0)
+    assert lost.reason and lost.at <= lost.retry_at
+    assert gap.start <= lost.at <= gap.end
+    assert gap.end - gap.start < timedelta(seconds=5)
+
+
+def test_a_refusal_that_stays_raises_once_and_ends(three: Server) -> None:
+    refusal = b'HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"message":"no key!"}'[:-1]
+    with server([lambda to: to.sendall(refusal)]) as made, made.client() as client:
+        stream = client.live_stats("g1")
+        items: list[Any] = []
+        with pytest.raises(sideline.AuthenticationError) as raised:
+            collect(stream, items)
+        assert [type(item).__name__ for item in items] == ["Disconnected", "Gap"]
+        assert items[0].status == 401 and items[0].retry_at is None and items[1].end is None
+        assert raised.value.status == 401 and "canary" not in str(raised.value)
+        assert list(stream) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"overflow": "drop"}, "drop_oldest"),
+        ({"silence_limit": -1.0}, "silence_limit"),
+        ({"silence_limit": 0.0}, "silence_limit"),
+        ({"buffer": 0}, "buffer"),
+        ({"retry_wait": float("nan")}, "retry_wait"),
+        ({"last_event_id": "a\nb"}, "last_event_id"),
+    ],
+)
+def test_a_wrong_option_says_what_is_right(three: Server, wrong: dict[str, Any], what: str) -> None:
+    with three.client() as client, pytest.raises(ValueError, match=what):
+        client.live_stats("g1", **wrong)
+
+
+def test_a_missing_key_names_its_variable() -> None:
+    with sideline.Client(broadcast_base_url="http://127.0.0.1:1") as client, pytest.raises(sideline.ConfigurationError, match="SIDELINE_API_KEY"):
+        list(client.live_stats("g1"))
+
+
+MANY = 1_000_000
+
+
+def flood(to: socket.socket) -> None:
+    to.sendall(HEAD)
+    for first in range(0, MANY, 50_000):
+        to.sendall(numbered(50_000, first))
+    to.recv(1)
+
+
+def resident() -> int:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory is read from /proc")
+
+
+@needs_proc
+@pytest.mark.parametrize("pause", [0, 20_000], ids=["fast", "slow"])
+def test_a_million_events_come_once_in_order_and_in_flat_memory(pause: int) -> None:
+    with server([flood]) as made, made.client() as client, client.live_stats("g1", notices=False) as stream:
+        before, most = resident(), 0
+        for n in range(MANY):
+            assert int(next(stream).id) == n
+            if pause and n % pause == 0:
+                time.sleep(0.02)
+                most = max(most, resident())
+        assert stream.stats.updates == MANY
+        assert len(made.requests) == 1
+        assert max(most, resident()) - before < 100 << 20
+
+
+@needs_proc
+@pytest.mark.parametrize("pause", [0, 20_000], ids=["fast", "slow"])
+def test_a_million_events_come_once_in_order_and_in_flat_memory_to_async_for(pause: int) -> None:
+    async def read(made: Server) -> None:
+        async with made.async_client() as client, client.live_stats("g1", notices=False) as stream:
+            n = 0
+            async for update in stream:
+                assert int(update.id) == n
+                n += 1
+                if pause and n % pause == 0:
+                    await asyncio.sleep(0.02)
+                if n == MANY:
+                    return
+
+    with server([flood]) as made:
+        before = resident()
+        asyncio.run(read(made))
+        assert len(made.requests) == 1
+        assert resident() - before < 100 << 20
+
+
+def test_ten_thousand_waits_that_time_out_lose_nothing() -> None:
+    stop = threading.Event()
+    sent = 0
+
+    def drip(to: socket.socket) -> None:
+        nonlocal sent
+        to.sendall(HEAD)
+        while not stop.is_set():
+            to.sendall(numbered(1, sent))
+            sent += 1
+            time.sleep(0.004)
+        to.sendall(b"data: end\n\n")
+        to.recv(1)
+
+    async def read(made: Server) -> tuple[list[int], int]:
+        got: list[int] = []
+        timeouts = 0
+        async with made.async_client() as client, client.live_stats("g1", notices=False) as stream:
+            while True:
+                try:
+                    update = await asyncio.wait_for(anext(stream), 0.0002)
+                except TimeoutError:
+                    timeouts += 1
+                    if timeouts == 10_000:
+                        stop.set()
+                    continue
+                if update.text == "end":
+                    return got, timeouts
+                got.append(int(update.id))
+
+    with server([drip]) as made:
+        got, timeouts = asyncio.run(read(made))
+    assert timeouts >= 10_000
+    assert got == list(range(sent))
+
+
+@pytest.mark.parametrize("how", ["close", "break", "with", "client", "task", "garbage"])
+def test_every_way_to_end_a_stream_closes_its_socket_at_once(how: str) -> None:
+    gone = threading.Event()
+
+    def hold(to: socket.socket) -> None:
+        to.sendall(HEAD + numbered(1))
+        to.recv(1)
+        gone.set()
+
+    async def cancelled(made: Server) -> None:
+        async def read() -> None:
+            async for item in made.async_client().live_stats("g1"):
+                if isinstance(item, sideline.Update):
+                    ready.set()
+
+        ready = asyncio.Event()
+        task = asyncio.create_task(read())
+        await ready.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with server([hold]) as made:
+        client = made.client()
+        began = time.perf_counter()
+        match how:
+            case "close":
+                stream = client.live_stats("g1")
+                updates(iter(stream), 1)
+                began = time.perf_counter()
+                stream.close()
+                assert list(stream) == []
+            case "break":
+                stream = client.live_stats("g1")
+                for item in stream:
+                    if isinstance(item, sideline.Update):
+                        break
+                began = time.perf_counter()
+            case "with":
+                with client.live_stats("g1") as stream:
+                    updates(stream, 1)
+                    began = time.perf_counter()
+            case "client":
+                stream = client.live_stats("g1")
+                next(stream)
+                client.close()
+                with pytest.raises(sideline.StreamClosed):
+                    list(stream)
+            case "task":
+                asyncio.run(cancelled(made))
+            case "garbage":
+                stream = client.live_stats("g1")
+                next(stream)
+                del stream
+                gc.collect()
+        assert gone.wait(5)
+        if how in ("close", "break", "with"):
+            assert time.perf_counter() - began < 0.1
+        client.close()
+
+
+def test_a_loop_inside_with_may_be_left_and_entered_again(three: Server) -> None:
+    with three.client() as client, client.live_stats("g1") as stream:
+        for item in stream:
+            if isinstance(item, sideline.Update):
+                break
+        assert [update.id for update in updates(stream, 2)] == ["1", "2"]
+
+
+def test_close_ends_a_wait_in_another_thread(three: Server) -> None:
+    with three.client() as client:
+        stream = client.live_stats("g1")
+        done: list[int] = []
+        reader = threading.Thread(target=lambda: done.append(len(list(stream))))
+        reader.start()
+        while stream.stats.updates < 3:
+            time.sleep(0.01)
+        began = time.perf_counter()
+        stream.close()
+        reader.join(5)
+        assert time.perf_counter() - began < 0.1
+        assert done
+
+
+def test_several_event_loops_and_uvloop_one_after_the_other(three: Server) -> None:
+    uvloop = pytest.importorskip("uvloop", reason="there is no uvloop for this platform")
+
+    async def one(stream: sideline.LiveStream) -> str:
+        return (await anext(stream)).id
+
+    with three.client() as client, client.live_stats("g1", notices=False) as stream:
+        assert asyncio.run(one(stream)) == "0"
+        assert uvloop.run(one(stream)) == "1"
+        assert next(stream).id == "2"
+
+
+def test_other_tasks_of_the_loop_run_while_events_flow() -> None:
+    async def read(made: Server) -> int:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        ticking = asyncio.create_task(tick())
+        async with made.async_client() as client, client.live_stats("g1", notices=False) as stream:
+            n = 0
+            async for _ in stream:
+                n += 1
+                if n == 20_000:
+                    break
+        ticking.cancel()
+        return ticks
+
+    with server([then_hold(numbered(20_000))]) as made:
+        assert asyncio.run(read(made)) > 100
+
+
+@pytest.mark.parametrize(("overflow", "kept"), [("drop_oldest", list(range(92, 100))), ("latest", [99])])
+def test_a_full_buffer_drops_as_its_policy_says_and_counts(overflow: Any, kept: list[int]) -> None:
+    with server([then_hold(numbered(100))]) as made, made.client() as client, client.live_stats("g1", overflow=overflow, buffer=8, notices=False) as stream:
+        while stream.stats.updates < 100:
+            time.sleep(0.01)
+        time.sleep(0.05)
+        assert stream.stats.lag > 0
+        assert [int(next(stream).id) for _ in kept] == kept
+        assert stream.stats.dropped == 100 - len(kept)
+        assert stream.stats.lag == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python 3.12 warns of any fork beside threads.
+def test_an_inherited_stream_is_closed_in_the_child_and_lives_on_in_the_parent(three: Server) -> None:
+    with three.client() as client, client.live_stats("g1", notices=False) as stream:
+        next(stream)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                next(stream)
+            except sideline.StreamClosed:
+                state = stream.state
+                stream.close()
+                os._exit(0 if state == "closed" else 2)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert next(stream).id == "1"
+
+
+def test_batches_are_tables_of_all_items(three: Server) -> None:
+    with three.client() as client, client.live_stats("g1") as stream:
+        tables = stream.batches(max_rows=3, max_seconds=0.3)
+        first, second = (table for _, table in zip(range(2), tables, strict=False))
+    assert first.name == "live_items"
+    assert [row["kind"] for row in first.to_dicts()] == ["connected", "update", "update"]
+    assert second.num_rows == 1, "what came within the time"
+    assert second.to_dicts()[0]["text"] == '{"n":2}'
+    assert first.schema.names == sideline.SCHEMAS["live_items"].names
+
+
+def test_batches_are_awaited_too(three: Server) -> None:
+    async def read() -> list[int]:
+        async with three.async_client() as client, client.live_stats("g1") as stream:
+            rows = []
+            async for table in stream.batches(max_rows=3, max_seconds=0.3):
+                rows.append(table.num_rows)
+                if sum(rows) == 4:
+                    break
+            return rows
+
+    assert asyncio.run(read()) == [3, 1]
+
+
+def test_stats_messages_become_rows() -> None:
+    message = {
+        "type": "stats",
+        "data": {
+            "occurred_at": 1700000000000,
+            "team_id": 1,
+            "player_id": "11",
+            "stats": {"FGA": 5.0, "PTS": 7.0},
+            "classification": "TWO_POINT_MAKE",
+            "version": 100,
+        },
+    }
+    lines = [message, {"type": "clock"}, "ping"]
+    data = b"".join(b"data: %s\n\n" % json.dumps(line).encode() for line in lines)
+    with server([then_hold(data)]) as made, made.client() as client, client.live_stats("g1") as stream:
+        table = next(iter(stream.batches(max_rows=4, max_seconds=5, table="stat_updates")))
+    at = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    common = {"occurred_at": at, "team_id": 1, "player_id": 11, "classification": "TWO_POINT_MAKE", "version": 100, "seq": None, "source": None}
+    assert table.to_dicts() == [{**common, "stat": "FGA", "value": 5.0}, {**common, "stat": "PTS", "value": 7.0}]
+
+
+def test_a_message_that_is_no_json_is_a_decode_error_with_its_text_at_hand() -> None:
+    with server([then_hold(b"data: {oops\n\n")]) as made, made.client() as client, client.live_stats("g1", notices=False) as stream:
+        update = next(stream)
+        with pytest.raises(sideline.DecodeError):
+            update.to_dict()
+        assert update.text == "{oops"
+
+
+def test_no_thread_and_no_descriptor_is_left_behind_by_many_streams() -> None:
+    with server([then_hold(numbered(1))]) as made, made.client() as client:
+
+        def use() -> None:
+            for item in client.live_stats("g1"):
+                if isinstance(item, sideline.Update):
+                    break
+
+        def held() -> tuple[int, int]:
+            return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+
+        if not os.path.exists("/proc/self/fd"):
+            pytest.skip("descriptors are counted in /proc")
+        for _ in range(5):
+            use()
+        settle = time.monotonic() + 5
+        before = held()
+        for _ in range(50):
+            use()
+        while held()[0] > before[0] + 5 and time.monotonic() < settle:
+            time.sleep(0.05)
+        # The server in this process gives up its side of a connection a little later than the client.
+        assert held()[0] <= before[0] + 5
+        assert held()[1] <= before[1] + 5

@@ -1,0 +1,905 @@
+//! The live websocket against a server that each test plays by hand: real sockets, frames by a library or byte by byte.
+
+// A test that fails is meant to panic.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use base64::Engine;
+use futures_util::{SinkExt, StreamExt};
+use sha1::{Digest, Sha1};
+use sideline::config::{self, Secret};
+use sideline::error::Error;
+use sideline::live::{Item, Live, Notice, Options, Stream, Taken, Update, websocket};
+use sideline::transport::Transport;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
+use tokio::time::{sleep, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Control, Data, OpCode};
+use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
+use tokio_tungstenite::tungstenite::protocol::{Message, Role};
+
+const TOKEN: &str = "canary+token/1";
+const SOON: Duration = Duration::from_secs(10);
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+// ---- the server ----
+
+struct Server {
+    listener: TcpListener,
+    port: u16,
+}
+
+/// A connection, after its request.
+struct Peer {
+    head: String,
+    socket: TcpStream,
+}
+
+impl Server {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        Server { listener, port }
+    }
+
+    /// The next connection and what it asks for.
+    async fn next(&self) -> Peer {
+        let next = async {
+            let (mut socket, _) = self.listener.accept().await.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(socket.read_u8().await.unwrap());
+            }
+            Peer { head: String::from_utf8(head).unwrap(), socket }
+        };
+        timeout(SOON, next).await.expect("nobody connects")
+    }
+
+    async fn live(&self) -> WebSocketStream<TcpStream> {
+        self.next().await.upgrade().await
+    }
+
+    /// Nobody connects for so long.
+    async fn is_left_alone(&self, wait: Duration) {
+        assert!(timeout(wait, self.listener.accept()).await.is_err(), "somebody connects");
+    }
+
+    fn transport(&self) -> Transport {
+        self.transport_with(config::Options::default())
+    }
+
+    fn transport_with(&self, options: config::Options) -> Transport {
+        let options = config::Options {
+            username: Some("ann".into()),
+            secret: Some(Secret::new("canary-secret")),
+            base_url: Some(format!("http://127.0.0.1:{}", self.port)),
+            websocket_url: Some(format!("ws://127.0.0.1:{}", self.port)),
+            max_retries: Some(0),
+            ..options
+        };
+        Transport::new(options.resolve(&|_| None).unwrap()).unwrap()
+    }
+
+    fn stream(&self, live: Live, options: Options) -> Reader {
+        let stream = websocket(self.transport(), live, options).unwrap();
+        stream.open(&Handle::current());
+        Reader(stream)
+    }
+}
+
+impl Peer {
+    /// What is asked for, with its query.
+    fn target(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let pairs = self.head.lines().filter_map(|line| line.split_once(": "));
+        pairs.filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+    }
+
+    fn accept_key(&self) -> String {
+        let key = self.header("sec-websocket-key").expect("no key");
+        let digest = Sha1::digest(format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11"));
+        base64::engine::general_purpose::STANDARD.encode(digest)
+    }
+
+    async fn send(&mut self, text: &str) {
+        self.socket.write_all(text.as_bytes()).await.unwrap();
+    }
+
+    async fn send_upgrade(&mut self) {
+        let accept = self.accept_key();
+        self.send(&format!(
+            "HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\nconnection: keep-alive, Upgrade\r\nsec-websocket-accept: {accept}\r\n\r\n"
+        ))
+        .await;
+    }
+
+    async fn upgrade(mut self) -> WebSocketStream<TcpStream> {
+        self.send_upgrade().await;
+        WebSocketStream::from_raw_socket(self.socket, Role::Server, None).await
+    }
+
+    async fn answer(mut self, status: u16, body: &str) {
+        let length = body.len();
+        self.send(&format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")).await;
+    }
+
+    /// Plays the token endpoint.
+    async fn give_token(self, token: &str) {
+        assert_eq!(self.target(), "/v1/data/schedule/games/g-1/_subscribe");
+        assert!(self.header("authorization").unwrap().starts_with("hmac username=\"ann\""));
+        self.answer(200, &format!(r#"{{"token":"{token}"}}"#)).await;
+    }
+}
+
+async fn say(socket: &mut WebSocketStream<TcpStream>, text: &str) {
+    socket.send(Message::text(text)).await.unwrap();
+}
+
+async fn close(socket: &mut WebSocketStream<TcpStream>, code: u16, reason: &str) {
+    let frame = CloseFrame { code: CloseCode::from(code), reason: reason.to_string().into() };
+    socket.send(Message::Close(Some(frame))).await.unwrap();
+}
+
+async fn heard(socket: &mut WebSocketStream<TcpStream>) -> Message {
+    timeout(SOON, socket.next()).await.expect("nothing is heard").unwrap().unwrap()
+}
+
+// ---- the reader ----
+
+struct Reader(Stream);
+
+impl Reader {
+    /// `None`: the end; `Err`: an error.
+    async fn next(&self) -> Option<Result<Item, Error>> {
+        loop {
+            match self.0.take() {
+                Taken::Item(item) => return Some(Ok(item)),
+                Taken::Ended(error) => return error.map(Err),
+                Taken::Nothing => timeout(SOON, self.0.buffer().ready()).await.expect("nothing comes"),
+            }
+        }
+    }
+
+    async fn update(&self) -> Update {
+        loop {
+            match self.next().await {
+                Some(Ok(Item::Update(update))) => return update,
+                Some(Ok(Item::Notice(_))) => {}
+                other => panic!("no update: {other:?}"),
+            }
+        }
+    }
+
+    async fn text(&self) -> String {
+        self.update().await.text
+    }
+
+    /// The reason and the status of the next loss or failed attempt.
+    async fn lost(&self) -> (String, Option<u16>) {
+        loop {
+            match self.next().await {
+                Some(Ok(Item::Notice(Notice::Disconnected { reason, status, .. }))) => return (reason, status),
+                Some(Ok(_)) => {}
+                other => panic!("not lost: {other:?}"),
+            }
+        }
+    }
+
+    async fn error(&self) -> Error {
+        loop {
+            match self.next().await {
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return error,
+                None => panic!("it ended without an error"),
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        matches!(self.0.take(), Taken::Nothing)
+    }
+}
+
+fn given() -> Live {
+    Live { token: Some(Secret::new(TOKEN)), ..Live::default() }
+}
+
+fn game() -> Live {
+    Live { game_id: Some("g-1".into()), ..Live::default() }
+}
+
+/// Attempts without waits between them.
+fn fast() -> Options {
+    Options { retry_wait: ms(5), max_wait: ms(10), silence_limit: Duration::from_secs(5), ..Options::default() }
+}
+
+// ---- the address and the upgrade ----
+
+#[tokio::test]
+async fn all_selection_stands_in_the_query_and_the_request_asks_for_a_websocket() {
+    let server = Server::start().await;
+    let live = Live {
+        sources: vec!["marker".into(), "a&b".into()],
+        broadcast_summary_level: Some("game_stats".into()),
+        last_seq: Some(41),
+        ..given()
+    };
+    let _stream = server.stream(live, fast());
+    let peer = server.next().await;
+    assert_eq!(
+        peer.target(),
+        "/live/v2/games?token=canary%2Btoken%2F1&source=marker&source=a%26b&broadcast_summary_level=game_stats&last_seq=41"
+    );
+    assert_eq!(peer.header("host"), Some(format!("127.0.0.1:{}", server.port).as_str()));
+    assert_eq!(peer.header("upgrade"), Some("websocket"));
+    assert_eq!(peer.header("connection"), Some("Upgrade"));
+    assert_eq!(peer.header("sec-websocket-version"), Some("13"));
+    assert_eq!(peer.header("authorization"), None);
+    let key = base64::engine::general_purpose::STANDARD.decode(peer.header("sec-websocket-key").unwrap()).unwrap();
+    assert_eq!(key.len(), 16);
+}
+
+#[tokio::test]
+async fn each_attempt_has_its_own_key() {
+    let server = Server::start().await;
+    let _stream = server.stream(given(), fast());
+    let mut keys = Vec::new();
+    for _ in 0..3 {
+        let peer = server.next().await;
+        keys.push(peer.header("sec-websocket-key").unwrap().to_string());
+        peer.answer(500, "").await;
+    }
+    keys.dedup();
+    assert_eq!(keys.len(), 3);
+}
+
+#[tokio::test]
+async fn the_upgrade_goes_through_the_proxy() {
+    let proxy = Server::start().await;
+    let transport = proxy.transport_with(config::Options {
+        proxy: Some(Secret::new(format!("http://127.0.0.1:{}", proxy.port))),
+        ..config::Options::default()
+    });
+    let stream = websocket(transport, given(), fast()).unwrap();
+    stream.open(&Handle::current());
+    let peer = proxy.next().await;
+    assert!(peer.target().starts_with(&format!("http://127.0.0.1:{}/live/v2/games?", proxy.port)), "{}", peer.head);
+    let mut socket = peer.upgrade().await;
+    say(&mut socket, "through").await;
+    assert_eq!(Reader(stream).text().await, "through");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_upgrade_is_a_failed_attempt_with_its_status() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), Options { give_up_on: vec![], ..fast() });
+    for status in [200, 204, 301, 401, 403, 404, 426, 429, 500, 503] {
+        server.next().await.answer(status, r#"{"message":"told"}"#).await;
+        let (reason, told) = stream.lost().await;
+        assert_eq!(told, Some(status), "{reason}");
+        assert!(reason.contains(&format!(" {status}: ")), "{reason}");
+    }
+    let mut socket = server.live().await;
+    say(&mut socket, "at last").await;
+    assert_eq!(stream.text().await, "at last");
+}
+
+#[tokio::test]
+async fn an_upgrade_that_is_not_ours_is_a_failed_attempt() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    let good = "upgrade: websocket\r\nconnection: upgrade\r\n";
+    for (headers, accepts, expected) in [
+        (format!("{good}sec-websocket-accept: bm90IHRoaXMgb25l\r\n"), false, "Sec-WebSocket-Accept"),
+        (good.to_string(), false, "Sec-WebSocket-Accept"),
+        ("upgrade: h2c\r\nconnection: upgrade\r\n".to_string(), true, "does not upgrade"),
+        (format!("{good}sec-websocket-extensions: permessage-deflate\r\n"), true, "extension"),
+        (format!("{good}sec-websocket-protocol: chat\r\n"), true, "protocol"),
+    ] {
+        let mut peer = server.next().await;
+        let accept = if accepts { format!("sec-websocket-accept: {}\r\n", peer.accept_key()) } else { String::new() };
+        peer.send(&format!("HTTP/1.1 101 X\r\n{headers}{accept}\r\n")).await;
+        let (reason, status) = stream.lost().await;
+        assert!(reason.contains(expected), "{reason}");
+        assert_eq!(status, None);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_before_the_answer_is_a_failed_attempt() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    drop(server.next().await);
+    assert_eq!(stream.lost().await.1, None);
+    let mut peer = server.next().await;
+    peer.send("HTTP/1.1 101 Switch").await;
+    drop(peer);
+    assert_eq!(stream.lost().await.1, None);
+    server.live().await;
+}
+
+#[tokio::test]
+async fn arguments_are_checked_before_anything_is_sent() {
+    let server = Server::start().await;
+    for live in [
+        Live::default(),
+        Live { token: Some(Secret::new("")), ..Live::default() },
+        Live { token: Some(Secret::new("a\nb")), ..Live::default() },
+        Live { sources: vec![String::new()], ..given() },
+        Live { sources: vec!["a\nb".into()], ..given() },
+        Live { broadcast_summary_level: Some(String::new()), ..given() },
+        Live { game_id: Some("a/b".into()), ..Live::default() },
+    ] {
+        let result = websocket(server.transport(), live.clone(), Options::default());
+        assert!(matches!(result, Err(Error::Argument(_))), "{live:?}");
+    }
+}
+
+// ---- messages ----
+
+#[tokio::test]
+async fn messages_come_as_they_are_with_their_number_and_source() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    let mut socket = server.live().await;
+    let texts = [r#"{"source":"marker","data":{"seq":7}}"#, r#"{ "x": 1.0 }"#, "not JSON", ""];
+    for text in texts {
+        say(&mut socket, text).await;
+    }
+    let first = stream.update().await;
+    assert_eq!((first.seq, first.source.as_deref(), first.event, &*first.id), (Some(7), Some("marker"), None, ""));
+    assert_eq!(first.text, texts[0]);
+    for text in &texts[1..] {
+        let update = stream.update().await;
+        assert_eq!((update.text.as_str(), update.seq, update.source), (*text, None, None));
+    }
+}
+
+#[tokio::test]
+async fn a_binary_message_is_a_text_and_what_is_not_utf8_in_it_is_replaced() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    let mut socket = server.live().await;
+    socket.send(Message::binary(r#"{"seq":1}"#.as_bytes().to_vec())).await.unwrap();
+    socket.send(Message::binary(b"a\xffb".to_vec())).await.unwrap();
+    assert_eq!(stream.update().await.seq, Some(1));
+    assert_eq!(stream.text().await, "a\u{fffd}b");
+    assert_eq!(stream.0.counts().updates, 2);
+}
+
+#[tokio::test]
+async fn duplicates_by_number_are_dropped_and_nothing_else_is() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    let mut socket = server.live().await;
+    let sent = [
+        r#"{"seq":1}"#,
+        r#"{"seq":3}"#,
+        r#"{"seq":2}"#,
+        r#"{"seq":3,"again":true}"#,
+        r#"{"n":1}"#,
+        r#"{"n":1}"#,
+        r#"{"source":"broadcastsummary","data":{"seq":1}}"#,
+        r#"{"source":"broadcastsummary","data":{"seq":1}}"#,
+        r#"{"seq":1}"#,
+        r#"{"seq":4}"#,
+    ];
+    for text in sent {
+        say(&mut socket, text).await;
+    }
+    for at in [0, 1, 2, 4, 5, 6, 7, 9] {
+        assert_eq!(stream.text().await, sent[at]);
+    }
+    assert!(stream.is_empty());
+}
+
+#[tokio::test]
+async fn a_message_in_fragments_with_control_frames_between_them_is_one() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    let mut socket = server.live().await;
+    let part = |text: &str, opcode, last| Message::Frame(Frame::message(text.to_string(), OpCode::Data(opcode), last));
+    socket.send(part("{\"seq\"", Data::Text, false)).await.unwrap();
+    socket.send(Message::Ping("p1".into())).await.unwrap();
+    socket.send(part(":12", Data::Continue, false)).await.unwrap();
+    socket.send(Message::Pong("unasked".into())).await.unwrap();
+    socket.send(part("", Data::Continue, false)).await.unwrap();
+    socket.send(part("}", Data::Continue, true)).await.unwrap();
+    let update = stream.update().await;
+    assert_eq!((update.text.as_str(), update.seq), (r#"{"seq":12}"#, Some(12)));
+    assert_eq!(heard(&mut socket).await, Message::Pong("p1".into()));
+}
+
+#[tokio::test]
+async fn a_message_beyond_the_limit_ends_the_stream_with_an_error_that_names_it() {
+    let options = Options { max_event_bytes: 1_000, ..fast() };
+    for fragments in [1, 3] {
+        let server = Server::start().await;
+        let stream = server.stream(given(), options.clone());
+        let mut socket = server.live().await;
+        say(&mut socket, &"x".repeat(1_000)).await;
+        assert_eq!(stream.text().await.len(), 1_000);
+        for n in 0..fragments {
+            let opcode = OpCode::Data(if n == 0 { Data::Text } else { Data::Continue });
+            let text = "x".repeat(1_002 / fragments);
+            socket.send(Message::Frame(Frame::message(text, opcode, n + 1 == fragments))).await.ok();
+        }
+        let Error::Transport(text) = stream.error().await else { panic!() };
+        assert!(text.contains("max_event_bytes") && text.contains("1000"), "{text}");
+        server.is_left_alone(ms(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_websocket_loses_the_connection_and_another_is_made() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    // Reserved bits, a masked frame, a text that is not UTF-8, a control frame that is too long.
+    for bytes in [&b"\xf1\x00"[..], b"\x81\x81aaaab", b"\x81\x01\xff", b"\x89\x7e\x01\x00", b"HTTP/1.1 400 X\r\n\r\n"] {
+        let bytes = [bytes, &[b' '; 300]].concat();
+        let mut peer = server.next().await;
+        peer.send_upgrade().await;
+        peer.socket.write_all(&bytes).await.unwrap();
+        let (reason, _) = stream.lost().await;
+        assert!(reason.contains("the connection broke"), "{reason}");
+    }
+    server.live().await;
+}
+
+// ---- heartbeats ----
+
+#[tokio::test]
+async fn a_ping_goes_out_when_half_the_silence_limit_passed_and_its_answer_is_life() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), Options { silence_limit: ms(400), ..fast() });
+    let mut socket = server.live().await;
+    let begun = Instant::now();
+    // Reading answers them.
+    for n in 1..=6 {
+        assert!(matches!(heard(&mut socket).await, Message::Ping(_)));
+        let after = begun.elapsed();
+        assert!(after >= ms(180 * n) && after < ms(200 * n + 300), "ping {n} after {after:?}");
+    }
+    say(&mut socket, "still there").await;
+    assert_eq!(stream.text().await, "still there");
+    assert_eq!(stream.0.counts().reconnects, 0);
+}
+
+#[tokio::test]
+async fn a_half_open_connection_is_lost_after_the_silence_limit_and_not_before() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), Options { silence_limit: ms(400), ..fast() });
+    let socket = server.live().await;
+    let begun = Instant::now();
+    let (reason, status) = stream.lost().await;
+    assert!(begun.elapsed() >= ms(390) && begun.elapsed() < ms(800), "{:?}", begun.elapsed());
+    assert_eq!((reason.as_str(), status), ("no byte for 0.4 s", None));
+    server.live().await;
+    drop(socket);
+}
+
+#[tokio::test]
+async fn the_bytes_of_a_message_that_comes_slowly_are_life() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), Options { silence_limit: ms(400), ..fast() });
+    let mut peer = server.next().await;
+    peer.send_upgrade().await;
+    for byte in b"\x81\x08{\"a\":12}" {
+        sleep(ms(120)).await;
+        peer.socket.write_all(&[*byte]).await.unwrap();
+    }
+    assert_eq!(stream.text().await, r#"{"a":12}"#);
+    assert_eq!(stream.0.counts().reconnects, 0);
+}
+
+#[tokio::test]
+async fn pings_are_answered_in_kind_and_are_no_updates() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    let mut socket = server.live().await;
+    socket.send(Message::Ping("control".into())).await.unwrap();
+    assert_eq!(heard(&mut socket).await, Message::Pong("control".into()));
+    for (ping, pong) in
+        [("ping", "pong"), ("\"ping\"", "\"pong\""), (r#"{"type":"ping","t":1}"#, r#"{"type":"pong","t":1}"#)]
+    {
+        say(&mut socket, ping).await;
+        assert_eq!(heard(&mut socket).await, Message::text(pong));
+    }
+    say(&mut socket, r#"{"type":"pong"}"#).await;
+    say(&mut socket, r#"{"type":"pinged"}"#).await;
+    assert_eq!(stream.text().await, r#"{"type":"pinged"}"#);
+}
+
+#[tokio::test]
+async fn a_peer_that_pings_and_does_not_read_takes_no_memory_and_no_time() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    let mut socket = server.live().await;
+    let ping = format!(r#"{{"type":"ping","x":"{}"}}"#, "x".repeat(200));
+    for _ in 0..50_000 {
+        socket.feed(Message::text(ping.clone())).await.unwrap();
+    }
+    say(&mut socket, "after").await;
+    assert_eq!(stream.text().await, "after");
+}
+
+// ---- the token ----
+
+#[tokio::test]
+async fn a_games_token_is_asked_for_once_and_serves_the_next_connection_too() {
+    let server = Server::start().await;
+    let stream = server.stream(game(), fast());
+    server.next().await.give_token("t-1").await;
+    for _ in 0..3 {
+        let peer = server.next().await;
+        assert_eq!(peer.target(), "/live/v2/games?token=t%2D1");
+        let mut socket = peer.upgrade().await;
+        say(&mut socket, "x").await;
+        stream.update().await;
+    }
+}
+
+#[tokio::test]
+async fn an_old_token_that_is_refused_is_renewed_once_and_then_it_is_a_refusal() {
+    for status in [401, 403] {
+        let server = Server::start().await;
+        let stream = server.stream(game(), fast());
+        server.next().await.give_token("old").await;
+        let mut socket = server.live().await;
+        say(&mut socket, "x").await;
+        stream.update().await;
+        drop(socket);
+        server.next().await.answer(status, "").await;
+        server.next().await.give_token("new").await;
+        let peer = server.next().await;
+        assert_eq!(peer.target(), "/live/v2/games?token=new");
+        let mut socket = peer.upgrade().await;
+        say(&mut socket, "y").await;
+        assert_eq!(stream.text().await, "y", "the refusal in between is no failed attempt");
+        assert_eq!(stream.0.counts().reconnects, 1);
+        drop(socket);
+        server.next().await.answer(status, "").await;
+        server.next().await.give_token("newer").await;
+        server.next().await.answer(status, "").await;
+        let Error::Api(error) = stream.error().await else { panic!() };
+        assert_eq!(error.status, status);
+        server.is_left_alone(ms(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn where_refusals_are_no_end_each_attempt_asks_for_a_fresh_token() {
+    let server = Server::start().await;
+    let stream = server.stream(game(), Options { give_up_on: vec![], ..fast() });
+    for token in ["a", "b", "c"] {
+        server.next().await.give_token(token).await;
+        let peer = server.next().await;
+        assert_eq!(peer.target(), format!("/live/v2/games?token={token}"));
+        peer.answer(403, "").await;
+        assert_eq!(stream.lost().await.1, Some(403));
+    }
+}
+
+#[tokio::test]
+async fn a_given_token_cannot_be_renewed_and_its_refusal_is_final() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    server.next().await.answer(401, r#"{"message":"no"}"#).await;
+    let Error::Api(error) = stream.error().await else { panic!() };
+    assert_eq!(error.status, 401);
+    assert!(error.hint.contains("game_id="), "{}", error.hint);
+    server.is_left_alone(ms(50)).await;
+
+    let stream = server.stream(given(), Options { give_up_on: vec![], ..fast() });
+    for _ in 0..3 {
+        server.next().await.answer(401, "").await;
+        assert_eq!(stream.lost().await.1, Some(401));
+    }
+}
+
+#[tokio::test]
+async fn a_given_token_of_a_named_game_is_the_first_one_and_can_be_renewed() {
+    let server = Server::start().await;
+    let stream = server.stream(Live { token: Some(Secret::new("mine")), ..game() }, fast());
+    let peer = server.next().await;
+    assert_eq!(peer.target(), "/live/v2/games?token=mine");
+    peer.answer(403, "").await;
+    server.next().await.give_token("fresh").await;
+    let mut socket = server.live().await;
+    say(&mut socket, "x").await;
+    stream.update().await;
+}
+
+#[tokio::test]
+async fn a_close_at_once_for_the_token_is_a_refusal() {
+    for (code, status) in [(4401, 401), (4403, 403), (1008, 403)] {
+        let server = Server::start().await;
+        let stream = server.stream(game(), fast());
+        server.next().await.give_token("a").await;
+        let mut socket = server.live().await;
+        say(&mut socket, "x").await;
+        stream.update().await;
+        drop(socket);
+        close(&mut server.live().await, code, "no").await;
+        server.next().await.give_token("b").await;
+        // With a fresh one it is final.
+        close(&mut server.live().await, code, "no").await;
+        let Error::Api(error) = stream.error().await else { panic!() };
+        assert_eq!(error.status, status);
+        assert!(error.message.contains(&code.to_string()) && error.message.contains("no"), "{error}");
+        server.is_left_alone(ms(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_close_for_the_token_after_messages_asks_for_a_fresh_one() {
+    let server = Server::start().await;
+    let stream = server.stream(game(), fast());
+    for token in ["a", "b", "c"] {
+        server.next().await.give_token(token).await;
+        let mut socket = server.live().await;
+        say(&mut socket, token).await;
+        assert_eq!(stream.text().await, token);
+        close(&mut socket, 4401, "expired").await;
+        assert_eq!(stream.lost().await.0, "the service did not accept the token (close code 4401): expired");
+    }
+}
+
+#[tokio::test]
+async fn no_token_is_a_failed_attempt_and_its_status_can_end_the_stream() {
+    let server = Server::start().await;
+    let stream = server.stream(game(), fast());
+    server.next().await.answer(500, "").await;
+    assert_eq!(stream.lost().await.1, Some(500));
+    server.next().await.answer(200, r#"{"what":"is this canary-body"}"#).await;
+    let (reason, _) = stream.lost().await;
+    assert!(reason.contains("no token") && !reason.contains("canary"), "{reason}");
+    server.next().await.answer(200, "eyJ0-plain.text_token").await;
+    let peer = server.next().await;
+    assert_eq!(peer.target(), "/live/v2/games?token=eyJ0%2Dplain%2Etext%5Ftoken");
+    peer.answer(500, "").await;
+    drop(stream);
+
+    let stream = server.stream(game(), fast());
+    server.next().await.answer(403, "").await;
+    assert!(matches!(stream.error().await, Error::Api(error) if error.status == 403));
+}
+
+#[tokio::test]
+async fn the_token_is_in_no_text() {
+    let encoded = "canary%2Btoken%2F1";
+    let echo = format!(r#"{{"message":"bad {TOKEN} and {encoded}"}}"#);
+    let server = Server::start().await;
+    let live = given();
+    let mut texts = format!("{live:?}");
+    let stream = server.stream(live, Options { give_up_on: vec![401], ..fast() });
+    server.next().await.answer(403, &echo).await;
+    server.next().await.answer(500, &format!("{TOKEN} {encoded}")).await;
+    let mut peer = server.next().await;
+    peer.send("HTTP/1.1 101 X\r\n\r\n").await;
+    close(&mut server.live().await, 1011, &format!("bad {TOKEN} {encoded}")).await;
+    close(&mut server.live().await, 4403, &format!("bad {TOKEN}")).await;
+    server.next().await.answer(401, &echo).await;
+    while let Some(item) = stream.next().await {
+        texts += &format!("{item:?}");
+        if let Err(error) = item {
+            texts += &error.to_string();
+        }
+    }
+    texts += &format!("{:?}", stream.0);
+    assert!(texts.contains("bad ***") && texts.contains("token=***"), "{texts}");
+    assert!(!texts.contains("canary"), "{texts}");
+}
+
+// ---- loss and return ----
+
+#[tokio::test]
+async fn each_close_is_told_with_its_reason() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    for (code, expected) in [
+        (1000, "the service ended the stream (close code 1000): so"),
+        (1001, "the service is going away (close code 1001): so"),
+        (1008, "the service refused by its policy (close code 1008): so"),
+        (1011, "the service failed (close code 1011): so"),
+        (1012, "the service restarts (close code 1012): so"),
+        (1013, "the service is overloaded (close code 1013): so"),
+        (4321, "the service closed the connection (close code 4321): so"),
+    ] {
+        let mut socket = server.live().await;
+        say(&mut socket, "x").await;
+        close(&mut socket, code, "so").await;
+        assert_eq!(stream.lost().await.0, expected);
+        // It is answered, as it must be.
+        assert!(matches!(heard(&mut socket).await, Message::Close(Some(frame)) if u16::from(frame.code) == code));
+    }
+    let mut socket = server.live().await;
+    say(&mut socket, "x").await;
+    drop(socket);
+    assert_eq!(stream.lost().await.0, "the connection ended without a close (1006)");
+    let mut socket = server.live().await;
+    socket.send(Message::Close(None)).await.unwrap();
+    assert_eq!(stream.lost().await.0, "the service closed the connection without a reason");
+}
+
+#[tokio::test]
+async fn the_next_connection_goes_on_behind_the_highest_number_seen() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    let peer = server.next().await;
+    assert!(!peer.target().contains("last_seq"));
+    let mut socket = peer.upgrade().await;
+    for seq in [10, 12, 11] {
+        say(&mut socket, &format!(r#"{{"data":{{"seq":{seq}}}}}"#)).await;
+    }
+    say(&mut socket, r#"{"source":"broadcastsummary","seq":99}"#).await;
+    for _ in 0..4 {
+        stream.update().await;
+    }
+    drop(socket);
+    let peer = server.next().await;
+    assert!(peer.target().ends_with("&last_seq=12"), "{}", peer.target());
+    peer.answer(500, "").await;
+    let peer = server.next().await;
+    assert!(peer.target().ends_with("&last_seq=12"), "also after a failed attempt: {}", peer.target());
+    let mut socket = peer.upgrade().await;
+    for seq in [11, 12, 13] {
+        say(&mut socket, &format!(r#"{{"seq":{seq}}}"#)).await;
+    }
+    let mut items = Vec::new();
+    while let Some(Ok(item)) = stream.next().await {
+        let is_update = matches!(item, Item::Update(_));
+        items.push(item);
+        if is_update {
+            break;
+        }
+    }
+    assert!(matches!(&items[0], Item::Notice(Notice::Disconnected { attempt: 0, .. })), "{items:?}");
+    assert!(matches!(&items[1], Item::Notice(Notice::Disconnected { status: Some(500), .. })), "{items:?}");
+    assert!(matches!(&items[2], Item::Notice(Notice::Gap { end: Some(_), .. })), "{items:?}");
+    assert!(matches!(&items[3], Item::Notice(Notice::Connected { .. })), "{items:?}");
+    assert!(matches!(&items[4], Item::Update(Update { seq: Some(13), .. })), "{items:?}");
+}
+
+/// A game of numbered messages of uneven size, played to each connection from behind its `last_seq` with an overlap, and cut
+/// at a random byte.
+#[tokio::test]
+async fn every_numbered_message_comes_once_and_in_order_across_200_cuts() {
+    const LAST: u64 = 4_000;
+    let server = Server::start().await;
+    let stream = server.stream(given(), Options { buffer: 64, ..fast() });
+    let play = async {
+        let mut dice = 0x2545_F491_4F6C_DD1D_u64;
+        let mut roll = move |below: u64| {
+            dice ^= dice << 13;
+            dice ^= dice >> 7;
+            dice ^= dice << 17;
+            dice % below
+        };
+        let mut cuts = 0;
+        loop {
+            let mut peer = server.next().await;
+            let last_seq = peer.target().split("last_seq=").nth(1).map_or(0, |n| n.parse::<u64>().unwrap());
+            peer.send_upgrade().await;
+            let mut bytes = Vec::new();
+            let cut = if cuts < 200 { roll(4_000) as usize } else { usize::MAX };
+            for seq in last_seq.saturating_sub(roll(6)).max(1)..=LAST {
+                let text = format!(r#"{{"data":{{"pad":"{}","seq":{seq}}}}}"#, "x".repeat(roll(200) as usize));
+                let data = OpCode::Data(if roll(9) == 0 { Data::Binary } else { Data::Text });
+                Frame::message(text, data, true).format(&mut bytes).unwrap();
+                if roll(7) == 0 {
+                    let ping = OpCode::Control(Control::Ping);
+                    Frame::from_payload(frame_header(ping), "hi".into()).format(&mut bytes).unwrap();
+                }
+                if bytes.len() > cut {
+                    break;
+                }
+            }
+            bytes.truncate(cut);
+            peer.socket.write_all(&bytes).await.ok();
+            if cuts == 200 {
+                return peer;
+            }
+            cuts += 1;
+            if roll(3) == 0 {
+                socket2::SockRef::from(&peer.socket).set_linger(Some(Duration::ZERO)).unwrap();
+            }
+        }
+    };
+    let read = async {
+        for seq in 1..=LAST {
+            assert_eq!(stream.update().await.seq, Some(seq as i64));
+        }
+    };
+    let (_peer, ()) = timeout(Duration::from_secs(60), async { tokio::join!(play, read) }).await.expect("it stands");
+    assert_eq!(stream.0.counts().updates, LAST);
+    assert_eq!(stream.0.counts().gaps, 200);
+}
+
+fn frame_header(opcode: OpCode) -> tokio_tungstenite::tungstenite::protocol::frame::FrameHeader {
+    tokio_tungstenite::tungstenite::protocol::frame::FrameHeader { opcode, ..Default::default() }
+}
+
+// ---- closing ----
+
+/// The server's side of a connection ends so soon after `close`.
+async fn ends_at_once(stream: Reader, mut socket: TcpStream) {
+    let begun = Instant::now();
+    stream.0.close();
+    let mut rest = Vec::new();
+    timeout(ms(100), socket.read_to_end(&mut rest)).await.expect("the socket stays open").ok();
+    assert!(begun.elapsed() < ms(100), "{:?}", begun.elapsed());
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn closing_ends_the_socket_at_once_in_every_state() {
+    let server = Server::start().await;
+    let slow = Options { silence_limit: Duration::from_secs(30), ..Options::default() };
+
+    let asked = server.stream(game(), slow.clone());
+    let peer = server.next().await;
+    ends_at_once(asked, peer.socket).await;
+
+    let connecting = server.stream(given(), slow.clone());
+    let peer = server.next().await;
+    ends_at_once(connecting, peer.socket).await;
+
+    let half = server.stream(given(), slow.clone());
+    let mut peer = server.next().await;
+    peer.send("HTTP/1.1 101 Swi").await;
+    ends_at_once(half, peer.socket).await;
+
+    let connected = server.stream(given(), slow.clone());
+    let mut peer = server.next().await;
+    peer.send_upgrade().await;
+    peer.socket.write_all(b"\x81\x05half").await.unwrap();
+    sleep(ms(50)).await;
+    ends_at_once(connected, peer.socket).await;
+
+    let blocked = server.stream(given(), Options { buffer: 1, ..slow });
+    let mut socket = server.live().await;
+    for _ in 0..100 {
+        say(&mut socket, "x").await;
+    }
+    ends_at_once(blocked, socket.into_inner()).await;
+}
+
+#[tokio::test]
+async fn the_service_is_told_that_we_go() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    let mut socket = server.live().await;
+    say(&mut socket, "x").await;
+    stream.update().await;
+    drop(stream);
+    assert!(matches!(heard(&mut socket).await, Message::Close(Some(frame)) if frame.code == CloseCode::Normal));
+}
+
+#[tokio::test]
+async fn a_slow_reader_holds_the_service_back_and_loses_nothing() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), Options { buffer: 4, ..fast() });
+    let mut socket = server.live().await;
+    let (sent, read) = (
+        async {
+            for seq in 0..3_000 {
+                say(&mut socket, &format!(r#"{{"seq":{seq},"pad":"{}"}}"#, "x".repeat(2_000))).await;
+            }
+        },
+        async {
+            for seq in 0..3_000 {
+                assert_eq!(stream.update().await.seq, Some(seq));
+            }
+        },
+    );
+    tokio::join!(sent, read);
+}
