@@ -130,7 +130,10 @@ impl Payload {
 
     /// Paths in the body that no table knows: fields that the service added, or renamed.
     fn unknown_fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        errors::guard(py, || py.detach(|| self.inner.unknown_fields()).map_err(|e| errors::raise(py, e)))
+        errors::guard(py, || {
+            let found = py.detach(|| self.inner.unknown_fields()).map_err(|e| errors::raise(py, e))?;
+            Ok(found.into_iter().map(|unknown| unknown.path).collect())
+        })
     }
 
     /// The single answers where several were joined; else this one alone.
