@@ -71,8 +71,7 @@ COLUMNS = {
     " attributes? texts, defender_ids? ids",
     "live_items": "kind cat, at when, event? cat, id? text, seq? int, source? cat, text? text, start? when, end? when, reason? text,"
     " status? int, attempt? int, retry_at? when",
-    "stat_updates": "occurred_at? when, team_id? id, player_id? id, stat cat, value? num, classification? cat, version? int, seq? int,"
-    " source? cat",
+    "stat_updates": "occurred_at? when, team_id? id, player_id? id, stat cat, value? num, classification? cat, version? int, seq? int, source? cat",
     "locations": f"session_id? text, t when, type? cat, team_id? id, player_id? id, tag? text, x? num, y? num, z? num, speed? num, {CLOCKS}",
 }
 

@@ -3,10 +3,14 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `join` | several answers as one JSON |
+//! | `drift` | what no declaration knows, kept for a client |
 //! | `windows` | several windows of locations as one table, each decoded by itself |
 
+mod drift;
 mod join;
 mod windows;
+
+pub use drift::{Drift, Met};
 
 use crate::error::{Error, Result};
 use crate::operation::{self, Call, Join};
