@@ -158,7 +158,7 @@ fn quick() -> Options {
 
 async fn next(stream: &Stream) -> Result<Option<Item>, Error> {
     loop {
-        match stream.take() {
+        match stream.take().unwrap() {
             Taken::Item(item) => return Ok(Some(item)),
             Taken::Ended(None) => return Ok(None),
             Taken::Ended(Some(error)) => return Err(error),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         StreamClosed,
         TransportError,
     )
+    from sideline.journal import replay
     from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet
     from sideline.simulator import Simulator
     from sideline.timeout import Timeout
@@ -69,6 +70,7 @@ __all__ = [
     "TransportError",
     "Update",
     "__version__",
+    "replay",
 ]
 
 _MODULES = {
@@ -90,6 +92,7 @@ _MODULES = {
     "Timeout": "timeout",
     "Update": "_core",
     "__version__": "_core",
+    "replay": "journal",
 }
 
 
