@@ -27,8 +27,8 @@ def replay(
             fast as they are taken. The time between two recordings in one journal passes too.
         notices, overflow, buffer: as for `Client.live_stats`.
 
-    Raises `OSError` for a file that cannot be read and `DecodeError` for one that is no journal. Where a journal is damaged
-    all items before the damage are given, then a `DecodeError` with its `offset` in bytes.
+    Raises `OSError` for a file that cannot be read and `DecodeError` for one that is no journal. Where a journal is
+    damaged all items before the damage are given, then a `DecodeError` with its `offset` in bytes.
 
     >>> with client.live_stats(live_game_id).record("game.journal") as stream:
     ...     recorded = [next(stream), next(stream)]

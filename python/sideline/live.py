@@ -164,9 +164,9 @@ class LiveStream:
         It is whole when the stream is closed. `sideline.replay` gives its items again; `zstd -dc` shows them as JSON
         lines, times in nanoseconds since 1970.
 
-        Raises `DecodeError` for a file that is no journal or is damaged, and leaves it as it is; `BlockingIOError` while
-        another stream is recorded there. Where an item cannot be written (the disk is full) it is not taken: that raises
-        `OSError`, and the item comes with the next call.
+        Raises `DecodeError` for a file that is no journal or is damaged, and leaves it as it is; `BlockingIOError`
+        while another stream is recorded there. Where an item cannot be written (the disk is full) it is not taken: that
+        raises `OSError`, and the item comes with the next call.
 
         >>> with client.live_stats(live_game_id).record("game.journal") as stream:
         ...     type(next(stream)).__name__
