@@ -202,6 +202,9 @@ def test_what_is_no_journal_is_refused_and_untouched(tmp_path: Path, faults: Ser
             assert (raised.value.offset, raised.value.path) == (0, str(path))
         with pytest.raises(IsADirectoryError):
             stream.record(tmp_path)
+        for wrong in (lambda: stream.record(os.devnull), lambda: sideline.replay(os.devnull)):
+            with pytest.raises(sideline.DecodeError, match="something else"):
+                wrong()
         with pytest.raises(FileNotFoundError) as missing:
             stream.record(tmp_path / "no" / "game.journal")
         assert missing.value.filename == str(tmp_path / "no" / "game.journal")

@@ -18,8 +18,9 @@ pub use reader::{Entry, Reader};
 pub use recorder::{BEHIND, Recorder};
 pub use writer::Writer;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::table::DecodeError;
+use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 
@@ -27,6 +28,13 @@ fn file_error(path: &Path, error: &io::Error) -> Error {
     let path = path.display().to_string();
     // Some errors of the library have no number: they are input/output errors, as the system's 5 is.
     Error::File { path, errno: Some(error.raw_os_error().unwrap_or(5)), message: error.to_string() }
+}
+
+fn must_be_file(path: &Path, found: &Metadata) -> Result<()> {
+    if found.is_file() {
+        return Ok(());
+    }
+    Err(damaged(path, 0, "a journal is a file; this is something else".into()))
 }
 
 fn damaged(path: &Path, offset: u64, message: String) -> Error {

@@ -1,10 +1,10 @@
 //! A journal from its beginning, one frame in memory at a time.
 
 use super::format::{self, HEAD, Head};
-use super::{damaged, file_error};
+use super::{damaged, file_error, must_be_file};
 use crate::error::Result;
 use crate::live::item::Item;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -23,8 +23,11 @@ pub struct Reader<R = io::Take<BufReader<File>>> {
 impl Reader {
     /// What the file holds now; what is appended later is not read.
     pub fn open(path: &Path) -> Result<Self> {
-        let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (length, file) = opened.map_err(|error| file_error(path, &error))?;
+        let failed = |error: io::Error| file_error(path, &error);
+        // Looked at before it is opened: to open a pipe is to wait for its writer.
+        must_be_file(path, &fs::metadata(path).map_err(failed)?)?;
+        let file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
         Reader::new(BufReader::new(file).take(length), path)
     }
 }

@@ -63,7 +63,7 @@ fn journal(frames: &[Vec<Item>]) -> Vec<u8> {
 }
 
 /// All that a journal gives, and how it ends.
-fn read(bytes: &[u8]) -> (Vec<Item>, Result<(), Error>) {
+fn read(bytes: &[u8]) -> (Vec<Item>, Result<()>) {
     let mut entries = Vec::new();
     let mut all = || {
         let mut reader = Reader::new(bytes, Path::new("a.journal"))?;

@@ -2,7 +2,7 @@
 
 use super::format::{self, FRAME, LINE_LIMIT};
 use super::reader::Reader;
-use super::{damaged, file_error};
+use super::{file_error, must_be_file};
 use crate::error::{Error, Result};
 use crate::live::item::Item;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -28,9 +28,7 @@ impl Writer {
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error: io::Error| file_error(path, &error);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
-        if !file.metadata().map_err(failed)?.is_file() {
-            return Err(damaged(path, 0, "a journal is a file; this is something else".into()));
-        }
+        must_be_file(path, &file.metadata().map_err(failed)?)?;
         match file.try_lock() {
             Ok(()) => {}
             // A file system that knows no locks: the user has to take care.
