@@ -156,10 +156,18 @@ def test_a_journal_is_gone_on_with(journal: Path) -> None:
 
 
 def test_a_replay_into_its_own_journal_ends(journal: Path) -> None:
-    with server([then_hold(numbered(3))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
-        items = [next(stream) for _ in range(4)]
-    assert len(list(sideline.replay(journal, None).record(journal))) == len(items)
-    assert [seen(item) for item in replayed(journal)] == [seen(item) for item in items * 2]
+    for first in (0, 3):
+        with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
+            [next(stream) for _ in range(4)]
+    before = [seen(item) for item in replayed(journal)]
+    with sideline.replay(journal, None, buffer=1).record(journal) as stream:
+        items = [next(stream)]
+        size = journal.stat().st_size
+        while journal.stat().st_size == size:  # Until the first item is written again, before the last was read.
+            time.sleep(0.05)
+        items += stream
+    assert [seen(item) for item in items] == before
+    assert [seen(item) for item in replayed(journal)] == before * 2
 
 
 def test_the_pace_is_that_of_the_receive_times(journal: Path) -> None:
