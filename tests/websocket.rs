@@ -160,7 +160,7 @@ impl Reader {
     /// `None`: the end; `Err`: an error.
     async fn next(&self) -> Option<Result<Item, Error>> {
         loop {
-            match self.0.take() {
+            match self.0.take().unwrap() {
                 Taken::Item(item) => return Some(Ok(item)),
                 Taken::Ended(error) => return error.map(Err),
                 Taken::Nothing => timeout(SOON, self.0.buffer().ready()).await.expect("nothing comes"),
@@ -204,7 +204,7 @@ impl Reader {
     }
 
     fn is_empty(&self) -> bool {
-        matches!(self.0.take(), Taken::Nothing)
+        matches!(self.0.take().unwrap(), Taken::Nothing)
     }
 }
 
@@ -833,7 +833,7 @@ fn frame_header(opcode: OpCode) -> tokio_tungstenite::tungstenite::protocol::fra
 /// The server's side of a connection ends so soon after `close`.
 async fn ends_at_once(stream: Reader, mut socket: TcpStream) {
     let begun = Instant::now();
-    stream.0.close();
+    stream.0.close().unwrap();
     let mut rest = Vec::new();
     timeout(ms(100), socket.read_to_end(&mut rest)).await.expect("the socket stays open").ok();
     assert!(begun.elapsed() < ms(100), "{:?}", begun.elapsed());

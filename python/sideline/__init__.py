@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         StreamClosed,
         TransportError,
     )
+    from sideline.journal import replay
     from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet
     from sideline.simulator import Simulator
     from sideline.timeout import Timeout
@@ -71,6 +72,7 @@ __all__ = [
     "TransportError",
     "Update",
     "__version__",
+    "replay",
 ]
 
 _MODULES = {
@@ -92,6 +94,7 @@ _MODULES = {
     "Timeout": "timeout",
     "Update": "_core",
     "__version__": "_core",
+    "replay": "journal",
 }
 
 
