@@ -9,10 +9,13 @@ import pytest
 
 import sideline
 from sideline import client as clients
-from sideline import operations, simulator, timeout
+from sideline import live, operations, simulator, streams, timeout
 
 EXAMPLES = [
-    example for module in (clients, operations, simulator, timeout) for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples
+    example
+    for module in (clients, live, operations, simulator, streams, timeout)
+    for example in doctest.DocTestFinder(exclude_empty=True).find(module)
+    if example.examples
 ]
 
 
@@ -25,6 +28,8 @@ def test_the_example_runs(example: doctest.DocTest, service: sideline.Simulator,
         "game_id": game["id"],
         "session_id": session_id,
         "session_start": game["results"][0]["started_at"],
+        "live_game_id": game["id"],
+        "sideline": sideline,
     }
     example.globs = {**at_hand, "Timeout": sideline.Timeout}
     out: list[str] = []

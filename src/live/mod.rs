@@ -34,6 +34,7 @@ pub use buffer::{Buffer, Counts, State, Taken};
 pub use item::{Item, Notice, Update};
 pub use options::{Options, Overflow};
 pub use stream::{Filling, Source, Stream};
+pub use token::subscription_token;
 pub use websocket::Live;
 
 use crate::error::{Error, Result};
