@@ -363,6 +363,21 @@ async fn messages_come_as_they_are_with_their_number_and_source() {
     }
 }
 
+/// More of them than are taken at once: what is left over must not wait for the next byte.
+#[tokio::test]
+async fn messages_that_came_in_one_piece_are_all_there_at_once() {
+    let server = Server::start().await;
+    let reader = server.stream(given(), fast());
+    let mut socket = server.live().await;
+    for n in 1..=110 {
+        socket.feed(Message::text(format!(r#"{{"seq":{n}}}"#))).await.unwrap();
+    }
+    socket.flush().await.unwrap();
+    for n in 1..=110 {
+        assert_eq!(reader.update().await.seq, Some(n));
+    }
+}
+
 #[tokio::test]
 async fn a_binary_message_is_a_text_and_what_is_not_utf8_in_it_is_replaced() {
     let server = Server::start().await;

@@ -143,6 +143,17 @@ class Client(_Client[Payload]):
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
         return self._arrived(self._core.call_sync(operation, required, optional))
 
+    def subscription_token(self, game_id: str) -> str:
+        """A token that opens the websocket of one game, to come or going on (facts 2.5, 3.3).
+
+        `live(game_id)` asks for one by itself. Treat it as a secret. Raises `TransportError` where the answer holds no
+        token that can be read.
+
+        >>> len(client.subscription_token(game_id)) > 20
+        True
+        """
+        return self._core.token_sync(game_id)
+
     def close(self) -> None:
         """Close the connections; a call in flight ends with an error. It may be called again."""
         self._core.close()
@@ -171,6 +182,21 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload]]):
 
     async def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
         return self._arrived(await self._core.call_async(operation, required, optional))
+
+    async def subscription_token(self, game_id: str) -> str:
+        """A token that opens the websocket of one game, to come or going on (facts 2.5, 3.3).
+
+        `live(game_id)` asks for one by itself. Treat it as a secret. Raises `TransportError` where the answer holds no
+        token that can be read.
+
+        >>> import asyncio
+        >>> async def token():
+        ...     async with service.async_client() as client:
+        ...         return await client.subscription_token(game_id)
+        >>> len(asyncio.run(token())) > 20
+        True
+        """
+        return await self._core.token_async(game_id)
 
     async def aclose(self) -> None:
         """Close the connections; a call in flight ends with an error. It may be called again."""

@@ -38,6 +38,7 @@ pub use item::{Item, Notice, Update};
 pub use options::{Options, Overflow};
 pub use replay::replay;
 pub use stream::{Filling, Source, Stream};
+pub use token::subscription_token;
 pub use websocket::Live;
 
 use crate::error::{Error, Result};

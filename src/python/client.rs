@@ -3,7 +3,8 @@
 use crate::config::{Config, Environment, Options, Secret, Sport, Timeouts};
 use crate::error::{Error, Result};
 use crate::fetch::{self, Drift, Met};
-use crate::operation::{self, Arguments};
+use crate::live;
+use crate::operation::{self, Arguments, Value};
 use crate::python::payload::Payload;
 use crate::python::per_process::PerProcess;
 use crate::python::table::Table;
@@ -13,7 +14,7 @@ use futures_util::FutureExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -79,6 +80,20 @@ impl CoreClient {
         })
     }
 
+    fn token_sync(&self, py: Python<'_>, game_id: &Bound<'_, PyAny>) -> PyResult<String> {
+        errors::guard(py, || {
+            let future = self.token(game_id)?;
+            runtime::wait(py, future)?.into_text(py)
+        })
+    }
+
+    fn token_async<'py>(&self, py: Python<'py>, game_id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        errors::guard(py, || {
+            let future = self.token(game_id)?;
+            runtime::awaitable(py, future)
+        })
+    }
+
     /// The table `drift`.
     fn drift(&self, py: Python<'_>) -> PyResult<Table> {
         errors::guard(py, || {
@@ -135,6 +150,23 @@ impl CoreClient {
         self.transport.get_or_make(|| Transport::new(self.config.clone())).cloned()
     }
 
+    /// A token of the websocket, asked for.
+    fn token(&self, game_id: &Bound<'_, PyAny>) -> PyResult<impl Future<Output = Token> + Send + 'static + use<>> {
+        let arguments: Arguments = vec![("game_id".to_owned(), Value::Text(convert::id("game_id", game_id)?))];
+        let prepare = || Ok((self.transport()?, operation::call("subscription_token", &arguments, &self.config)?));
+        let (transport, call) = prepare().map_err(|e| errors::raise(game_id.py(), e))?;
+        let asked = async move {
+            match call.requests.first() {
+                Some(request) => live::subscription_token(&transport, request).await,
+                None => Err(Error::Argument("a call without a request".into())),
+            }
+        };
+        Ok(async move {
+            let asked = AssertUnwindSafe(asked).catch_unwind().await;
+            Token(asked.map_err(|panic| errors::panic_text(&*panic)))
+        })
+    }
+
     fn met(&self) -> Result<Arc<Drift>> {
         self.drift.get_or_make(|| Ok(Arc::default())).cloned()
     }
@@ -188,6 +220,29 @@ impl<'py> IntoPyObject<'py> for Answer {
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         Bound::new(py, self.into_payload(py)?)
+    }
+}
+
+/// What asking for a token came to; a panic by its text.
+struct Token(std::result::Result<Result<Secret>, String>);
+
+impl Token {
+    fn into_text(self, py: Python<'_>) -> PyResult<String> {
+        match self.0 {
+            Ok(Ok(token)) => Ok(token.expose().to_owned()),
+            Ok(Err(error)) => Err(errors::raise(py, error)),
+            Err(panic) => Err(errors::internal(py, &panic)),
+        }
+    }
+}
+
+impl<'py> IntoPyObject<'py> for Token {
+    type Target = PyString;
+    type Output = Bound<'py, PyString>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Ok(PyString::new(py, &self.into_text(py)?))
     }
 }
 

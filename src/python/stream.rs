@@ -1,7 +1,8 @@
 //! Live streams, their items and their journals. What is there is taken at once; only for what is not yet there does anybody wait.
 
+use crate::config::Secret;
 use crate::error::{Error, Result};
-use crate::live::{self, BoxScore, Item, Notice, Options, Overflow, State, Stream, Taken};
+use crate::live::{self, BoxScore, Item, Live, Notice, Options, Overflow, State, Stream, Taken};
 use crate::operation;
 use crate::python::client::{CoreClient, option};
 use crate::python::payload::{datetime, objects};
@@ -322,6 +323,30 @@ pub fn replay(py: Python<'_>, path: PathBuf, speed: Option<f64>, options: &Bound
         let options = read_options(options)?;
         let stream = py.detach(|| live::replay(&path, speed, options));
         stream.map(CoreStream::new).map_err(|e| errors::raise(py, e))
+    })
+}
+
+/// Opens nothing yet. `what` by the names of the parameters of `live` that say what to receive, `options` by the others.
+#[pyfunction]
+#[pyo3(name = "_live")]
+pub fn websocket(
+    py: Python<'_>,
+    client: &Bound<'_, CoreClient>,
+    what: &Bound<'_, PyDict>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<CoreStream> {
+    errors::guard(py, || {
+        let game_id = what.get_item("game_id")?.filter(|id| !id.is_none());
+        let live = Live {
+            game_id: game_id.map(|id| convert::id("game_id", &id)).transpose()?,
+            token: option(what, "token")?.map(|text: String| Secret::new(text)),
+            sources: option(what, "sources")?.unwrap_or_default(),
+            last_seq: option(what, "last_seq")?,
+            broadcast_summary_level: option(what, "broadcast_summary_level")?,
+        };
+        let options = read_options(options)?;
+        let stream = || -> Result<Stream> { live::websocket(client.get().transport()?, live, options) };
+        stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
     })
 }
 
