@@ -7,7 +7,7 @@
 //! | `faults` | what goes wrong on purpose |
 //! | `gate` | signatures and keys |
 //! | `call` | a request as the endpoints see it |
-//! | `rest`, `broadcast` | the endpoints |
+//! | `rest`, `whole`, `broadcast` | the endpoints: signed, of a whole game, with an API key |
 //! | `live` | event stream, websocket, games that are played |
 //! | `rules` | rules for ranges of time |
 //! | `answer` | bodies and errors |
@@ -28,6 +28,7 @@ pub mod season;
 mod service;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use faults::{Fault, Faults};
 pub use live::{StreamFault, Streams, Tokens, Trouble};

@@ -1,10 +1,10 @@
 //! The signed REST API (specification 4.1 to 4.9 and 4.11).
 
-use super::Privileges;
 use super::answer::{Answer, Refusal, json, json_of};
 use super::call::Call;
 use super::rules::{self, DAY_MS};
 use super::season::{Season, Session};
+use super::{Privileges, whole};
 use crate::resource::event::{Event, EventsBody};
 use crate::resource::schedule::ScheduledGame;
 use serde::Serialize;
@@ -19,6 +19,8 @@ pub(super) fn check_access(path: &[&str], privileges: &Privileges) -> Result<(),
         ["teams", team, ..] if team_id(team).is_some_and(|id| privileges.restricted_teams.contains(&id)) => {
             "Restricted resource"
         }
+        ["stats", "games", _, parts] if !whole::is_open(parts, privileges) => "Access denied to resource",
+        ["stats", "games", _, _] => return Ok(()),
         ["stats", "games", ..] | ["games", _, "events"] if !privileges.stats => "Access denied to resource",
         ["stats", _, "shots"] if !privileges.shots => "No access to SHOTS data",
         ["stats", _, "shots"] => return Ok(()),
@@ -46,6 +48,7 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
             let teams = season.game_details(game, call.now).ok_or_else(invalid_id)?;
             json_of(&Teams { teams: &teams }, event.ended_at, call.now)
         }
+        ["stats", "games", game, parts] => whole::answer(season, game, parts, call),
         ["stats", id, "stats"] => of_session(season, id, call, |session, writer| writer.write(&session.stats)),
         ["stats", id, "stats", "details"] => {
             of_session(season, id, call, |session, writer| writer.write(&session.details))
@@ -70,7 +73,7 @@ struct Games<'a> {
     games: Vec<&'a ScheduledGame>,
 }
 
-fn invalid_id() -> Refusal {
+pub(super) fn invalid_id() -> Refusal {
     Refusal::new(404, "Invalid id")
 }
 

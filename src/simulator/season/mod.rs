@@ -12,6 +12,7 @@
 //! | `tracking` | where everybody is at a time |
 //! | `practice`, `football` | the other events |
 //! | `events`, `links` | games and practices as the service shows them |
+//! | `whole` | a game as a whole: its score, shots, plays and ball screens |
 
 mod bench;
 mod clocks;
@@ -36,6 +37,7 @@ mod teams;
 #[cfg(test)]
 mod tests;
 mod tracking;
+mod whole;
 
 use crate::config::Sport;
 use crate::resource::event::Event;
@@ -58,6 +60,7 @@ use schedule::{HOUR, Plan};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tracking::Tracker;
+pub use whole::Whole;
 
 /// So many games and practices are kept once they are played; asked for again, another comes out the same.
 const KEPT: usize = 64;

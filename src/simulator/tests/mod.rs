@@ -6,6 +6,7 @@ mod access;
 mod endpoints;
 mod faults;
 mod life;
+mod whole;
 
 use super::{Options, Privileges, Seen, Simulator};
 use serde_json::Value;

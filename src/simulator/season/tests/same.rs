@@ -108,6 +108,8 @@ fn no_time_or_size_makes_it_panic() {
                     season.team_events(game.home_team_id, i64::MIN, i64::MAX, at);
                     season.team_game_stats(game.home_team_id, None, i64::MIN, i64::MAX, at).unwrap();
                     season.game_details(&game.event_id, at).unwrap();
+                    let whole = season.whole(&game.event_id, at).unwrap();
+                    (whole.shots(), whole.plays(), whole.ball_screens(), whole.possessions(), whole.totals());
                 }
             }
         }
