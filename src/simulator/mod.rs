@@ -7,7 +7,8 @@
 //! | `faults` | what goes wrong on purpose |
 //! | `gate` | signatures and keys |
 //! | `call` | a request as the endpoints see it |
-//! | `rest`, `whole`, `broadcast` | the endpoints: signed, of a whole game, with an API key |
+//! | `rest`, `schedule`, `whole` | the signed endpoints |
+//! | `broadcast` | those with an API key |
 //! | `live` | event stream, websocket, games that are played |
 //! | `rules` | rules for ranges of time |
 //! | `answer` | bodies and errors |
@@ -24,6 +25,7 @@ mod gate;
 mod live;
 mod rest;
 mod rules;
+mod schedule;
 pub mod season;
 mod service;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
 mod access;
+mod broadcast;
 mod endpoints;
 mod faults;
 mod life;

@@ -16,11 +16,12 @@ fn hash(body: &impl serde::Serialize) -> u64 {
 }
 
 /// Hashes of what a season says of one of its games.
-fn hashes(season: &Season, game: usize) -> [u64; 8] {
+fn hashes(season: &Season, game: usize) -> [u64; 9] {
     let game = &season.games()[game];
     let event = season.event(&game.event_id, NOW).unwrap();
     let part = &event.results[0];
     let session = season.session(&part.id, NOW).unwrap();
+    let whole = season.whole(&game.event_id, NOW).unwrap();
     let window = locations(season, &part.id, part.started_at, part.started_at + 120_000, NOW).unwrap();
     [
         hash(game),
@@ -31,6 +32,7 @@ fn hashes(season: &Season, game: usize) -> [u64; 8] {
         hash(&session.possessions),
         hash(&session.shots),
         hash(&window),
+        hash(&(whole.lines(), whole.plays(), whole.shots(), whole.ball_screens(), whole.totals())),
     ]
 }
 
@@ -109,7 +111,8 @@ fn no_time_or_size_makes_it_panic() {
                     season.team_game_stats(game.home_team_id, None, i64::MIN, i64::MAX, at).unwrap();
                     season.game_details(&game.event_id, at).unwrap();
                     let whole = season.whole(&game.event_id, at).unwrap();
-                    (whole.shots(), whole.plays(), whole.ball_screens(), whole.possessions(), whole.totals());
+                    let counts = [whole.shots().len(), whole.plays().len(), whole.ball_screens().len()];
+                    assert!(counts == [0; 3] || whole.totals().period_totals.len() > 1);
                 }
             }
         }
