@@ -34,8 +34,8 @@ pub struct BallScreen {
     pub video_time_mark_start: String,
     pub start_game_clock: String,
     pub end_game_clock: String,
-    pub start_shot_clock: String,
-    pub end_shot_clock: String,
+    pub start_shot_clock: Option<String>,
+    pub end_shot_clock: Option<String>,
 }
 
 pub static BALL_SCREENS: Resource =

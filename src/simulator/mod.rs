@@ -7,7 +7,8 @@
 //! | `faults` | what goes wrong on purpose |
 //! | `gate` | signatures and keys |
 //! | `call` | a request as the endpoints see it |
-//! | `rest`, `broadcast` | the endpoints |
+//! | `rest`, `schedule`, `whole` | the signed endpoints |
+//! | `broadcast` | those with an API key |
 //! | `live` | event stream, websocket, games that are played |
 //! | `rules` | rules for ranges of time |
 //! | `answer` | bodies and errors |
@@ -24,10 +25,12 @@ mod gate;
 mod live;
 mod rest;
 mod rules;
+mod schedule;
 pub mod season;
 mod service;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use faults::{Fault, Faults};
 pub use live::{StreamFault, Streams, Tokens, Trouble};
