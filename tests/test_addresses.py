@@ -13,6 +13,9 @@ from wire import answering, listener, over_tls, proxy
 
 import sideline
 
+# The bodies here are no more than the subject needs.
+pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+
 V4, V6 = "127.0.0.1", "::1"
 
 #: Address, where it listens, the Host header and the path before the operation's own. {} is the port.

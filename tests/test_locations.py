@@ -21,6 +21,9 @@ from independent import Answer, Asked, as_json, server
 
 import sideline
 
+# The bodies here are no more than the subject needs.
+pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+
 START = 1_700_000_000_000
 HALF_HOUR = 30 * 60_000
 

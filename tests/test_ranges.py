@@ -11,6 +11,9 @@ from independent import Answer, Asked, as_json, server
 
 import sideline
 
+# The bodies here are no more than the subject needs.
+pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+
 HALF_HOUR = 30 * 60_000
 
 

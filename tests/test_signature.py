@@ -14,6 +14,9 @@ from independent import Answer, Asked, Signed, as_json, server, verified
 
 import sideline
 
+# The bodies here are no more than the subject needs.
+pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+
 GATEWAY_DATE = "HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication"
 
 

@@ -226,7 +226,10 @@ def bodies(client: sideline.Client) -> Iterator[tuple[str, bytes, dict[str, str]
     start, end = "2026-07-01", "2027-03-01"
     schedule = client.schedule(start, end)
     yield "schedule", schedule.raw, {}
+    yield "matchup", client.matchup(team, start, end, reference="SHOTTRACKER", gender="MEN").raw, {}
     yield "roster", client.roster(team).raw, {"team_id": str(team)}
+    for game in (None, schedule["games"][0]["event_id"]):
+        yield "broadcast_roster", client.broadcast_roster(schedule["games"][0]["home_team_id"], game_id=game).raw, {}
     events = client.team_events(team, start, end)
     yield "team_events", events.raw, {"team_id": str(team)}
     played = [e for e in events.to_dict()["events"] if e["results"]]
@@ -236,7 +239,8 @@ def bodies(client: sideline.Client) -> Iterator[tuple[str, bytes, dict[str, str]
         if event["is_game_event"]:
             yield "game", client.game(event["id"]).raw, {"game_id": event["id"]}
             yield "team_game_stats", client.team_game_stats(team, game_id=event["id"]).raw, {"team_id": str(team), "game_id": event["id"]}
-            yield "game_stats_details", client.game_stats_details(event["id"]).raw, {"game_id": event["id"]}
+            for operation in ("game_stats_details", "game_shots", "play_by_play", "ball_screens", "catch_up"):
+                yield operation, getattr(client, operation)(event["id"]).raw, {"game_id": event["id"]}
         for session in event["results"][:1]:
             known = {"session_id": session["id"]}
             for operation in ("stats", "stats_details", "possessions", "shots"):
@@ -245,7 +249,7 @@ def bodies(client: sideline.Client) -> Iterator[tuple[str, bytes, dict[str, str]
 
 
 # Operations that the simulator does not answer yet. One that it learns to answer moves from here into `bodies`.
-NOT_SIMULATED = {"matchup", "game_shots", "play_by_play", "ball_screens", "catch_up", "broadcast_roster"}
+NOT_SIMULATED: set[str] = set()
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

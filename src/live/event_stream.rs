@@ -49,7 +49,7 @@ impl Connection for Events {
         let chunk = match self.response.chunk().await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => return Err(Lost::Ended("the service ended the stream".into())),
-            Err(error) => return Err(Lost::Ended(format!("the connection broke: {}", error.without_url()))),
+            Err(error) => return Err(Lost::Ended(broken(&error.without_url()))),
         };
         let received_at = SystemTime::now();
         let fed = self.decoder.feed(&chunk, |frame| {
@@ -65,6 +65,12 @@ impl Connection for Events {
     fn retry(&self) -> Option<Duration> {
         self.decoder.retry()
     }
+}
+
+/// What the library says of it names no cause; its innermost error does.
+fn broken(error: &(dyn std::error::Error + 'static)) -> String {
+    let innermost = std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error);
+    format!("the connection broke: {innermost}")
 }
 
 impl From<Unopened> for Refusal {
