@@ -347,9 +347,7 @@ def test_a_rate_that_never_lets_pass_is_named(service: sideline.Simulator) -> No
 
 
 def test_what_is_given_together_happens_together(service: sideline.Simulator) -> None:
-    head, rest, ended = on_the_wire(
-        service, status=502, informational=[103], gzip="whole", cut_at=7, headers={"X-Odd": "1"}, bytes_per_second=5000, delay=0.2
-    )
+    head, rest, ended = on_the_wire(service, status=502, informational=[103], gzip="whole", cut_at=7, headers={"X-Odd": "1"}, bytes_per_second=5000, delay=0.2)
     assert head == b"HTTP/1.1 103 Early Hints"
     head, _, content = rest.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
