@@ -188,6 +188,24 @@ def test_slowness_ends_with_the_answer(service: sideline.Simulator) -> None:
     assert time.monotonic() - start < 0.4
 
 
+def test_an_open_stream_is_slow_too_and_keeps_its_framing(service: sideline.Simulator) -> None:
+    path = "/broadcast/v1/stats/event-stream"
+    service.faults.add(path, bytes_per_second=200, trailing=EVIL, informational=[103], gzip="whole", content_length=5)
+    target = f"{path}?apikey={service.api_key}&schedule_id={service.games[0]['event_id']}"
+    with connected(service) as connection:
+        connection.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        came, end = b"", time.monotonic() + 1.5
+        while (left := end - time.monotonic()) > 0:
+            connection.settimeout(left)
+            try:
+                came += connection.recv(65536)
+            except TimeoutError:
+                break
+    assert came.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"text/event-stream" in came
+    assert 200 < len(came) < 400
+
+
 # Bytes after the answer.
 
 

@@ -52,7 +52,7 @@ class Faults:
         times: int | None = None,
         probability: float = 1.0,
     ) -> None:
-        """Serve requests for `path` with a fault. Faults are tried in the order added; the first that strikes is served.
+        """Serve requests for `path` with a fault; the first added that strikes is the one.
 
         What is given together happens together. What changes an answer's bytes does so where the answer has an end;
         to an open stream happen `delay`, `headers`, `cut_at`, `bytes_per_second` and `clock_offset`.
