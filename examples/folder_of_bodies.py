@@ -61,7 +61,7 @@ def collect(client: sideline.Client, folder: Path, game_id: str | None) -> None:
     for team_id in {game.table("events").to_dicts()[0][side] for side in ("home_team_id", "away_team_id")}:
         save(folder, team_id, client.roster(team_id, game_id=game_id))
         save(folder, team_id, client.team_game_stats(team_id, game_id=game_id))
-        events = client.team_events(team_id, sessions[0]["started_at"] - 7 * day, sessions[0]["started_at"] + day)
+        events = client.team_events(team_id, sessions[0]["started_at"] - 7 * day, sessions[0]["started_at"] + 7 * day)
         save(folder, team_id, events)
         for event in events.table("events").to_dicts():
             if event["is_practice_event"]:

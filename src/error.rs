@@ -28,6 +28,14 @@ pub enum Error {
     /// The body does not fit (`DecodeError`).
     #[error("{0}")]
     Decode(DecodeError),
+    /// A file could not be read or written (`OSError`).
+    #[error("{path}: {message}")]
+    File {
+        path: String,
+        /// The system's number; `None`: a file that another process has locked (`BlockingIOError`).
+        errno: Option<i32>,
+        message: String,
+    },
     /// The client was closed (`SidelineError`).
     #[error("the client is closed; make a new one")]
     Closed,

@@ -42,6 +42,7 @@ def _no_faults_left(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "service" in request.fixturenames:
         request.getfixturevalue("service").faults.clear()
+        request.getfixturevalue("service").streams.clear()
 
 
 @pytest.fixture(scope="session")

@@ -158,7 +158,7 @@ fn quick() -> Options {
 
 async fn next(stream: &Stream) -> Result<Option<Item>, Error> {
     loop {
-        match stream.take() {
+        match stream.take().unwrap() {
             Taken::Item(item) => return Ok(Some(item)),
             Taken::Ended(None) => return Ok(None),
             Taken::Ended(Some(error)) => return Err(error),
@@ -419,7 +419,7 @@ async fn a_closed_port_is_tried_again_after_the_wait_and_a_close_ends_it_at_once
     assert!((50..=60).contains(&promised.as_millis()), "{promised:?}");
     assert!(at[1].0 - at[0].0 >= Duration::from_millis(50));
     let closing = Instant::now();
-    stream.close();
+    stream.close().unwrap();
     assert!(next(&stream).await.unwrap().is_none());
     assert!(closing.elapsed() < Duration::from_millis(100));
 }
@@ -506,7 +506,7 @@ async fn closing_ends_it_at_once_in_every_state() {
         }
         sleep(Duration::from_millis(50)).await;
         let closing = Instant::now();
-        stream.close();
+        stream.close().unwrap();
         assert!(next(&stream).await.unwrap().is_none(), "{state:?}");
         while state == State::Connected && server.gone.lock().unwrap().is_empty() {
             assert!(closing.elapsed() < Duration::from_millis(100), "the socket stayed open");

@@ -54,6 +54,19 @@ def clock(value: Any) -> float | None:
     return round(seconds, 6)
 
 
+def integers(values: Any) -> list[int | None] | None:
+    return None if values is None else [integer(value) for value in values]
+
+
+def numbers(values: Any) -> dict[str, float | None] | None:
+    return None if values is None else {key: number(value) for key, value in values.items()}
+
+
+def either(said: Any, asked: Any) -> Any:
+    """What the body says; where it says nothing, what was asked for."""
+    return asked if said is None else said
+
+
 def lineup(ids: Any) -> str | None:
     return None if ids is None else "-".join(str(i) for i in sorted(int(i) for i in ids))
 
@@ -206,30 +219,29 @@ def stat_events(body: Any, request: Context) -> Iterator[Row]:
                 }  # fmt: skip
 
 
-def possessions(body: Any, request: Context) -> Iterator[Row]:
-    for team in listed(body, "teams"):
+def possessions_of(teams: list[Row], session: Callable[[Row], str | None]) -> Iterator[Row]:
+    for team in teams:
         for place, one in enumerate(team.get("possessions") or []):
             attributes = of(one.get("possession_attributes"))
             yield {
-                "session_id": request["session_id"], "team_id": integer(team["id"]), "team_name": team.get("name"), "possession": place,
+                "session_id": session(one), "team_id": integer(team["id"]), "team_name": team.get("name"), "possession": place,
                 "start_timestamp": moment(one.get("start_timestamp")), "end_timestamp": moment(one.get("end_timestamp")),
                 "start_game_clock": one.get("start_game_clock"), "start_game_clock_s": clock(one.get("start_game_clock")),
                 "end_game_clock": one.get("end_game_clock"), "end_game_clock_s": clock(one.get("end_game_clock")),
-                "period": one.get("period"),
-                **{n: None if one.get(n) is None else [integer(i) for i in one[n]] for n in ("player_ids", "opposing_player_ids")},
+                "period": one.get("period"), **{n: integers(one.get(n)) for n in ("player_ids", "opposing_player_ids")},
                 "lineup_id": lineup(one.get("player_ids")), "opposing_lineup_id": lineup(one.get("opposing_player_ids")),
                 **{n: attributes.get(n) if n in ("half_court", "paint_touch") else integer(attributes.get(n)) for n in ATTRIBUTES},
                 "locations_link": link(one.get("_locations")),
             }  # fmt: skip
 
 
-def possession_events(body: Any, request: Context) -> Iterator[Row]:
-    for team in listed(body, "teams"):
+def possession_events_of(teams: list[Row], session: Callable[[Row], str | None]) -> Iterator[Row]:
+    for team in teams:
         for place, possession in enumerate(team.get("possessions") or []):
             for position, one in enumerate(possession.get("stats") or []):
                 shot = of(one.get("shot_attributes"))
                 yield {
-                    "session_id": request["session_id"], "team_id": integer(team["id"]), "possession": place, "position": position,
+                    "session_id": session(possession), "team_id": integer(team["id"]), "possession": place, "position": position,
                     "timestamp": moment(one.get("timestamp")), "possession_type": one.get("possession_type"), "details": one.get("details"),
                     "player_id": integer(one.get("player_id")), "game_clock": one.get("game_clock"), "game_clock_s": clock(one.get("game_clock")),
                     "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")),
@@ -238,13 +250,48 @@ def possession_events(body: Any, request: Context) -> Iterator[Row]:
                 }  # fmt: skip
 
 
-def possession_players(body: Any, request: Context) -> Iterator[Row]:
-    for team in listed(body, "teams"):
+def possession_players_of(teams: list[Row], request: Context) -> Iterator[Row]:
+    for team in teams:
         for player in team.get("team_player_details") or []:
             yield {
-                "session_id": request["session_id"], "team_id": integer(team["id"]), "player_id": integer(player["id"]),
+                "session_id": request.get("session_id"), "team_id": integer(team["id"]), "player_id": integer(player["id"]),
                 **{n: player.get(n) for n in ("first_name", "last_name", "profile_image_link")},
             }  # fmt: skip
+
+
+def possessions(body: Any, request: Context) -> Iterator[Row]:
+    return possessions_of(listed(body, "teams"), lambda _: request["session_id"])
+
+
+def possession_events(body: Any, request: Context) -> Iterator[Row]:
+    return possession_events_of(listed(body, "teams"), lambda _: request["session_id"])
+
+
+def possession_players(body: Any, request: Context) -> Iterator[Row]:
+    return possession_players_of(listed(body, "teams"), request)
+
+
+def points(make: bool | None, three: bool | None, given: int | None) -> int | None:
+    """A miss is 0, whatever is given (the game's shots give -1)."""
+    if make is False:
+        return 0
+    if given is not None and (given >= 0 or make is None):
+        return max(given, 0)
+    return None if make is None or three is None else 3 if three else 2
+
+
+def distance_cm(given: float | None, row: Row) -> float | None:
+    """Coordinates are millimetres."""
+    if given is not None:
+        return given
+    if row["hoop_player_x"] is not None and row["hoop_player_y"] is not None:
+        return math.hypot(row["hoop_player_x"], row["hoop_player_y"]) / 10
+    if None in (row["player_x"], row["player_y"], row["hoop_x"], row["hoop_y"]):
+        return None
+    return math.dist((row["player_x"], row["player_y"]), (row["hoop_x"], row["hoop_y"])) / 10
+
+
+COORDINATES = ["player_x", "player_y", "player_z", "hoop_x", "hoop_y", "hoop_z", "hoop_player_x", "hoop_player_y"]
 
 
 def shots(body: Any, request: Context) -> Iterator[Row]:
@@ -252,18 +299,112 @@ def shots(body: Any, request: Context) -> Iterator[Row]:
         for player in team.get("player_shots") or []:
             for one in player.get("shots") or []:
                 make, three = one.get("is_make"), one.get("is_3point")
-                x, y = number(one.get("hoop_player_x")), number(one.get("hoop_player_y"))
-                points = 0 if make is False else None if make is None or three is None else 3 if three else 2
+                frame = {n: number(one.get(n)) for n in COORDINATES}
                 yield {
                     "session_id": request.get("session_id"), "game_id": request.get("game_id"), "team_id": integer(team["id"]),
                     "player_id": integer(player["id"]), "occurred_at": moment(one.get("occurred_at")), "is_make": make, "is_3point": three,
-                    "points": points, "zone": integer(one.get("zone")), "advanced_zone": integer(one.get("advanced_zone")),
-                    **{n: number(one.get(n)) for n in ("player_x", "player_y", "player_z", "hoop_x", "hoop_y", "hoop_z")},
-                    "hoop_player_x": x, "hoop_player_y": y, "distance_cm": None if x is None or y is None else math.hypot(x, y) / 10,
-                    "status": one.get("status"), "game_clock": one.get("game_clock"), "game_clock_s": clock(one.get("game_clock")),
-                    "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")), "period": one.get("period"),
-                    "attributes": one.get("attributes"), "defender_ids": None,
+                    "points": points(make, three, None), "zone": integer(one.get("zone")), "advanced_zone": integer(one.get("advanced_zone")),
+                    **frame, "distance_cm": distance_cm(None, frame), "status": one.get("status"), "game_clock": one.get("game_clock"),
+                    "game_clock_s": clock(one.get("game_clock")), "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")),
+                    "period": one.get("period"), "attributes": one.get("attributes"), "defender_ids": None,
                 }  # fmt: skip
+
+
+def game_shots(body: Any, request: Context) -> Iterator[Row]:
+    for one in body.get("shots") or []:
+        make, three = {"MAKE": True, "MISS": False}.get(one.get("st")), one.get("is3")
+        frame = {n: number(one.get(short)) for n, short in zip(COORDINATES, ["px", "py", "pz", "hx", "hy", "hz", "hsx", "hsy"], strict=True)}
+        yield {
+            "session_id": either(one.get("sid"), request.get("session_id")), "game_id": either(one.get("gid"), request.get("game_id")),
+            "team_id": integer(one.get("tid")), "player_id": integer(one.get("pid")), "occurred_at": moment(one.get("t")), "is_make": make,
+            "is_3point": three, "points": points(make, three, integer(one.get("pts"))), "zone": integer(one.get("z")),
+            "advanced_zone": integer(one.get("az")), **frame, "distance_cm": distance_cm(number(one.get("d")), frame), "status": one.get("s"),
+            "game_clock": one.get("gc"), "game_clock_s": clock(one.get("gc")), "shot_clock": one.get("sc"), "shot_clock_s": clock(one.get("sc")),
+            "period": one.get("prd"), "attributes": one.get("attributes"), "defender_ids": integers(one.get("shotDefenders")),
+        }  # fmt: skip
+
+
+def play_by_play(body: Any, request: Context) -> Iterator[Row]:
+    for one in body.get("details") or []:
+        yield {
+            "game_id": either(one.get("gameId"), request.get("game_id")), "session_id": one.get("sessionId"), "event_id": one["eventId"],
+            "type": one.get("type"), "timestamp": moment(one.get("timestamp")), "team_id": integer(one.get("teamId")),
+            "session_type": one.get("sessionType"), "practice_id": one.get("practiceId"), "practice_definition_id": one.get("practiceDefinitionId"),
+            "drill_definition_id": one.get("drillDefinitionId"), "stats": numbers(one.get("stats")), "corrected": one.get("corrected"),
+            "facility_id": one.get("facilityId"), "court_id": one.get("courtId"), "game_clock": one.get("gameClock"),
+            "game_clock_s": clock(one.get("gameClock")), "shot_clock": one.get("shotClock"), "shot_clock_s": clock(one.get("shotClock")),
+            "period": one.get("period"), "player_x": number(one.get("playerX")), "player_y": number(one.get("playerY")),
+            "player_z": number(one.get("playerZ")), "hoop_to_event_x": number(one.get("hoopToEventX")),
+            "hoop_to_event_y": number(one.get("hoopToEventY")), "clip_id": one.get("clipId"), "classification": one.get("classification"),
+            "description": one.get("description"), "base_stats": one.get("baseStats"), "actual_stats": one.get("actualStats"),
+            "act": one.get("act"), "player_id": integer(one.get("pid")),
+        }  # fmt: skip
+
+
+def ball_screens(body: Any, request: Context) -> Iterator[Row]:
+    for one in body.get("ballscreens") or []:
+        yield {
+            "game_id": either(one.get("gameId"), request.get("game_id")), "session_id": one.get("sessionId"), "event_id": one["eventId"],
+            "timestamp": moment(one.get("timestamp")), "end_timestamp": moment(one.get("endTimestamp")), "type": one.get("type"),
+            "team_possession_id": one.get("teamPossessionId"), "session_type": one.get("sessionType"), "period": one.get("period"),
+            "source": one.get("source"), "corrected": one.get("corrected"), "ball_handler_player_id": integer(one.get("ballHandlerPlayerId")),
+            "ball_handler_defender_player_id": integer(one.get("ballHandlerDefenderPlayerId")),
+            "screener_player_ids": integers(one.get("screenerPlayerIds")),
+            "screener_defender_player_ids": integers(one.get("screenerDefenderPlayerIds")),
+            "offensive_actions": numbers(one.get("offensiveActions")), "defensive_actions": numbers(one.get("defensiveActions")),
+            "team_id": integer(one.get("teamId")), "defender_team_id": integer(one.get("defenderTeamId")),
+            "screener_x": number(one.get("screenerX")), "screener_y": number(one.get("screenerY")), "wing": integer(one.get("wing")),
+            "video_time_mark_start": one.get("videoTimeMarkStart"),
+            "start_game_clock": one.get("startGameClock"), "start_game_clock_s": clock(one.get("startGameClock")),
+            "end_game_clock": one.get("endGameClock"), "end_game_clock_s": clock(one.get("endGameClock")),
+            "start_shot_clock": one.get("startShotClock"), "start_shot_clock_s": clock(one.get("startShotClock")),
+            "end_shot_clock": one.get("endShotClock"), "end_shot_clock_s": clock(one.get("endShotClock")),
+        }  # fmt: skip
+
+
+def game_lines(body: Any, request: Context) -> Iterator[tuple[Row, Row]]:
+    """The stats of each player's line of a whole game, with the key columns of its rows."""
+    for line in body.get("stats") or []:
+        yield of(line.get("totalStats")), {
+            "session_id": request.get("session_id"), "game_id": request.get("game_id"), "team_id": integer(line["tid"]), "team_name": None,
+            "player_id": integer(line["pid"]), "first_name": None, "last_name": None, "is_team_total": integer(line["pid"]) == 0,
+            "version": None, "games_played": None,
+        }  # fmt: skip
+
+
+def game_player_stats(body: Any, request: Context) -> Iterator[Row]:
+    for stats, keys in game_lines(body, request):
+        for stat, value in stats.items():
+            yield keys | {"stat": stat, "value": number(value)}
+
+
+def game_box_score(body: Any, request: Context) -> Iterator[Row]:
+    lines = list(game_lines(body, request))
+    more = sorted({stat for stats, _ in lines for stat in stats} - set(CODES))
+    for stats, keys in lines:
+        yield keys | {code: number(stats.get(code)) for code in CODES + more}
+
+
+def session_in_link(request: Context) -> Callable[[Row], str | None]:
+    """A game has several sessions: a possession's is in the link to its locations."""
+    return lambda one: parse_qs(urlsplit(one["_locations"]).query)["id"][0] if one.get("_locations") else request.get("session_id")
+
+
+def game_possessions(body: Any, request: Context) -> Iterator[Row]:
+    return possessions_of(body.get("possessions") or [], session_in_link(request))
+
+
+def game_possession_events(body: Any, request: Context) -> Iterator[Row]:
+    return possession_events_of(body.get("possessions") or [], session_in_link(request))
+
+
+def game_possession_players(body: Any, request: Context) -> Iterator[Row]:
+    return possession_players_of(body.get("possessions") or [], request)
+
+
+def broadcast_players(body: Any, request: Context) -> Iterator[Row]:
+    for player, row in zip(body.get("players") or [], players(body, request), strict=True):
+        yield row | {"position": player.get("position_abbr")}
 
 
 def locations(body: Any, request: Context) -> Iterator[Row]:
@@ -291,4 +432,13 @@ READINGS: dict[str, dict[str, Callable[[Any, Context], Iterator[Row]]]] = {
     "possessions": {"possessions": possessions, "possession_events": possession_events, "possession_players": possession_players},
     "shots": {"shots": shots},
     "locations": {"locations": locations},
-}
+    "matchup": {"games": games},
+    "game_shots": {"shots": game_shots},
+    "play_by_play": {"play_by_play": play_by_play},
+    "ball_screens": {"ball_screens": ball_screens},
+    "catch_up": {
+        "player_stats": game_player_stats, "box_score": game_box_score, "play_by_play": play_by_play, "shots": game_shots,
+        "possessions": game_possessions, "possession_events": game_possession_events, "possession_players": game_possession_players,
+    },
+    "broadcast_roster": {"players": broadcast_players, "special_services": special_services, "team": team},
+}  # fmt: skip

@@ -23,6 +23,7 @@ SIGNATURES = {
     "teams": "()",
     "roster": "(team_id, *, game_id=None, reference=None)",
     "schedule": "(start, end=None, *, sport=None, team_id=None, location_id=None, season_type=None, week=None)",
+    "matchup": "(team_ids, start, end=None, *, reference, gender)",
     "team_events": "(team_id, start, end, *, games_only=False, workouts_only=False)",
     "team_game_stats": "(team_id, *, game_id=None, start=None, end=None)",
     "game_events": "(game_id, *, team_id=None)",
@@ -33,10 +34,16 @@ SIGNATURES = {
     "shots": "(session_id)",
     "locations": "(session_id, start, end)",
     "game_stats_details": "(game_id)",
+    "game_shots": "(game_id)",
+    "play_by_play": "(game_id)",
+    "ball_screens": "(game_id)",
+    "catch_up": "(game_id, resources=('stats', 'details', 'shots', 'possessions'))",
     "follow": "(link)",
     "get": "(path, params=None)",
     "broadcast_schedule": "(start=None, end=None)",
     "broadcast_teams": "()",
+    "broadcast_roster": "(team_id, *, game_id=None)",
+    "broadcast_stats": "(schedule_id)",
 }
 
 
@@ -55,7 +62,7 @@ def test_both_clients_have_every_operation_with_the_contracts_parameters() -> No
 def test_every_docstring_names_its_section_and_shows_an_example() -> None:
     for name, method in OPERATIONS.items():
         assert ">>>" in method.__doc__, name
-        assert "specification" in method.__doc__ or name == "get", name
+        assert "(specification" in method.__doc__ or "(facts" in method.__doc__ or name == "get", name
 
 
 def sent(service: sideline.Simulator) -> dict[str, str]:

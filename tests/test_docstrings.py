@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import doctest
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sideline
 from sideline import client as clients
-from sideline import operations, simulator, timeout
+from sideline import journal, live, operations, simulator, streams, timeout
 
 EXAMPLES = [
-    example for module in (clients, operations, simulator, timeout) for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples
+    example
+    for module in (clients, operations, simulator, timeout, live, streams, journal)
+    for example in doctest.DocTestFinder(exclude_empty=True).find(module)
+    if example.examples
 ]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_the_example_runs(example: doctest.DocTest, service: sideline.Simulator, client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
+def test_the_example_runs(
+    example: doctest.DocTest,
+    service: sideline.Simulator,
+    client: sideline.Client,
+    game: dict[str, Any],
+    session_id: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
     at_hand: dict[str, Any] = {
         "client": client,
         "service": service,
+        "sideline": sideline,
+        "live_game_id": service.games[0]["event_id"],
         "team_id": game["game_attributes"]["home_team_id"],
         "game_id": game["id"],
         "session_id": session_id,

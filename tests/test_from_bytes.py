@@ -35,8 +35,9 @@ def test_each_operation_has_its_tables_whatever_the_body(operation: str) -> None
             payload.table()
 
 
-def test_every_table_is_some_operations() -> None:
-    assert {name for operation in operations() for name in sideline.Payload.from_bytes(operation, b"null").tables} == set(sideline.SCHEMAS)
+def test_every_table_is_some_operations_or_a_streams() -> None:
+    of_operations = {name for operation in operations() for name in sideline.Payload.from_bytes(operation, b"null").tables}
+    assert set(sideline.SCHEMAS) - of_operations == {"live_items", "stat_updates"}, "what only streams bring"
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.json")), ids=lambda path: path.stem)

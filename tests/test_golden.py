@@ -314,3 +314,191 @@ def test_locations() -> None:
         {"session_id": "s-1", "t": at(1700000000500), "type": "PLAYER", "team_id": 46, "player_id": 461, "tag": "65001", "x": 12.0,
          "y": 22.0, "z": 41.0, "speed": 0.5, "game_clock": "12:29.50", "game_clock_s": 749.5, "shot_clock": "01.50", "shot_clock_s": 1.5},
     ]  # fmt: skip
+
+
+def test_games_of_a_matchup() -> None:
+    # Facts 2.3: a matchup has neither type nor source, and writes its place in another way.
+    assert rows("matchup") == [
+        {"game_id": "0b6dfd45-7b0c-4c0e-9d0a-000000000003", "tipoff_at": at(1700000000000), "status": "ACTIVE", "type": None,
+         "gender": "WOMEN", "home_team_id": 46, "home_team_name": "Kansas Wheat", "away_team_id": 47, "away_team_name": "Ozark Pines",
+         "home_team_reference_id": "ks-46", "away_team_reference_id": "oz-47", "officials_team_id": 0, "facility_name": "Field House",
+         "court_name": "Main", "location_id": "/court-1/facility-9", "court_id": None, "facility_id": None, "tournament": None,
+         "reference_id": "ref-3", "fan_engagement_enabled": False, "source": None, "results_link": f"{BASE}/v1/data/games/another-id"},
+        {"game_id": "0b6dfd45-7b0c-4c0e-9d0a-000000000004", "tipoff_at": None, "status": "ACTIVE", "type": None, "gender": None,
+         "home_team_id": 47, "home_team_name": None, "away_team_id": None, "away_team_name": None, "home_team_reference_id": None,
+         "away_team_reference_id": None, "officials_team_id": None, "facility_name": None, "court_name": None,
+         "location_id": "court-2@facility-8", "court_id": "court-2", "facility_id": "facility-8", "tournament": None,
+         "reference_id": None, "fan_engagement_enabled": None, "source": None, "results_link": None},
+    ]  # fmt: skip
+
+
+MADE = {
+    "session_id": "s-1", "game_id": "game-1", "team_id": 46, "player_id": 461, "is_make": True, "is_3point": False, "points": 2,
+    "zone": 3, "advanced_zone": 7, "player_x": 3117.0, "player_y": 7899.0, "player_z": 1100.0, "hoop_x": -44.0, "hoop_y": 12783.0,
+    "hoop_z": 3048.0, "hoop_player_y": 4884.0, "status": "RECORDED", "period": "H1",
+}  # fmt: skip
+NOWHERE = dict.fromkeys(["zone", "advanced_zone", "player_x", "player_y", "player_z", "hoop_x", "hoop_y", "hoop_z", "hoop_player_x", "hoop_player_y"])
+NO_CLOCKS = dict.fromkeys(["game_clock", "game_clock_s", "shot_clock", "shot_clock_s"])
+
+
+def test_shots_of_a_game() -> None:
+    assert rows("game_shots", game_id="game-of-the-request", session_id="s-of-the-request") == [
+        MADE | {"occurred_at": at(1700000000000), "hoop_player_x": -3160.0, "distance_cm": 581.7677973, "game_clock": "9:58.7",
+                "game_clock_s": 598.7, "shot_clock": "12.0", "shot_clock_s": 12.0, "attributes": ["CAS", "GUARDED"],
+                "defender_ids": [471, 472]},
+        NO_CLOCKS | {
+            "session_id": "s-1", "game_id": "game-1", "team_id": 47, "player_id": 471, "occurred_at": at(1700000030000), "is_make": False,
+            "is_3point": True, "points": 0, "zone": 9, "advanced_zone": 20, "player_x": 0.0, "player_y": -5000.0, "player_z": None,
+            "hoop_x": 0.0, "hoop_y": -12725.0, "hoop_z": 2990.0, "hoop_player_x": 0.0, "hoop_player_y": 7725.0, "distance_cm": 772.5,
+            "status": "RECORDED", "period": "H1", "attributes": [], "defender_ids": []},
+        NOWHERE | {
+            "session_id": "s-of-the-request", "game_id": "game-of-the-request", "team_id": 46, "player_id": 462,
+            "occurred_at": at(1700000060000), "is_make": True, "is_3point": True, "points": 3, "player_x": 3000.5, "player_y": 8725.0,
+            "hoop_x": 0.5, "hoop_y": 12725.0, "distance_cm": 500.0, "status": None, "game_clock": "1:2.3", "game_clock_s": 62.3,
+            "shot_clock": "02.00", "shot_clock_s": 2.0, "period": None, "attributes": None, "defender_ids": None},
+        NOWHERE | NO_CLOCKS | {
+            "session_id": "s-2", "game_id": "game-1", "team_id": 47, "player_id": None, "occurred_at": at(1700000090000), "is_make": None,
+            "is_3point": False, "points": 0, "distance_cm": None, "status": None, "period": "H2", "attributes": None, "defender_ids": None},
+    ]  # fmt: skip
+
+
+PLAY = {
+    "game_id": "game-1", "session_id": "s-1", "type": "ACTUAL", "session_type": "GAME_ROUND", "facility_id": "f-1", "court_id": "c-1",
+    "act": "PLAYER",
+}  # fmt: skip
+NO_DRILL = {"practice_id": None, "practice_definition_id": None, "drill_definition_id": None}
+
+
+def test_play_by_play() -> None:
+    made = rows("play_by_play", game_id="game-of-the-request")
+    assert made[:2] == [
+        PLAY | NO_DRILL | NO_CLOCKS | {
+            "event_id": "e-1", "timestamp": at(1700000001000), "team_id": 46, "stats": {"TO": 1.0, "LBTO": 1.0}, "corrected": False,
+            "period": "Q1", "player_x": -2516.0, "player_y": -2511.0, "player_z": 300.0, "hoop_to_event_x": -2562.0,
+            "hoop_to_event_y": 10055.0, "clip_id": None, "classification": "LIVE_BALL_TURNOVER",
+            "description": "Ada Bell live ball turnover", "base_stats": "TO", "actual_stats": "LBTO", "player_id": 461},
+        PLAY | {
+            "event_id": "e-2", "timestamp": at(1700000009000), "team_id": 47, "practice_id": "p-1", "practice_definition_id": "pd-1",
+            "drill_definition_id": "dd-1", "stats": {"FG": -1.0, "PTS": -2.0, "AST": None}, "corrected": True, "game_clock": "00:15:00",
+            "game_clock_s": 900.0, "shot_clock": "4.5", "shot_clock_s": 4.5, "period": "Q1", "player_x": 100.5, "player_y": 12000.0,
+            "player_z": 0.0, "hoop_to_event_x": -144.5, "hoop_to_event_y": 783.0, "clip_id": "clip-7",
+            "classification": "UPDATED_TWO_POINT_MAKE_TO_MISS", "description": "Cy Dee missed", "base_stats": "FG", "actual_stats": "FG",
+            "player_id": 471},
+    ]  # fmt: skip
+    nothing = dict.fromkeys(made[0]) | {"game_id": "game-of-the-request"}
+    assert made[2:] == [nothing | {"event_id": "e-3", "stats": {}, "team_id": 46}, nothing | {"event_id": "e-4"}]
+
+
+def test_ball_screens() -> None:
+    keys = {"game_id": "game-1", "session_id": "s-1", "type": "BALL_SCREEN", "session_type": "GAME_ROUND", "period": "H1", "source": "VERIZON"}
+    made = rows("ball_screens", game_id="game-of-the-request")
+    nothing = dict.fromkeys(made[0])
+    assert made == [
+        keys | {
+            "event_id": "b-1", "timestamp": at(1700000001000), "end_timestamp": at(1700000003000), "team_possession_id": "tp-1",
+            "corrected": False, "ball_handler_player_id": 461, "ball_handler_defender_player_id": 471, "screener_player_ids": [462, 463],
+            "screener_defender_player_ids": [472], "offensive_actions": {"POP": 0.5, "ROLL": 0.25}, "defensive_actions": {"SWITCH": 1.0},
+            "team_id": 46, "defender_team_id": 47, "screener_x": -1.0, "screener_y": 7000.5, "wing": 1, "video_time_mark_start": "00:10",
+            "start_game_clock": "07:00.0", "start_game_clock_s": 420.0, "end_game_clock": "06:58.0", "end_game_clock_s": 418.0,
+            "start_shot_clock": "05.0", "start_shot_clock_s": 5.0, "end_shot_clock": "03.0", "end_shot_clock_s": 3.0},
+        nothing | keys | {
+            "event_id": "b-2", "timestamp": at(1700000009000), "corrected": True, "ball_handler_player_id": 471,
+            "screener_player_ids": [472], "screener_defender_player_ids": [], "offensive_actions": {}, "team_id": 47,
+            "defender_team_id": 46, "wing": 2},
+        nothing | {"event_id": "b-3", "game_id": "game-of-the-request"},
+    ]  # fmt: skip
+
+
+def test_stats_of_a_catch_up() -> None:
+    line = {"session_id": None, "game_id": "game-1", "team_name": None, "first_name": None, "last_name": None, "version": None, "games_played": None}
+    ada = line | {"team_id": 46, "player_id": 461, "is_team_total": False}
+    total = line | {"team_id": 46, "player_id": 0, "is_team_total": True}
+    cy = line | {"team_id": 47, "player_id": 471, "is_team_total": False}
+    assert rows("catch_up", "player_stats", game_id="game-1") == [
+        ada | {"stat": "PTS", "value": 5.0},
+        ada | {"stat": "FG", "value": 2.0},
+        ada | {"stat": "FGA", "value": 3.0},
+        ada | {"stat": "LBTO", "value": 1.0},
+        total | {"stat": "PTS", "value": 5.0},
+        total | {"stat": "DIST", "value": 254321.5},
+        cy | {"stat": "AST", "value": None},
+    ]
+    none = dict.fromkeys([*CODES, "LBTO"])
+    assert rows("catch_up", "box_score", game_id="game-1") == [
+        ada | none | {"PTS": 5.0, "FG": 2.0, "FGA": 3.0, "LBTO": 1.0},
+        total | none | {"PTS": 5.0, "DIST": 254321.5},
+        cy | none,
+        cy | none | {"player_id": 472},
+    ]
+
+
+def test_details_and_shots_of_a_catch_up() -> None:
+    clocks = {"game_clock": "12:30.0", "game_clock_s": 750.0, "shot_clock": "02.00", "shot_clock_s": 2.0}
+    assert rows("catch_up", "play_by_play", game_id="game-of-the-request") == [
+        PLAY | NO_DRILL | clocks | {
+            "event_id": "e-1", "timestamp": at(1700000001000), "team_id": 46, "stats": {"FG": 1.0, "PTS": 2.0}, "corrected": False,
+            "period": "H1", "player_x": 3117.0, "player_y": 7899.0, "player_z": 1100.0, "hoop_to_event_x": -3161.0,
+            "hoop_to_event_y": 4884.0, "clip_id": None, "classification": "TWO_POINT_MAKE", "description": "Ada Bell made",
+            "base_stats": "FG", "actual_stats": "FG2", "player_id": 461}]  # fmt: skip
+    assert rows("catch_up", "shots", game_id="game-of-the-request") == [
+        MADE | clocks | {"occurred_at": at(1700000001000), "hoop_player_x": -3161.0, "distance_cm": pytest.approx(581.7678, abs=1e-4),
+                         "attributes": ["OTD"], "defender_ids": [471]},
+        NOWHERE | NO_CLOCKS | {
+            "session_id": "s-2", "game_id": "game-of-the-request", "team_id": 47, "player_id": 471, "occurred_at": at(1700000900000),
+            "is_make": False, "is_3point": True, "points": 0, "distance_cm": 700.0, "status": None, "period": "H2", "attributes": None,
+            "defender_ids": None}]  # fmt: skip
+
+
+def test_possessions_of_a_catch_up_are_of_the_session_in_their_link() -> None:
+    team = {"team_id": 46, "team_name": "Kansas Wheat"}
+    locations = f"{BASE}/v1/data/sensors/locations?"
+    assert rows("catch_up", "possessions", game_id="game-1") == [
+        team | dict.fromkeys(ATTRIBUTES) | {
+            "session_id": "s-1", "possession": 0, "start_timestamp": at(1700000000000), "end_timestamp": at(1700000020000),
+            "start_game_clock": "20:00.0", "start_game_clock_s": 1200.0, "end_game_clock": "19:40.0", "end_game_clock_s": 1180.0,
+            "period": "H1", "player_ids": [463, 461], "opposing_player_ids": None, "lineup_id": "461-463", "opposing_lineup_id": None,
+            "passes": 3, "half_court": True, "locations_link": locations + "id=s-1&from=1700000000000&to=1700000020000"},
+        team | dict.fromkeys(ATTRIBUTES) | {
+            "session_id": "s-2", "possession": 1, "start_timestamp": at(1700000900000), "end_timestamp": at(1700000910000),
+            "start_game_clock": None, "start_game_clock_s": None, "end_game_clock": None, "end_game_clock_s": None, "period": "H2",
+            "player_ids": [461], "opposing_player_ids": [471], "lineup_id": "461", "opposing_lineup_id": "471",
+            "locations_link": locations + "from=1700000900000&to=1700000910000&id=s-2"},
+    ]  # fmt: skip
+    shot = {"shot_distance_cm": 581.8, "x": 3117.0, "y": 7899.0, "z": 1100.0, "zone": 3, "advanced_zone": 7, "is_3point": False}
+    assert rows("catch_up", "possession_events", game_id="game-1") == [
+        shot | {"session_id": "s-1", "team_id": 46, "possession": 0, "position": 0, "timestamp": at(1700000001000),
+                "possession_type": "FG", "details": ["FG2"], "player_id": 461, "game_clock": "12:30.0", "game_clock_s": 750.0,
+                "shot_clock": "02.00", "shot_clock_s": 2.0},
+        dict.fromkeys(shot) | NO_CLOCKS | {
+            "session_id": "s-2", "team_id": 46, "possession": 1, "position": 0, "timestamp": at(1700000905000), "possession_type": "TO",
+            "details": [], "player_id": 461},
+    ]  # fmt: skip
+    assert rows("catch_up", "possession_players", game_id="game-1") == [
+        {"session_id": None, "team_id": 46, "player_id": 461, "first_name": "Ada", "last_name": "Bell", "profile_image_link": "https://img/461"}
+    ]
+
+
+def test_a_possession_of_a_game_that_no_link_puts_into_a_session_is_an_error_of_its_table_alone() -> None:
+    body = b'{"shots": [{"t": 1}], "possessions": [{"id": 46, "possessions": [{"period": "H1"}]}]}'
+    made = sideline.Payload.from_bytes("catch_up", body, game_id="game-1")
+    with pytest.raises(sideline.DecodeError, match="session_id of possessions"):
+        made.table("possessions")
+    assert made.table("shots").num_rows == 1
+
+
+def test_players_of_a_broadcast_roster() -> None:
+    images = ["image_light", "image_dark", "image_light_transparent", "image_dark_transparent", "headshot_light", "headshot_dark",
+              "headshot_transparent", "image_profile"]  # fmt: skip
+    nothing = dict.fromkeys([*images, "display_name", "is_starter", "is_scout", "reference_id", "profile_image_link"])
+    assert rows("broadcast_roster") == [
+        nothing | {"team_id": 46, "player_id": 461, "first_name": "Ada", "last_name": "Bell", "jersey_number": 0,
+                   "jersey_number_str": "00", "position": "C", "is_active": None, "sensor": 100630},
+        nothing | {"team_id": 46, "player_id": 462, "first_name": "Zoë", "last_name": None, "jersey_number": 12,
+                   "jersey_number_str": "12", "position": None, "is_active": False, "sensor": None},
+    ]  # fmt: skip
+    assert rows("broadcast_roster", "special_services") == [
+        {"team_id": 46, "player_id": 461, "type": "MIC", "value": "mic6"},
+        {"team_id": 46, "player_id": 461, "type": "VIDEO", "value": None},
+    ]
+    team = rows("broadcast_roster", "team")
+    assert team == [dict.fromkeys(team[0]) | {"team_id": 46, "name": "Kansas Wheat"}]

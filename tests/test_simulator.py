@@ -177,3 +177,87 @@ def test_football_has_quarters() -> None:
         assert client.schedule(1, 2).to_dict() == {"games": []}
         assert "type=FOOTBALL" in client.schedule(1, 2).url
         assert client.stats(game["results"][0]["id"]).status == 200
+
+
+def rows(table: sideline.Table, *columns: str) -> Counter[tuple[Any, ...]]:
+    return Counter(tuple(row[column] for column in columns) for row in table.to_dicts())
+
+
+def test_a_games_shots_are_those_of_its_sessions(client: sideline.Client, games: list[dict[str, Any]]) -> None:
+    columns = ("session_id", "team_id", "player_id", "occurred_at", "is_make", "points", "zone", "player_x", "player_y", "hoop_player_x", "game_clock_s")
+    for game in games[:4]:
+        shots = client.game_shots(game["id"]).table()
+        for shot in shots.to_dicts():
+            assert shot["distance_cm"] == pytest.approx(math.hypot(shot["hoop_player_x"], shot["hoop_player_y"]) / 10)
+        of_sessions: Counter[tuple[Any, ...]] = Counter()
+        for session in game["results"]:
+            of_sessions += rows(client.shots(session["id"]).table(), *columns)
+        assert rows(shots, *columns) == of_sessions
+        assert shots.num_rows > 60
+
+
+def test_plays_add_up_to_the_box_score_and_the_points_to_the_score(client: sideline.Client, games: list[dict[str, Any]]) -> None:
+    for game in games[:4]:
+        sums: Counter[tuple[int, int, str]] = Counter()
+        plays = client.play_by_play(game["id"])
+        for play in plays.table().to_dicts():
+            for code, value in dict(play["stats"]).items():
+                sums[play["team_id"], play["player_id"], code] += value
+        caught_up = client.catch_up(game["id"], "stats")
+        box = {
+            (line["team_id"], line["player_id"], line["stat"]): line["value"]
+            for line in caught_up.table("player_stats").to_dicts()
+            if not line["is_team_total"] and line["stat"] not in NOT_SUMS
+        }
+        assert dict(sums) == box
+        for which in ("home", "away"):
+            score = plays["gameTotals"][f"{which}TeamScore"]
+            team = game["game_attributes"][f"{which}_team_id"]
+            assert score == {"teamId": str(team), "value": sum(n for (t, _, code), n in sums.items() if (t, code) == (team, "PTS"))}
+
+
+def test_ball_screens_are_those_that_possessions_count(client: sideline.Client, games: list[dict[str, Any]]) -> None:
+    for game in games[:4]:
+        counted: Counter[str] = Counter()
+        for session in game["results"]:
+            for possession in client.possessions(session["id"]).table().to_dicts():
+                counted[session["id"]] += possession["ball_screens"]
+        assert Counter(screen["session_id"] for screen in client.ball_screens(game["id"]).table().to_dicts()) == counted
+
+
+def test_a_matchup_finds_the_games_of_both_teams(season: sideline.Simulator, client: sideline.Client) -> None:
+    game = season.games[0]
+    both = {game["home_team_id"], game["away_team_id"]}
+    expected = [g["event_id"] for g in season.games if {g["home_team_id"], g["away_team_id"]} == both]
+    references = [game["home_team_reference_id"], game["away_team_reference_id"]]
+    for teams, reference in ((both, "SHOTTRACKER"), (references, "SIM")):
+        found = client.matchup(sorted(teams), 1, reference=reference, gender="MEN").table()
+        assert [row["game_id"] for row in found.to_dicts()] == expected
+    assert client.matchup(references, 1, reference="SIM", gender="WOMEN").table().num_rows == 0
+
+
+def test_a_week_holds_games_of_one_season_type(season: sideline.Simulator, client: sideline.Client) -> None:
+    found: Counter[str] = Counter()
+    for week in range(1, 31):
+        for season_type in ("EXH", "PRE", "REG", "POST"):
+            of_week = client.schedule(1, season.games[-1]["tipoff_at"] + 1, season_type=season_type, week=week)
+            found.update(game["event_id"] for game in of_week["games"])
+    assert found == Counter(game["event_id"] for game in season.games)
+
+
+def test_workouts_are_kept_apart(season: sideline.Simulator, client: sideline.Client) -> None:
+    for team in season.teams:
+        span = (season.games[0]["tipoff_at"], season.games[-1]["tipoff_at"])
+        workouts = client.team_events(team["id"], *span, workouts_only=True)["events"]
+        assert workouts and all(event["is_practice_event"] for event in workouts)
+        others = {event["id"] for event in client.team_events(team["id"], *span)["events"]}
+        assert others.isdisjoint(event["id"] for event in workouts)
+
+
+def test_a_broadcast_roster_is_the_roster(season: sideline.Simulator, client: sideline.Client) -> None:
+    columns = ("player_id", "first_name", "last_name", "jersey", "position", "sensor")
+    for team in season.teams:
+        own, other = client.broadcast_roster(team["id"]).table("players"), client.roster(team["id"]).table("players")
+        shared = [column for column in columns if column in own.column_names]
+        assert len(shared) >= 5
+        assert rows(own, *shared) == rows(other, *shared)

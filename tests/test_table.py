@@ -44,6 +44,16 @@ def test_lists_are_lists_in_dicts() -> None:
     assert [row["lineup_id"] for row in table.to_dicts()][:2] == ["1-2-3", None]
 
 
+def test_maps_are_dicts() -> None:
+    body = b'{"details": [{"eventId": "a", "stats": {"TO": 1, "LBTO": null, "TO": 2}}, {"eventId": "b", "stats": null}, {"eventId": "c", "stats": {}}]}'
+    table = sideline.Payload.from_bytes("play_by_play", body).table(columns=["stats"])
+    expected: list[Any] = [{"TO": 2.0, "LBTO": None}, None, {}]
+    assert [row["stats"] for row in table.to_dicts()] == expected
+    assert table.to_pandas()["stats"].tolist() == expected
+    assert table.to_arrow()["stats"].to_pylist(maps_as_pydicts="strict") == expected
+    assert table.to_polars().height == 3
+
+
 def test_a_time_beyond_datetimes_names_its_column_and_a_way_out() -> None:
     body = b'{"games": [{"event_id": "g", "tipoff_at": 999999999999999999}]}'
     table = sideline.Payload.from_bytes("schedule", body).table()

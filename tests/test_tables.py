@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pytest
 import reading
+from independent import as_json, server
 
 import sideline
 
@@ -27,6 +30,7 @@ TYPES = {
     "when": pa.timestamp("ms", tz="UTC"),
     "ids": pa.list_(pa.int64()),
     "texts": pa.list_(pa.string()),
+    "map": pa.map_(pa.string(), pa.float64()),
 }
 CLOCKS = "game_clock? text, game_clock_s? num, shot_clock? text, shot_clock_s? num"
 WHO = "team_id id, team_name? text, player_id id, first_name? text, last_name? text, is_team_total flag, version? int"
@@ -64,15 +68,26 @@ COLUMNS = {
     "possession_events": "session_id text, team_id id, possession int32, position int32, timestamp? when, possession_type? cat,"
     f" details? texts, player_id? id, {CLOCKS}, shot_distance_cm? num, x? num, y? num, z? num, zone? int, advanced_zone? int,"
     " is_3point? flag",
-    "possession_players": "session_id text, team_id id, player_id id, first_name? text, last_name? text, profile_image_link? text",
+    "possession_players": "session_id? text, team_id id, player_id id, first_name? text, last_name? text, profile_image_link? text",
     "shots": "session_id? text, game_id? text, team_id? id, player_id? id, occurred_at? when, is_make? flag, is_3point? flag,"
     " points? int, zone? int, advanced_zone? int, player_x? num, player_y? num, player_z? num, hoop_x? num, hoop_y? num,"
     f" hoop_z? num, hoop_player_x? num, hoop_player_y? num, distance_cm? num, status? cat, {CLOCKS}, period? cat,"
     " attributes? texts, defender_ids? ids",
     "live_items": "kind cat, at when, event? cat, id? text, seq? int, source? cat, text? text, start? when, end? when, reason? text,"
     " status? int, attempt? int, retry_at? when",
-    "stat_updates": "occurred_at? when, team_id? id, player_id? id, stat cat, value? num, classification? cat, version? int, seq? int,"
-    " source? cat",
+    "stat_updates": "occurred_at? when, team_id? id, player_id? id, stat cat, value? num, classification? cat, version? int, seq? int, source? cat",
+    "play_by_play": "game_id? text, session_id? text, event_id text, type? cat, timestamp? when, team_id? id, session_type? cat,"
+    " practice_id? text, practice_definition_id? text, drill_definition_id? text, stats? map, corrected? flag, facility_id? text,"
+    f" court_id? text, {CLOCKS}, period? cat, player_x? num, player_y? num, player_z? num, hoop_to_event_x? num,"
+    " hoop_to_event_y? num, clip_id? text, classification? cat, description? text, base_stats? cat, actual_stats? cat, act? cat,"
+    " player_id? id",
+    "ball_screens": "game_id? text, session_id? text, event_id text, timestamp? when, end_timestamp? when, type? cat,"
+    " team_possession_id? text, session_type? cat, period? cat, source? cat, corrected? flag, ball_handler_player_id? id,"
+    " ball_handler_defender_player_id? id, screener_player_ids? ids, screener_defender_player_ids? ids, offensive_actions? map,"
+    " defensive_actions? map, team_id? id, defender_team_id? id, screener_x? num, screener_y? num, wing? int,"
+    " video_time_mark_start? text, start_game_clock? text, start_game_clock_s? num, end_game_clock? text, end_game_clock_s? num,"
+    " start_shot_clock? text, start_shot_clock_s? num, end_shot_clock? text, end_shot_clock_s? num",
+    "drift": "operation cat, path text, first_seen when, count int, type? cat",
     "locations": f"session_id? text, t when, type? cat, team_id? id, player_id? id, tag? text, x? num, y? num, z? num, speed? num, {CLOCKS}",
 }
 
@@ -104,7 +119,7 @@ def test_lengths_have_their_unit_in_the_field() -> None:
     assert shots.field("game_clock_s").metadata[b"unit"] == b"s"
 
 
-EMPTY = {"locations": b"[]", "roster": b'{"id": 1}', "team_game_stats": b'{"id": 1}', "game": b"[]"}
+EMPTY = {"locations": b"[]", "game": b"[]", **dict.fromkeys(["roster", "broadcast_roster", "team_game_stats"], b'{"id": 1}')}
 
 
 @pytest.mark.parametrize("operation", reading.READINGS)
@@ -135,7 +150,8 @@ def agree(operation: str, raw: bytes, context: dict[str, str]) -> None:
 
 
 CONTEXT = {"session_id": "s-1"}
-CONTEXTS = {"team_events": {"team_id": "46"}, "game": {"game_id": "game-9"}, "team_game_stats": {"game_id": "game-1"}}
+OF_A_GAME = ["team_game_stats", "game_shots", "play_by_play", "ball_screens", "catch_up"]
+CONTEXTS = {"team_events": {"team_id": "46"}, "game": {"game_id": "game-9"}, **{name: {"game_id": "game-1"} for name in OF_A_GAME}}
 
 
 @pytest.mark.parametrize("operation", [path.stem for path in sorted(GOLDEN.glob("*.json"))])
@@ -149,30 +165,57 @@ def test_tables_agree_with_the_plain_reading_of_disturbed_golden_bodies(operatio
 
 
 # What a column cannot do without, and what is no number although it looks like one.
-NEEDED = {"id", "t", "event_id"}
-IDS = {"id", "player_id", "tid", "pid", "home_team_id", "away_team_id"}
+NEEDED = {"id", "t", "event_id", "eventId"}
+IDS = {"id", "player_id", "tid", "pid", "teamId", "home_team_id", "away_team_id", "ballHandlerPlayerId", "ballHandlerDefenderPlayerId", "defenderTeamId"}
 FIXED = {"_locations", "events", "teams", "games", "stats", "_self"}
+# Objects whose keys are data.
+OPEN = {"stats", "totalStats", "offensiveActions", "defensiveActions"}
 
 
-def disturb(value: Any, rng: random.Random, key: str = "") -> Any:
+def disturb(value: Any, rng: random.Random, key: str = "", kept: bool = False) -> Any:
     """The same body as another server might send it: keys in another order, fields that nobody knows, nulls, missing fields,
     ids as strings or numbers, integers as floats."""
     if isinstance(value, dict):
         items = list(value.items())
-        if key != "stats":
-            items = [(k, v) for k, v in items if k in NEEDED | FIXED or rng.random() > 0.1]
+        keep = NEEDED | FIXED | ({"tid", "pid"} if "totalStats" in value else set())
+        if key not in OPEN:
+            items = [(k, v) for k, v in items if k in keep or rng.random() > 0.1]
             items += [(f"new_{n}", rng.choice([1, None, "x", {"deep": [1, {"id": 2}]}, [[], {}]])) for n in range(rng.choice([0, 0, 1, 2]))]
             rng.shuffle(items)
-        return {k: disturb(v, rng, k) for k, v in items}
+        return {k: disturb(v, rng, k, k in keep) for k, v in items}
     if isinstance(value, list):
         return [disturb(v, rng) for v in value]
     if key in IDS and str(value).isdigit():
         return rng.choice([int(value), str(value), float(value)])
-    if key and key not in NEEDED | FIXED and rng.random() < 0.1:
+    if key and not kept and rng.random() < 0.1:
         return None
     if isinstance(value, int) and not isinstance(value, bool) and rng.random() < 0.2:
         return float(value)
     return value
+
+
+# The tables of each part of a catch-up.
+PARTS = {
+    "stats": ["player_stats", "box_score"],
+    "details": ["play_by_play"],
+    "shots": ["shots"],
+    "possessions": ["possessions", "possession_events", "possession_players"],
+}
+
+
+@pytest.mark.parametrize("parts", [*itertools.permutations(PARTS, 1), *itertools.permutations(PARTS, 2), tuple(PARTS)], ids=",".join)
+def test_a_catch_up_has_the_tables_of_the_parts_asked_for(parts: tuple[str, ...]) -> None:
+    golden = json.loads((GOLDEN / "catch_up.json").read_bytes())
+    body = {key: golden[key] for key in (*parts, "gameTotals")}
+    with server(lambda _: as_json(body)) as service, sideline.Client(username="u", secret="s", base_url=service.base_url) as client:
+        payload = client.catch_up("game-1", parts)
+    assert unquote(service.asked[0].target) == f"/v1/data/stats/games/game-1/{','.join(parts)}"
+    assert payload.tables == [table for part in parts for table in PARTS[part]]
+    assert payload.unknown_fields() == []
+    for name in payload.tables:
+        expected = list(reading.READINGS["catch_up"][name](body, {"game_id": "game-1"}))
+        assert expected
+        same(payload.table(name).to_dicts(), expected)
 
 
 def bodies(client: sideline.Client) -> Iterator[tuple[str, bytes, dict[str, str]]]:
@@ -201,6 +244,10 @@ def bodies(client: sideline.Client) -> Iterator[tuple[str, bytes, dict[str, str]
             yield "locations", client.locations(session["id"], session["started_at"], session["started_at"] + 60_000).raw, known
 
 
+# Operations that the simulator does not answer yet. One that it learns to answer moves from here into `bodies`.
+NOT_SIMULATED = {"matchup", "game_shots", "play_by_play", "ball_screens", "catch_up", "broadcast_roster"}
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_tables_agree_with_the_plain_reading_of_a_generated_season(seed: int) -> None:
     seen = set()
@@ -209,4 +256,4 @@ def test_tables_agree_with_the_plain_reading_of_a_generated_season(seed: int) ->
             agree(operation, raw, context)
             assert sideline.Payload.from_bytes(operation, raw, **context).unknown_fields() == []
             seen.add(operation)
-    assert seen == set(reading.READINGS)
+    assert seen == set(reading.READINGS) - NOT_SIMULATED

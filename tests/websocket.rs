@@ -160,7 +160,7 @@ impl Reader {
     /// `None`: the end; `Err`: an error.
     async fn next(&self) -> Option<Result<Item, Error>> {
         loop {
-            match self.0.take() {
+            match self.0.take().unwrap() {
                 Taken::Item(item) => return Some(Ok(item)),
                 Taken::Ended(error) => return error.map(Err),
                 Taken::Nothing => timeout(SOON, self.0.buffer().ready()).await.expect("nothing comes"),
@@ -204,7 +204,7 @@ impl Reader {
     }
 
     fn is_empty(&self) -> bool {
-        matches!(self.0.take(), Taken::Nothing)
+        matches!(self.0.take().unwrap(), Taken::Nothing)
     }
 }
 
@@ -360,6 +360,21 @@ async fn messages_come_as_they_are_with_their_number_and_source() {
     for text in &texts[1..] {
         let update = stream.update().await;
         assert_eq!((update.text.as_str(), update.seq, update.source), (*text, None, None));
+    }
+}
+
+/// More of them than are taken at once: what is left over must not wait for the next byte.
+#[tokio::test]
+async fn messages_that_came_in_one_piece_are_all_there_at_once() {
+    let server = Server::start().await;
+    let reader = server.stream(given(), fast());
+    let mut socket = server.live().await;
+    for n in 1..=110 {
+        socket.feed(Message::text(format!(r#"{{"seq":{n}}}"#))).await.unwrap();
+    }
+    socket.flush().await.unwrap();
+    for n in 1..=110 {
+        assert_eq!(reader.update().await.seq, Some(n));
     }
 }
 
@@ -833,7 +848,7 @@ fn frame_header(opcode: OpCode) -> tokio_tungstenite::tungstenite::protocol::fra
 /// The server's side of a connection ends so soon after `close`.
 async fn ends_at_once(stream: Reader, mut socket: TcpStream) {
     let begun = Instant::now();
-    stream.0.close();
+    stream.0.close().unwrap();
     let mut rest = Vec::new();
     timeout(ms(100), socket.read_to_end(&mut rest)).await.expect("the socket stays open").ok();
     assert!(begun.elapsed() < ms(100), "{:?}", begun.elapsed());

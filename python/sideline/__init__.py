@@ -25,11 +25,13 @@ if TYPE_CHECKING:
         PermissionDenied,
         RateLimited,
         RequestTimeout,
+        SchemaDriftWarning,
         ServerError,
         SidelineError,
         StreamClosed,
         TransportError,
     )
+    from sideline.journal import replay
     from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet
     from sideline.simulator import Simulator
     from sideline.timeout import Timeout
@@ -60,6 +62,7 @@ __all__ = [
     "RateLimited",
     "RequestTimeout",
     "Schema",
+    "SchemaDriftWarning",
     "ServerError",
     "SidelineError",
     "Simulator",
@@ -69,6 +72,7 @@ __all__ = [
     "TransportError",
     "Update",
     "__version__",
+    "replay",
 ]
 
 _MODULES = {
@@ -90,6 +94,7 @@ _MODULES = {
     "Timeout": "timeout",
     "Update": "_core",
     "__version__": "_core",
+    "replay": "journal",
 }
 
 

@@ -1,14 +1,23 @@
 """The `sideline` command."""
 
 import argparse
+import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sideline._core import __version__
+from sideline._core import Update, __version__
 from sideline.errors import SidelineError
 from sideline.simulator import Simulator
+
+if TYPE_CHECKING:
+    from sideline.live import LiveStream
+
+_LINE_EVERY = 10.0
+"""Seconds between the lines of `record` where its standard error is no terminal."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,6 +56,13 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("--now", help="the season's clock, frozen: ISO 8601 (default: the real clock)")
     simulate.add_argument("--tracking-hz", type=int, default=2, help="steps of locations in a second (default: 2)")
     simulate.set_defaults(run=_simulate)
+
+    record = commands.add_parser("record", help="append a live stream to a journal, until Ctrl-C")
+    which = record.add_mutually_exclusive_group(required=True)
+    which.add_argument("--schedule-id", metavar="ID", help="the Broadcast API's event stream of a game")
+    which.add_argument("--game-id", metavar="ID", help="the live websocket of a game")
+    record.add_argument("path", type=Path, metavar="PATH", help="the journal: made, or gone on with")
+    record.set_defaults(run=_record)
     return parser
 
 
@@ -78,3 +94,59 @@ def _simulate(given: argparse.Namespace) -> int:
                 time.sleep(3600)
         except KeyboardInterrupt:
             return 0
+
+
+def _record(given: argparse.Namespace) -> int:
+    from sideline.client import Client
+
+    stopped = False
+
+    def stop(*_: object) -> None:
+        nonlocal stopped
+        stopped = True
+
+    with Client() as client:
+        stream = client.live(game_id=given.game_id) if given.game_id else client.live_stats(given.schedule_id)
+        # No exception in the middle of anything: the loop ends when it sees that it is stopped.
+        before = [(number, signal.signal(number, stop)) for number in (signal.SIGINT, signal.SIGTERM)]
+        try:
+            with stream.record(given.path):
+                _watch(stream, lambda: stopped)
+        finally:
+            for number, handler in before:
+                signal.signal(number, handler)
+    stats = stream.stats
+    print(f"recorded {_told(stats.updates, stats.bytes, stats.gaps)} to {given.path}")
+    return 0
+
+
+def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> None:
+    """Takes what comes, and tells of it."""
+    terminal = sys.stderr.isatty()
+    every = 0.5 if terminal else _LINE_EVERY
+    last: datetime | None = None
+    told = time.monotonic()
+    core = stream._core
+    try:
+        while not stopped():
+            item = core.next_within(min(0.2, every))
+            if item is None and core.ended and (item := core.take()) is None:
+                return
+            if isinstance(item, Update):
+                last = item.received_at
+            if time.monotonic() - told >= every:
+                told = time.monotonic()
+                stats = stream.stats
+                when = f"last received {last.astimezone():%H:%M:%S}" if last else "nothing received yet"
+                line = f"{_told(stats.updates, stats.bytes, stats.gaps)}, {when}"
+                print(
+                    f"\r{line}\033[K" if terminal else line, end="" if terminal else "\n", file=sys.stderr, flush=True
+                )
+    finally:
+        if terminal:
+            print(file=sys.stderr)
+
+
+def _told(updates: int, size: int, gaps: int) -> str:
+    sized = f"{size} bytes" if size < 1000 else f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
+    return f"{updates} update{'s' * (updates != 1)}, {sized}, {gaps} gap{'s' * (gaps != 1)}"

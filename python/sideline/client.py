@@ -5,7 +5,8 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-from sideline._core import CoreClient, Payload
+from sideline._core import CoreClient, Payload, Table
+from sideline._drift import tell
 from sideline.operations import Operations, T
 from sideline.streams import Streams
 from sideline.timeout import Timeout, limits
@@ -33,6 +34,7 @@ class _Client(Operations[T], Streams):
         ca_bundle: str | os.PathLike[str] | None = None,
         user_agent: str | None = None,
         allow_http: bool = False,
+        strict: bool = False,
     ) -> None:
         # What `repr` and `pickle` may see; the secrets stay in the core.
         self._options: dict[str, Any] = {
@@ -50,8 +52,28 @@ class _Client(Operations[T], Streams):
             "ca_bundle": None if ca_bundle is None else os.fspath(ca_bundle),
             "user_agent": user_agent,
             "allow_http": allow_http,
+            "strict": strict,
         }
         self._core = CoreClient({**self._options, "proxy": proxy, "secret": secret, "api_key": api_key})
+
+    def drift(self) -> Table:
+        """What this client met so far that no table knows: fields that the service added or renamed.
+
+        The table `drift`: operation, path, when it was first seen, how many answers had it, JSON type of an example.
+        Each new path is also a `SchemaDriftWarning`; with `strict=True` such an answer is a `DecodeError`. It asks the
+        service nothing, and is not awaited. The first thousand paths are kept.
+
+        >>> client.teams().status
+        200
+        >>> client.drift().num_rows
+        0
+        """
+        return self._core.drift()
+
+    def _arrived(self, payload: Payload) -> Payload:
+        if payload._met:
+            tell(payload, strict=self._options["strict"])
+        return payload
 
     def __repr__(self) -> str:
         core = self._core
@@ -110,6 +132,7 @@ class Client(_Client[Payload]):
         ca_bundle: a file or folder of certificates to trust besides the system's; default: `REQUESTS_CA_BUNDLE`.
         user_agent: default: "sideline/<version>".
         allow_http: let requests go over plain http to a host that is not this machine.
+        strict: raise a `DecodeError` for an answer with fields that no table knows, instead of a warning for each.
 
     >>> import sideline
     >>> with sideline.Client(username="analyst", secret="...") as client:
@@ -118,7 +141,18 @@ class Client(_Client[Payload]):
     """
 
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
-        return self._core.call_sync(operation, required, optional)
+        return self._arrived(self._core.call_sync(operation, required, optional))
+
+    def subscription_token(self, game_id: str) -> str:
+        """A token that opens the websocket of one game, to come or going on (facts 2.5, 3.3).
+
+        `live(game_id)` asks for one by itself. Treat it as a secret. Raises `TransportError` where the answer holds no
+        token that can be read.
+
+        >>> len(client.subscription_token(game_id)) > 20
+        True
+        """
+        return self._core.token_sync(game_id)
 
     def close(self) -> None:
         """Close the connections; a call in flight ends with an error. It may be called again."""
@@ -147,7 +181,22 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload]]):
     """
 
     async def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
-        return await self._core.call_async(operation, required, optional)
+        return self._arrived(await self._core.call_async(operation, required, optional))
+
+    async def subscription_token(self, game_id: str) -> str:
+        """A token that opens the websocket of one game, to come or going on (facts 2.5, 3.3).
+
+        `live(game_id)` asks for one by itself. Treat it as a secret. Raises `TransportError` where the answer holds no
+        token that can be read.
+
+        >>> import asyncio
+        >>> async def token():
+        ...     async with service.async_client() as client:
+        ...         return await client.subscription_token(game_id)
+        >>> len(asyncio.run(token())) > 20
+        True
+        """
+        return await self._core.token_async(game_id)
 
     async def aclose(self) -> None:
         """Close the connections; a call in flight ends with an error. It may be called again."""

@@ -1,6 +1,10 @@
 """What is raised. Each message says what to do next, and none holds a secret."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sideline._core import Payload
 
 
 class SidelineError(Exception):
@@ -102,6 +106,10 @@ class RequestTimeout(TransportError, TimeoutError):
     """The connect, read or total timeout passed."""
 
 
+class SchemaDriftWarning(UserWarning):
+    """The service sent what no table knows: told once for each path. Nothing of it is lost: `to_dict()` has it."""
+
+
 class DecodeError(SidelineError):
     """A body does not fit."""
 
@@ -109,11 +117,14 @@ class DecodeError(SidelineError):
     """Where in the JSON, such as `$.teams[0].id`."""
     offset: int
     """Where in the body, in bytes."""
+    payload: "Payload | None"
+    """What came, where `strict=True` refused it."""
 
-    def __init__(self, text: str = "", *, path: str = "$", offset: int = 0) -> None:
+    def __init__(self, text: str = "", *, path: str = "$", offset: int = 0, payload: "Payload | None" = None) -> None:
         super().__init__(text)
         self.path = path
         self.offset = offset
+        self.payload = payload
 
 
 class StreamClosed(SidelineError):

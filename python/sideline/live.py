@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from os import PathLike
 from time import monotonic
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -156,6 +157,26 @@ class LiveStream:
             raise ValueError(f"max_seconds is {max_seconds}; it must be more than 0")
         return Batches(self, max_rows, max_seconds, table)
 
+    def record(self, path: str | PathLike[str]) -> Self:
+        """Append each item that is taken from now on, notices too, to the journal at `path`; the result is the stream.
+
+        The file is made, or gone on with. It is never more than a second behind: that is what a killed process loses.
+        It is whole when the stream is closed. `sideline.replay` gives its items again; `zstd -dc` shows them as JSON
+        lines, times in nanoseconds since 1970.
+
+        Raises `DecodeError` for a file that is no journal or is damaged, and leaves it as it is; `BlockingIOError`
+        while another stream is recorded there. Where an item cannot be written (the disk is full) it is not taken: that
+        raises `OSError`, and the item comes with the next call.
+
+        >>> with client.live_stats(live_game_id).record("game.journal") as stream:
+        ...     type(next(stream)).__name__
+        'Connected'
+        >>> [type(item).__name__ for item in sideline.replay("game.journal")]
+        ['Connected']
+        """
+        self._core.record(path)
+        return self
+
     # What it is.
 
     @property
@@ -177,7 +198,10 @@ class LiveStream:
     # Its life.
 
     def close(self) -> None:
-        """End it, in any state; what was not taken is thrown away. It may be called again."""
+        """End it, in any state; what was not taken is thrown away. It may be called again.
+
+        Raises `OSError` where the last items of a journal could not be written.
+        """
         self._core.close()
 
     def __enter__(self) -> Self:

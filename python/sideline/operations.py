@@ -85,8 +85,8 @@ class Operations(Generic[T]):
     ) -> T:
         """The games of one team, or of two against each other, by the ids of another system (facts 2.3).
 
-        Table: `games`. `reference` names the system that `team_ids` (one id, or a list of one or two) are of; SHOTTRACKER
-        is the service's own. `gender` is MEN or WOMEN. Raises `ValueError` for another number of teams.
+        Table: `games`. `reference` names the system that `team_ids` (one id, or a list of one or two) are of;
+        SHOTTRACKER is the service's own. `gender` is MEN or WOMEN. Raises `ValueError` for another number of teams.
 
         >>> games = client.matchup(team_id, "2026-11-01", "2027-04-15", reference="SHOTTRACKER", gender="MEN")
         >>> all(team_id in (game["home_team_id"], game["away_team_id"]) for game in games.table().to_dicts())

@@ -113,6 +113,78 @@ class Faults:
         self._core.clear_faults()
 
 
+class StreamFaults:
+    """What goes wrong on purpose in streams that were opened, and how they behave.
+
+    To refuse a stream, or to cut it at a byte, is for `faults`. `path` may hold `*` for any characters, `after` is how
+    many events come before, `times` how many connections it strikes (`None`: all).
+    """
+
+    def __init__(self, core: CoreSimulator) -> None:
+        self._core = core
+
+    @property
+    def heartbeat(self) -> float:
+        """Seconds of silence after which the event stream sends a heartbeat."""
+        return self._core.heartbeat
+
+    @heartbeat.setter
+    def heartbeat(self, seconds: float) -> None:
+        self._core.heartbeat = seconds
+
+    @property
+    def with_ids(self) -> bool:
+        """Whether events of the event stream have ids to resume by; the service's have none."""
+        return self._core.with_ids
+
+    @with_ids.setter
+    def with_ids(self, with_ids: bool) -> None:
+        self._core.with_ids = with_ids
+
+    def stall(
+        self,
+        path: str = "*",
+        *,
+        after: int = 0,
+        seconds: float | None = None,
+        heartbeats: bool = False,
+        times: int | None = None,
+    ) -> None:
+        """Let nothing more come, for `seconds` or for ever; without `heartbeats` the connection is half open.
+
+        >>> service.streams.stall(after=3, heartbeats=True, times=1)
+        """
+        self._core.add_stall(path, after=after, times=times, seconds=seconds, heartbeats=heartbeats)
+
+    def insert(self, data: bytes, path: str = "*", *, after: int = 0, times: int | None = None) -> None:
+        """Send these bytes between two events, below the framing.
+
+        >>> service.streams.insert(bytes([0xFF, 0xFE]), times=1)
+        """
+        self._core.add_bytes(path, after=after, times=times, data=data)
+
+    def slow(self, bytes_per_second: int, path: str = "*", *, times: int | None = None) -> None:
+        """Send no more bytes a second than this.
+
+        >>> service.streams.slow(10_000, times=1)
+        """
+        self._core.add_slowness(path, times=times, bytes_per_second=bytes_per_second)
+
+    def cut(self, *, reset: bool = False) -> None:
+        """End the connections of all streams that are open, as a close or as a reset.
+
+        >>> service.streams.cut()
+        """
+        self._core.cut_streams(reset)
+
+    def clear(self) -> None:
+        """Take all faults of streams away.
+
+        >>> service.streams.clear()
+        """
+        self._core.clear_stream_faults()
+
+
 class Credentials:
     """Who may ask, and for what."""
 
@@ -184,6 +256,7 @@ class Simulator:
         # At the latest when the interpreter exits: its threads may log, and log records need Python.
         self._finalizer = weakref.finalize(self, self._core.close)
         self.faults = Faults(self._core)
+        self.streams = StreamFaults(self._core)
         self.credentials = Credentials(self._core)
 
     @property
@@ -243,6 +316,37 @@ class Simulator:
     def requests(self) -> list[SeenRequest]:
         """What was asked, in order."""
         return [SeenRequest(**seen) for seen in self._core.requests()]
+
+    def play(self, game_id: str, speed: float | None = 1.0) -> None:
+        """Play a game from its tip-off, or from where it stands: streams and all other answers follow its clock.
+
+        `speed` 60 plays a minute in a second; `None` as fast as the readers of its streams take it. It returns at once.
+
+        >>> import sideline
+        >>> with sideline.Simulator(seed=7, teams=4, games=8) as small:
+        ...     small.play(small.games[-1]["event_id"], speed=600)
+        """
+        self._core.play(game_id, speed)
+
+    def correct(self, game_id: str, player_id: int, stat: str, delta: int) -> None:
+        """Correct a player's stat after the fact: streams tell it, and all other answers have it.
+
+        Raises `ValueError` where there is no such game, player or stat, or where nothing is to be taken away.
+
+        >>> import sideline
+        >>> with sideline.Simulator(seed=7, teams=4, games=8) as small, small.client() as asks:
+        ...     game, team = small.games[0]["event_id"], small.games[0]["home_team_id"]
+        ...     lines = asks.team_game_stats(team, game_id=game).table("box_score").to_dicts()
+        ...     small.correct(game, lines[-1]["player_id"], "AST", +1)
+        """
+        self._core.correct(game_id, player_id, stat, delta)
+
+    def revoke_tokens(self, token: str | None = None) -> None:
+        """Take a token of the websocket back, or all: connections that have it are closed, new ones refused.
+
+        >>> service.revoke_tokens()
+        """
+        self._core.revoke_tokens(token)
 
     def client(self, **options: Any) -> Client:
         """A client of this service; `options` are those of `sideline.Client`."""

@@ -6,7 +6,7 @@ What streams are made of is loaded with the first of them: it needs asyncio.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from sideline._core import CoreClient, _live_stats
+from sideline._core import CoreClient, _live, _live_stats
 
 if TYPE_CHECKING:
     from sideline.live import LiveStream
@@ -71,3 +71,67 @@ class Streams:
 
         core = _live_stats(self._core, {"schedule_id": schedule_id}, options)
         return LiveStream(core, f"live_stats {schedule_id}")
+
+    def live(
+        self,
+        game_id: str | None = None,
+        *,
+        token: str | None = None,
+        sources: Iterable[str] = (),
+        last_seq: int | None = None,
+        broadcast_summary_level: str | None = None,
+        silence_limit: float = 30.0,
+        retry_wait: float = 5.0,
+        max_wait: float = 60.0,
+        notices: bool = True,
+        overflow: Overflow = "block",
+        buffer: int = 1024,
+        max_event_bytes: int = 16 * 1024 * 1024,
+        quiet_after: float = 60.0,
+        give_up_on: Iterable[int] = (401, 403),
+    ) -> "LiveStream":
+        """The live websocket of a game (specification 6.2; facts 4).
+
+        Messages of sequenced sources come once and in order: a new connection goes on behind the last `seq` received,
+        and what comes twice is left out. A message is in the dict as it came; `batches(table="stat_updates")` makes
+        rows of stats messages, and `sideline.LiveBoxScore` the current box score. Nothing is connected yet: that is for
+        `with`, or for the first item.
+
+        Parameters:
+            game_id: the game, by the schedule's `event_id`: its token is asked for, and asked for again when it is
+                refused.
+            token: one that `subscription_token` gave; without `game_id` it cannot be renewed.
+            sources: names of what to receive, such as "stats" or "broadcastsummary"; none: all that you may see.
+            last_seq: go on behind this number; without it sequenced sources begin with the game.
+            broadcast_summary_level: how much of the source "broadcastsummary", such as "game_stats".
+            silence_limit, retry_wait, max_wait, notices, overflow, buffer, max_event_bytes, quiet_after, give_up_on: as
+                those of `live_stats`; a refused token is a failed attempt too.
+
+        >>> stream = client.live(live_game_id, sources=["stats"])
+        >>> type(next(stream)).__name__
+        'Connected'
+        >>> stream.close()
+        """
+        if isinstance(sources, str):
+            raise TypeError(f"sources is a list of names: write [{sources!r}]")
+        what = {
+            "game_id": game_id,
+            "token": token,
+            "sources": list(sources),
+            "last_seq": last_seq,
+            "broadcast_summary_level": broadcast_summary_level,
+        }
+        options = {
+            "silence_limit": silence_limit,
+            "retry_wait": retry_wait,
+            "max_wait": max_wait,
+            "notices": notices,
+            "overflow": overflow,
+            "buffer": buffer,
+            "max_event_bytes": max_event_bytes,
+            "quiet_after": quiet_after,
+            "give_up_on": list(give_up_on),
+        }
+        from sideline.live import LiveStream
+
+        return LiveStream(_live(self._core, what, options), f"live {game_id or 'by token'}")

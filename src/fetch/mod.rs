@@ -3,15 +3,19 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `join` | several answers as one JSON |
+//! | `drift` | what no declaration knows, kept for a client |
 //! | `windows` | several windows of locations as one table, each decoded by itself |
 
+mod drift;
 mod join;
 mod windows;
+
+pub use drift::{Drift, Met};
 
 use crate::error::{Error, Result};
 use crate::operation::{self, Call, Join};
 use crate::resource::Resource;
-use crate::table::{self, Body, Context, DecodeError};
+use crate::table::{self, Body, Context, DecodeError, Unknown};
 use crate::transport::{Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
@@ -99,17 +103,17 @@ impl Payload {
     }
 
     /// Paths that no declaration knows. Of several answers, what any of them has.
-    pub fn unknown_fields(&self) -> Result<Vec<String>> {
+    pub fn unknown_fields(&self) -> Result<Vec<Unknown>> {
         let resource = self.with_tables()?;
         let bodies = match self.parts.as_slice() {
             [_, _, ..] => self.parts.iter().map(|part| &part.body).collect(),
             _ => vec![self.body()?],
         };
-        let mut found: Vec<String> = Vec::new();
+        let mut found: Vec<Unknown> = Vec::new();
         for body in bodies {
-            for path in table::unknown_fields(resource, body).map_err(as_error)? {
-                if !found.contains(&path) {
-                    found.push(path);
+            for unknown in table::unknown_fields(resource, body).map_err(as_error)? {
+                if !found.iter().any(|known| known.path == unknown.path) {
+                    found.push(unknown);
                 }
             }
         }

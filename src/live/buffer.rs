@@ -149,6 +149,15 @@ impl Buffer {
         }
     }
 
+    /// Gives back what was taken last: it is the next to be taken.
+    pub fn put_back(&self, item: Item) {
+        let mut inner = self.inner();
+        inner.updates += usize::from(matches!(item, Item::Update(_)));
+        inner.items.push_front(item);
+        drop(inner);
+        self.wake();
+    }
+
     /// Waits until there is something to take, and takes nothing.
     pub async fn ready(&self) {
         loop {

@@ -11,6 +11,7 @@
 //! | `token`, `seq`, `peer` | its token; its numbers; its heartbeats and closes |
 //! | `buffer` | what was read and not yet taken |
 //! | `stream` | a stream as its reader holds it |
+//! | `journal`, `replay` | a stream on disk, and as a stream again |
 //! | `table` | items as Arrow tables |
 //! | `box_score` | the current box score, kept from updates |
 
@@ -19,8 +20,10 @@ mod box_score;
 mod buffer;
 mod event_stream;
 mod item;
+pub mod journal;
 mod options;
 mod peer;
+mod replay;
 mod seq;
 mod session;
 pub mod sse;
@@ -33,7 +36,9 @@ pub use box_score::BoxScore;
 pub use buffer::{Buffer, Counts, State, Taken};
 pub use item::{Item, Notice, Update};
 pub use options::{Options, Overflow};
+pub use replay::replay;
 pub use stream::{Filling, Source, Stream};
+pub use token::subscription_token;
 pub use websocket::Live;
 
 use crate::error::{Error, Result};

@@ -1,11 +1,14 @@
 //! A live stream as its reader holds it: opened once, read item by item, closed from anywhere.
 
 use super::buffer::{Buffer, Counts, State, Taken};
+use super::journal::Recorder;
 use super::options::Options;
 use crate::error::{Error, Result};
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -20,6 +23,15 @@ pub type Source = Box<dyn FnOnce(Arc<Buffer>) -> Filling + Send>;
 pub struct Stream {
     buffer: Arc<Buffer>,
     task: Mutex<Task>,
+    recording: Mutex<Recording>,
+    /// Whether taking may have to wait for a disk.
+    is_recorded: AtomicBool,
+}
+
+enum Recording {
+    Off,
+    On(Recorder),
+    Closed,
 }
 
 enum Task {
@@ -32,7 +44,12 @@ impl Stream {
     pub fn new(options: &Options, source: Source) -> Result<Self> {
         options.check()?;
         let buffer = Arc::new(Buffer::new(options.buffer, options.overflow, options.notices));
-        Ok(Stream { buffer, task: Mutex::new(Task::New(source)) })
+        Ok(Stream {
+            buffer,
+            task: Mutex::new(Task::New(source)),
+            recording: Mutex::new(Recording::Off),
+            is_recorded: AtomicBool::new(false),
+        })
     }
 
     /// Starts to fill the buffer, the first time it is called.
@@ -53,20 +70,69 @@ impl Stream {
         }
     }
 
-    pub fn take(&self) -> Taken {
-        self.buffer.take()
+    /// The next item, if it is there; where the stream is recorded it is in the journal first. An error is the journal's:
+    /// nothing was taken then.
+    pub fn take(&self) -> Result<Taken> {
+        // Held from the buffer to the journal: two readers' items stand in the order in which they were taken.
+        let recording = self.recording();
+        let taken = self.buffer.take();
+        let Recording::On(recorder) = &*recording else { return Ok(taken) };
+        match taken {
+            Taken::Item(item) => match recorder.append(&item) {
+                Ok(()) => Ok(Taken::Item(item)),
+                Err(error) => {
+                    self.buffer.put_back(item);
+                    Err(error)
+                }
+            },
+            Taken::Ended(None) => recorder.flush().map(|()| Taken::Ended(None)),
+            other => Ok(other),
+        }
+    }
+
+    /// From now on what is taken is appended to a journal.
+    pub fn record(&self, path: &Path) -> Result<()> {
+        let refused = |recording: &Recording| match recording {
+            Recording::Off => Ok(()),
+            Recording::On(_) => Err(Error::Argument("this stream is recorded already".into())),
+            Recording::Closed => {
+                Err(Error::Argument("this stream is closed: nothing more comes to be recorded".into()))
+            }
+        };
+        refused(&self.recording())?;
+        let recorder = Recorder::open(path)?;
+        let mut recording = self.recording();
+        refused(&recording)?;
+        *recording = Recording::On(recorder);
+        self.is_recorded.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    pub fn is_recorded(&self) -> bool {
+        self.is_recorded.load(Ordering::Acquire)
+    }
+
+    fn recording(&self) -> MutexGuard<'_, Recording> {
+        self.recording.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn buffer(&self) -> &Arc<Buffer> {
         &self.buffer
     }
 
-    /// Ends it, in any state: the connection is dropped, what was not taken is thrown away.
-    pub fn close(&self) {
+    /// Ends it, in any state: the connection is dropped, what was not taken is thrown away. An error is the
+    /// journal's, whose last items could not be written.
+    pub fn close(&self) -> Result<()> {
+        let mut recording = self.recording();
         self.buffer.close();
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         if let Task::Running(running) = std::mem::replace(&mut *task, Task::Over) {
             running.abort();
+        }
+        drop(task);
+        match std::mem::replace(&mut *recording, Recording::Closed) {
+            Recording::On(recorder) => recorder.close(),
+            Recording::Off | Recording::Closed => Ok(()),
         }
     }
 
@@ -85,7 +151,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.close();
+        if let Err(error) = self.close() {
+            log::warn!("a recorded stream was dropped, and its last items could not be written: {error}");
+        }
     }
 }
 

@@ -49,8 +49,7 @@ impl Tokens {
         match (&self.held, &self.request) {
             (Some(held), request) => Ok(Token { secret: held.clone(), is_last_word: request.is_none() }),
             (None, Some(request)) => {
-                let answer = transport.send(request).await?;
-                let secret = read(answer.body.as_slice()).ok_or_else(|| unreadable(&answer.url))?;
+                let secret = subscription_token(transport, request).await?;
                 self.held = Some(secret.clone());
                 Ok(Token { secret, is_last_word: true })
             }
@@ -92,6 +91,12 @@ impl Token {
             other => other,
         }
     }
+}
+
+/// A fresh token for a game.
+pub async fn subscription_token(transport: &Transport, request: &Request) -> Result<Secret> {
+    let answer = transport.send(request).await?;
+    read(answer.body.as_slice()).ok_or_else(|| unreadable(&answer.url))
 }
 
 /// The body is not shown: it may be the token in a shape that nobody knows.

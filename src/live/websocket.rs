@@ -290,7 +290,7 @@ impl Messages {
         match self.end.take_if(|_| read.bytes == 0) {
             Some(end) => Poll::Ready(Err(end)),
             // A message that comes slowly is no silence.
-            None if is_pending && read.bytes == 0 => Poll::Pending,
+            None if is_pending && read.bytes == 0 && into.is_empty() => Poll::Pending,
             None => Poll::Ready(Ok(read)),
         }
     }

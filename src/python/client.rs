@@ -2,27 +2,32 @@
 
 use crate::config::{Config, Environment, Options, Secret, Sport, Timeouts};
 use crate::error::{Error, Result};
-use crate::fetch;
-use crate::operation::{self, Arguments};
+use crate::fetch::{self, Drift, Met};
+use crate::live;
+use crate::operation::{self, Arguments, Value};
 use crate::python::payload::Payload;
 use crate::python::per_process::PerProcess;
+use crate::python::table::Table;
 use crate::python::{convert, errors, runtime};
 use crate::transport::Transport;
 use futures_util::FutureExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The settings of a client, and the connections that this process has for them.
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreClient {
     config: Config,
     transport: PerProcess<Transport>,
+    /// A child made by `fork` begins its own: the parent's may be locked.
+    drift: PerProcess<Arc<Drift>>,
     closed: AtomicBool,
     /// It came by pickle, which carries no secrets.
     unpickled: bool,
@@ -38,8 +43,8 @@ impl CoreClient {
             let unpickled = option(options, "unpickled")?.unwrap_or(false);
             let options = read_options(options)?;
             let config = options.resolve(&|name| std::env::var(name).ok()).map_err(|e| errors::raise(py, e))?;
-            let (transport, closed) = (PerProcess::new(), AtomicBool::new(false));
-            let client = CoreClient { config, transport, closed, unpickled };
+            let (transport, drift, closed) = (PerProcess::new(), PerProcess::new(), AtomicBool::new(false));
+            let client = CoreClient { config, transport, drift, closed, unpickled };
             // Now, so that a certificate file that cannot be read is an error here and not at the first call; detached,
             // because what the HTTP client logs attaches from wherever it is.
             py.detach(|| client.transport().map(|_| ())).map_err(|e| errors::raise(py, e))?;
@@ -72,6 +77,28 @@ impl CoreClient {
             let arguments = convert::arguments(required, optional)?;
             let future = self.request(operation, &arguments).map_err(|e| errors::raise(py, e))?;
             runtime::awaitable(py, future)
+        })
+    }
+
+    fn token_sync(&self, py: Python<'_>, game_id: &Bound<'_, PyAny>) -> PyResult<String> {
+        errors::guard(py, || {
+            let future = self.token(game_id)?;
+            runtime::wait(py, future)?.into_text(py)
+        })
+    }
+
+    fn token_async<'py>(&self, py: Python<'py>, game_id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        errors::guard(py, || {
+            let future = self.token(game_id)?;
+            runtime::awaitable(py, future)
+        })
+    }
+
+    /// The table `drift`.
+    fn drift(&self, py: Python<'_>) -> PyResult<Table> {
+        errors::guard(py, || {
+            let batch = py.detach(|| self.met()?.table()).map_err(|e| errors::raise(py, e))?;
+            Table::new(py, "drift".to_owned(), vec![batch])
         })
     }
 
@@ -123,6 +150,27 @@ impl CoreClient {
         self.transport.get_or_make(|| Transport::new(self.config.clone())).cloned()
     }
 
+    /// A token of the websocket, asked for.
+    fn token(&self, game_id: &Bound<'_, PyAny>) -> PyResult<impl Future<Output = Token> + Send + 'static + use<>> {
+        let arguments: Arguments = vec![("game_id".to_owned(), Value::Text(convert::id("game_id", game_id)?))];
+        let prepare = || Ok((self.transport()?, operation::call("subscription_token", &arguments, &self.config)?));
+        let (transport, call) = prepare().map_err(|e| errors::raise(game_id.py(), e))?;
+        let asked = async move {
+            match call.requests.first() {
+                Some(request) => live::subscription_token(&transport, request).await,
+                None => Err(Error::Argument("a call without a request".into())),
+            }
+        };
+        Ok(async move {
+            let asked = AssertUnwindSafe(asked).catch_unwind().await;
+            Token(asked.map_err(|panic| errors::panic_text(&*panic)))
+        })
+    }
+
+    fn met(&self) -> Result<Arc<Drift>> {
+        self.drift.get_or_make(|| Ok(Arc::default())).cloned()
+    }
+
     /// Checks the arguments now; what it gives sends the requests. It holds nothing of Python's.
     fn request(
         &self,
@@ -131,9 +179,14 @@ impl CoreClient {
     ) -> Result<impl Future<Output = Answer> + Send + 'static + use<>> {
         let transport = self.transport()?;
         let call = operation::call(operation, arguments, &self.config)?;
-        let unpickled = self.unpickled;
+        let (unpickled, drift) = (self.unpickled, self.met()?);
+        let fetched = async move {
+            let payload = fetch::run(&transport, call).await?;
+            let met = drift.look(&payload, SystemTime::now());
+            Ok((payload, met))
+        };
         Ok(async move {
-            match AssertUnwindSafe(fetch::run(&transport, call)).catch_unwind().await {
+            match AssertUnwindSafe(fetched).catch_unwind().await {
                 Ok(Err(Error::Configuration(text))) if unpickled => Answer::Came(Err(Error::Configuration(format!(
                     "{text} (this client was unpickled, and a pickle carries no secrets: they are read from the environment)"
                 )))),
@@ -146,14 +199,14 @@ impl CoreClient {
 
 /// What a request came to. It becomes a Python object only where the interpreter is attached.
 enum Answer {
-    Came(Result<fetch::Payload>),
+    Came(Result<(fetch::Payload, Vec<Met>)>),
     Panicked(String),
 }
 
 impl Answer {
     fn into_payload(self, py: Python<'_>) -> PyResult<Payload> {
         match self {
-            Answer::Came(Ok(payload)) => Ok(Payload::new(payload)),
+            Answer::Came(Ok((payload, met))) => Ok(Payload::arrived(payload, met)),
             Answer::Came(Err(error)) => Err(errors::raise(py, error)),
             Answer::Panicked(text) => Err(errors::internal(py, &text)),
         }
@@ -167,6 +220,29 @@ impl<'py> IntoPyObject<'py> for Answer {
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         Bound::new(py, self.into_payload(py)?)
+    }
+}
+
+/// What asking for a token came to; a panic by its text.
+struct Token(std::result::Result<Result<Secret>, String>);
+
+impl Token {
+    fn into_text(self, py: Python<'_>) -> PyResult<String> {
+        match self.0 {
+            Ok(Ok(token)) => Ok(token.expose().to_owned()),
+            Ok(Err(error)) => Err(errors::raise(py, error)),
+            Err(panic) => Err(errors::internal(py, &panic)),
+        }
+    }
+}
+
+impl<'py> IntoPyObject<'py> for Token {
+    type Target = PyString;
+    type Output = Bound<'py, PyString>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Ok(PyString::new(py, &self.into_text(py)?))
     }
 }
 

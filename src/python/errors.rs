@@ -3,7 +3,7 @@
 
 use crate::error::{ApiError, ApiErrorKind, Error};
 use crate::table::DecodeError;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::any::Any;
@@ -33,9 +33,19 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
             }
             "DecodeError"
         }
+        // Of the number Python makes the subclass: `FileNotFoundError`, `PermissionError` ..
+        Error::File { path, errno: Some(errno), message } => {
+            return PyOSError::new_err((*errno, without_number(message), path.clone()));
+        }
+        Error::File { errno: None, .. } => return PyBlockingIOError::new_err(text),
         Error::Closed => "SidelineError",
     };
     exception(py, class, &text, &fields)
+}
+
+/// Rust's text of a system's error ends with its number, which Python writes too.
+fn without_number(message: &str) -> String {
+    message.split_once(" (os error").map_or(message, |(text, _)| text).to_owned()
 }
 
 /// A stream that is over for a reason other than its reader's.

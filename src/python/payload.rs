@@ -1,7 +1,7 @@
 //! One answer of the service: the bytes that came, and what they can be read as. Nothing is read before it is asked for.
 
 use crate::error::Error;
-use crate::fetch;
+use crate::fetch::{self, Met};
 use crate::python::table::Table;
 use crate::python::{convert, errors, pickle};
 use crate::table::{self as engine, Body, Context, DecodeError};
@@ -17,13 +17,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[pyclass(frozen, module = "sideline")]
 pub struct Payload {
     inner: fetch::Payload,
+    /// What was met in it as it came.
+    met: Vec<Met>,
     /// What `[]`, `len` and iteration look at; `to_dict` gives a new object each time, which the caller may change.
     read: PyOnceLock<Py<PyAny>>,
 }
 
 impl Payload {
     pub fn new(inner: fetch::Payload) -> Self {
-        Payload { inner, read: PyOnceLock::new() }
+        Payload::arrived(inner, Vec::new())
+    }
+
+    pub fn arrived(inner: fetch::Payload, met: Vec<Met>) -> Self {
+        Payload { inner, met, read: PyOnceLock::new() }
     }
 
     /// The first answer; none for a body that lay in a file.
@@ -130,7 +136,17 @@ impl Payload {
 
     /// Paths in the body that no table knows: fields that the service added, or renamed.
     fn unknown_fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        errors::guard(py, || py.detach(|| self.inner.unknown_fields()).map_err(|e| errors::raise(py, e)))
+        errors::guard(py, || {
+            let found = py.detach(|| self.inner.unknown_fields()).map_err(|e| errors::raise(py, e))?;
+            Ok(found.into_iter().map(|unknown| unknown.path).collect())
+        })
+    }
+
+    /// What no table knows, as it was found on arrival: path, JSON type, byte, and whether the client met it first here.
+    #[getter]
+    fn _met(&self) -> Vec<(&str, Option<&'static str>, usize, bool)> {
+        let met = self.met.iter();
+        met.map(|met| (met.unknown.path.as_str(), met.unknown.kind, met.unknown.offset, met.is_new)).collect()
     }
 
     /// The single answers where several were joined; else this one alone.

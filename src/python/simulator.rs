@@ -2,7 +2,7 @@
 
 use crate::config::Sport;
 use crate::python::{convert, errors, payload};
-use crate::simulator::{Fault, Gzip, Options, Privileges, Seen, Simulator, Throttle};
+use crate::simulator::{Fault, Gzip, Options, Privileges, Seen, Simulator, StreamFault, Throttle, Trouble};
 use jiter::PythonParse;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -159,6 +159,84 @@ impl CoreSimulator {
         self.inner.faults().clear();
     }
 
+    /// `None`: as fast as its readers take it.
+    fn play(&self, py: Python<'_>, game_id: &Bound<'_, PyAny>, speed: Option<f64>) -> PyResult<()> {
+        errors::guard(py, || {
+            let game_id = convert::id("game_id", game_id)?;
+            py.detach(|| self.inner.play(&game_id, speed)).map_err(|e| errors::raise(py, e))
+        })
+    }
+
+    fn correct(
+        &self,
+        py: Python<'_>,
+        game_id: &Bound<'_, PyAny>,
+        player_id: i64,
+        stat: &str,
+        delta: i64,
+    ) -> PyResult<()> {
+        errors::guard(py, || {
+            let game_id = convert::id("game_id", game_id)?;
+            py.detach(|| self.inner.correct(&game_id, player_id, stat, delta)).map_err(|e| errors::raise(py, e))
+        })
+    }
+
+    fn revoke_tokens(&self, token: Option<&str>) {
+        self.inner.tokens().revoke(token);
+    }
+
+    #[getter]
+    fn heartbeat(&self) -> f64 {
+        self.inner.streams().heartbeat()
+    }
+
+    #[setter]
+    fn set_heartbeat(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
+        self.inner.streams().set_heartbeat(seconds).map_err(|e| errors::raise(py, e))
+    }
+
+    #[getter]
+    fn with_ids(&self) -> bool {
+        self.inner.streams().with_ids()
+    }
+
+    #[setter]
+    fn set_with_ids(&self, with_ids: bool) {
+        self.inner.streams().set_with_ids(with_ids);
+    }
+
+    #[pyo3(signature = (path, *, after, times, seconds, heartbeats))]
+    fn add_stall(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        after: i64,
+        times: Option<i64>,
+        seconds: Option<f64>,
+        heartbeats: bool,
+    ) -> PyResult<()> {
+        self.add_trouble(py, path, after, times, Trouble::Stall { heartbeats, seconds })
+    }
+
+    #[pyo3(signature = (path, *, after, times, data))]
+    fn add_bytes(&self, py: Python<'_>, path: &str, after: i64, times: Option<i64>, data: Vec<u8>) -> PyResult<()> {
+        self.add_trouble(py, path, after, times, Trouble::Bytes(data))
+    }
+
+    #[pyo3(signature = (path, *, times, bytes_per_second))]
+    fn add_slowness(&self, py: Python<'_>, path: &str, times: Option<i64>, bytes_per_second: i64) -> PyResult<()> {
+        let bytes_per_second = fitting("bytes_per_second", bytes_per_second)?;
+        self.add_trouble(py, path, 0, times, Trouble::Slow { bytes_per_second })
+    }
+
+    fn clear_stream_faults(&self) {
+        self.inner.streams().clear();
+    }
+
+    fn cut_streams(&self, reset: bool) {
+        self.inner.streams().cut(reset);
+    }
+
     fn add_credentials(
         &self,
         py: Python<'_>,
@@ -184,6 +262,22 @@ impl Drop for CoreSimulator {
     fn drop(&mut self) {
         // Detached: it waits for its threads, these may log, and a log record attaches.
         Python::attach(|py| py.detach(|| self.inner.close()));
+    }
+}
+
+impl CoreSimulator {
+    fn add_trouble(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        after: i64,
+        times: Option<i64>,
+        trouble: Trouble,
+    ) -> PyResult<()> {
+        let (path, after) = (path.to_owned(), fitting("after", after)?);
+        let times = times.map(|times| fitting("times", times)).transpose()?;
+        let fault = StreamFault { path, trouble, after, times };
+        self.inner.streams().add(fault).map_err(|e| errors::raise(py, e))
     }
 }
 

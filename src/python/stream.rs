@@ -1,7 +1,8 @@
-//! Live streams and their items. What is there is taken at once; only for what is not yet there does anybody wait.
+//! Live streams, their items and their journals. What is there is taken at once; only for what is not yet there does anybody wait.
 
+use crate::config::Secret;
 use crate::error::{Error, Result};
-use crate::live::{self, BoxScore, Item, Notice, Options, Overflow, State, Stream, Taken};
+use crate::live::{self, BoxScore, Item, Live, Notice, Options, Overflow, State, Stream, Taken};
 use crate::operation;
 use crate::python::client::{CoreClient, option};
 use crate::python::payload::{datetime, objects};
@@ -11,6 +12,7 @@ use crate::table::Body;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -55,7 +57,7 @@ impl CoreStream {
 
     /// The next item where one is there, else `None`: see `ended`.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match self.stream(py)?.take() {
+        match take(py, self.stream(py)?)? {
             Taken::Item(item) => item_object(py, item).map(Some),
             Taken::Nothing | Taken::Ended(None) => Ok(None),
             Taken::Ended(Some(error)) => Err(raise(py, error)),
@@ -66,7 +68,7 @@ impl CoreStream {
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let stream = self.stream(py)?;
         loop {
-            match stream.take() {
+            match take(py, stream)? {
                 Taken::Item(item) => return item_object(py, item).map(Some),
                 Taken::Ended(None) => return Ok(None),
                 Taken::Ended(Some(error)) => return Err(raise(py, error)),
@@ -84,7 +86,7 @@ impl CoreStream {
         let until =
             std::time::Instant::now() + Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX / 4);
         loop {
-            match stream.take() {
+            match take(py, stream)? {
                 Taken::Item(item) => return item_object(py, item).map(Some),
                 Taken::Ended(None) => return Ok(None),
                 Taken::Ended(Some(error)) => return Err(raise(py, error)),
@@ -111,9 +113,17 @@ impl CoreStream {
         self.state() == "closed"
     }
 
-    fn close(&self, py: Python<'_>) {
-        if let Ok(stream) = self.stream(py) {
-            py.detach(|| stream.close());
+    /// From now on what is taken is appended to a journal.
+    fn record(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let stream = self.stream(py)?;
+        errors::guard(py, || py.detach(|| stream.record(&path)).map_err(|e| errors::raise(py, e)))
+    }
+
+    /// Raises where a journal's last items could not be written; it is closed all the same.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        match self.stream(py) {
+            Ok(stream) => py.detach(|| stream.close()).map_err(|e| errors::raise(py, e)),
+            Err(_) => Ok(()),
         }
     }
 
@@ -137,6 +147,12 @@ impl CoreStream {
         let lag = stream.lag().as_secs_f64();
         Ok((counts.updates, counts.bytes, counts.reconnects, counts.gaps, counts.dropped, lag))
     }
+}
+
+/// The next item, if it is there. A journal's disk is waited for without Python's lock.
+fn take(py: Python<'_>, stream: &Stream) -> PyResult<Taken> {
+    let taken = if stream.is_recorded() { py.detach(|| stream.take()) } else { stream.take() };
+    taken.map_err(|e| errors::raise(py, e))
 }
 
 /// A stream's own end by a client's is `StreamClosed`.
@@ -295,6 +311,41 @@ pub fn live_stats(
         let stream = || -> Result<Stream> {
             live::event_stream(client.get().transport()?, operation::live_stats(&arguments)?, options)
         };
+        stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
+    })
+}
+
+/// A journal as a stream; its beginning is read now. `options` by the names of the parameters of `replay`.
+#[pyfunction]
+#[pyo3(name = "_replay")]
+pub fn replay(py: Python<'_>, path: PathBuf, speed: Option<f64>, options: &Bound<'_, PyDict>) -> PyResult<CoreStream> {
+    errors::guard(py, || {
+        let options = read_options(options)?;
+        let stream = py.detach(|| live::replay(&path, speed, options));
+        stream.map(CoreStream::new).map_err(|e| errors::raise(py, e))
+    })
+}
+
+/// Opens nothing yet. `what` by the names of the parameters of `live` that say what to receive, `options` by the others.
+#[pyfunction]
+#[pyo3(name = "_live")]
+pub fn websocket(
+    py: Python<'_>,
+    client: &Bound<'_, CoreClient>,
+    what: &Bound<'_, PyDict>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<CoreStream> {
+    errors::guard(py, || {
+        let game_id = what.get_item("game_id")?.filter(|id| !id.is_none());
+        let live = Live {
+            game_id: game_id.map(|id| convert::id("game_id", &id)).transpose()?,
+            token: option(what, "token")?.map(|text: String| Secret::new(text)),
+            sources: option(what, "sources")?.unwrap_or_default(),
+            last_seq: option(what, "last_seq")?,
+            broadcast_summary_level: option(what, "broadcast_summary_level")?,
+        };
+        let options = read_options(options)?;
+        let stream = || -> Result<Stream> { live::websocket(client.get().transport()?, live, options) };
         stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
     })
 }

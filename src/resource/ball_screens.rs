@@ -34,8 +34,8 @@ pub struct BallScreen {
     pub video_time_mark_start: String,
     pub start_game_clock: String,
     pub end_game_clock: String,
-    pub start_shot_clock: String,
-    pub end_shot_clock: String,
+    pub start_shot_clock: Option<String>,
+    pub end_shot_clock: Option<String>,
 }
 
 pub static BALL_SCREENS: Resource =
@@ -50,9 +50,9 @@ static TABLE: Table = Table {
         col("game_id", Text, ".gameId").or_request("game_id").doc("game; of the request where the body does not say"),
         col("session_id", Text, ".sessionId").doc("session"),
         col("event_id", Text, ".eventId").required().doc("event: the same when it is corrected"),
-        col("type", Category, ".type").doc("BALL_SCREEN is the only value documented"),
         col("timestamp", TimestampMs, ".timestamp").doc("start"),
         col("end_timestamp", TimestampMs, ".endTimestamp").doc("end"),
+        col("type", Category, ".type").doc("BALL_SCREEN is the only value documented"),
         col("team_possession_id", Text, ".teamPossessionId").doc("possession it belongs to"),
         col("session_type", Category, ".sessionType").doc("such as GAME_ROUND"),
         col("period", Category, ".period").doc("such as Q1 or H1"),

@@ -14,6 +14,17 @@ pub struct BroadcastTeam {
     /// `RRGGBB`, without a `#`.
     pub color_rgb: String,
     pub players: Vec<BroadcastPlayer>,
+    /// With a game only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensor_assignments_history: Option<Vec<SensorAssignment>>,
+}
+
+/// That a sensor was given to a player, and when. The documentation does not say how its fields are called.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SensorAssignment {
+    pub player_id: i64,
+    pub sensor: i64,
+    pub timestamp: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

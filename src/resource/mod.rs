@@ -4,6 +4,7 @@
 pub mod ball_screens;
 pub mod broadcast;
 pub mod catch_up;
+pub mod drift;
 pub mod event;
 pub mod game_shots;
 pub mod game_totals;
@@ -41,6 +42,7 @@ pub static RESOURCES: &[&Resource] = &[
     &ball_screens::BALL_SCREENS,
     &catch_up::CATCH_UP,
     &broadcast::BROADCAST_ROSTER,
+    &drift::DRIFT,
     &live::LIVE_ITEMS,
     &live::STAT_UPDATES,
 ];

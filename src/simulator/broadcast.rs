@@ -1,15 +1,16 @@
-//! The Broadcast API (specification 4.10; facts 5): schedule, teams, and a game's stats.
+//! The Broadcast API (specification 4.10; facts 5): schedule, teams, a team's roster, and a game's stats.
 
 use super::answer::{Answer, Refusal, json};
 use super::call::Call;
 use super::live::snapshot;
+use super::rest::{invalid_id, roster_of};
 use super::rules::DAY_MS;
 use super::season::Season;
 use crate::resource::schedule::ScheduledGame;
 use crate::resource::team::Team;
 use serde::Serialize;
 
-/// Answers a call of `/broadcast/v1/..`. The bodies are not documented: games are those of the schedule with the id that
+/// Answers a call of `/broadcast/v1/..`. All bodies but a roster's are not documented: games are those of the schedule with the id that
 /// the streams want, teams those of the team list.
 pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answer, Refusal> {
     match *path {
@@ -36,9 +37,14 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
             }
             json(&Body { teams: season.teams() })
         }
+        ["games", "teams", team] => {
+            let game = call.text("game_event_id");
+            let roster = roster_of(season, team.parse().ok(), game)?;
+            json(&season.broadcast_team(roster, game, call.now).ok_or_else(invalid_id)?)
+        }
         ["stats"] => {
             let game = call.text("schedule_id").and_then(|id| season.game_index(id));
-            let game = game.ok_or_else(|| Refusal::new(404, "Invalid id"))?;
+            let game = game.ok_or_else(invalid_id)?;
             json(&snapshot::of(season, game, call.now))
         }
         _ => Err(Refusal::new(404, "Not found")),

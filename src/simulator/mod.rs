@@ -8,7 +8,8 @@
 //! | `wire` | answers as bytes, true or not |
 //! | `gate` | signatures and keys |
 //! | `call` | a request as the endpoints see it |
-//! | `rest`, `broadcast` | the endpoints |
+//! | `rest`, `schedule`, `whole` | the signed endpoints |
+//! | `broadcast` | those with an API key |
 //! | `live` | event stream, websocket, games that are played |
 //! | `rules` | rules for ranges of time |
 //! | `answer` | bodies and errors |
@@ -25,11 +26,13 @@ mod gate;
 mod live;
 mod rest;
 mod rules;
+mod schedule;
 pub mod season;
 mod service;
 #[cfg(test)]
 mod tests;
 mod throttle;
+mod whole;
 mod wire;
 
 pub use faults::{Fault, Faults, Gzip};

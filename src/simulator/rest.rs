@@ -1,17 +1,14 @@
 //! The signed REST API (specification 4.1 to 4.9 and 4.11).
 
-use super::Privileges;
 use super::answer::{Answer, Refusal, json, json_of};
 use super::call::Call;
-use super::rules::{self, DAY_MS};
+use super::rules;
+use super::schedule::OWN_REFERENCE;
 use super::season::{Season, Session};
+use super::{Privileges, schedule, whole};
 use crate::resource::event::{Event, EventsBody};
-use crate::resource::schedule::ScheduledGame;
+use crate::resource::roster::Roster;
 use serde::Serialize;
-
-const WEEK_MS: i64 = 7 * DAY_MS;
-/// The only value of `reference` that the specification names.
-const OWN_REFERENCE: &str = "SHOTTRACKER";
 
 /// Whether these privileges reach that far; a path that leads nowhere is open to all.
 pub(super) fn check_access(path: &[&str], privileges: &Privileges) -> Result<(), Refusal> {
@@ -19,6 +16,8 @@ pub(super) fn check_access(path: &[&str], privileges: &Privileges) -> Result<(),
         ["teams", team, ..] if team_id(team).is_some_and(|id| privileges.restricted_teams.contains(&id)) => {
             "Restricted resource"
         }
+        ["stats", "games", _, parts] if !whole::is_open(parts, privileges) => "Access denied to resource",
+        ["stats", "games", _, _] => return Ok(()),
         ["stats", "games", ..] | ["games", _, "events"] if !privileges.stats => "Access denied to resource",
         ["stats", _, "shots"] if !privileges.shots => "No access to SHOTS data",
         ["stats", _, "shots"] => return Ok(()),
@@ -38,7 +37,8 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
         ["teams", team, "events"] => team_events(season, team, call),
         ["teams", team, "practices", event] => practice(season, team, event, call),
         ["teams", team, "players", "game", "stats"] => team_game_stats(season, team, call),
-        ["schedule", "games"] => json(&Games { games: scheduled(season, call)? }),
+        ["schedule", "games"] => schedule::games(season, call),
+        ["schedule", "games", "matchup"] => schedule::matchup(season, call),
         ["games", game] => json(&game_event(season, game, call)?),
         ["games", game, "events"] => game_events(season, game, call),
         ["stats", "games", game, "stats", "details"] => {
@@ -46,6 +46,7 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
             let teams = season.game_details(game, call.now).ok_or_else(invalid_id)?;
             json_of(&Teams { teams: &teams }, event.ended_at, call.now)
         }
+        ["stats", "games", game, parts] => whole::answer(season, game, parts, call),
         ["stats", id, "stats"] => of_session(season, id, call, |session, writer| writer.write(&session.stats)),
         ["stats", id, "stats", "details"] => {
             of_session(season, id, call, |session, writer| writer.write(&session.details))
@@ -65,12 +66,7 @@ struct Teams<'a, T> {
     teams: &'a [T],
 }
 
-#[derive(Serialize)]
-struct Games<'a> {
-    games: Vec<&'a ScheduledGame>,
-}
-
-fn invalid_id() -> Refusal {
+pub(super) fn invalid_id() -> Refusal {
     Refusal::new(404, "Invalid id")
 }
 
@@ -89,32 +85,34 @@ fn roster(season: &Season, segment: &str, call: &Call) -> Result<Answer, Refusal
     if reference.is_some_and(|reference| reference != OWN_REFERENCE) {
         return Err(invalid_id());
     }
-    let team = known_team(season, segment);
-    let Some(game_id) = call.text("game_event_id") else {
-        return json(&season.roster(team?, None).ok_or_else(invalid_id)?);
-    };
-    let game = season.games().iter().find(|game| game.event_id == game_id);
-    let plays = |team: i64| game.is_none_or(|game| game.home_team_id == team || game.away_team_id == team);
-    let broken = [
-        (game.is_none(), "Game not found"),
-        (!team.as_ref().is_ok_and(|team| plays(*team)), "Team not found in the game"),
-    ];
-    let broken: Vec<&str> = broken.iter().filter(|(is_broken, _)| *is_broken).map(|(_, rule)| *rule).collect();
-    if !broken.is_empty() {
-        return Err(Refusal::new(404, broken.join(" | ")));
-    }
-    json(&season.roster(team?, Some(game_id)).ok_or_else(invalid_id)?)
+    json(&roster_of(season, team_id(segment), call.text("game_event_id"))?)
 }
 
-/// Specification 4.1. There are no live workouts here, so who asks for them gets none.
+/// A team's roster, or that of a game; an error says which of the two is not there.
+pub(super) fn roster_of(season: &Season, team: Option<i64>, game_id: Option<&str>) -> Result<Roster, Refusal> {
+    let team = team.filter(|id| season.teams().iter().any(|team| team.id == *id));
+    if let Some(game_id) = game_id {
+        let game = season.games().iter().find(|game| game.event_id == game_id);
+        let plays = |team: i64| game.is_none_or(|game| game.home_team_id == team || game.away_team_id == team);
+        let broken = [(game.is_none(), "Game not found"), (!team.is_some_and(plays), "Team not found in the game")];
+        let broken: Vec<&str> = broken.iter().filter(|(is_broken, _)| *is_broken).map(|(_, rule)| *rule).collect();
+        if !broken.is_empty() {
+            return Err(Refusal::new(404, broken.join(" | ")));
+        }
+    }
+    team.and_then(|team| season.roster(team, game_id)).ok_or_else(invalid_id)
+}
+
+/// Specification 4.1; workouts are there for who asks for them and nobody else (facts 2.1).
 fn team_events(season: &Season, team: &str, call: &Call) -> Result<Answer, Refusal> {
     let (from, to) = range(call)?;
-    let mut events = season.team_events(known_team(season, team)?, from, to, call.now);
+    let team = known_team(season, team)?;
+    let mut events = match call.flag("workoutsonly") {
+        true => season.team_workouts(team, from, to, call.now),
+        false => season.team_events(team, from, to, call.now),
+    };
     if call.flag("gamesonly") {
         events.retain(|event| event.is_game_event);
-    }
-    if call.flag("workoutsonly") {
-        events.clear();
     }
     json(&EventsBody { events })
 }
@@ -140,33 +138,6 @@ fn team_game_stats(season: &Season, team: &str, call: &Call) -> Result<Answer, R
     let (from, to) = if game.is_some() { (0, 0) } else { range(call)? };
     let stats = season.team_game_stats(known_team(season, team)?, game, from, to, call.now);
     json(&stats.ok_or_else(invalid_id)?)
-}
-
-/// Specification 4.2; seasons here are regular ones (`seasonType`, facts 2.2, which counts only along with a week).
-fn scheduled<'a>(season: &'a Season, call: &Call) -> Result<Vec<&'a ScheduledGame>, Refusal> {
-    let from = call.int("from").filter(|from| *from > 0);
-    let from = from.ok_or_else(|| Refusal::new(422, "from must be greater than 0"))?;
-    let to = call.int("to").unwrap_or(from.saturating_add(DAY_MS));
-    let kind = call.text("type").unwrap_or("BASKETBALL");
-    let team = call.text("team_id");
-    let location = call.text("location_id");
-    let week = call.text("weekNumber");
-    let is_regular = call.text("seasonType").is_none_or(|season_type| season_type == "REG");
-    let opening = season.games().first().map_or(0, |game| game.tipoff_at);
-    let plays = |game: &ScheduledGame, team: &str| {
-        team.parse().is_ok_and(|team: i64| game.home_team_id == team || game.away_team_id == team)
-    };
-    let is_in = |game: &ScheduledGame, week: &str| {
-        is_regular && week.parse() == Ok((game.tipoff_at - opening).div_euclid(WEEK_MS) + 1)
-    };
-    let games = season.games().iter().filter(|game| {
-        (from..to).contains(&game.tipoff_at)
-            && game.kind == kind
-            && team.is_none_or(|team| plays(game, team))
-            && location.is_none_or(|location| game.location_id == location)
-            && week.is_none_or(|week| is_in(game, week))
-    });
-    Ok(games.collect())
 }
 
 /// Specification 4.6. The body is not documented; this one is made up.

@@ -40,6 +40,7 @@ mod tests;
 pub use body::Body;
 pub use decl::{Col, Derivation, Resource, Src, Table, Ty, absent, col, derived, index, key, read_elsewhere, request};
 pub use schema::schema;
+pub use unknown::Unknown;
 
 use arrow_array::RecordBatch;
 use cursor::Cursor;
@@ -136,7 +137,7 @@ fn decode_once(
 }
 
 /// Paths in the body that no declaration knows, in the order met, then row paths that should have been there and never were.
-pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<String>, DecodeError> {
+pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<Unknown>, DecodeError> {
     let padded = body.padded();
     let cursor = open(body.as_slice(), &padded)?;
     unknown::report(resource, root::choose(resource, cursor), cursor)

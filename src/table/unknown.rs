@@ -1,47 +1,56 @@
-//! What a body holds that no declaration knows: a walk over it with all paths of all tables at hand.
+//! What a body holds that no declaration knows. Every answer is walked as it comes, so a body that fits costs one comparison
+//! for each key: the declared paths are compiled into a tree, and the key that followed last time is tried first.
 
 use super::cursor::Cursor;
 use super::decl::{Resource, Src};
 use super::fault::{Fault, Read};
+use super::keys::Step;
 use super::path::{self, Segment};
-use std::collections::HashSet;
+use super::plan::Op;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
 
-/// The declared paths as a tree, and what was met of them.
-#[derive(Debug, Default)]
+/// A path that no declaration knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// Such as `teams[].new`, or `games[] (missing)` for rows that should have been there.
+    pub path: String,
+    /// The JSON type of an example: of the first value that was not null, where there is one. `None` where it is missing.
+    pub kind: Option<&'static str>,
+    /// Byte of the body at which the first value stands; of what is missing, 0.
+    pub offset: usize,
+}
+
+/// The declared paths of a resource from one root.
+#[derive(Debug)]
 struct Known {
-    fields: Vec<(String, Known)>,
-    each: Option<Box<Known>>,
-    map: Option<Box<Known>>,
+    nodes: Vec<Node>,
+    /// How many places [`Walk::next`] has.
+    places: usize,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    path: String,
+    /// Its declared keys, and the nodes below them.
+    keys: Vec<(Step, usize)>,
+    each: Option<usize>,
+    map: Option<usize>,
     /// Any key is known here.
     open: bool,
     /// Its array or object holds rows, or what rows are found in.
     holds_rows: bool,
     /// The body or a document: its containers are expected, those deeper may be absent.
     is_document: bool,
-    met: bool,
-    /// Keys that nothing declares.
-    unknown: HashSet<String>,
+    /// All below it is known.
+    is_leaf: bool,
+    /// Where its places in [`Walk::next`] begin: one for the start of an object, one for each key.
+    place: usize,
 }
 
 impl Known {
-    fn at(&mut self, path: &[Segment]) -> &mut Known {
-        path.iter().fold(self, |known, segment| match segment {
-            Segment::Key(key) => known.field(key),
-            Segment::Each | Segment::EachOrOne => known.each.get_or_insert_default(),
-            Segment::Map => known.map.get_or_insert_default(),
-        })
-    }
-
-    fn field(&mut self, key: &str) -> &mut Known {
-        let at = self.fields.iter().position(|(k, _)| k == key).unwrap_or_else(|| {
-            self.fields.push((key.into(), Known::default()));
-            self.fields.len() - 1
-        });
-        &mut self.fields[at].1
-    }
-
     fn of(resource: &Resource, root: &'static str) -> Known {
-        let mut known = Known { is_document: true, ..Known::default() };
+        let mut known = Known { nodes: vec![Node { is_document: true, ..Node::default() }], places: 0 };
         let root = path::parse(root);
         known.at(&root).is_document = true;
         for table in resource.tables {
@@ -62,26 +71,84 @@ impl Known {
         for text in resource.known {
             known.at(&path::absolute(&root, &root, text));
         }
+        // Nodes below stand after the one they are below of.
+        for at in (0..known.nodes.len()).rev() {
+            let node = &known.nodes[at];
+            let is_leaf = |below: Option<usize>| below.is_none_or(|below| known.nodes[below].is_leaf);
+            let is_leaf = node.keys.is_empty() && !node.open && is_leaf(node.each) && is_leaf(node.map);
+            known.nodes[at].is_leaf = is_leaf;
+        }
+        for node in &mut known.nodes {
+            node.place = known.places;
+            known.places += node.keys.len() + 1;
+        }
         known
     }
 
-    fn is_leaf(&self) -> bool {
-        self.fields.is_empty() && self.each.is_none() && self.map.is_none() && !self.open
+    fn at(&mut self, path: &[Segment]) -> &mut Node {
+        let at = path.iter().fold(0, |at, segment| self.below(at, *segment));
+        &mut self.nodes[at]
+    }
+
+    fn below(&mut self, at: usize, segment: Segment) -> usize {
+        let new = self.nodes.len();
+        let node = &mut self.nodes[at];
+        let below = match segment {
+            Segment::Key(key) => match node.keys.iter().find(|(step, _)| step.key() == key.as_bytes()) {
+                Some((_, below)) => *below,
+                None => {
+                    node.keys.push((Step::new(key, Op::Skip, 0, Vec::new()), new));
+                    new
+                }
+            },
+            Segment::Each | Segment::EachOrOne => *node.each.get_or_insert(new),
+            Segment::Map => *node.map.get_or_insert(new),
+        };
+        if below == new {
+            let path = match segment {
+                Segment::Key(key) => member(&node.path, key),
+                Segment::Each | Segment::EachOrOne => format!("{}[]", node.path),
+                Segment::Map => format!("{}{{}}", node.path),
+            };
+            self.nodes.push(Node { path, ..Node::default() });
+        }
+        below
     }
 }
 
-/// The report for a body whose documents lie at `root`. A fault comes with its offset.
-pub(super) fn report(resource: &Resource, root: &'static str, cursor: Cursor) -> Result<Vec<String>, (Fault, usize)> {
-    let mut known = Known::of(resource, root);
-    let mut walk = Walk { cursor, found: Vec::new() };
+/// Compiled once and kept; a resource is told by its address: it is static.
+fn known(resource: &'static Resource, root: &'static str) -> Arc<Known> {
+    type Kept = HashMap<(usize, &'static str), Arc<Known>>;
+    static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+    let mut kept = KEPT.lock().unwrap_or_else(|e| e.into_inner());
+    let key = (std::ptr::from_ref(resource).addr(), root);
+    kept.entry(key).or_insert_with(|| Arc::new(Known::of(resource, root))).clone()
+}
+
+/// The report for a body whose documents lie at `root`: in the order met, what is missing last. A fault comes with its
+/// offset.
+pub(super) fn report(
+    resource: &'static Resource,
+    root: &'static str,
+    cursor: Cursor,
+) -> Result<Vec<Unknown>, (Fault, usize)> {
+    let known = known(resource, root);
+    let mut walk = Walk {
+        known: &known,
+        cursor,
+        next: vec![0; known.places],
+        met: vec![false; known.nodes.len()],
+        found: Vec::new(),
+        places: HashMap::new(),
+    };
     walk.cursor.whitespace();
-    let read = walk.value(&mut known, "").and_then(|()| {
+    let read = walk.value(0).and_then(|()| {
         walk.cursor.whitespace();
         if walk.cursor.is_at_end() { Ok(()) } else { Err(Fault::Trailing) }
     });
     match read {
         Ok(()) => {
-            missing(&known, "", &mut walk.found);
+            walk.missing(0);
             Ok(walk.found)
         }
         Err(fault) => Err((fault, walk.cursor.position())),
@@ -89,68 +156,134 @@ pub(super) fn report(resource: &Resource, root: &'static str, cursor: Cursor) ->
 }
 
 struct Walk<'a> {
+    known: &'a Known,
     cursor: Cursor<'a>,
-    found: Vec<String>,
+    /// For each key of each node, and for the start of its objects: the key that followed last time.
+    next: Vec<u16>,
+    met: Vec<bool>,
+    found: Vec<Unknown>,
+    /// Where in `found` an unknown key of a node stands.
+    places: HashMap<(usize, String), usize>,
 }
 
-impl Walk<'_> {
-    fn value(&mut self, known: &mut Known, path: &str) -> Read<()> {
-        known.met = true;
-        match self.cursor.byte() {
-            _ if known.is_leaf() => self.cursor.skip_checked(),
-            b'{' if known.each.is_none() || !known.fields.is_empty() || known.map.is_some() => self.object(known, path),
-            b'[' => match &mut known.each {
-                Some(each) => self.array(each, &format!("{path}[]")),
-                None => self.cursor.skip_checked(),
-            },
+impl<'a> Walk<'a> {
+    fn value(&mut self, at: usize) -> Read<()> {
+        let known: &'a Known = self.known;
+        let node = &known.nodes[at];
+        self.met[at] = true;
+        if node.is_leaf {
+            return self.cursor.skip_checked();
+        }
+        match (self.cursor.byte(), node.each) {
+            (b'{', each) if each.is_none() || !node.keys.is_empty() || node.map.is_some() => self.object(at, node),
+            (b'[', Some(each)) => self.array(each),
             // `[?]`: a value that counts as the only element. Where an array is declared, decoding tells what is wrong.
-            _ => match &mut known.each {
-                Some(each) => self.value(each, &format!("{path}[]")),
-                None => self.cursor.skip_checked(),
-            },
+            (_, Some(each)) => self.value(each),
+            (_, None) => self.cursor.skip_checked(),
         }
     }
 
-    fn array(&mut self, each: &mut Known, path: &str) -> Read<()> {
+    fn array(&mut self, each: usize) -> Read<()> {
         self.cursor.advance(1);
         if !self.cursor.opened(b']') {
             return Ok(());
         }
         loop {
-            self.value(each, path)?;
+            self.value(each)?;
             if !self.cursor.another(b']')? {
                 return Ok(());
             }
         }
     }
 
-    fn object(&mut self, known: &mut Known, path: &str) -> Read<()> {
+    fn object(&mut self, at: usize, node: &'a Node) -> Read<()> {
         self.cursor.advance(1);
         if !self.cursor.opened(b'}') {
             return Ok(());
         }
+        let mut place = node.place;
         loop {
-            if self.cursor.byte() != b'"' {
-                return Err(Fault::Key);
-            }
-            let key = self.cursor.string()?;
-            self.cursor.colon()?;
-            let key = String::from_utf8_lossy(&key);
-            if let Some((_, field)) = known.fields.iter_mut().find(|(k, _)| *k == key) {
-                self.value(field, &member(path, &key))?;
-            } else if let Some(map) = &mut known.map {
-                self.value(map, &format!("{path}{{}}"))?;
-            } else {
-                if !known.open && !known.unknown.contains(&*key) {
-                    known.unknown.insert(key.to_string());
-                    self.found.push(member(path, &key));
+            let expected = usize::from(self.next[place]);
+            match node.keys.get(expected) {
+                Some((step, below)) if step.is_at(&self.cursor) => {
+                    self.cursor.advance(step.len);
+                    self.cursor.whitespace();
+                    place = node.place + 1 + expected;
+                    self.value(*below)?;
                 }
-                self.cursor.skip_checked()?;
+                _ => place = self.other_key(at, node, place)?,
             }
             if !self.cursor.another(b'}')? {
                 return Ok(());
             }
         }
+    }
+
+    /// A member whose key is not the one that was expected; gives the place to go on from.
+    fn other_key(&mut self, at: usize, node: &'a Node, place: usize) -> Read<usize> {
+        if self.cursor.byte() != b'"' {
+            return Err(Fault::Key);
+        }
+        let key = self.cursor.string()?;
+        self.cursor.colon()?;
+        if let Some(number) = node.keys.iter().position(|(step, _)| step.key() == &*key) {
+            self.next[place] = u16::try_from(number).unwrap_or_default();
+            self.value(node.keys[number].1)?;
+            return Ok(node.place + 1 + number);
+        }
+        match node.map {
+            Some(map) => self.value(map)?,
+            None => {
+                if !node.open {
+                    self.unknown(at, node, &String::from_utf8_lossy(&key));
+                }
+                self.cursor.skip_checked()?;
+            }
+        }
+        Ok(place)
+    }
+
+    fn unknown(&mut self, at: usize, node: &Node, key: &str) {
+        let kind = match self.cursor.byte() {
+            b'"' => "string",
+            b'{' => "object",
+            b'[' => "array",
+            b't' | b'f' => "boolean",
+            b'n' => "null",
+            _ => "number",
+        };
+        let place = *self.places.entry((at, key.to_owned())).or_insert(self.found.len());
+        match self.found.get_mut(place) {
+            Some(found) if found.kind == Some("null") => found.kind = Some(kind),
+            Some(_) => {}
+            None => {
+                let offset = self.cursor.position();
+                self.found.push(Unknown { path: member(&node.path, key), kind: Some(kind), offset });
+            }
+        }
+    }
+
+    /// Containers of rows that should have been there and never were: a renamed one must not be a quietly empty table.
+    fn missing(&mut self, at: usize) {
+        let known: &'a Known = self.known;
+        let node = &known.nodes[at];
+        for &(_, below) in &node.keys {
+            let field = &known.nodes[below];
+            if self.met[below] {
+                self.missing(below);
+            } else if field.holds_rows && self.met[at] && (node.is_document || self.has_unknown(at)) {
+                let bracket = if field.map.is_some() { "{}" } else { "[]" };
+                let path = format!("{}{bracket} (missing)", field.path);
+                self.found.push(Unknown { path, kind: None, offset: 0 });
+            }
+        }
+        for below in [node.each, node.map].into_iter().flatten() {
+            self.missing(below);
+        }
+    }
+
+    fn has_unknown(&self, at: usize) -> bool {
+        self.places.keys().any(|(node, _)| *node == at)
     }
 }
 
@@ -158,22 +291,4 @@ fn member(path: &str, key: &str) -> String {
     let mut text = path.to_string();
     path::push_key(&mut text, key);
     text
-}
-
-/// Containers of rows that should have been there and never were: a renamed one must not be a quietly empty table.
-fn missing(known: &Known, path: &str, found: &mut Vec<String>) {
-    for (key, field) in &known.fields {
-        let path = member(path, key);
-        if field.met {
-            missing(field, &path, found);
-        } else if field.holds_rows && known.met && (known.is_document || !known.unknown.is_empty()) {
-            let bracket = if field.map.is_some() { "{}" } else { "[]" };
-            found.push(format!("{path}{bracket} (missing)"));
-        }
-    }
-    for (below, bracket) in [(&known.each, "[]"), (&known.map, "{}")] {
-        if let Some(below) = below {
-            missing(below, &format!("{path}{bracket}"), found);
-        }
-    }
 }

@@ -31,9 +31,10 @@ pub fn game(sport: Sport, game: &ScheduledGame, flow: &Flow, now: i64) -> Event 
     }
 }
 
-pub fn practice(sport: Sport, team: &Team, event_id: String, flow: &Flow, now: i64) -> Event {
+/// A practice of that kind (or a workout) that has begun.
+pub fn practice(sport: Sport, team: &Team, kind: &str, event_id: String, flow: &Flow, now: i64) -> Event {
     Event {
-        name: format!("{} practice", team.name),
+        name: format!("{} {kind}", team.name),
         results: results(sport, flow, "DRILL", now),
         source: "SHOTTRACKER".to_owned(),
         is_practice_event: true,

@@ -204,7 +204,7 @@ fn team_id(game: &ScheduledGame, side: usize) -> i64 {
 }
 
 /// Facts 6.2; blocks and fouls are not listed there, and are named alike.
-fn classification(act: &Act) -> &'static str {
+pub fn classification(act: &Act) -> &'static str {
     match act {
         Act::Shot { made: true, three: false, .. } => "TWO_POINT_MAKE",
         Act::Shot { made: false, three: false, .. } => "TWO_POINT_MISS",

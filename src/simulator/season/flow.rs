@@ -3,6 +3,7 @@
 use super::clocks::Clocks;
 use super::corrections::Correction;
 use super::roster::Member;
+use super::screens::Screen;
 use crate::resource::possessions::PossessionAttributes;
 
 /// The players that one side can send onto the court, and the team they play for.
@@ -71,6 +72,8 @@ pub struct Possession {
     pub hoop: Hoop,
     pub happenings: Vec<Happening>,
     pub attributes: PossessionAttributes,
+    /// Those that `attributes` count, by time.
+    pub screens: Vec<Screen>,
     /// Grows through the season: the `version` of the lines that this possession touched.
     pub version: i64,
 }

@@ -30,6 +30,12 @@ pub fn game(mut rng: Rng, starts_at: i64, sides: [Side; 2], id: impl Fn(u64) -> 
     Flow { sides, clocks: Clocks::draw(&mut rng), periods, corrections: Vec::new() }
 }
 
+/// What is left of a quarter: its clock runs evenly, as its plays have it.
+pub fn clock(period: &Period, now: i64) -> i64 {
+    let wall = (period.ended_at - period.started_at).max(1);
+    QUARTER - QUARTER * (now.clamp(period.started_at, period.ended_at) - period.started_at) / wall
+}
+
 struct Play {
     at: i64,
     clock: i64,

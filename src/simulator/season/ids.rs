@@ -11,6 +11,10 @@ pub enum Kind {
     Drill = 4,
     Court = 5,
     Facility = 6,
+    Hoop = 7,
+    Possession = 8,
+    Play = 9,
+    Screen = 10,
 }
 
 /// What an id names: the kind, its number, and the number of a part in it (a period of a game).
@@ -76,6 +80,10 @@ impl Ids {
             4 => Kind::Drill,
             5 => Kind::Court,
             6 => Kind::Facility,
+            7 => Kind::Hoop,
+            8 => Kind::Possession,
+            9 => Kind::Play,
+            10 => Kind::Screen,
             _ => return None,
         };
         let index = (payload >> PART_BITS) & ((1 << INDEX_BITS) - 1);

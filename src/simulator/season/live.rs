@@ -1,11 +1,10 @@
 //! What the live side wants of the season: games with clocks of their own, corrections, and a game told as it goes.
 
+use super::Season;
 use super::feed::{Feed, Told};
 use super::flow::Flow;
 use super::ids::Kind;
-use super::ledger;
 use super::schedule::MINUTE;
-use super::{Season, football};
 use crate::config::Sport;
 use crate::resource::schedule::ScheduledGame;
 use crate::resource::stats::TeamStats;
@@ -133,19 +132,9 @@ impl Season {
 
     /// The stats of both teams over the sessions of a game, home first. None before it begins.
     pub fn game_stats(&self, game: usize, now: i64) -> Vec<TeamStats> {
-        let now = self.time_of(game, now);
-        if self.games[game].tipoff_at >= now {
+        if self.games[game].tipoff_at >= self.time_of(game, now) {
             return Vec::new();
         }
-        let Some(flow) = self.flow(Kind::Game, game as u64) else { return Vec::new() };
-        let shown = flow.shown(now);
-        let team = |place: usize| match self.sport {
-            Sport::Basketball => ledger::stats(&flow, place, &self.teams[place], &shown),
-            Sport::Football => {
-                let details = football::details(&flow, place, &self.teams[place], &flow.periods, now);
-                football::stats(&self.teams[place], &[details], false)
-            }
-        };
-        flow.sides.iter().map(|side| team(side.team)).collect()
+        self.whole_at(game, now).map_or_else(Vec::new, |whole| whole.team_stats())
     }
 }

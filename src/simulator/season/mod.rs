@@ -12,8 +12,11 @@
 //! | `tracking` | where everybody is at a time |
 //! | `practice`, `football` | the other events |
 //! | `events`, `links` | games and practices as the service shows them |
+//! | `broadcast` | a team as the Broadcast API has it |
+//! | `whole` | a game as a whole: its score, shots, plays and ball screens |
 
 mod bench;
+mod broadcast;
 mod clocks;
 mod corrections;
 mod court;
@@ -36,6 +39,7 @@ mod teams;
 #[cfg(test)]
 mod tests;
 mod tracking;
+mod whole;
 
 use crate::config::Sport;
 use crate::resource::event::Event;
@@ -58,6 +62,7 @@ use schedule::{HOUR, Plan};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tracking::Tracker;
+pub use whole::Whole;
 
 /// So many games and practices are kept once they are played; asked for again, another comes out the same.
 const KEPT: usize = 64;
@@ -94,6 +99,11 @@ pub struct Session {
     pub details: Vec<TeamDetails>,
     pub possessions: Vec<TeamPossessions>,
     pub shots: Vec<TeamShots>,
+}
+
+/// Whether something that starts then can overlap the range. Nothing takes six hours: only what can is played.
+fn near(at: i64, from: i64, to: i64, now: i64) -> bool {
+    at < to.min(now) && at + 6 * HOUR > from
 }
 
 impl Season {
@@ -137,6 +147,11 @@ impl Season {
         &self.games
     }
 
+    /// The part of the season that a game belongs to, and the number of its week.
+    pub fn week(&self, game: &ScheduledGame) -> (&'static str, i64) {
+        schedule::week(&self.plan, game.tipoff_at)
+    }
+
     /// The team's current active players; with a game, all who were on the team then (the departed with `is_active` false).
     /// `None`: no such team, or the team is not in that game.
     pub fn roster(&self, team_id: i64, game_id: Option<&str>) -> Option<Roster> {
@@ -166,23 +181,39 @@ impl Season {
             Kind::Practice => {
                 let practice = self.practice(index).filter(|practice| practice.starts_at < now)?;
                 let flow = self.flow(kind, index)?;
-                Some(events::practice(self.sport, &self.teams[practice.team], event_id.to_owned(), &flow, now))
+                let (team, kind) =
+                    (&self.teams[practice.team], if practice.is_workout { "workout" } else { "practice" });
+                Some(events::practice(self.sport, team, kind, event_id.to_owned(), &flow, now))
             }
             _ => None,
         }
     }
 
-    /// Games and practices of a team that overlap `from..to`, by start, as known at `now`.
+    /// Games and practices of a team that overlap `from..to`, by start, as known at `now`. Workouts are not among them.
     pub fn team_events(&self, team_id: i64, from: i64, to: i64, now: i64) -> Vec<Event> {
         let Some(team) = self.team_index(team_id) else { return Vec::new() };
-        // Nothing takes six hours: only what can overlap the range is played.
-        let near = |at: i64, now: i64| at < to.min(now) && at + 6 * HOUR > from;
         let games = self.games_of_team[team].iter();
-        let games = games.filter(|game| near(self.games[**game].tipoff_at, self.time_of(**game, now)));
-        let games = games.map(|game| self.games[*game].event_id.clone());
-        let practices = self.practices(team).into_iter().filter(|practice| near(practice.starts_at, now));
-        let practices = practices.map(|practice| self.ids.text(Kind::Practice, practice.number(), 0));
-        let mut events: Vec<Event> = games.chain(practices).filter_map(|id| self.event(&id, now)).collect();
+        let games = games.filter(|game| near(self.games[**game].tipoff_at, from, to, self.time_of(**game, now)));
+        let mut ids: Vec<String> = games.map(|game| self.games[*game].event_id.clone()).collect();
+        ids.extend(self.practice_ids(team, false, from, to, now));
+        self.events_between(ids, from, to, now)
+    }
+
+    /// The workouts of a team that overlap `from..to`, by start, as known at `now`.
+    pub fn team_workouts(&self, team_id: i64, from: i64, to: i64, now: i64) -> Vec<Event> {
+        let Some(team) = self.team_index(team_id) else { return Vec::new() };
+        self.events_between(self.practice_ids(team, true, from, to, now), from, to, now)
+    }
+
+    fn practice_ids(&self, team: usize, workouts: bool, from: i64, to: i64, now: i64) -> Vec<String> {
+        let all = self.practices(team).into_iter();
+        all.filter(|practice| practice.is_workout == workouts && near(practice.starts_at, from, to, now))
+            .map(|practice| self.ids.text(Kind::Practice, practice.number(), 0))
+            .collect()
+    }
+
+    fn events_between(&self, ids: Vec<String>, from: i64, to: i64, now: i64) -> Vec<Event> {
+        let mut events: Vec<Event> = ids.iter().filter_map(|id| self.event(id, now)).collect();
         events.retain(|event| event.started_at < to && event.ended_at > from);
         events.sort_by_key(|event| event.started_at);
         events

@@ -7,7 +7,7 @@ use super::flow::{Act, Flow, Happening, Hoop, Period, Place, Possession, Side};
 use super::rng::Rng;
 use super::roster::Skills;
 use super::schedule::MINUTE;
-use super::screens;
+use super::screens::{self, Begin, Screen};
 use crate::resource::possessions::PossessionAttributes;
 
 /// Shot clock of the college game, and what an offensive rebound or a foul sets it to at least.
@@ -143,6 +143,7 @@ struct Floor<'a> {
     version: i64,
     happenings: Vec<Happening>,
     attributes: PossessionAttributes,
+    screens: Vec<Screen>,
 }
 
 impl<'a> Floor<'a> {
@@ -165,6 +166,7 @@ impl<'a> Floor<'a> {
             version,
             happenings: Vec::new(),
             attributes: PossessionAttributes::default(),
+            screens: Vec::new(),
         }
     }
 
@@ -229,6 +231,7 @@ impl<'a> Floor<'a> {
             hoop: self.hoops[side],
             happenings: std::mem::take(&mut self.happenings),
             attributes: std::mem::take(&mut self.attributes),
+            screens: std::mem::take(&mut self.screens),
             version: self.version,
         };
         (possession, next)
@@ -244,7 +247,8 @@ impl<'a> Floor<'a> {
             }
             time = self.clock - self.rng.within(100, 600);
         }
-        screens::work(&mut self.rng, &mut self.attributes, time);
+        let begin = Begin { at: self.at, clock: self.clock, shot_clock: self.shot_clock };
+        self.screens.extend(screens::work(&mut self.rng, &mut self.attributes, begin, time));
         self.run(time);
         match (from, self.rng.below(1000)) {
             // There was no time to be anywhere else.

@@ -9,7 +9,7 @@ use crate::resource::stats::PlayerDetails;
 use crate::resource::team::Team;
 
 /// Ids of a team's players follow each other; so many are kept for each team.
-const IDS_OF_A_TEAM: i64 = 64;
+pub const IDS_OF_A_TEAM: i64 = 64;
 const FIRST_PLAYER_ID: i64 = 200_001;
 const FIRST_SENSOR: i64 = 100_001;
 

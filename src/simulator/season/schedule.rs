@@ -98,6 +98,25 @@ fn pairs_of_round(league: &[usize], round: usize) -> Vec<(usize, usize)> {
         .collect()
 }
 
+/// The part of the season that a game belongs to (facts 6.7), and its week: the Monday before the first game begins week 1.
+pub fn week(plan: &Plan, tipoff_at: i64) -> (&'static str, i64) {
+    let of = |fixture: Option<&Fixture>| fixture.map_or(tipoff_at, |fixture| fixture.tipoff_at);
+    let (first, last) = (of(plan.fixtures.first()), of(plan.fixtures.last()));
+    let passed = (tipoff_at - first) * 100 / (last - first).max(1);
+    let part = match passed {
+        ..3 => "EXH",
+        3..7 => "PRE",
+        7..93 => "REG",
+        _ => "POST",
+    };
+    (part, monday_week(tipoff_at) - monday_week(first) + 1)
+}
+
+/// Weeks since one that began with a Monday: the epoch's first day was a Thursday.
+fn monday_week(at: i64) -> i64 {
+    (at.div_euclid(DAY) + 3).div_euclid(7)
+}
+
 /// The fixture as the service shows it.
 pub fn scheduled(ids: Ids, sport: Sport, teams: &[Team], index: usize, fixture: &Fixture) -> ScheduledGame {
     let (home, away) = (&teams[fixture.home], &teams[fixture.away]);
@@ -190,6 +209,18 @@ mod tests {
         let plan = plan(1, Sport::Basketball, 40, 300, NOW);
         assert!(plan.fixtures.iter().all(|f| (f.home < men) == (f.away < men)));
         assert!(plan.fixtures.iter().any(|f| f.home >= men));
+    }
+
+    #[test]
+    fn a_week_begins_on_monday_and_the_first_game_is_in_week_1() {
+        // 1 January 2024 was a Monday.
+        let monday = 1_704_067_200_000;
+        let fixtures = [2, 102].map(|day| Fixture { tipoff_at: monday + day * DAY, home: 0, away: 1 });
+        let plan = Plan { fixtures: fixtures.into(), starts_at: monday, ends_at: monday + 103 * DAY };
+        let number = |at| week(&plan, at).1;
+        assert_eq!([monday, monday + 7 * DAY - 1, monday + 7 * DAY, monday + 14 * DAY].map(number), [1, 1, 2, 3]);
+        let part = |day: i64| week(&plan, monday + (day + 2) * DAY).0;
+        assert_eq!([0, 2, 3, 6, 7, 92, 93, 100].map(part), ["EXH", "EXH", "PRE", "PRE", "REG", "REG", "POST", "POST"]);
     }
 
     #[test]

@@ -72,14 +72,152 @@ fn a_schedule_is_filtered() {
     assert_eq!(of("&type=FOOTBALL"), expected(&|_| false));
     assert_eq!(of(&format!("&team_id={team}")), expected(&|g| [g.home_team_id, g.away_team_id].contains(&team)));
     assert_eq!(of(&format!("&location_id={}", place.replace('@', "%40"))), expected(&|g| g.location_id == *place));
-    let week = |game: &crate::resource::schedule::ScheduledGame| (game.tipoff_at - games[0].tipoff_at) / (7 * DAY) + 1;
-    let number = week(&games[10]);
-    let of_week = expected(&|game| week(game) == number);
-    assert!(number > 1 && of_week.len() < games.len());
-    assert_eq!(of(&format!("&weekNumber={number}")), of_week);
-    assert_eq!(of(&format!("&weekNumber={number}&seasonType=REG")), of_week);
-    assert_eq!(of(&format!("&weekNumber={number}&seasonType=POST")), expected(&|_| false));
     assert_eq!(of("&seasonType=POST"), expected(&|_| true), "it only counts along with a week");
+}
+
+#[test]
+fn a_week_holds_its_games_of_one_season_type() {
+    let simulator = small();
+    let sender = Sender::new(&simulator);
+    let of = |week: i64, more: &str| -> Vec<String> {
+        let path = format!("/v1/data/schedule/games?from=1&to={}&weekNumber={week}{more}", NOW * 2);
+        ids(&sender.json(&path)["games"], "event_id").into_iter().map(str::to_owned).collect()
+    };
+    let games = simulator.games();
+    // The days since the Monday before the first game; the epoch's first day was a Thursday.
+    let day = |at: i64| at.div_euclid(DAY);
+    let monday = day(games[0].tipoff_at) - (day(games[0].tipoff_at) + 3).rem_euclid(7);
+    let mut seen = Vec::new();
+    let mut types = BTreeSet::new();
+    for week in 1..=30 {
+        let in_week = |game: &&crate::resource::schedule::ScheduledGame| {
+            (monday + 7 * (week - 1)..monday + 7 * week).contains(&day(game.tipoff_at))
+        };
+        let expected: BTreeSet<_> = games.iter().filter(in_week).map(|game| game.event_id.clone()).collect();
+        let mut found = Vec::new();
+        for kind in ["EXH", "PRE", "REG", "POST"] {
+            let of_type = of(week, &format!("&seasonType={kind}"));
+            types.extend((!of_type.is_empty()).then_some(kind));
+            found.extend(of_type);
+        }
+        assert_eq!(found.iter().cloned().collect::<BTreeSet<_>>(), expected);
+        assert_eq!(found.len(), expected.len(), "a game has one type");
+        assert_eq!(of(week, ""), of(week, "&seasonType=REG"), "REG is the default");
+        assert!(of(week, "&seasonType=XYZ").is_empty());
+        seen.extend(found);
+    }
+    assert_eq!(seen.len(), games.len());
+    assert_eq!(types.len(), 4, "{types:?}");
+}
+
+#[test]
+fn a_matchup_finds_the_games_of_all_teams_named() {
+    let simulator = small();
+    let sender = Sender::new(&simulator);
+    let games = simulator.games();
+    let of = |query: String| -> Vec<String> {
+        let body = sender.json(&format!("/v1/data/schedule/games/matchup?{query}"));
+        ids(&body["games"], "event_id").into_iter().map(str::to_owned).collect()
+    };
+    let own = |more: &str| format!("from=1&reference=SHOTTRACKER&gender=MEN{more}");
+    let (one, other) = (games[0].home_team_id, games[0].away_team_id);
+    let expected = |teams: &[i64], from: i64, to: i64| -> Vec<String> {
+        let is_in = |game: &&crate::resource::schedule::ScheduledGame| {
+            teams.iter().all(|team| [game.home_team_id, game.away_team_id].contains(team))
+                && (from..to).contains(&game.tipoff_at)
+        };
+        games.iter().filter(is_in).map(|game| game.event_id.clone()).collect()
+    };
+    let (of_one, of_both) = (expected(&[one], 1, i64::MAX), expected(&[one, other], 1, i64::MAX));
+    assert!(of_both.len() > 1 && of_both.len() < of_one.len() && of_one.len() < games.len());
+    assert_eq!(of(own(&format!("&team_id={one}"))), of_one);
+    assert_eq!(of(own(&format!("&team_id={one}&team_id={other}"))), of_both);
+    assert_eq!(of(own(&format!("&team_id={other}&team_id={one}"))), of_both);
+    let (from, to) = (games[10].tipoff_at, games[30].tipoff_at);
+    assert_eq!(
+        of(format!("from={from}&to={to}&team_id={one}&reference=SHOTTRACKER&gender=MEN")),
+        expected(&[one], from, to)
+    );
+    let reference = |id: i64| simulator.teams().into_iter().find(|team| team.id == id).unwrap().reference_id;
+    let by_reference = |gender: &str| {
+        of(format!("from=1&reference=SIM&gender={gender}&team_id={}&team_id={}", reference(one), reference(other)))
+    };
+    assert_eq!(by_reference("MEN"), of_both);
+    assert!(by_reference("WOMEN").is_empty());
+    for unknown in [
+        own("&team_id=9"),
+        own("&team_id=x"),
+        own(&format!("&team_id={}", reference(one))),
+        own(&format!("&team_id={one}&team_id=9")),
+        format!("from=1&reference=SIM&gender=MEN&team_id={one}"),
+        format!("from=1&reference=OTHER&gender=MEN&team_id={one}"),
+    ] {
+        assert!(of(unknown.clone()).is_empty(), "{unknown}");
+    }
+}
+
+#[test]
+fn a_matchups_games_have_neither_type_nor_source_and_another_location() {
+    let simulator = small();
+    let game = &simulator.games()[0];
+    let path = format!("from=1&reference=SHOTTRACKER&gender=MEN&team_id={}", game.home_team_id);
+    let body = Sender::new(&simulator).json(&format!("/v1/data/schedule/games/matchup?{path}"));
+    let mut expected = serde_json::to_value(game).unwrap();
+    let fields = expected.as_object_mut().unwrap();
+    fields.remove("type").unwrap();
+    fields.remove("source").unwrap();
+    let (court, facility) = game.location_id.split_once('@').unwrap();
+    fields["location_id"] = format!("/{court}/{facility}").into();
+    assert_eq!(body["games"][0], expected);
+}
+
+#[test]
+fn a_matchup_says_what_it_lacks() {
+    let simulator = small();
+    let refusal = |query: &str| {
+        let (status, message) = Sender::new(&simulator).refusal(&format!("/v1/data/schedule/games/matchup{query}"));
+        assert_eq!(status, 422);
+        message
+    };
+    let (from, team) = ("from must be greater than 0", "one or two team_id are required");
+    let (reference, gender) = ("reference is required", "gender is required");
+    assert_eq!(refusal(""), [from, team, reference, gender].join(" | "));
+    assert_eq!(refusal("?from=0&team_id=1&reference=SIM&gender=MEN"), from);
+    assert_eq!(refusal("?from=1&team_id=&reference=SIM&gender=MEN"), team);
+    assert_eq!(refusal("?from=1&team_id=1&team_id=2&team_id=3&reference=SIM&gender=MEN"), team);
+    assert_eq!(refusal("?from=1&team_id=1&gender=MEN"), reference);
+    assert_eq!(refusal("?from=1&team_id=1&reference=SIM"), gender);
+}
+
+#[test]
+fn workouts_come_to_who_asks_for_them_and_to_nobody_else() {
+    let simulator = small();
+    let sender = Sender::new(&simulator);
+    let mut seen = 0;
+    for team in simulator.teams() {
+        let path = format!("/v1/data/teams/{}/events?from={}&to={NOW}", team.id, NOW - 200 * DAY);
+        let all = sender.json(&path);
+        let workouts = sender.json(&format!("{path}&workoutsonly=true"));
+        let workouts = workouts["events"].as_array().unwrap();
+        assert!((3..=5).contains(&workouts.len()), "{} workouts", workouts.len());
+        let others: BTreeSet<_> = ids(&all["events"], "id").into_iter().collect();
+        for workout in workouts {
+            assert_eq!((&workout["is_practice_event"], &workout["is_game_event"]), (&true.into(), &false.into()));
+            assert!(workout["name"].as_str().unwrap().ends_with(" workout"));
+            assert!(!others.contains(workout["id"].as_str().unwrap()));
+            assert!(workout["results"].as_array().unwrap().iter().all(|drill| drill["type"] == "DRILL"));
+            assert_eq!(sender.json(target(&workout["_self"])), *workout);
+            sender.json(target(&workout["results"][0]["_stats"]));
+            seen += 1;
+        }
+        assert!(!all["events"].as_array().unwrap().iter().any(|e| e["name"].as_str().unwrap().ends_with("workout")));
+        assert_eq!(sender.json(&format!("{path}&workoutsonly=false")), all);
+        let neither = sender.json(&format!("{path}&workoutsonly=true&gamesonly=true"));
+        assert_eq!(neither["events"], serde_json::json!([]), "no workout is a game");
+        let early = sender.json(&format!("/v1/data/teams/{}/events?from=1&to=2&workoutsonly=true", team.id));
+        assert_eq!(early["events"], serde_json::json!([]));
+    }
+    assert!(seen > 18);
 }
 
 #[test]
@@ -143,7 +281,6 @@ fn team_events_are_wrapped_and_lie_in_the_range() {
     assert!(!only.is_empty() && only.len() < list.len());
     assert_eq!(games["events"].as_array().unwrap().iter().collect::<Vec<_>>(), only);
     assert_eq!(sender.json(&format!("{events}&gamesonly=false")), body);
-    assert_eq!(sender.json(&format!("{events}&workoutsonly=true"))["events"], serde_json::json!([]));
 }
 
 #[test]

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
 mod access;
+mod broadcast;
 mod endpoints;
 mod faults;
 mod life;
+mod whole;
 
 use super::{Options, Privileges, Seen, Simulator};
 use serde_json::Value;

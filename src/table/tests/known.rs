@@ -201,7 +201,10 @@ fn a_derived_column_is_made_without_showing_what_it_reads() {
 
 #[test]
 fn what_nobody_declared_is_reported_once_and_a_renamed_container_too() {
-    let report = |resource, body: &str| unknown_fields(resource, &Body::from(body.as_bytes())).unwrap();
+    let report = |resource, body: &str| -> Vec<String> {
+        let found = unknown_fields(resource, &Body::from(body.as_bytes())).unwrap();
+        found.into_iter().map(|unknown| unknown.path).collect()
+    };
     let body = r#"{"teams":[{"id":1,"new":{"deep":1},"player_stats":[{"id":2,"stats":{"FG":[{"x":1,"w":2}]}}]},{"new":3}],"meta":null}"#;
     assert_eq!(
         report(&stats_details::STATS_DETAILS, body),
@@ -215,6 +218,29 @@ fn what_nobody_declared_is_reported_once_and_a_renamed_container_too() {
     assert_eq!(report(&schedule::SCHEDULE, "{}"), ["games[] (missing)"]);
     // What may be absent is not missing.
     assert!(report(&roster::ROSTER, r#"{"id":1,"players":[{"id":2}]}"#).is_empty());
+}
+
+#[test]
+fn an_unknown_field_comes_with_an_example_s_type_and_place() {
+    let report = |body: &str| -> Vec<(String, Option<&str>, usize)> {
+        let found = unknown_fields(&team::TEAMS, &Body::from(body.as_bytes())).unwrap();
+        found.into_iter().map(|unknown| (unknown.path, unknown.kind, unknown.offset)).collect()
+    };
+    for (value, kind) in [
+        ("\"x\"", "string"),
+        ("-1", "number"),
+        ("true", "boolean"),
+        ("[1]", "array"),
+        ("{}", "object"),
+        ("null", "null"),
+    ] {
+        let body = format!(r#"{{"teams":[{{"id":1,"new":{value}}}]}}"#);
+        assert_eq!(report(&body), [("teams[].new".into(), Some(kind), 24)]);
+    }
+    // The first that is not null tells more.
+    let body = r#"{"teams":[{"id":1,"new":null},{"new":false,"id":2},{"new":"x"}]}"#;
+    assert_eq!(report(body), [("teams[].new".into(), Some("boolean"), 24)]);
+    assert_eq!(report("{}"), [("teams[] (missing)".into(), None, 0)]);
 }
 
 #[test]

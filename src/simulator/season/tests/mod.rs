@@ -7,6 +7,7 @@ mod live;
 mod same;
 mod season;
 mod tracking;
+mod whole;
 
 use super::*;
 use crate::resource::stats_details::Occurrence;

@@ -16,11 +16,12 @@ fn hash(body: &impl serde::Serialize) -> u64 {
 }
 
 /// Hashes of what a season says of one of its games.
-fn hashes(season: &Season, game: usize) -> [u64; 8] {
+fn hashes(season: &Season, game: usize) -> [u64; 9] {
     let game = &season.games()[game];
     let event = season.event(&game.event_id, NOW).unwrap();
     let part = &event.results[0];
     let session = season.session(&part.id, NOW).unwrap();
+    let whole = season.whole(&game.event_id, NOW).unwrap();
     let window = locations(season, &part.id, part.started_at, part.started_at + 120_000, NOW).unwrap();
     [
         hash(game),
@@ -31,6 +32,7 @@ fn hashes(season: &Season, game: usize) -> [u64; 8] {
         hash(&session.possessions),
         hash(&session.shots),
         hash(&window),
+        hash(&(whole.lines(), whole.plays(), whole.shots(), whole.ball_screens(), whole.totals())),
     ]
 }
 
@@ -59,7 +61,8 @@ fn the_bodies_of_a_seed_are_these() {
             3458332406627088029,
             5033108935737660376,
             15986824733607163723,
-            6584924176671879344
+            6584924176671879344,
+            8878524138020443452
         ]
     );
     assert_eq!(
@@ -72,7 +75,8 @@ fn the_bodies_of_a_seed_are_these() {
             17894439270127337180,
             11696879866650739685,
             311734052211683736,
-            1209999250059844530
+            1209999250059844530,
+            16694563119647874864
         ]
     );
     let football = Season::new(7, Sport::Football, 16, 40, NOW);
@@ -86,7 +90,8 @@ fn the_bodies_of_a_seed_are_these() {
             6702058403966920971,
             675868731199239589,
             675868731199239589,
-            675868731199239589
+            675868731199239589,
+            8029804727430822628
         ]
     );
 }
@@ -108,6 +113,9 @@ fn no_time_or_size_makes_it_panic() {
                     season.team_events(game.home_team_id, i64::MIN, i64::MAX, at);
                     season.team_game_stats(game.home_team_id, None, i64::MIN, i64::MAX, at).unwrap();
                     season.game_details(&game.event_id, at).unwrap();
+                    let whole = season.whole(&game.event_id, at).unwrap();
+                    let counts = [whole.shots().len(), whole.plays().len(), whole.ball_screens().len()];
+                    assert!(counts == [0; 3] || whole.totals().period_totals.len() > 1);
                 }
             }
         }

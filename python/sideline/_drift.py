@@ -1,0 +1,42 @@
+"""Fields that the service sent and no table knows: told once as a warning, or refused."""
+
+import logging
+import sys
+import warnings
+
+from sideline._core import Payload
+from sideline.errors import DecodeError, SchemaDriftWarning
+
+_MANY = 20
+
+
+def tell(payload: Payload, *, strict: bool) -> None:
+    """Warn of each path that the client meets for the first time, at the line outside this package that asked."""
+    for path, kind, _, is_new in payload._met:
+        if is_new:
+            rows = path.partition(" ")[0]
+            what = f"a field that no table knows: {path} ({kind})" if kind else f"an answer without {rows}"
+            text = (
+                f"{payload.operation}: the service sent {what}; to_dict() has it all, client.drift() lists what was met"
+            )
+            logging.getLogger("sideline").warning("%s", text)
+            if not strict:
+                warnings.warn(text, SchemaDriftWarning, stacklevel=_outside())
+    if strict:
+        paths = [path for path, *_ in payload._met]
+        more = f" and {len(paths) - _MANY} more" if len(paths) > _MANY else ""
+        raise DecodeError(
+            f"{payload.operation}: the answer is not what the tables know: {', '.join(paths[:_MANY])}{more}; "
+            "strict=True refuses it. It is in the exception's .payload; without strict=True it is a warning",
+            path="$",
+            offset=payload._met[0][2],
+            payload=payload,
+        )
+
+
+def _outside() -> int:
+    """How many frames above the caller the first one is that is not of this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sideline":
+        level, frame = level + 1, frame.f_back
+    return level

@@ -1,0 +1,43 @@
+//! A stream on disk: appended to while it is read, and given again later.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `format` | items and frames as bytes: pure |
+//! | `reader` | a journal from its beginning, frame by frame |
+//! | `writer` | the end of a journal: locked, cut to whole frames, appended to |
+//! | `recorder` | a writer that is never more than a second behind |
+
+mod format;
+mod reader;
+mod recorder;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use reader::{Entry, Reader};
+pub use recorder::{BEHIND, Recorder};
+pub use writer::Writer;
+
+use crate::error::{Error, Result};
+use crate::table::DecodeError;
+use std::fs::Metadata;
+use std::io;
+use std::path::Path;
+
+fn file_error(path: &Path, error: &io::Error) -> Error {
+    let path = path.display().to_string();
+    // Some errors of the library have no number: they are input/output errors, as the system's 5 is.
+    Error::File { path, errno: Some(error.raw_os_error().unwrap_or(5)), message: error.to_string() }
+}
+
+fn must_be_file(path: &Path, found: &Metadata) -> Result<()> {
+    if found.is_file() {
+        return Ok(());
+    }
+    Err(damaged(path, 0, "a journal is a file; this is something else".into()))
+}
+
+fn damaged(path: &Path, offset: u64, message: String) -> Error {
+    let path = path.display().to_string();
+    Error::Decode(DecodeError::Body { message, path, offset: usize::try_from(offset).unwrap_or(usize::MAX) })
+}

@@ -1,0 +1,251 @@
+// A test that fails is meant to panic.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use super::*;
+use crate::live::item::{Item, Notice, Update};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+/// A path of its own, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("sideline-journal-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        Scratch(std::env::temp_dir().join(name))
+    }
+
+    fn with(bytes: &[u8]) -> Self {
+        let scratch = Scratch::new();
+        fs::write(&scratch.0, bytes).unwrap();
+        scratch
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn update(n: u64, text: &str) -> Item {
+    let received_at = SystemTime::UNIX_EPOCH + Duration::from_nanos(1_800_000_000_000_000_000 + n);
+    Item::Update(Update {
+        event: None,
+        id: n.to_string().into(),
+        text: text.into(),
+        seq: Some(n as i64),
+        source: None,
+        received_at,
+    })
+}
+
+fn now() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_100)
+}
+
+/// A journal of frames.
+fn journal(frames: &[Vec<Item>]) -> Vec<u8> {
+    let scratch = Scratch::new();
+    let mut writer = Writer::open(&scratch.0).unwrap();
+    for items in frames {
+        for item in items {
+            writer.append(item, now()).unwrap();
+        }
+        writer.flush().unwrap();
+    }
+    fs::read(&scratch.0).unwrap()
+}
+
+/// All that a journal gives, and how it ends.
+fn read(bytes: &[u8]) -> (Vec<Item>, Result<()>) {
+    let mut entries = Vec::new();
+    let mut all = || {
+        let mut reader = Reader::new(bytes, Path::new("a.journal"))?;
+        while reader.next(&mut entries)? {}
+        Ok(())
+    };
+    let end = all();
+    (entries.into_iter().map(|(_, item)| item).collect(), end)
+}
+
+fn small() -> Vec<Vec<Item>> {
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+    let gap = Notice::Gap { start: at, end: None, reason: "it ended".into() };
+    vec![
+        vec![Item::Notice(Notice::Connected { at }), update(1, "{}"), update(2, "two\n\u{0}\u{1F600}")],
+        vec![update(3, "three")],
+        vec![Item::Notice(gap), update(4, &"long ".repeat(20)), Item::Notice(Notice::Quiet { since: at })],
+    ]
+}
+
+fn times() -> impl Strategy<Value = SystemTime> {
+    let far = i64::MAX as u64;
+    (0..far, any::<bool>()).prop_map(|(ns, before)| {
+        let length = Duration::from_nanos(ns);
+        if before { SystemTime::UNIX_EPOCH - length } else { SystemTime::UNIX_EPOCH + length }
+    })
+}
+
+fn items() -> impl Strategy<Value = Item> {
+    let text = || any::<String>();
+    let update = (option::of(text()), text(), text(), any::<Option<i64>>(), option::of(text()), times()).prop_map(
+        |(event, id, text, seq, source, received_at)| {
+            let (event, source) = (event.map(Into::into), source.map(Into::into));
+            Item::Update(Update { event, id: id.into(), text, seq, source, received_at })
+        },
+    );
+    let lost = (times(), text(), any::<Option<u16>>(), any::<u32>(), option::of(times())).prop_map(
+        |(at, reason, status, attempt, retry_at)| Notice::Disconnected { at, reason, status, attempt, retry_at },
+    );
+    let gap =
+        (times(), option::of(times()), text()).prop_map(|(start, end, reason)| Notice::Gap { start, end, reason });
+    prop_oneof![
+        4 => update,
+        1 => times().prop_map(|at| Item::Notice(Notice::Connected { at })),
+        1 => lost.prop_map(Item::Notice),
+        1 => gap.prop_map(Item::Notice),
+        1 => times().prop_map(|since| Item::Notice(Notice::Quiet { since })),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_was_written_is_read(frames in vec(vec(items(), 1..8), 0..5)) {
+        let (read, end) = read(&journal(&frames));
+        prop_assert!(end.is_ok(), "{end:?}");
+        prop_assert_eq!(read, frames.concat());
+    }
+
+    #[test]
+    fn noise_is_no_journal_and_gives_nothing(noise in vec(any::<u8>(), 0..200), begins in any::<bool>()) {
+        let bytes = if begins { [&super::format::beginning()[..], &noise].concat() } else { noise };
+        prop_assert_eq!(read(&bytes).0, []);
+    }
+}
+
+#[test]
+fn a_journal_cut_anywhere_is_a_prefix_and_is_appended_to() {
+    let frames = small();
+    let (bytes, all) = (journal(&frames), frames.concat());
+    let ends: Vec<usize> = (1..=frames.len()).map(|n| journal(&frames[..n]).len()).collect();
+    for cut in 0..=bytes.len() {
+        let whole = ends.iter().filter(|end| **end <= cut).count();
+        let expected = &all[..frames[..whole].iter().map(Vec::len).sum()];
+        let (items, end) = read(&bytes[..cut]);
+        assert!(end.is_ok(), "cut at {cut}: {end:?}");
+        assert_eq!(items, expected, "cut at {cut}");
+
+        let scratch = Scratch::with(&bytes[..cut]);
+        let mut writer = Writer::open(&scratch.0).unwrap();
+        writer.append(&update(9, "after"), now()).unwrap();
+        writer.flush().unwrap();
+        let (items, end) = read(&fs::read(&scratch.0).unwrap());
+        assert!(end.is_ok(), "appended at {cut}: {end:?}");
+        assert_eq!(items, [expected, &[update(9, "after")]].concat(), "appended at {cut}");
+    }
+}
+
+#[test]
+fn a_flipped_bit_gives_nothing_that_was_not_written_and_says_where_it_is() {
+    let frames = small();
+    let (bytes, all) = (journal(&frames), frames.concat());
+    let starts: Vec<usize> = (0..=frames.len()).map(|n| journal(&frames[..n]).len()).collect();
+    for place in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut bytes = bytes.clone();
+            bytes[place] ^= 1 << bit;
+            let whole = starts[1..].iter().filter(|end| **end <= place).count();
+            let expected = if place < starts[0] { 0 } else { frames[..whole].iter().map(Vec::len).sum() };
+            let (items, end) = read(&bytes);
+            assert_eq!(items, all[..expected], "bit {bit} of byte {place}");
+            let Err(Error::Decode(DecodeError::Body { offset, .. })) = end else {
+                panic!("bit {bit} of byte {place}: {end:?}");
+            };
+            assert_eq!(offset, if place < starts[0] { 0 } else { starts[whole] });
+            let scratch = Scratch::with(&bytes);
+            assert!(Writer::open(&scratch.0).is_err());
+            assert!(fs::read(&scratch.0).unwrap() == bytes, "a damaged journal is left as it is");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_journal_is_refused_and_untouched() {
+    for content in ["hello", "sideline journal", "{\"a\": 1}\n".repeat(100).as_str()] {
+        let scratch = Scratch::with(content.as_bytes());
+        let refused = Writer::open(&scratch.0).unwrap_err().to_string();
+        assert!(refused.contains("no journal") && refused.contains("(byte 0)"), "{refused}");
+        assert_eq!(fs::read_to_string(&scratch.0).unwrap(), content);
+        assert!(Reader::open(&scratch.0).is_err());
+    }
+    let mut later = super::format::beginning();
+    later[24] = 2;
+    let refused = Reader::new(&later[..], Path::new("a")).unwrap_err().to_string();
+    assert!(refused.contains("version 2") && refused.contains("reads version 1"), "{refused}");
+}
+
+#[test]
+fn a_frame_that_asks_for_more_than_was_ever_written_is_damage() {
+    use super::format::{HEAD, Head, LINE_LIMIT, beginning};
+    let head = Head { packed: 10, raw: 2 * LINE_LIMIT as u32, items: 1, crc: 0 };
+    let bytes = [beginning(), head.to_bytes()].concat();
+    let (items, end) = read(&bytes);
+    assert_eq!(items, []);
+    assert!(matches!(end, Err(Error::Decode(DecodeError::Body { offset: HEAD, .. }))), "{end:?}");
+}
+
+#[test]
+fn any_zstd_decoder_reads_a_journal_as_json_lines() {
+    let text = zstd::decode_all(&journal(&small())[..]).unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.split(|b| *b == b'\n').filter(|l| !l.is_empty()).map(|l| serde_json::from_slice(l).unwrap()).collect();
+    assert_eq!(lines.len(), small().concat().len());
+    assert_eq!(lines[1]["update"]["text"], "{}");
+    assert_eq!(lines[1]["update"]["at"], 1_800_000_000_000_000_001_i64);
+}
+
+#[test]
+fn a_journal_has_one_recorder_at_a_time() {
+    let scratch = Scratch::new();
+    let first = Recorder::open(&scratch.0).unwrap();
+    let refused = Recorder::open(&scratch.0).unwrap_err();
+    assert!(matches!(&refused, Error::File { errno: None, .. }), "{refused}");
+    first.append(&update(1, "one")).unwrap();
+    first.close().unwrap();
+    let second = Recorder::open(&scratch.0).unwrap();
+    second.append(&update(2, "two")).unwrap();
+    drop(second);
+    assert_eq!(read(&fs::read(&scratch.0).unwrap()).0, [update(1, "one"), update(2, "two")]);
+}
+
+#[test]
+fn the_file_is_a_second_behind_at_most_and_not_one_frame_an_item() {
+    let scratch = Scratch::new();
+    let recorder = Recorder::open(&scratch.0).unwrap();
+    let begun = Instant::now();
+    recorder.append(&update(1, "one")).unwrap();
+    recorder.append(&update(2, "two")).unwrap();
+    assert_eq!(read(&fs::read(&scratch.0).unwrap()).0, []);
+    while read(&fs::read(&scratch.0).unwrap()).0.len() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(5), "nothing was written while no item came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(begun.elapsed() > Duration::from_millis(900));
+    // Much at once is not kept in memory for a second.
+    let long = "x".repeat(100_000);
+    for n in 3..6 {
+        recorder.append(&update(n, &long)).unwrap();
+    }
+    assert_eq!(read(&fs::read(&scratch.0).unwrap()).0.len(), 5);
+    let begun = Instant::now();
+    recorder.close().unwrap();
+    assert!(begun.elapsed() < Duration::from_millis(500), "its thread is not waited for");
+}

@@ -1,0 +1,99 @@
+//! The schedule, and games by the ids of any system (specification 4.2; facts 2.2, 2.3).
+
+use super::answer::{Answer, Refusal, json};
+use super::call::Call;
+use super::rules::DAY_MS;
+use super::season::Season;
+use crate::resource::schedule::ScheduledGame;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The service's own id system, and that of this season's reference ids.
+pub(super) const OWN_REFERENCE: &str = "SHOTTRACKER";
+const SEASONS_REFERENCE: &str = "SIM";
+/// What counts as the season type along with a week, where none is given (facts 2.2).
+const REGULAR: &str = "REG";
+
+#[derive(Serialize)]
+struct Games<T> {
+    games: Vec<T>,
+}
+
+/// Answers a call of `/v1/data/schedule/games`.
+pub(super) fn games(season: &Season, call: &Call) -> Result<Answer, Refusal> {
+    let from = start(call).ok_or_else(|| Refusal::new(422, FROM))?;
+    let to = call.int("to").unwrap_or(from.saturating_add(DAY_MS));
+    let kind = call.text("type").unwrap_or("BASKETBALL");
+    let team = call.text("team_id");
+    let location = call.text("location_id");
+    let week = call.text("weekNumber");
+    let season_type = call.text("seasonType").unwrap_or(REGULAR);
+    let plays = |game: &ScheduledGame, team: &str| team.parse().is_ok_and(|team: i64| plays(game, team));
+    let is_in = |game: &ScheduledGame, week: &str| {
+        let (of_game, number) = season.week(game);
+        of_game == season_type && week.parse() == Ok(number)
+    };
+    let games = season.games().iter().filter(|game| {
+        (from..to).contains(&game.tipoff_at)
+            && game.kind == kind
+            && team.is_none_or(|team| plays(game, team))
+            && location.is_none_or(|location| game.location_id == location)
+            && week.is_none_or(|week| is_in(game, week))
+    });
+    json(&Games { games: games.collect() })
+}
+
+const FROM: &str = "from must be greater than 0";
+
+fn start(call: &Call) -> Option<i64> {
+    call.int("from").filter(|from| *from > 0)
+}
+
+fn plays(game: &ScheduledGame, team: i64) -> bool {
+    game.home_team_id == team || game.away_team_id == team
+}
+
+/// Answers a call of `/v1/data/schedule/games/matchup`: the games that every team named plays in. Its errors are not
+/// documented; these are made up. A system or a team that is unknown has no games.
+pub(super) fn matchup(season: &Season, call: &Call) -> Result<Answer, Refusal> {
+    let named = call.query.iter().filter(|(name, value)| name == "team_id" && !value.is_empty());
+    let named: Vec<&str> = named.map(|(_, team)| team.as_str()).collect();
+    let (reference, gender) = (call.text("reference"), call.text("gender"));
+    let (Some(from), Some(reference), Some(gender), 1..=2) = (start(call), reference, gender, named.len()) else {
+        let rules = [
+            (start(call).is_none(), FROM),
+            (!(1..=2).contains(&named.len()), "one or two team_id are required"),
+            (reference.is_none(), "reference is required"),
+            (gender.is_none(), "gender is required"),
+        ];
+        let broken: Vec<&str> = rules.iter().filter(|(is_broken, _)| *is_broken).map(|(_, rule)| *rule).collect();
+        return Err(Refusal::new(422, broken.join(" | ")));
+    };
+    let to = call.int("to").unwrap_or(i64::MAX);
+    let teams: Option<Vec<i64>> = named.into_iter().map(|team| team_of(season, reference, team)).collect();
+    let Some(teams) = teams else { return json(&Games::<()> { games: Vec::new() }) };
+    let games = season.games().iter().filter(|game| {
+        (from..to).contains(&game.tipoff_at) && game.gender == gender && teams.iter().all(|team| plays(game, *team))
+    });
+    json(&Games { games: games.map(matched).collect::<Result<Vec<_>, _>>()? })
+}
+
+/// The service's id of a team that another system knows by that one.
+fn team_of(season: &Season, reference: &str, id: &str) -> Option<i64> {
+    let is_it = |team: &&crate::resource::team::Team| match reference {
+        OWN_REFERENCE => id.parse() == Ok(team.id),
+        SEASONS_REFERENCE => team.reference_id == id,
+        _ => false,
+    };
+    season.teams().iter().find(is_it).map(|team| team.id)
+}
+
+/// The game as a matchup has it (facts 2.3).
+fn matched(game: &ScheduledGame) -> Result<Map<String, Value>, Refusal> {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(game) else { return Err(Refusal::general()) };
+    fields.shift_remove("type");
+    fields.shift_remove("source");
+    let location = game.location_id.replace('@', "/");
+    fields.insert("location_id".to_owned(), format!("/{location}").into());
+    Ok(fields)
+}

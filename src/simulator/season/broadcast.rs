@@ -1,0 +1,69 @@
+//! A team as the Broadcast API has it (facts 5).
+
+use super::rng::{Rng, mix};
+use super::roster::IDS_OF_A_TEAM;
+use super::schedule::MINUTE;
+use super::{Season, names};
+use crate::resource::broadcast::{BroadcastPlayer, BroadcastTeam, SensorAssignment};
+use crate::resource::roster::Roster;
+
+const STATES: [&str; 8] = ["IN", "KS", "KY", "MO", "NC", "OH", "VA", "WI"];
+/// Before a game: when sensors are given out, and when one that failed is replaced.
+const GIVEN_OUT: i64 = 90 * MINUTE;
+const REPLACED: i64 = 30 * MINUTE;
+
+impl Season {
+    /// The team of a roster; with a game who left it, and which sensors were given to whom by `now`.
+    pub fn broadcast_team(&self, roster: Roster, game_id: Option<&str>, now: i64) -> Option<BroadcastTeam> {
+        let index = self.team_index(roster.team.id)?;
+        let (city, _) = names::team(index);
+        let game = game_id.and_then(|id| self.game_index(id));
+        let abbr = city.chars().filter(char::is_ascii_alphabetic).take(3).collect::<String>().to_uppercase();
+        let players = roster.players.into_iter().map(|player| BroadcastPlayer {
+            id: player.id,
+            first_name: player.first_name,
+            last_name: player.last_name,
+            jersey_number: player.jersey_number,
+            jersey_number_str: player.jersey_number_str,
+            position_abbr: player.position,
+            sensor: player.sensor,
+            special_services: player.special_services,
+            is_active: game.map(|_| player.is_active),
+        });
+        let players: Vec<BroadcastPlayer> = players.collect();
+        Some(BroadcastTeam {
+            id: roster.team.id,
+            name: roster.team.name,
+            abbr,
+            city: city.to_owned(),
+            state: STATES[index % STATES.len()].to_owned(),
+            color_rgb: format!("{:06X}", mix(self.seed ^ index as u64) & 0xFF_FFFF),
+            sensor_assignments_history: game.map(|game| self.assignments(game, index, &players, now)),
+            players,
+        })
+    }
+
+    /// Each player's sensor is that of the roster, which tracks the whole game; one player of a team had another before.
+    fn assignments(&self, game: usize, team: usize, players: &[BroadcastPlayer], now: i64) -> Vec<SensorAssignment> {
+        let mut rng = Rng::keyed(self.seed, &[0x5E50, game as u64, team as u64]);
+        let (tipoff_at, now) = (self.games[game].tipoff_at, self.time_of(game, now));
+        let failed = rng.index(players.len());
+        let mut history: Vec<SensorAssignment> = Vec::new();
+        for (place, player) in players.iter().enumerate() {
+            let mut given = |sensor, timestamp| {
+                history.push(SensorAssignment { player_id: player.id, sensor, timestamp });
+            };
+            let first = tipoff_at - GIVEN_OUT + place as i64 * 20_000;
+            if place == failed {
+                // A spare one: players have the lower numbers of a team.
+                given(player.sensor - place as i64 + IDS_OF_A_TEAM - 1, first);
+                given(player.sensor, tipoff_at - REPLACED);
+            } else {
+                given(player.sensor, first);
+            }
+        }
+        history.retain(|one| one.timestamp <= now);
+        history.sort_by_key(|one| one.timestamp);
+        history
+    }
+}

@@ -1,0 +1,206 @@
+//! What the service tells of a game as a whole (facts 2.19): what its sessions tell, and the score along with it.
+//!
+//! All of an answer is made from one [`Whole`], so that it agrees with itself while the game goes on.
+
+mod ball_screens;
+mod plays;
+mod shots;
+
+use super::flow::{Flow, Happening, Hoop, Period, Possession};
+use super::ids::Kind;
+use super::ledger::{self, Shown};
+use super::{Season, football};
+use crate::config::Sport;
+use crate::resource::catch_up::GameLine;
+use crate::resource::game_totals::{GameTotals, PeriodTotals, TeamScore};
+use crate::resource::possessions::TeamPossessions;
+use crate::resource::schedule::ScheduledGame;
+use crate::resource::stats::TeamStats;
+use std::sync::Arc;
+
+/// A game at a moment of its clock.
+#[derive(Debug)]
+pub struct Whole<'a> {
+    season: &'a Season,
+    index: usize,
+    flow: Arc<Flow>,
+    now: i64,
+}
+
+/// A happening and what stands around it.
+struct Moment<'a> {
+    /// In the game: what is to come does not change it.
+    number: u64,
+    period: &'a Period,
+    possession: &'a Possession,
+    happening: &'a Happening,
+    /// What follows in the possession.
+    next: Option<&'a Happening>,
+}
+
+impl Season {
+    /// A game as a whole, as far as it went; one to come is there, and nothing happened in it.
+    pub fn whole(&self, game_id: &str, now: i64) -> Option<Whole<'_>> {
+        self.whole_at(self.game_index(game_id)?, now)
+    }
+
+    pub(super) fn whole_at(&self, index: usize, now: i64) -> Option<Whole<'_>> {
+        let flow = self.flow(Kind::Game, index as u64)?;
+        Some(Whole { season: self, index, flow, now: self.time_of(index, now) })
+    }
+}
+
+impl Whole<'_> {
+    /// When it ended; `None` while it has not.
+    pub fn ended_at(&self) -> Option<i64> {
+        Some(self.flow.ends_at()).filter(|ended_at| *ended_at < self.now)
+    }
+
+    /// Home first.
+    pub fn team_stats(&self) -> Vec<TeamStats> {
+        let shown = self.shown();
+        let team = |place: usize| match self.season.sport {
+            Sport::Basketball => ledger::stats(&self.flow, place, &self.season.teams[place], &shown),
+            Sport::Football => {
+                let wire = &self.season.teams[place];
+                let details = football::details(&self.flow, place, wire, &self.flow.periods, self.now);
+                football::stats(wire, &[details], false)
+            }
+        };
+        self.flow.sides.iter().map(|side| team(side.team)).collect()
+    }
+
+    /// The lines of both teams; player 0 is the team, as in a session's stats.
+    pub fn lines(&self) -> Vec<GameLine> {
+        let teams = self.team_stats().into_iter();
+        let lines = teams.flat_map(|team| team.player_stats.into_iter().map(move |line| (team.id, line)));
+        lines
+            .map(|(team, line)| GameLine { pid: line.id.to_string(), tid: team.to_string(), total_stats: line.stats })
+            .collect()
+    }
+
+    /// Home first; football has none.
+    pub fn possessions(&self) -> Vec<TeamPossessions> {
+        if self.season.sport == Sport::Football {
+            return Vec::new();
+        }
+        let shown = self.shown();
+        let sides = self.flow.sides.iter();
+        sides.map(|side| ledger::possessions(&self.flow, side.team, &self.season.teams[side.team], &shown)).collect()
+    }
+
+    /// The score, and how it came about: a period's own is what it added.
+    pub fn totals(&self) -> GameTotals {
+        let shown = self.shown();
+        let begun = self.flow.periods.iter().filter(|period| period.started_at < self.now).count();
+        let score = |periods: usize| self.flow.score(&shown[..periods]).unwrap_or_default();
+        let scores = |[home, away]: [i64; 2]| {
+            let of = |side: usize, value: i64| TeamScore { team_id: self.team_id(side), value };
+            (of(0, home), of(1, away))
+        };
+        let period_totals = shown[..begun].iter().enumerate().rev().map(|(part, (period, _))| {
+            let (before, after) = (score(part), score(part + 1));
+            let (home_team_score, away_team_score) = scores([after[0] - before[0], after[1] - before[1]]);
+            PeriodTotals {
+                away_team_score,
+                home_team_score,
+                period: period.name.clone(),
+                session_id: period.id.clone(),
+            }
+        });
+        let (home_team_score, away_team_score) = scores(score(begun));
+        let period = self.flow.periods.get(begun.saturating_sub(1));
+        GameTotals {
+            away_team_score,
+            home_team_score,
+            period: period.map_or_else(String::new, |period| period.name.clone()),
+            game_clock: clock(period.map_or(0, |period| self.left(period))),
+            status: self.game().status.clone(),
+            period_totals: period_totals.collect(),
+        }
+    }
+
+    /// What is left of a period that has begun, or of one to come.
+    fn left(&self, period: &Period) -> i64 {
+        if self.season.sport == Sport::Football {
+            return football::clock(period, self.now);
+        }
+        let last = period.shown(self.now).last().map(|possession| possession.end_clock);
+        last.or(period.possessions.first().map(|possession| possession.start_clock)).unwrap_or(0)
+    }
+
+    fn game(&self) -> &ScheduledGame {
+        &self.season.games[self.index]
+    }
+
+    fn shown(&self) -> Shown<'_> {
+        self.flow.shown(self.now)
+    }
+
+    fn moments(&self) -> Vec<Moment<'_>> {
+        let possessions = self.possessions_shown();
+        let happenings = possessions.iter().flat_map(|(period, possession)| {
+            let all = &possession.happenings;
+            all.iter().enumerate().map(|(place, one)| (*period, *possession, one, all.get(place + 1)))
+        });
+        let numbered = (0..).zip(happenings);
+        numbered
+            .map(|(number, (period, possession, happening, next))| Moment {
+                number,
+                period,
+                possession,
+                happening,
+                next,
+            })
+            .collect()
+    }
+
+    fn possessions_shown(&self) -> Vec<(&Period, &Possession)> {
+        let shown = self.shown().into_iter();
+        shown.flat_map(|(period, possessions)| possessions.iter().map(move |possession| (period, possession))).collect()
+    }
+
+    /// As the game's resources write it.
+    fn team_id(&self, side: usize) -> String {
+        [self.game().home_team_id, self.game().away_team_id][side].to_string()
+    }
+
+    fn player_id(&self, side: usize, member: usize) -> i64 {
+        self.flow.sides[side].members[member].player.id
+    }
+
+    fn id(&self, kind: Kind, number: u64) -> String {
+        self.season.ids.text(kind, self.index as u64, number)
+    }
+
+    /// Of the home team's venue.
+    fn venue(&self, kind: Kind, part: u64) -> String {
+        self.season.ids.text(kind, self.flow.sides[0].team as u64, part)
+    }
+
+    fn hoop(&self, hoop: Hoop) -> String {
+        self.venue(Kind::Hoop, u64::from(hoop.y < 0))
+    }
+}
+
+impl Possession {
+    /// Who defends a player: man to man, seat by seat.
+    fn defender(&self, side: usize, member: usize) -> usize {
+        let seat = self.on_court[side].iter().position(|place| *place == member).unwrap_or(0);
+        self.on_court[1 - side][seat]
+    }
+}
+
+/// As game totals have it: "00:15:00" (facts 2.19).
+fn clock(left: i64) -> String {
+    format!("{:02}:{:02}:{:02}", left / 3_600_000, left / 60_000 % 60, left / 1000 % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_clock_of_game_totals_has_hours() {
+        assert_eq!(super::clock(15 * 60_000), "00:15:00");
+        assert_eq!(super::clock(61_999), "00:01:01");
+    }
+}

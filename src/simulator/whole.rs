@@ -1,0 +1,69 @@
+//! What is asked of a game as a whole (facts 2.19).
+
+use super::Privileges;
+use super::answer::{Answer, Refusal, json_of};
+use super::call::Call;
+use super::rest::invalid_id;
+use super::season::{Season, Whole};
+use crate::resource::ball_screens::BallScreen;
+use crate::resource::catch_up::{self, GameLine};
+use crate::resource::game_shots::GameShot;
+use crate::resource::game_totals::GameTotals;
+use crate::resource::play_by_play::Play;
+use crate::resource::possessions::TeamPossessions;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+const BALL_SCREENS: &str = "ballscreens";
+
+/// Whether these privileges reach all that is asked for: shots are a privilege of their own, as those of a session.
+pub(super) fn is_open(parts: &str, privileges: &Privileges) -> bool {
+    parts.split(',').all(|part| if part == "shots" { privileges.shots } else { privileges.stats })
+}
+
+/// One resource of a game is a catch-up of nothing else, but for ball screens, which are no part of one.
+pub(super) fn answer(season: &Season, game: &str, parts: &str, call: &Call) -> Result<Answer, Refusal> {
+    if parts != BALL_SCREENS && catch_up::of(parts).is_none() {
+        return Err(Refusal::new(404, "Not found"));
+    }
+    let whole = season.whole(game, call.now).ok_or_else(invalid_id)?;
+    let parts = parts.split(',').map(|name| (name, part(&whole, name)));
+    let body = Body { parts: parts.collect(), totals: whole.totals() };
+    json_of(&body, whole.ended_at().unwrap_or(i64::MAX), call.now)
+}
+
+/// Each part under its own key, in the order asked.
+struct Body<'a> {
+    parts: Vec<(&'a str, Part)>,
+    totals: GameTotals,
+}
+
+#[derive(serde::Serialize)]
+#[serde(untagged)]
+enum Part {
+    Stats(Vec<GameLine>),
+    Details(Vec<Play>),
+    Shots(Vec<GameShot>),
+    Possessions(Vec<TeamPossessions>),
+    BallScreens(Vec<BallScreen>),
+}
+
+fn part(whole: &Whole, name: &str) -> Part {
+    match name {
+        "stats" => Part::Stats(whole.lines()),
+        "details" => Part::Details(whole.plays()),
+        "shots" => Part::Shots(whole.shots()),
+        BALL_SCREENS => Part::BallScreens(whole.ball_screens()),
+        _ => Part::Possessions(whole.possessions()),
+    }
+}
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut body = serializer.serialize_map(Some(self.parts.len() + 1))?;
+        for (name, part) in &self.parts {
+            body.serialize_entry(name, part)?;
+        }
+        body.serialize_entry("gameTotals", &self.totals)?;
+        body.end()
+    }
+}

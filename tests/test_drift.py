@@ -1,0 +1,134 @@
+"""What the service sends and no table knows: warned of once, listed, or refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import sideline
+
+KNOWN = {"teams": [{"id": 46, "name": "Kansas Wheat"}]}
+DRIFTED = {"teams": [{"id": 46, "mascot": None}, {"id": 47, "mascot": "Wu", "seats": {"deep": 1}}], "page": 1}
+PATHS = ["teams[].mascot", "teams[].seats", "page"]
+
+
+@pytest.fixture
+def client(service: sideline.Simulator) -> Iterator[sideline.Client]:
+    """One that has met nothing yet."""
+    with service.client() as client:
+        yield client
+
+
+@pytest.fixture
+def send(service: sideline.Simulator) -> Callable[[Any], None]:
+    def send(body: Any) -> None:
+        service.faults.clear()
+        service.faults.add("/v1/data/teams", status=200, body=json.dumps(body).encode())
+
+    return send
+
+
+def test_a_field_that_was_added_is_a_warning_once_and_a_row_always(client: sideline.Client, send: Callable[[Any], None]) -> None:
+    before = datetime.now(UTC) - timedelta(milliseconds=1)
+    send(DRIFTED)
+    with pytest.warns(sideline.SchemaDriftWarning) as told:
+        payload = client.teams()
+    assert [str(one.message).partition(";")[0] for one in told] == [
+        "teams: the service sent a field that no table knows: teams[].mascot (string)",
+        "teams: the service sent a field that no table knows: teams[].seats (object)",
+        "teams: the service sent a field that no table knows: page (number)",
+    ]
+    assert payload.to_dict() == DRIFTED
+    assert payload.unknown_fields() == PATHS
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        client.teams()
+        send(KNOWN)
+        client.teams()
+    rows = client.drift().to_dicts()
+    assert [(row["operation"], row["path"], row["count"], row["type"]) for row in rows] == [
+        ("teams", "teams[].mascot", 2, "string"),
+        ("teams", "teams[].seats", 2, "object"),
+        ("teams", "page", 2, "number"),
+    ]
+    assert all(before <= row["first_seen"] <= datetime.now(UTC) for row in rows)
+
+
+def test_rows_that_were_renamed_are_told_too(client: sideline.Client, send: Callable[[Any], None]) -> None:
+    send({"squads": KNOWN["teams"]})
+    with pytest.warns(sideline.SchemaDriftWarning) as told:
+        assert client.teams().table().num_rows == 0
+    assert "an answer without teams[];" in str(told[1].message)
+    assert [(row["path"], row["type"]) for row in client.drift().to_dicts()] == [
+        ("squads", "array"),
+        ("teams[] (missing)", None),
+    ]
+
+
+def test_the_warning_points_at_the_line_that_asked(service: sideline.Simulator, client: sideline.Client, send: Callable[[Any], None]) -> None:
+    send(DRIFTED)
+    with pytest.warns(sideline.SchemaDriftWarning) as told:
+        client.teams()
+
+    async def ask() -> None:
+        async with service.async_client() as other:
+            await other.teams()
+            await other.follow("/v1/data/teams")
+
+    with pytest.warns(sideline.SchemaDriftWarning) as told_async:
+        asyncio.run(ask())
+    assert {one.filename for one in [*told, *told_async]} == {__file__}
+    assert len(told_async) == len(PATHS), "a link is the operation it leads to"
+
+
+def test_strict_refuses_and_keeps_what_came(service: sideline.Simulator, send: Callable[[Any], None]) -> None:
+    send(DRIFTED)
+    with service.client(strict=True) as client:
+        for _ in range(2):
+            with pytest.raises(sideline.DecodeError, match="strict=True") as refused:
+                client.teams()
+        assert all(path in str(refused.value) for path in PATHS)
+        assert refused.value.payload is not None
+        assert refused.value.payload.to_dict() == DRIFTED
+        assert json.dumps(DRIFTED)[refused.value.offset :].startswith("null")
+        copy = pickle.loads(pickle.dumps(refused.value))
+        assert copy.payload.to_dict() == DRIFTED
+        assert client.drift().num_rows == len(PATHS)
+        assert pickle.loads(pickle.dumps(client))._options["strict"]
+        send(KNOWN)
+        assert client.teams().status == 200
+
+
+def test_a_nightly_script_finds_it_in_its_log(client: sideline.Client, send: Callable[[Any], None], caplog: pytest.LogCaptureFixture) -> None:
+    send(DRIFTED)
+    with caplog.at_level(logging.WARNING, "sideline"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        client.teams()
+        client.teams()
+    assert len([record for record in caplog.records if "no table knows" in record.getMessage()]) == len(PATHS)
+
+
+def test_a_client_that_met_nothing_has_an_empty_table_of_the_same_columns(client: sideline.Client) -> None:
+    client.teams()
+    assert client.drift().num_rows == 0
+    assert client.drift().column_names == sideline.SCHEMAS["drift"].names
+
+
+@pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+def test_a_fork_begins_its_own_list(client: sideline.Client, send: Callable[[Any], None]) -> None:
+    send(DRIFTED)
+    client.teams()
+    child = os.fork()
+    if child == 0:
+        os._exit(client.drift().num_rows)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert client.drift().num_rows == len(PATHS)

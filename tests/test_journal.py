@@ -1,0 +1,444 @@
+"""Recording and replay: a journal holds what its reader was given, whatever the stream, the disk or the process did."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sideline
+from sideline import cli
+from streams import HEAD, Server, send, server
+
+QUICK: dict[str, Any] = {"retry_wait": 0.02, "max_wait": 0.1, "silence_limit": 5.0}
+
+
+def numbered(count: int, first: int = 0) -> bytes:
+    return b"".join(b'id: %d\ndata: {"n":%d}\n\n' % (n, n) for n in range(first, first + count))
+
+
+def then_hold(data: bytes) -> Callable[[socket.socket], None]:
+    def connection(to: socket.socket) -> None:
+        to.sendall(HEAD + data)
+        to.recv(1)
+
+    return connection
+
+
+def ticking(seconds: float) -> Callable[[socket.socket], None]:
+    """A numbered event each so many seconds."""
+
+    def connection(to: socket.socket) -> None:
+        to.sendall(HEAD)
+        n = 0
+        while True:
+            to.sendall(numbered(1, n))
+            n += 1
+            time.sleep(seconds)
+
+    return connection
+
+
+def seen(item: Any) -> object:
+    """All that an item shows: two items are equal where this is."""
+    if isinstance(item, sideline.Update):
+        return (item.event, item.id, item.seq, item.source, item.raw, item.text, item.received_at)
+    return item
+
+
+def refused(to: socket.socket) -> None:
+    to.sendall(b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n")
+
+
+def named(to: socket.socket) -> None:
+    """Other events, a text of any kind, bytes that are no UTF-8, and half an event at the end."""
+    to.sendall(HEAD + "event: whistle\ndata: Žižek ❄ \t\0\ndata: two\n\n".encode() + b"data: \xff\xfe{\n\n" + b"data: hal")
+
+
+FAULTS = [send(numbered(2)), refused, named, send(b""), then_hold(numbered(3, 2))]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "game.journal"
+
+
+@pytest.fixture
+def faults() -> Iterator[Server]:
+    with server(FAULTS) as made:
+        yield made
+
+
+def until_the_last(items: Any) -> list[Any]:
+    found: list[Any] = []
+    for item in items:
+        found.append(item)
+        if isinstance(item, sideline.Update) and item.id == "4":
+            break
+    return found
+
+
+def replayed(path: Path, **options: Any) -> list[Any]:
+    return list(sideline.replay(path, None, **options))
+
+
+def test_a_recording_with_faults_replayed_is_the_same_items(faults: Server, journal: Path) -> None:
+    with faults.client() as client:
+        items = until_the_last(client.live_stats("g1", **QUICK).record(journal))
+    kinds = {type(item) for item in items}
+    assert kinds == {sideline.Connected, sideline.Update, sideline.Disconnected, sideline.Gap}
+    assert [seen(item) for item in replayed(journal)] == [seen(item) for item in items]
+
+
+def test_async_the_same_items_in_both_directions(faults: Server, journal: Path) -> None:
+    async def record() -> list[Any]:
+        found = []
+        async with faults.async_client() as client, client.live_stats("g1", **QUICK).record(journal) as stream:
+            async for item in stream:
+                found.append(item)
+                if isinstance(item, sideline.Update) and item.id == "4":
+                    break
+        return found
+
+    async def read() -> list[Any]:
+        return [item async for item in sideline.replay(str(journal), None)]
+
+    items = asyncio.run(record())
+    assert any(isinstance(item, sideline.Gap) for item in items)
+    assert [seen(item) for item in asyncio.run(read())] == [seen(item) for item in items] == [seen(item) for item in replayed(journal)]
+
+
+def test_only_what_was_taken_is_recorded_also_in_batches(journal: Path) -> None:
+    with server([then_hold(numbered(10))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
+        assert next(stream.batches(max_rows=4).__iter__()).num_rows == 4
+        assert next(stream).id == "3"
+    kinds = [type(item).__name__ for item in replayed(journal)]
+    assert kinds == ["Connected", "Update", "Update", "Update", "Update"]
+
+
+def test_a_replay_is_a_stream(faults: Server, journal: Path) -> None:
+    with faults.client() as client:
+        items = until_the_last(client.live_stats("g1", **QUICK).record(journal))
+    updates = [seen(item) for item in items if isinstance(item, sideline.Update)]
+    assert [seen(item) for item in replayed(journal, notices=False)] == updates
+    with sideline.replay(journal, None) as stream:
+        assert "game.journal" in repr(stream)
+        tables = list(stream.batches(max_rows=4, max_seconds=5.0))
+        assert sum(table.num_rows for table in tables) == len(items)
+        assert [table.num_rows for table in tables[:-1]] == [4] * (len(tables) - 1)
+        stats = stream.stats
+    assert (stats.updates, stats.gaps) == (len(updates), sum(isinstance(item, sideline.Gap) for item in items))
+    assert stream.state == "closed"
+    copy = journal.with_name("copy.journal")
+    assert [seen(item) for item in sideline.replay(journal, None).record(copy)] == [seen(item) for item in replayed(copy)]
+
+
+def test_a_journal_is_gone_on_with(journal: Path) -> None:
+    items: list[Any] = []
+    for first in (0, 3):
+        with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
+            items += [next(stream) for _ in range(4)]
+    assert [item.id for item in items if isinstance(item, sideline.Update)] == list("012345")
+    assert [seen(item) for item in replayed(journal)] == [seen(item) for item in items]
+
+
+def test_a_replay_into_its_own_journal_ends(journal: Path) -> None:
+    for first in (0, 3):
+        with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
+            [next(stream) for _ in range(4)]
+    before = [seen(item) for item in replayed(journal)]
+    with sideline.replay(journal, None, buffer=1).record(journal) as stream:
+        items = [next(stream)]
+        size = journal.stat().st_size
+        while journal.stat().st_size == size:  # Until the first item is written again, before the last was read.
+            time.sleep(0.05)
+        items += stream
+    assert [seen(item) for item in items] == before
+    assert [seen(item) for item in replayed(journal)] == before * 2
+
+
+def test_the_pace_is_that_of_the_receive_times(journal: Path) -> None:
+    with server([ticking(0.1)]) as made, made.client() as client, client.live_stats("g1", notices=False).record(journal) as stream:
+        items = [next(stream) for _ in range(11)]
+    lasted = (items[-1].received_at - items[0].received_at).total_seconds()
+    assert lasted > 0.9
+    for speed in (1.0, 5.0):
+        begun = time.monotonic()
+        at = [time.monotonic() - begun for _ in sideline.replay(journal, speed)]
+        assert lasted / speed - 0.02 < at[-1] < lasted / speed + 0.5
+        assert at[5] > (items[5].received_at - items[0].received_at).total_seconds() / speed - 0.02
+    begun = time.monotonic()
+    assert len(replayed(journal)) == 11
+    assert time.monotonic() - begun < 0.5
+
+
+def test_a_close_in_the_middle_of_a_wait_is_prompt(journal: Path) -> None:
+    with server([ticking(0.2)]) as made, made.client() as client, client.live_stats("g1", notices=False).record(journal) as stream:
+        [next(stream) for _ in range(3)]
+    replay = sideline.replay(journal, 0.001)
+    next(replay)
+    threading.Timer(0.1, replay.close).start()
+    begun = time.monotonic()
+    assert list(replay) == []
+    assert time.monotonic() - begun < 1
+
+
+# What is wrong.
+
+
+def test_what_is_no_journal_is_refused_and_untouched(tmp_path: Path, faults: Server) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes")
+    with faults.client() as client:
+        stream = client.live_stats("g1")
+        for wrong in (lambda: stream.record(path), lambda: sideline.replay(path)):
+            with pytest.raises(sideline.DecodeError, match=r"no journal.*notes\.txt \(byte 0\)") as raised:
+                wrong()
+            assert (raised.value.offset, raised.value.path) == (0, str(path))
+        with pytest.raises(IsADirectoryError):
+            stream.record(tmp_path)
+        for wrong in (lambda: stream.record(os.devnull), lambda: sideline.replay(os.devnull)):
+            with pytest.raises(sideline.DecodeError, match="something else"):
+                wrong()
+        with pytest.raises(FileNotFoundError) as missing:
+            stream.record(tmp_path / "no" / "game.journal")
+        assert missing.value.filename == str(tmp_path / "no" / "game.journal")
+        assert (missing.value.strerror, missing.value.errno) == ("No such file or directory", 2)
+        stream.close()
+        with pytest.raises(ValueError, match="closed"):
+            stream.record(tmp_path / "game.journal")
+    with pytest.raises(FileNotFoundError):
+        sideline.replay(tmp_path / "none")
+    for speed in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="speed"):
+            sideline.replay(tmp_path / "none", speed)
+    assert path.read_text() == "my notes"
+
+
+def test_a_journal_has_one_recorder(faults: Server, journal: Path) -> None:
+    with faults.client() as client:
+        first, second = client.live_stats("g1").record(journal), client.live_stats("g1")
+        with pytest.raises(BlockingIOError, match="another recorder"):
+            second.record(journal)
+        with pytest.raises(ValueError, match="already"):
+            first.record(journal.with_name("other.journal"))
+        assert replayed(journal) == []
+        first.close()
+        second.record(journal).close()
+
+
+def test_damage_is_told_with_its_byte_after_all_that_stands_before_it(journal: Path) -> None:
+    items: list[Any] = []
+    sizes: list[int] = []
+    for first in (0, 3, 6):
+        with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
+            items += [next(stream) for _ in range(4)]
+        sizes.append(journal.stat().st_size)
+    content = bytearray(journal.read_bytes())
+    content[sizes[0] + 40] ^= 1
+    journal.write_bytes(content)
+    found: list[Any] = []
+    with pytest.raises(sideline.DecodeError, match="damaged") as raised:
+        found.extend(sideline.replay(journal, None))
+    assert [seen(item) for item in found] == [seen(item) for item in items[:4]]
+    assert raised.value.offset == sizes[0]
+    with server(FAULTS) as made, made.client() as client, pytest.raises(sideline.DecodeError, match="damaged"):
+        client.live_stats("g1").record(journal)
+    assert journal.read_bytes() == content
+
+
+FULL = """
+import resource, sys, sideline
+base_url, path = sys.argv[1:]
+with sideline.Client(api_key="k", broadcast_base_url=base_url) as client, client.live_stats("g1", notices=False).record(path) as stream:
+    raised, ids = 0, []
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+    while len(ids) < 40:
+        try:
+            ids.append(next(stream).id)
+        except OSError as error:
+            raised += 1
+            assert error.filename == path, error
+            if raised == 3:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert raised == 3, raised
+    print(" ".join(ids))
+"""
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits as POSIX has them")
+
+
+@posix
+def test_an_item_that_cannot_be_written_raises_and_is_not_lost(journal: Path) -> None:
+    # Random text: it does not get smaller, so that each few items are a frame.
+    text = b"".join(b"id: %d\ndata: %s\n\n" % (n, random.Random(n).randbytes(25_000).hex().encode()) for n in range(40))
+    with server([then_hold(text)]) as made:
+        done = subprocess.run([sys.executable, "-c", FULL, made.base_url, str(journal)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == [str(n) for n in range(40)]
+    assert [item.id for item in replayed(journal)] == [str(n) for n in range(40)]
+
+
+AT_CLOSE = """
+import resource, sys, sideline
+base_url, path = sys.argv[1:]
+with sideline.Client(api_key="k", broadcast_base_url=base_url) as client:
+    stream = client.live_stats("g1").record(path)
+    next(stream)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
+    try:
+        stream.close()
+    except OSError as error:
+        print(stream.state, type(error).__name__)
+    stream.close()
+"""
+
+
+@posix
+def test_a_close_that_cannot_write_raises_once(journal: Path) -> None:
+    with server([then_hold(numbered(1))]) as made:
+        done = subprocess.run([sys.executable, "-c", AT_CLOSE, made.base_url, str(journal)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "closed OSError\n", "")
+    assert replayed(journal) == []
+
+
+# What a killed recorder leaves.
+
+RECORDER = """
+import sys, time, sideline
+base_url, path = sys.argv[1:]
+with sideline.Client(api_key="k", broadcast_base_url=base_url) as client:
+    for item in client.live_stats("g1", notices=False).record(path):
+        print(item.id, time.time(), flush=True)
+"""
+
+
+@posix
+@pytest.mark.parametrize("seed", range(8))
+def test_a_killed_recorder_loses_at_most_a_second(seed: int, journal: Path) -> None:
+    wait = random.Random(seed).uniform(0.0, 3.0)
+    taken: list[tuple[str, float]] = []
+    with server([ticking(0.005)]) as made:
+        for _ in range(2):  # The second goes on where the first was killed.
+            before = [item.id for item in replayed(journal)] if journal.exists() else []
+            with subprocess.Popen([sys.executable, "-c", RECORDER, made.base_url, str(journal)], stdout=subprocess.PIPE, text=True) as running:
+                assert running.stdout
+                first = running.stdout.readline()
+                killer = threading.Timer(wait, running.kill)
+                killer.start()
+                lines = [first, *running.stdout]
+                killed = time.time()
+                killer.join()
+            # A line may be cut, as the process was killed.
+            taken = [(words[0], float(words[1])) for words in (line.split() for line in lines if line.endswith("\n"))]
+            found = [item.id for item in replayed(journal)][len(before) :]
+            # The last item may be written and not yet printed.
+            assert found[: len(taken)] == [number for number, _ in taken][: len(found)]
+            assert len(found) <= len(taken) + 1
+            lost = [at for _, at in taken[len(found) :]]
+            assert all(at > killed - 1.5 for at in lost), (wait, killed - lost[0])
+    assert wait < 1.5 or found
+
+
+# The command.
+
+COMMAND = [sys.executable, "-W", "error", "-m", "sideline", "record"]
+
+
+def environment(made: Server) -> dict[str, str]:
+    return {**os.environ, "SIDELINE_API_KEY": "canary-key", "SIDELINE_BROADCAST_BASE_URL": made.base_url}
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_records_until_a_signal_and_sums_up(number: signal.Signals, journal: Path) -> None:
+    with server([send(numbered(5)), then_hold(numbered(5, 5))]) as made:
+        command = [*COMMAND, "--schedule-id", "g1", str(journal)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(made)) as running:
+            deadline = time.monotonic() + 20
+            while not (journal.exists() and sum(isinstance(item, sideline.Update) for item in replayed(journal)) == 10):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            begun = time.monotonic()
+            running.send_signal(number)
+            out, errors = running.communicate(timeout=10)
+            assert time.monotonic() - begun < 2
+        assert (running.returncode, errors) == (0, "")
+    assert re.fullmatch(r"recorded 10 updates, \d+ bytes, 1 gap to .*game\.journal\n", out), out
+    assert [item.id for item in replayed(journal, notices=False)] == [str(n) for n in range(10)]
+
+
+@posix
+def test_on_a_terminal_there_is_one_progress_line(journal: Path) -> None:
+    import pty
+
+    primary, secondary = pty.openpty()
+    with server([ticking(0.05)]) as made:
+        command = [*COMMAND, "--schedule-id", "g1", str(journal)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=secondary, env=environment(made)) as running:
+            os.close(secondary)
+            text = ""
+            while text.count("\r") < 4:
+                text += os.read(primary, 65536).decode()
+            running.send_signal(signal.SIGINT)
+            running.communicate(timeout=10)
+        os.close(primary)
+    assert running.returncode == 0
+    assert re.search(r"\r\d+ updates, [\d.]+ (bytes|kB), 0 gaps, last received \d\d:\d\d:\d\d", text), text
+    assert "\n" not in text
+
+
+@posix
+def test_elsewhere_a_line_comes_now_and_then(journal: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(cli, "_LINE_EVERY", 0.3)
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with server([ticking(0.05)]) as made:
+        for name, value in environment(made).items():
+            monkeypatch.setenv(name, value)
+        threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        assert cli.main(["record", "--schedule-id", "g1", str(journal)]) == 0
+    out, errors = capsys.readouterr()
+    lines = errors.splitlines()
+    assert 2 <= len(lines) <= 4
+    assert all(re.fullmatch(r"\d+ updates, [\d.]+ (bytes|kB), 0 gaps, last received .*", line) for line in lines), errors
+    assert out.startswith("recorded ")
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_what_the_command_cannot_do_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes")
+    gone = b'HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n{"message":"no key"}'
+    with server([lambda to: to.sendall(gone)]) as made:
+        for name, value in environment(made).items():
+            monkeypatch.setenv(name, value)
+        assert cli.main(["record", "--schedule-id", "g1", str(path)]) == 1
+        assert "no journal" in capsys.readouterr().err
+        assert cli.main(["record", "--schedule-id", "g1", str(tmp_path / "game.journal")]) == 1
+        text = capsys.readouterr().err
+        assert text.startswith("sideline: ") and "401" in text and "canary" not in text and text.count("\n") == 1
+    assert [type(item).__name__ for item in replayed(tmp_path / "game.journal")] == ["Disconnected", "Gap"]
+    with pytest.raises(SystemExit):
+        cli.main(["record", str(path)])
+
+
+def test_receive_times_are_kept_to_the_microsecond(faults: Server, journal: Path) -> None:
+    before = datetime.now(UTC)
+    with faults.client() as client, client.live_stats("g1").record(journal) as stream:
+        recorded = [next(stream) for _ in range(2)]
+    again = replayed(journal)
+    assert again[1].received_at == recorded[1].received_at
+    assert before - timedelta(seconds=1) < again[1].received_at < datetime.now(UTC)

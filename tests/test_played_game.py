@@ -1,0 +1,270 @@
+"""Games that are played, read over either stream: whole, cut, corrected. What is left at the end is what REST has."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+import sideline
+
+NOW = "2027-03-01T12:00:00Z"
+EVENT_STREAM = "/broadcast/v1/stats/event-stream"
+WEBSOCKET = "/live/v2/games"
+QUICK: dict[str, Any] = {"retry_wait": 0.001, "max_wait": 0.002, "give_up_on": ()}
+
+
+@pytest.fixture
+def season() -> Iterator[sideline.Simulator]:
+    """One of its own: what is played stays played."""
+    with sideline.Simulator(seed=11, teams=4, games=8, now=NOW) as season:
+        yield season
+
+
+@pytest.fixture
+def asks(season: sideline.Simulator) -> Iterator[sideline.Client]:
+    with season.client() as asks:
+        yield asks
+
+
+@pytest.fixture
+def game(season: sideline.Simulator) -> dict[str, Any]:
+    """One that is still to come."""
+    return season.games[-1]
+
+
+@pytest.fixture
+def over(season: sideline.Simulator) -> str:
+    """One that is over: its event stream sends it once, then heartbeats."""
+    return str(season.games[0]["event_id"])
+
+
+Opens = Callable[..., sideline.LiveStream]
+
+
+@pytest.fixture(params=["websocket", "event stream"])
+def opens(request: pytest.FixtureRequest, asks: sideline.Client, game: dict[str, Any]) -> Opens:
+    if request.param == "websocket":
+        return lambda **options: asks.live(game["event_id"], sources=["stats"], **options)
+    return lambda **options: asks.live_stats(game["event_id"], **options)
+
+
+def quiet(stream: sideline.LiveStream, seconds: float = 1.0) -> Iterator[Any]:
+    """Items until none has come for so long."""
+    while (item := stream._core.next_within(seconds)) is not None:
+        yield item
+
+
+def lines(*tables: sideline.Table) -> dict[tuple[int, int], dict[str, float]]:
+    """Stats by team and player. A code that is 0 may be absent; the score is a team's, not a stat of its players."""
+    found = {}
+    for row in (row for table in tables for row in table.to_dicts()):
+        stats = {code: value for code, value in row.items() if code.isupper() and value and not code.endswith("_SCORE")}
+        found[row["team_id"], row["player_id"]] = stats
+    return found
+
+
+def rest(asks: sideline.Client, game: dict[str, Any]) -> dict[tuple[int, int], dict[str, float]]:
+    teams = game["home_team_id"], game["away_team_id"]
+    return lines(*(asks.team_game_stats(team, game_id=game["event_id"]).table("box_score") for team in teams))
+
+
+def one_gap_for_each_hole(notices: list[Any]) -> None:
+    """Between two connections stands one gap, and no two overlap."""
+    kinds = [type(notice).__name__ for notice in notices if not isinstance(notice, sideline.Quiet)]
+    assert kinds[0] == "Connected"
+    for before, after in pairwise(kinds):
+        assert (before, after) in {
+            ("Connected", "Disconnected"),
+            ("Disconnected", "Disconnected"),
+            ("Disconnected", "Gap"),
+            ("Gap", "Connected"),
+        }
+    gaps = [notice for notice in notices if isinstance(notice, sideline.Gap)]
+    assert all(gap.end is not None and gap.start <= gap.end for gap in gaps)
+    assert all(before.end <= after.start for before, after in pairwise(gaps))
+    assert len(gaps) == kinds.count("Connected") - 1
+
+
+@pytest.mark.parametrize("speed", [None, 3000.0])
+def test_the_box_score_of_a_played_game_is_rests(
+    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any], opens: Opens, speed: float | None
+) -> None:
+    box = sideline.LiveBoxScore()
+    with opens() as stream:
+        assert isinstance(next(stream), sideline.Connected)
+        season.play(game["event_id"], speed=speed)
+        assert box.feed_all(quiet(stream)) > 100
+        assert stream.stats.gaps == stream.stats.dropped == 0
+    assert lines(box.table()) == rest(asks, game)
+    assert len(lines(box.table())) >= 12
+
+
+def test_a_thousand_cuts_at_random_bytes_lose_nothing_of_the_websocket(
+    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any]
+) -> None:
+    rng = random.Random(1)
+    for _ in range(1000):
+        season.faults.add(WEBSOCKET, cut_at=rng.randrange(900), reset=rng.random() < 0.5, times=1)
+    box, seen, notices = sideline.LiveBoxScore(), [], []
+    with asks.live(game["event_id"], sources=["stats", "shots", "marker"], **QUICK) as stream:
+        season.play(game["event_id"], speed=1500)
+        for item in quiet(stream, 3.0):
+            if isinstance(item, sideline.Update):
+                seen.append(item.seq)
+                box.feed(item)
+            else:
+                notices.append(item)
+        assert stream.stats.reconnects >= 900
+    assert seen == list(range(1, len(seen) + 1)), "none twice, none missing, in order"
+    one_gap_for_each_hole(notices)
+    assert sum(isinstance(notice, sideline.Disconnected) for notice in notices) >= 1000
+    assert lines(box.table()) == rest(asks, game)
+
+
+def test_a_thousand_cuts_at_random_bytes_of_the_event_stream_end_in_rests_box_score(
+    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any]
+) -> None:
+    season.streams.with_ids = True
+    rng = random.Random(2)
+    for _ in range(1000):
+        season.faults.add(EVENT_STREAM, cut_at=rng.randrange(9_000), reset=rng.random() < 0.5, times=1)
+    box, seen, notices = sideline.LiveBoxScore(), [], []
+    with asks.live_stats(game["event_id"], **QUICK) as stream:
+        season.play(game["event_id"], speed=900)
+        for item in quiet(stream, 3.0):
+            if isinstance(item, sideline.Update):
+                seen.append(int(item.id or 0))
+                item.to_dict()  # a half event is no event
+                box.feed(item)
+            else:
+                notices.append(item)
+    assert all(before < after for before, after in pairwise(seen)), "none twice, in order"
+    one_gap_for_each_hole(notices)
+    assert sum(isinstance(notice, sideline.Disconnected) for notice in notices) >= 1000
+    assert lines(box.table()) == rest(asks, game)
+
+
+def test_corrections_come_over_either_stream_and_down_too(
+    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any], opens: Opens
+) -> None:
+    box = sideline.LiveBoxScore()
+    with opens() as stream:
+        season.play(game["event_id"], speed=None)
+        box.feed_all(quiet(stream))
+        (team, player), stats = next((key, stats) for key, stats in rest(asks, game).items() if key[1] and stats.get("FG"))
+        season.correct(game["event_id"], player, "FG", -1)
+        season.correct(game["event_id"], player, "AST", +2)
+        assert box.feed_all(quiet(stream)) >= 1
+    now = lines(box.table())
+    assert now == rest(asks, game)
+    assert now[team, player].get("FG", 0) == stats["FG"] - 1
+    assert now[team, player]["AST"] == stats.get("AST", 0) + 2
+
+
+def test_a_box_score_seeded_after_a_gap_is_right_and_late_messages_do_not_turn_it_back(
+    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any]
+) -> None:
+    with asks.live(game["event_id"], sources=["stats"], notices=False) as stream:
+        season.play(game["event_id"], speed=None)
+        told = list(quiet(stream))
+    teams = game["home_team_id"], game["away_team_id"]
+    box = sideline.LiveBoxScore(*(asks.team_game_stats(team, game_id=game["event_id"]) for team in teams))
+    assert lines(box.table()) == rest(asks, game)
+    assert box.feed_all(told) == 0
+    assert box.ignored == len(told)
+    assert lines(box.table()) == rest(asks, game)
+
+
+def test_a_revoked_token_is_renewed_and_nothing_is_lost(
+    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any]
+) -> None:
+    seen, lost = [], 0
+    with asks.live(game["event_id"], sources=["stats", "shots", "marker"], retry_wait=0.001) as stream:
+        season.play(game["event_id"], speed=2000)
+        for item in quiet(stream, 2.0):
+            if isinstance(item, sideline.Update):
+                seen.append(item.seq)
+                if len(seen) in (500, 1000, 1500):
+                    season.revoke_tokens()
+            lost += isinstance(item, sideline.Disconnected)
+    assert lost == 3
+    assert seen == list(range(1, len(seen) + 1))
+    tokens = {request.query["token"] for request in season.requests if request.path == WEBSOCKET}
+    assert len(tokens) == 4
+
+
+def test_a_given_token_serves_without_credentials_and_cannot_be_renewed(
+    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any]
+) -> None:
+    token = asks.subscription_token(game["event_id"])
+    with sideline.Client(websocket_url=season.websocket_url) as bare:
+        stream = bare.live(token=token, sources=["marker"], retry_wait=0.001)
+        with stream:
+            assert isinstance(next(stream), sideline.Connected)
+            season.revoke_tokens(token)
+            with pytest.raises(sideline.ApiError) as refused:
+                list(stream)
+        assert refused.value.status in (401, 403)
+        assert token not in f"{refused.value} {refused.value.url} {stream!r}"
+
+
+def test_heartbeats_alone_are_one_quiet_and_no_reconnect(season: sideline.Simulator, asks: sideline.Client, over: str) -> None:
+    # Ten minutes, a hundred times as fast: a heartbeat for each ten seconds, silence after thirty, quiet after sixty.
+    season.streams.heartbeat = 0.1
+    with asks.live_stats(over, silence_limit=0.3, quiet_after=0.6, retry_wait=0.05) as stream:
+        until = time.monotonic() + 6.0
+        items = []
+        while (left := until - time.monotonic()) > 0:
+            items.append(stream._core.next_within(left))
+        assert [type(item).__name__ for item in items if item] == ["Connected", "Update", "Quiet"]
+        assert stream.stats.reconnects == 0
+        assert stream.state == "connected"
+
+
+def test_without_a_byte_the_connection_is_lost_after_the_limit_and_not_before(
+    season: sideline.Simulator, asks: sideline.Client, over: str
+) -> None:
+    season.streams.stall(after=1, heartbeats=False, times=2)
+    for stream in (asks.live_stats(over, silence_limit=1.0), asks.live(over, sources=["broadcastsummary"], silence_limit=1.0)):
+        with stream:
+            connected, update, lost = next(stream), next(stream), next(stream)
+            assert isinstance(connected, sideline.Connected)
+            assert isinstance(lost, sideline.Disconnected)
+            assert lost.attempt == 0
+            assert 0.99 <= (lost.at - update.received_at).total_seconds() < 1.5
+
+
+def test_bytes_that_are_no_text_are_replaced_and_lose_nothing_else(season: sideline.Simulator, asks: sideline.Client, over: str) -> None:
+    season.streams.insert(b"data: \xff\xfe\n\n", EVENT_STREAM, times=1)
+    with asks.live_stats(over, notices=False) as stream:
+        assert next(stream).text == "\ufffd\ufffd"
+        assert next(stream).to_dict()["game_id"] == over
+
+
+def test_slow_bytes_are_life(season: sideline.Simulator, asks: sideline.Client, over: str) -> None:
+    with asks.live_stats(over, notices=False) as stream:
+        size = len(next(stream).raw)
+    season.streams.slow(size, EVENT_STREAM, times=1)
+    begun = time.monotonic()
+    with asks.live_stats(over, notices=False, silence_limit=0.5) as stream:
+        assert len(next(stream).raw) == size
+        assert stream.stats.reconnects == 0
+    assert time.monotonic() - begun > 0.5, "it was slow"
+
+
+def test_a_game_that_is_over_cannot_be_played_and_a_correction_of_nothing_says_so(season: sideline.Simulator) -> None:
+    over = season.games[0]["event_id"]
+    with pytest.raises(ValueError, match="the game is over"):
+        season.play(over)
+    for player, stat, delta, what in [(1, "PTS", 1, "neither team"), (1, "XYZ", 1, "XYZ"), (1, "AST", 0, "corrects nothing")]:
+        with pytest.raises(ValueError, match=what):
+            season.correct(over, player, stat, delta)
+    with pytest.raises(ValueError, match="no such game|is no game"):
+        season.play("nobody")
+    with pytest.raises(ValueError, match="speed"):
+        season.play(season.games[-1]["event_id"], speed=0)
