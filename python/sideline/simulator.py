@@ -1,9 +1,9 @@
 """The whole service on this machine, to try things and to test against."""
 
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from sideline._core import CoreSimulator
 from sideline.client import AsyncClient, Client
@@ -17,8 +17,7 @@ class SeenRequest(NamedTuple):
     path: str
     """Without the query."""
     query: dict[str, str | list[str]]
-    """Names to values; a name that was sent more than once has the list of its values."""
-    """Decoded, in order."""
+    """Decoded. Names to values; a name that was sent more than once has the list of its values."""
     headers: Mapping[str, str]
     status: int
     """0 where the connection was cut before a status."""
@@ -36,33 +35,74 @@ class Faults:
         *,
         status: int | None = None,
         body: object = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
         delay: float = 0.0,
         cut_at: int | None = None,
         reset: bool = False,
+        content_length: int = 0,
+        gzip: Literal["whole", "damaged", "cut"] | None = None,
+        trailing: bytes = b"",
+        informational: Sequence[int] = (),
+        stale: bool = False,
+        bytes_per_second: int | None = None,
+        requests_per_second: float | None = None,
+        burst: int | None = None,
+        retry_after: bool = False,
         clock_offset: float = 0.0,
         times: int | None = None,
         probability: float = 1.0,
     ) -> None:
-        """Serve requests for `path` (`*` stands for any characters) with a fault.
+        """Serve requests for `path` with a fault; the first added that strikes is the one.
 
-        `status`, `body` (bytes, text, or what becomes JSON) and `headers` replace those of the answer; `delay` is
-        seconds before it; `cut_at` ends the connection after so many bytes of the body, by a reset with `reset`;
-        `reset` alone resets it before the answer; `clock_offset` is seconds on the server's clock; `times` is how
-        often, `probability` how likely.
+        What is given together happens together. What changes an answer's bytes does so where the answer has an end;
+        to an open stream happen `delay`, `headers`, `cut_at`, `bytes_per_second` and `clock_offset`.
+
+        Parameters:
+            path: of the requests; `*` stands for any characters.
+            status, body: in the place of the answer's; a body is bytes, text, or what becomes JSON.
+            headers: in the place of those of the same name; pairs can hold a name twice.
+            delay: seconds before the answer.
+            cut_at: the connection ends after so many bytes of the body.
+            reset: the connection ends by a reset where `cut_at` or `stale` end it; with neither, before the answer.
+            content_length: what the header states beyond the truth (+5, -5). After a body that is shorter than stated
+                the connection ends; of one that is longer the rest is sent too.
+            gzip: the body is compressed, asked for or not: "whole", "damaged" (a digit is another, which only the
+                checksum tells) or "cut" (without its end).
+            trailing: bytes after the answer, on the same connection.
+            informational: statuses of answers before the answer, such as 103.
+            stale: the connection stays open after the answer and closes when the next request comes on it.
+            bytes_per_second: the answer comes no faster.
+            requests_per_second: it strikes only what is beyond this rate, with status 429 unless another is given. As
+                many as `burst` (default 1) may come at once; `retry_after`: the refusal says how long to wait.
+            clock_offset: seconds on the server's clock.
+            times, probability: how often it strikes, and how likely.
+
+        Raises:
+            ValueError: what cannot be served, or goes with something that is not given.
 
         >>> service.faults.add("/v1/data/teams", status=503, times=1)
         >>> client.teams().status  # sent again
         200
+        >>> service.faults.add(requests_per_second=50, burst=5, retry_after=True)
         """
+        pairs = headers.items() if isinstance(headers, Mapping) else headers
         self._core.add_fault(
             path,
             status=status,
             body=body,
-            headers=headers,
+            headers=list(pairs),
             delay=delay,
             cut_at=cut_at,
             reset=reset,
+            content_length=content_length,
+            gzip=gzip,
+            trailing=trailing,
+            informational=informational,
+            stale=stale,
+            bytes_per_second=bytes_per_second,
+            requests_per_second=requests_per_second,
+            burst=burst,
+            retry_after=retry_after,
             clock_offset=clock_offset,
             times=times,
             probability=probability,

@@ -2,13 +2,12 @@
 
 use crate::config::Sport;
 use crate::python::{convert, errors, payload};
-use crate::simulator::{Fault, Options, Privileges, Seen, Simulator, StreamFault, Trouble};
+use crate::simulator::{Fault, Gzip, Options, Privileges, Seen, Simulator, StreamFault, Throttle, Trouble};
 use jiter::PythonParse;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// A running simulator. `sideline.Simulator` is its face.
 #[pyclass(frozen, module = "sideline._core")]
@@ -99,7 +98,8 @@ impl CoreSimulator {
     }
 
     /// A fault, by the names of `faults.add`.
-    #[pyo3(signature = (path, *, status, body, headers, delay, cut_at, reset, clock_offset, times, probability))]
+    #[pyo3(signature = (path, *, status, body, headers, delay, cut_at, reset, content_length, gzip, trailing,
+        informational, stale, bytes_per_second, requests_per_second, burst, retry_after, clock_offset, times, probability))]
     #[allow(clippy::too_many_arguments, reason = "they are the fields of a fault, by name")]
     fn add_fault(
         &self,
@@ -107,21 +107,50 @@ impl CoreSimulator {
         path: String,
         status: Option<i64>,
         body: Option<&Bound<'_, PyAny>>,
-        headers: Option<BTreeMap<String, String>>,
+        headers: Vec<(String, String)>,
         delay: f64,
         cut_at: Option<i64>,
         reset: bool,
+        content_length: i64,
+        gzip: Option<&str>,
+        trailing: Vec<u8>,
+        informational: Vec<i64>,
+        stale: bool,
+        bytes_per_second: Option<i64>,
+        requests_per_second: Option<f64>,
+        burst: Option<i64>,
+        retry_after: bool,
         clock_offset: f64,
         times: Option<i64>,
         probability: f64,
     ) -> PyResult<()> {
         errors::guard(py, || {
             let body = body.map(body_bytes).transpose()?;
-            let headers = headers.unwrap_or_default().into_iter().collect();
             let status = status.map(|status| fitting("status", status)).transpose()?;
             let cut_at = cut_at.map(|bytes| fitting("cut_at", bytes)).transpose()?;
             let times = times.map(|times| fitting("times", times)).transpose()?;
-            let fault = Fault { path, status, body, headers, delay, cut_at, reset, clock_offset, times, probability };
+            let informational: PyResult<_> =
+                informational.into_iter().map(|status| fitting("informational", status)).collect();
+            let bytes_per_second = bytes_per_second.map(|pace| fitting("bytes_per_second", pace)).transpose()?;
+            let fault = Fault {
+                path,
+                status,
+                body,
+                headers,
+                delay,
+                cut_at,
+                reset,
+                content_length,
+                gzip: gzip.map(how_compressed).transpose()?,
+                trailing,
+                informational: informational?,
+                stale,
+                bytes_per_second,
+                throttle: throttle(requests_per_second, burst, retry_after)?,
+                clock_offset,
+                times,
+                probability,
+            };
             self.inner.faults().add(fault).map_err(|e| errors::raise(py, e))
         })
     }
@@ -255,6 +284,26 @@ impl CoreSimulator {
 /// A number in the range of its type: else a `ValueError`, where pyo3 has an `OverflowError` that names nothing.
 fn fitting<T: TryFrom<i64>>(name: &str, number: i64) -> PyResult<T> {
     T::try_from(number).map_err(|_| PyValueError::new_err(format!("{name} is out of range: {number}")))
+}
+
+fn how_compressed(gzip: &str) -> PyResult<Gzip> {
+    match gzip {
+        "whole" => Ok(Gzip::Whole),
+        "damaged" => Ok(Gzip::Damaged),
+        "cut" => Ok(Gzip::Cut),
+        other => Err(PyValueError::new_err(format!("gzip is \"whole\", \"damaged\" or \"cut\", not {other:?}"))),
+    }
+}
+
+fn throttle(requests_per_second: Option<f64>, burst: Option<i64>, retry_after: bool) -> PyResult<Option<Throttle>> {
+    let Some(requests_per_second) = requests_per_second else {
+        return match burst.is_some() || retry_after {
+            true => Err(PyValueError::new_err("burst and retry_after go with requests_per_second")),
+            false => Ok(None),
+        };
+    };
+    let burst = fitting("burst", burst.unwrap_or(1))?;
+    Ok(Some(Throttle { requests_per_second, burst, retry_after }))
 }
 
 /// As the wire has it.

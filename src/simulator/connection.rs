@@ -1,6 +1,9 @@
-//! Connections that can be cut at an exact byte of an answer's body. A body stream that errs would do it almost: what hyper
-//! has buffered by then may or may not be sent. Here, below hyper, each byte is counted as it goes to the socket.
+//! Connections that go wrong at an exact byte: a stream's answer is cut, any other has a [`Script`] in its place. A body that
+//! errs would cut it almost: what hyper has buffered by then may or may not be sent. Here, below hyper, each byte is counted
+//! as it goes to the socket.
 
+use super::service::lock;
+use super::wire::{End, Script};
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use socket2::SockRef;
@@ -9,7 +12,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -25,8 +28,8 @@ const PIECES_A_SECOND: u32 = 50;
 /// Where an answer ends too soon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// Bytes of the body that may still pass; `None`: not even a byte of the head.
-    left: Option<usize>,
+    /// Bytes of the body that may still pass.
+    left: usize,
     reset: bool,
     /// How much of the blank line that ends the head has passed; 4: all of it.
     blank_line: usize,
@@ -35,32 +38,24 @@ pub(super) struct Cut {
 impl Cut {
     /// After `bytes` of the body, by FIN or by RST.
     pub(super) fn after(bytes: usize, reset: bool) -> Self {
-        Cut { left: Some(bytes), reset, blank_line: 0 }
-    }
-    /// By RST, before a byte of the answer.
-    pub(super) fn before_answer() -> Self {
-        Cut { left: None, reset: true, blank_line: 0 }
+        Cut { left: bytes, reset, blank_line: 0 }
     }
     /// Before another byte, in the midst of a body.
     pub(super) fn now(reset: bool) -> Self {
-        Cut { left: Some(0), reset, blank_line: BLANK_LINE.len() }
+        Cut { left: 0, reset, blank_line: BLANK_LINE.len() }
     }
     /// How many of these next bytes may pass.
     fn may_pass(&self, bytes: &[u8]) -> usize {
-        let Some(left) = self.left else { return 0 };
         let (_, head) = blank_line(self.blank_line, bytes);
-        head + left.min(bytes.len() - head)
+        head + self.left.min(bytes.len() - head)
     }
     fn passed(&mut self, bytes: &[u8]) {
         let (matched, head) = blank_line(self.blank_line, bytes);
         self.blank_line = matched;
-        self.left = self.left.map(|left| left.saturating_sub(bytes.len() - head));
+        self.left = self.left.saturating_sub(bytes.len() - head);
     }
     fn is_reached(&self) -> bool {
-        match self.left {
-            None => true,
-            Some(left) => left == 0 && self.blank_line == BLANK_LINE.len(),
-        }
+        self.left == 0 && self.blank_line == BLANK_LINE.len()
     }
 }
 
@@ -77,10 +72,11 @@ fn blank_line(mut matched: usize, bytes: &[u8]) -> (usize, usize) {
     (matched, head)
 }
 
-/// By which a request's handler cuts the connection that the request came on.
+/// By which a request's handler makes the connection that the request came on go wrong.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CutSwitch {
     cut: Arc<Mutex<Option<Cut>>>,
+    script: Arc<Mutex<Option<Script>>>,
     /// Bytes a second; 0: as many as there are.
     pace: Arc<AtomicU32>,
 }
@@ -88,14 +84,15 @@ pub(super) struct CutSwitch {
 impl CutSwitch {
     /// The next answer on this connection is cut. The connection serves one request at a time, so it is this request's.
     pub(super) fn arm(&self, cut: Cut) {
-        *self.lock() = Some(cut);
+        *lock(&self.cut) = Some(cut);
     }
-    /// The connection sends no faster than this from now on.
+    /// In the place of the next answer, which must have no body, the connection sends this.
+    pub(super) fn play(&self, script: Script) {
+        *lock(&self.script) = Some(script);
+    }
+    /// The connection sends no faster than this from now on; 0: as fast as it can.
     pub(super) fn slow_down(&self, bytes_per_second: u32) {
         self.pace.store(bytes_per_second, Ordering::Release);
-    }
-    fn lock(&self) -> MutexGuard<'_, Option<Cut>> {
-        self.cut.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -117,7 +114,15 @@ impl Listener for Loopback {
         let (tcp, peer) = Listener::accept(&mut self.0).await;
         // Answers go in one or two writes; without this the second waits for an acknowledgement. A failure costs time only.
         let _ = tcp.set_nodelay(true);
-        (Connection { tcp, cut: CutSwitch::default(), before_reset: None, resting: None }, peer)
+        let connection = Connection {
+            tcp,
+            cut: CutSwitch::default(),
+            playing: None,
+            stale: None,
+            before_reset: None,
+            resting: None,
+        };
+        (connection, peer)
     }
     fn local_addr(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
@@ -128,12 +133,48 @@ impl Listener for Loopback {
 pub(super) struct Connection {
     tcp: TcpStream,
     cut: CutSwitch,
+    playing: Option<Playing>,
+    /// It closes when the next request comes; whether by RST.
+    stale: Option<bool>,
     before_reset: Option<Pin<Box<Sleep>>>,
     /// Until the next bytes may go, where it was slowed down.
     resting: Option<Pin<Box<Sleep>>>,
 }
 
+/// A script, how far it is sent, and how much of the blank line after the head of the answer in its place was thrown away.
+#[derive(Debug)]
+struct Playing {
+    script: Script,
+    sent: usize,
+    blank_line: usize,
+}
+
 impl Connection {
+    /// Sends the script; then throws away the answer that hyper writes.
+    fn poll_play(&mut self, mut playing: Playing, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        while playing.sent < playing.script.bytes.len() {
+            match self.poll_send(cx, &playing.script.bytes[playing.sent..]) {
+                Poll::Ready(written) => playing.sent += written?,
+                Poll::Pending => {
+                    self.playing = Some(playing);
+                    return Poll::Pending;
+                }
+            }
+        }
+        if let End::Closed { reset } = playing.script.end {
+            let ended = self.poll_end(reset, playing.sent > 0, cx);
+            self.playing = Some(playing);
+            return ended.map(Err);
+        }
+        let (blank_line, head) = blank_line(playing.blank_line, bytes);
+        playing.blank_line = blank_line;
+        match playing.script.end {
+            _ if blank_line < BLANK_LINE.len() => self.playing = Some(playing),
+            End::Stale { reset } => self.stale = Some(reset),
+            End::Open | End::Closed { .. } => {}
+        }
+        Poll::Ready(Ok(head))
+    }
     /// Writes, as fast as it may.
     fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let pace = self.cut.pace.load(Ordering::Acquire);
@@ -151,28 +192,38 @@ impl Connection {
         Poll::Ready(Ok(written))
     }
     /// Ends the connection, then errs, upon which hyper drops it.
-    fn poll_end(&mut self, cut: &Cut, cx: &mut Context<'_>) -> Poll<io::Error> {
-        if !cut.reset {
+    fn poll_end(&mut self, reset: bool, was_sent: bool, cx: &mut Context<'_>) -> Poll<io::Error> {
+        if !reset {
             let _ = ready!(Pin::new(&mut self.tcp).poll_shutdown(cx));
         } else {
-            if cut.left.is_some() {
+            if was_sent {
                 let wait = self.before_reset.get_or_insert_with(|| Box::pin(tokio::time::sleep(TIME_TO_TAKE)));
                 ready!(wait.as_mut().poll(cx));
             }
-            // To close a socket that does not linger is to reset it.
-            let _ = SockRef::from(&self.tcp).set_linger(Some(Duration::ZERO));
+            self.reset_when_dropped();
         }
         Poll::Ready(io::ErrorKind::ConnectionAborted.into())
+    }
+    /// To close a socket that does not linger is to reset it.
+    fn reset_when_dropped(&self) {
+        let _ = SockRef::from(&self.tcp).set_linger(Some(Duration::ZERO));
     }
 }
 
 impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let armed = self.cut.lock().clone();
+        if self.playing.is_none() {
+            let script = lock(&self.cut.script).take();
+            self.playing = script.map(|script| Playing { script, sent: 0, blank_line: 0 });
+        }
+        if let Some(playing) = self.playing.take() {
+            return self.poll_play(playing, cx, bytes);
+        }
+        let armed = lock(&self.cut.cut).clone();
         let Some(mut cut) = armed else { return self.poll_send(cx, bytes) };
         let most = cut.may_pass(bytes);
         if most == 0 && !bytes.is_empty() {
-            return self.poll_end(&cut, cx).map(Err);
+            return self.poll_end(cut.reset, true, cx).map(Err);
         }
         let written = ready!(self.poll_send(cx, &bytes[..most]))?;
         cut.passed(&bytes[..written]);
@@ -184,7 +235,8 @@ impl AsyncWrite for Connection {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if self.cut.lock().is_none() && self.cut.pace.load(Ordering::Acquire) == 0 {
+        let untouched = self.playing.is_none() && lock(&self.cut.script).is_none() && lock(&self.cut.cut).is_none();
+        if untouched && self.cut.pace.load(Ordering::Acquire) == 0 {
             return Pin::new(&mut self.tcp).poll_write_vectored(cx, slices);
         }
         let first = slices.iter().find(|slice| !slice.is_empty()).map_or(&[][..], |slice| slice);
@@ -195,9 +247,9 @@ impl AsyncWrite for Connection {
     }
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         // An answer that is cut after its last byte is written to its end and then only flushed.
-        let reached = self.cut.lock().clone().filter(Cut::is_reached);
+        let reached = lock(&self.cut.cut).clone().filter(Cut::is_reached);
         match reached {
-            Some(cut) => self.poll_end(&cut, cx).map(Err),
+            Some(cut) => self.poll_end(cut.reset, true, cx).map(Err),
             None => Pin::new(&mut self.tcp).poll_flush(cx),
         }
     }
@@ -208,7 +260,15 @@ impl AsyncWrite for Connection {
 
 impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_read(cx, buffer)
+        let Some(reset) = self.stale else { return Pin::new(&mut self.tcp).poll_read(cx, buffer) };
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.tcp).poll_read(cx, buffer))?;
+        // To hyper it is as if the client had closed; it closes too.
+        buffer.set_filled(before);
+        if reset {
+            self.reset_when_dropped();
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -239,11 +299,6 @@ mod tests {
             let (one, two) = answer.split_at(at);
             assert_eq!(through(Cut::after(5, false), &[one, two]), answer[..head.len() + 5], "split at {at}");
         }
-    }
-
-    #[test]
-    fn a_cut_before_the_answer_lets_nothing_pass() {
-        assert_eq!(through(Cut::before_answer(), &[b"HTTP/1.1 200 OK\r\n\r\nbody"]), b"");
     }
 
     #[test]

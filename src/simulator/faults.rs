@@ -1,10 +1,11 @@
 //! What goes wrong on purpose.
 
 use super::dice::Dice;
+use super::throttle::{Bucket, Throttle};
 use crate::error::{Error, Result};
 use axum::http::{HeaderName, HeaderValue};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One fault. A request that it matches is served with it.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,14 +22,37 @@ pub struct Fault {
     /// The connection ends after this many bytes of the answer's body: by FIN, or by RST with `reset`. With neither status
     /// nor body it is the true answer that is cut.
     pub cut_at: Option<usize>,
-    /// With `cut_at` absent: the connection is reset before a byte of the answer.
+    /// The connection ends by a reset where `cut_at` or `stale` end it; with neither, before a byte of the answer.
     pub reset: bool,
+    /// Added to the length that the header states; the body is what it is. One that states too much ends the connection.
+    pub content_length: i64,
+    pub gzip: Option<Gzip>,
+    /// Bytes after the answer, on the same connection.
+    pub trailing: Vec<u8>,
+    /// Statuses of answers before the answer.
+    pub informational: Vec<u16>,
+    /// The connection stays open after the answer, and closes when the next request comes on it.
+    pub stale: bool,
+    /// No more bytes a second than this.
+    pub bytes_per_second: Option<u32>,
+    /// It strikes only what is beyond a rate, with status 429 unless it has another.
+    pub throttle: Option<Throttle>,
     /// Seconds added to the server's clock: to the `Date` header and to the skew check.
     pub clock_offset: f64,
     /// How often it strikes; `None`: always.
     pub times: Option<u32>,
     /// How likely it strikes a request that it matches.
     pub probability: f64,
+}
+
+/// How a body is compressed, whether the request accepts it or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gzip {
+    Whole,
+    /// A digit is another, which only the checksum tells.
+    Damaged,
+    /// Without its checksum and length.
+    Cut,
 }
 
 impl Default for Fault {
@@ -42,6 +66,13 @@ impl Default for Fault {
             delay: 0.0,
             cut_at: None,
             reset: false,
+            content_length: 0,
+            gzip: None,
+            trailing: Vec::new(),
+            informational: Vec::new(),
+            stale: false,
+            bytes_per_second: None,
+            throttle: None,
             clock_offset: 0.0,
             times: None,
             probability: 1.0,
@@ -76,7 +107,19 @@ impl Fault {
                 return wrong(format!("{name:?}: {value:?} cannot be sent as a header"));
             }
         }
-        Ok(())
+        let states_length = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+        if self.content_length != 0 && states_length {
+            return wrong("content_length is added to the true length: give it or a Content-Length header".to_owned());
+        }
+        // A client that is told to switch protocols waits for no answer.
+        if let Some(status) = self.informational.iter().find(|status| !(100..=199).contains(*status) || **status == 101)
+        {
+            return wrong(format!("informational is statuses from 100 to 199 but 101, not {status}"));
+        }
+        if self.bytes_per_second == Some(0) {
+            return wrong("bytes_per_second must be at least 1".to_owned());
+        }
+        self.throttle.map_or(Ok(()), |throttle| throttle.check())
     }
     /// Whether it answers in the service's place.
     pub(super) fn is_answer(&self) -> bool {
@@ -90,9 +133,17 @@ pub struct Faults(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    /// In the order added, each with how often it struck.
-    faults: Vec<(Fault, u32)>,
+    /// In the order added.
+    faults: Vec<Added>,
     dice: Dice,
+}
+
+#[derive(Debug)]
+struct Added {
+    fault: Fault,
+    /// How often.
+    struck: u32,
+    bucket: Bucket,
 }
 
 impl Faults {
@@ -102,25 +153,39 @@ impl Faults {
     /// Adds a fault; those added before it go first.
     pub fn add(&self, fault: Fault) -> Result<()> {
         fault.check()?;
-        self.state().faults.push((fault, 0));
+        self.state().faults.push(Added { fault, struck: 0, bucket: Bucket::default() });
         Ok(())
     }
     pub fn clear(&self) {
         self.state().faults.clear();
     }
     /// The first fault that strikes a request for `path`.
-    pub(super) fn strike(&self, path: &str) -> Option<Fault> {
+    pub(super) fn strike(&self, path: &str, now: Instant) -> Option<Fault> {
         let State { faults, dice } = &mut *self.state();
-        let (fault, struck) = faults.iter_mut().find(|(fault, struck)| {
-            fault.times.is_none_or(|times| *struck < times)
-                && matches(&fault.path, path)
-                && dice.chance(fault.probability)
-        })?;
-        *struck += 1;
-        Some(fault.clone())
+        faults.iter_mut().find_map(|added| added.strike(path, dice, now))
     }
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Added {
+    fn strike(&mut self, path: &str, dice: &mut Dice, now: Instant) -> Option<Fault> {
+        let Added { fault, struck, bucket } = self;
+        let spent = fault.times.is_some_and(|times| *struck >= times);
+        if spent || !matches(&fault.path, path) || !dice.chance(fault.probability) {
+            return None;
+        }
+        let mut fault = fault.clone();
+        if let Some(throttle) = fault.throttle {
+            let wait = bucket.take(&throttle, now).err()?;
+            fault.status = fault.status.or(Some(429));
+            if throttle.retry_after {
+                fault.headers.push(("retry-after".to_owned(), wait.as_secs_f64().ceil().max(1.0).to_string()));
+            }
+        }
+        *struck += 1;
+        Some(fault)
     }
 }
 
@@ -189,7 +254,7 @@ mod tests {
         let faults = faults();
         faults.add(Fault { status: Some(503), times: Some(2), ..Fault::default() }).unwrap();
         faults.add(Fault { status: Some(500), path: "/b".into(), ..Fault::default() }).unwrap();
-        let status = |path| faults.strike(path).map(|fault| fault.status.unwrap());
+        let status = |path| faults.strike(path, Instant::now()).map(|fault| fault.status.unwrap());
         assert_eq!([status("/a"), status("/b"), status("/b"), status("/a")], [Some(503), Some(503), Some(500), None]);
         faults.clear();
         assert_eq!(status("/b"), None);
@@ -200,7 +265,7 @@ mod tests {
         let run = || -> Vec<bool> {
             let faults = faults();
             faults.add(Fault { probability: 0.25, ..Fault::default() }).unwrap();
-            (0..4000).map(|_| faults.strike("/").is_some()).collect()
+            (0..4000).map(|_| faults.strike("/", Instant::now()).is_some()).collect()
         };
         let struck = run().into_iter().filter(|struck| *struck).count();
         assert!((900..1100).contains(&struck), "{struck}");
@@ -212,7 +277,28 @@ mod tests {
         let faults = faults();
         faults.add(Fault { probability: 0.0, status: Some(500), ..Fault::default() }).unwrap();
         faults.add(Fault { probability: 1.0, status: Some(503), ..Fault::default() }).unwrap();
-        assert!((0..1000).all(|_| faults.strike("/").unwrap().status == Some(503)));
+        assert!((0..1000).all(|_| faults.strike("/", Instant::now()).unwrap().status == Some(503)));
+    }
+
+    fn throttle(requests_per_second: f64, burst: u32) -> Throttle {
+        Throttle { requests_per_second, burst, retry_after: true }
+    }
+
+    #[test]
+    fn a_throttle_strikes_only_what_is_beyond_its_rate_and_says_how_long_to_wait() {
+        let faults = faults();
+        faults.add(Fault { path: "/a".into(), throttle: Some(throttle(0.4, 1)), ..Fault::default() }).unwrap();
+        faults.add(Fault { path: "/a".into(), status: Some(500), ..Fault::default() }).unwrap();
+        let now = Instant::now();
+        let strike = |path, after| {
+            let struck = faults.strike(path, now + Duration::from_secs_f64(after));
+            struck.map(|fault| (fault.status.unwrap(), fault.headers.first().map(|(_, value)| value.clone())))
+        };
+        assert_eq!(strike("/b", 0.0), None, "another path takes no token");
+        assert_eq!(strike("/a", 0.0), Some((500, None)), "what has a token may meet another fault");
+        assert_eq!(strike("/a", 0.0), Some((429, Some("3".into()))));
+        assert_eq!(strike("/a", 2.4), Some((429, Some("1".into()))));
+        assert_eq!(strike("/a", 2.6), Some((500, None)));
     }
 
     #[test]
@@ -226,6 +312,15 @@ mod tests {
             Fault { delay: f64::INFINITY, ..nothing() },
             Fault { clock_offset: f64::NAN, ..nothing() },
             Fault { clock_offset: 1e12, ..nothing() },
+            Fault { content_length: 1, headers: vec![("Content-Length".into(), "2".into())], ..nothing() },
+            Fault { informational: vec![103, 200], ..nothing() },
+            Fault { informational: vec![101], ..nothing() },
+            Fault { informational: vec![99], ..nothing() },
+            Fault { bytes_per_second: Some(0), ..nothing() },
+            Fault { throttle: Some(throttle(0.0, 1)), ..nothing() },
+            Fault { throttle: Some(throttle(f64::NAN, 1)), ..nothing() },
+            Fault { throttle: Some(throttle(f64::INFINITY, 1)), ..nothing() },
+            Fault { throttle: Some(throttle(1.0, 0)), ..nothing() },
             Fault { probability: 1.1, ..nothing() },
             Fault { probability: f64::NAN, ..nothing() },
             Fault { headers: vec![("a b".into(), "c".into())], ..nothing() },

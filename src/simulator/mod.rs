@@ -2,9 +2,10 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `connection` | sockets that can be cut at an exact byte |
+//! | `connection` | sockets that go wrong at an exact byte |
 //! | `service` | from a request to an answer |
-//! | `faults` | what goes wrong on purpose |
+//! | `faults`, `throttle` | what goes wrong on purpose |
+//! | `wire` | answers as bytes, true or not |
 //! | `gate` | signatures and keys |
 //! | `call` | a request as the endpoints see it |
 //! | `rest`, `schedule`, `whole` | the signed endpoints |
@@ -30,10 +31,13 @@ pub mod season;
 mod service;
 #[cfg(test)]
 mod tests;
+mod throttle;
 mod whole;
+mod wire;
 
-pub use faults::{Fault, Faults};
+pub use faults::{Fault, Faults, Gzip};
 pub use live::{StreamFault, Streams, Tokens, Trouble};
+pub use throttle::Throttle;
 
 use crate::config::{Secret, Sport};
 use crate::error::{Error, Result};

@@ -8,18 +8,17 @@ use super::faults::{Fault, Faults};
 use super::gate::{self, Credentials};
 use super::live::{self, Live, Refused};
 use super::season::Season;
+use super::wire::Script;
 use super::{Privileges, Seen, broadcast, rest};
 use crate::config::Secret;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, DATE, TRANSFER_ENCODING};
+use axum::http::header::{CONTENT_TYPE, DATE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use futures_util::stream::{self, StreamExt};
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// All that a running simulator knows.
 pub(super) struct Service {
@@ -72,17 +71,21 @@ pub(super) async fn serve(
 ) -> Response {
     let (mut request, _) = request.into_parts();
     let place = service.note(&request);
-    let fault = service.faults.strike(request.uri.path()).unwrap_or_default();
+    let struck = service.faults.strike(request.uri.path(), Instant::now());
+    let is_struck = struck.is_some();
+    let fault = struck.unwrap_or_default();
+    connection.slow_down(fault.bytes_per_second.unwrap_or(0));
     // A sleep of no time would still last to the timer's next tick, a millisecond.
     if fault.delay > 0.0 {
         tokio::time::sleep(Duration::try_from_secs_f64(fault.delay).unwrap_or_default()).await;
     }
-    if fault.reset && fault.cut_at.is_none() {
-        connection.arm(Cut::before_answer());
+    if fault.reset && fault.cut_at.is_none() && !fault.stale {
+        connection.play(Script::reset());
         return Response::default();
     }
     let clock = shifted(SystemTime::now(), fault.clock_offset);
     let request_id = lock(&service.ids).uuid();
+    let to_head = request.method == Method::HEAD;
     let reply = match fault.is_answer() {
         true => invented(&fault, request_id),
         false if live::is_stream(request.uri.path()) => match live::open(&service, &mut request, &connection).await {
@@ -103,12 +106,12 @@ pub(super) async fn serve(
     if let Some(seen) = lock(&service.seen).get_mut(place) {
         seen.status = reply.status;
     }
-    let (mut response, body) = (head(&reply, clock, &fault), reply.body);
-    let (body, cut) = framed(response.headers(), body, &fault);
-    if let Some(cut) = cut {
-        connection.arm(cut);
+    let mut response = head(&reply, clock, &fault);
+    if is_struck {
+        connection.play(Script::new(response.status(), response.headers(), &reply.body, &fault, to_head));
+        return Response::default();
     }
-    *response.body_mut() = body;
+    *response.body_mut() = Body::from(reply.body);
     response
 }
 
@@ -150,27 +153,6 @@ fn stamped(mut response: Response, clock: SystemTime, request_id: &str, fault: &
     }
     overlay(headers, &fault.headers);
     response
-}
-
-/// The body to send, and where the connection ends in it. A fault's Content-Length may be more than there is: then the
-/// connection ends where the body does. (Given a body of known length, hyper would assert that the header is true; given
-/// one that ends too soon, it would send nothing.)
-fn framed(headers: &HeaderMap, body: Bytes, fault: &Fault) -> (Body, Option<Cut>) {
-    let cut = fault.cut_at.map(|at| Cut::after(at.min(body.len()), fault.reset));
-    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    match declared {
-        Some(declared) if declared > body.len() as u64 => {
-            let cut = cut.unwrap_or(Cut::after(body.len(), fault.reset));
-            let endless = stream::iter([Ok::<_, Infallible>(body)]).chain(stream::pending());
-            (Body::from_stream(endless), Some(cut))
-        }
-        Some(declared) => (Body::from(body.slice(..declared as usize)), cut),
-        // Of a body of known length axum states the length, which does not go with chunks.
-        None if headers.contains_key(TRANSFER_ENCODING) => {
-            (Body::from_stream(stream::iter([Ok::<_, Infallible>(body)])), cut)
-        }
-        None => (Body::from(body), cut),
-    }
 }
 
 /// A fault's headers take the place of those of the same name; one that it has twice is sent twice.

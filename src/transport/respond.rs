@@ -51,19 +51,22 @@ impl Clocks {
         error.kind == ApiErrorKind::Authentication && (off >= SKEWED || (off >= NOISE && mentions_date(&error.message)))
     }
 
+    /// A difference that a server may refuse, in words.
+    fn skew(self) -> Option<String> {
+        let ahead = self.ahead.filter(|ahead| ahead.abs() >= SKEWED)?;
+        let side = if ahead > 0 { "behind" } else { "ahead of" };
+        Some(format!("This machine's clock is {:.1} minutes {side} the service's", ahead.abs() as f64 / 60_000.0))
+    }
+
     /// What a user can do about it.
     fn hint(self, message: &str) -> Option<String> {
-        let skew = self.ahead.filter(|ahead| ahead.abs() >= SKEWED);
+        let skew = self.skew();
         let refused = mentions_date(message) || self.ahead.is_some_and(|ahead| (ahead - self.used).abs() >= SKEWED);
         if !refused {
             return None;
         }
         Some(match skew {
-            Some(ahead) => format!(
-                "This machine's clock is {:.1} minutes {} the service's, and a signature is valid for 5 minutes only: set the clock",
-                ahead.abs() as f64 / 60_000.0,
-                if ahead > 0 { "behind" } else { "ahead of" }
-            ),
+            Some(skew) => format!("{skew}, and a signature is valid for 5 minutes only: set the clock"),
             None => "The service refused the request's date: check this machine's clock".into(),
         })
     }
@@ -138,7 +141,11 @@ pub(super) fn error(answer: &Answer, auth: Auth, attempts: u32, clocks: Clocks) 
     let hint = match kind {
         Authentication => match (clocks.hint(&message), auth) {
             (Some(hint), Auth::Signed) => hint,
-            (None, Auth::Signed) => "Check the username and the secret (SIDELINE_USERNAME, SIDELINE_SECRET)".into(),
+            (None, Auth::Signed) => {
+                let allowed_for = clocks.skew().map(|skew| format!(". {skew}, which the request's date allowed for"));
+                let check = "Check the username and the secret (SIDELINE_USERNAME, SIDELINE_SECRET)";
+                format!("{check}{}", allowed_for.unwrap_or_default())
+            }
             (_, Auth::ApiKey) => "Check the key (SIDELINE_API_KEY)".into(),
         },
         PermissionDenied if said.author == Author::Service => {
@@ -298,7 +305,9 @@ mod tests {
         // The date was right: sending it again would change nothing.
         let corrected = Clocks { ahead: Some(600_000), used: 600_000 };
         assert!(!corrected.refused_the_date(&refusal(dated, corrected)));
-        assert!(refusal(r#"{"message":"HMAC signature does not match"}"#, corrected).hint.contains("SIDELINE_SECRET"));
+        // Then it is the secret, most likely; the clock is named all the same.
+        let hint = refusal(r#"{"message":"HMAC signature does not match"}"#, corrected).hint;
+        assert!(hint.contains("SIDELINE_SECRET") && hint.contains("10.0 minutes behind"), "{hint}");
         let unknown = Clocks::default();
         assert!(!unknown.refused_the_date(&refusal(dated, unknown)));
         assert!(refusal(dated, unknown).hint.contains("clock"));

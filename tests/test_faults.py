@@ -1,0 +1,399 @@
+"""What the simulator does wrong on purpose: it is what it says, and our client never takes it for data."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import time
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+import sideline
+
+TEAMS = "/v1/data/teams"
+BODY = b'{"teams": [{"id": 46, "name": "Kansas"}]}'
+EVIL = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n{"evil": "yes"}'
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[sideline.Simulator]:
+    with sideline.Simulator(seed=7, teams=6, games=12, now="2027-03-01T12:00:00Z") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def truth(service: sideline.Simulator) -> bytes:
+    with service.client() as client:
+        return client.teams().raw
+
+
+@pytest.fixture
+def once(service: sideline.Simulator) -> Iterator[sideline.Client]:
+    """A client that sends nothing twice."""
+    with service.client(max_retries=0, timeout=5) as client:
+        yield client
+
+
+@pytest.fixture
+def patient(service: sideline.Simulator) -> Iterator[sideline.Client]:
+    """A client as users have it."""
+    with service.client() as client:
+        yield client
+
+
+def connected(service: sideline.Simulator) -> socket.socket:
+    host, port = service.base_url.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)))
+    connection.settimeout(5)
+    return connection
+
+
+def asked(connection: socket.socket, quiet: float = 0.3) -> tuple[bytes, bool]:
+    """What one unsigned request brings (a fault with a body asks for no signature), and whether the connection then ended."""
+    connection.sendall(f"GET {TEAMS} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    connection.settimeout(quiet)
+    came = b""
+    while True:
+        try:
+            more = connection.recv(65536)
+        except TimeoutError:
+            return came, False
+        except ConnectionResetError:
+            return came, True
+        if not more:
+            return came, True
+        came += more
+
+
+def on_the_wire(service: sideline.Simulator, **fault: Any) -> tuple[bytes, bytes, bool]:
+    """Head, what follows it, and whether the connection then ended."""
+    service.faults.add(body=BODY, times=1, **fault)
+    with connected(service) as connection:
+        came, ended = asked(connection)
+    head, _, rest = came.partition(b"\r\n\r\n")
+    return head, rest, ended
+
+
+def attempts(service: sideline.Simulator, since: int) -> int:
+    return len(service.requests) - since
+
+
+# A wrong length.
+
+
+def test_a_length_that_is_too_long_is_a_connection_that_ends_early(service: sideline.Simulator) -> None:
+    head, rest, ended = on_the_wire(service, content_length=5)
+    assert (b"content-length: %d" % (len(BODY) + 5)) in head
+    assert (rest, ended) == (BODY, True)
+
+
+def test_a_length_that_is_too_short_leaves_bytes_behind(service: sideline.Simulator) -> None:
+    head, rest, ended = on_the_wire(service, content_length=-5)
+    assert (b"content-length: %d" % (len(BODY) - 5)) in head
+    assert (rest, ended) == (BODY, False)
+
+
+def test_a_body_shorter_than_its_length_is_an_error_and_sent_again(
+    service: sideline.Simulator, once: sideline.Client, patient: sideline.Client, truth: bytes
+) -> None:
+    service.faults.add(content_length=5, times=2)
+    with pytest.raises(sideline.TransportError):
+        once.teams()
+    before = len(service.requests)
+    assert patient.teams().raw == truth
+    assert attempts(service, before) == 2
+
+
+def test_a_body_longer_than_its_length_is_no_data_and_its_rest_no_answer(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
+    service.faults.add(content_length=-5, times=1)
+    payload = once.teams()
+    for read in (payload.to_dict, payload.table):
+        with pytest.raises(sideline.DecodeError) as caught:
+            read()
+        assert caught.value.offset == len(truth) - 5
+    assert once.teams().raw == truth
+
+
+# gzip.
+
+
+def test_gzip_is_served_whole_and_damaged_and_cut(service: sideline.Simulator) -> None:
+    head, rest, ended = on_the_wire(service, gzip="whole")
+    assert b"content-encoding: gzip" in head
+    assert (b"content-length: %d" % len(rest)) in head
+    assert (gzip.decompress(rest), ended) == (BODY, False)
+    _, rest, _ = on_the_wire(service, gzip="damaged")
+    with pytest.raises(gzip.BadGzipFile, match="CRC"):
+        gzip.decompress(rest)
+    # Who does not look at the checksum gets JSON, and wrong data.
+    assert json.loads(zlib.decompressobj(-15).decompress(rest[10:])) == {"teams": [{"id": 47, "name": "Kansas"}]}
+    head, rest, _ = on_the_wire(service, gzip="cut")
+    assert (b"content-length: %d" % len(rest)) in head
+    with pytest.raises(EOFError):
+        gzip.decompress(rest)
+
+
+def test_a_compressed_answer_is_the_same(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
+    service.faults.add(gzip="whole", times=1)
+    payload = once.teams()
+    assert payload.raw == truth
+    assert payload.table().num_rows == 6
+
+
+@pytest.mark.parametrize("how", ["damaged", "cut"])
+def test_damaged_gzip_is_never_data(service: sideline.Simulator, once: sideline.Client, patient: sideline.Client, truth: bytes, how: Any) -> None:
+    service.faults.add(gzip=how, times=2)
+    with pytest.raises(sideline.TransportError):
+        once.teams()
+    assert patient.teams().raw == truth
+
+
+# Slow bytes.
+
+
+def test_bytes_come_no_faster_than_told(service: sideline.Simulator) -> None:
+    start = time.monotonic()
+    head, rest, _ = on_the_wire(service, bytes_per_second=200)
+    took, size = time.monotonic() - start, len(head) + 4 + len(rest)
+    assert rest == BODY
+    assert took >= 0.9 * (size - 4) / 200
+
+
+def test_slow_bytes_pass_no_read_timeout_but_the_total_one(service: sideline.Simulator, truth: bytes) -> None:
+    # The head must be there within the read timeout.
+    service.faults.add(body={"x": "y" * 5000}, bytes_per_second=600, times=1)
+    with service.client(timeout=sideline.Timeout(connect=1, read=0.9, total=1.5), max_retries=0) as client:
+        start = time.monotonic()
+        with pytest.raises(sideline.RequestTimeout, match="total"):
+            client.teams()
+        assert 1.4 < time.monotonic() - start < 3
+        assert client.teams().raw == truth
+
+
+def test_slowness_ends_with_the_answer(service: sideline.Simulator) -> None:
+    service.faults.add(body=BODY, bytes_per_second=300, times=1)
+    service.faults.add(body=BODY, times=1)
+    with connected(service) as connection:
+        slow, _ = asked(connection)
+        start = time.monotonic()
+        fast, _ = asked(connection, quiet=0.1)
+    assert slow.endswith(BODY)
+    assert fast.endswith(BODY)
+    assert time.monotonic() - start < 0.4
+
+
+def test_an_open_stream_is_slow_too_and_keeps_its_framing(service: sideline.Simulator) -> None:
+    path = "/broadcast/v1/stats/event-stream"
+    service.faults.add(path, bytes_per_second=200, trailing=EVIL, informational=[103], gzip="whole", content_length=5)
+    target = f"{path}?apikey={service.api_key}&schedule_id={service.games[0]['event_id']}"
+    with connected(service) as connection:
+        connection.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        came, end = b"", time.monotonic() + 1.5
+        while (left := end - time.monotonic()) > 0:
+            connection.settimeout(left)
+            try:
+                came += connection.recv(65536)
+            except TimeoutError:
+                break
+    assert came.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"text/event-stream" in came
+    assert 200 < len(came) < 400
+
+
+# Bytes after the answer.
+
+
+def test_bytes_trail_the_answer_on_the_same_connection(service: sideline.Simulator) -> None:
+    _, rest, ended = on_the_wire(service, trailing=EVIL)
+    assert (rest, ended) == (BODY + EVIL, False)
+
+
+def test_what_trails_an_answer_is_never_the_next(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
+    for trailing in (EVIL, b"garbage", b"\r\n" + EVIL, b"\x00"):
+        service.faults.add(trailing=trailing, times=3)
+        for _ in range(4):
+            assert once.teams().raw == truth
+        service.faults.clear()
+
+
+def test_what_trails_an_answer_is_nobodys_under_load(service: sideline.Simulator, patient: sideline.Client) -> None:
+    service.faults.add(trailing=EVIL, probability=0.5)
+    paths = ["/v1/data/teams"] + [f"/v1/data/teams/{team['id']}" for team in service.teams]
+
+    def bodies(path: str) -> set[bytes]:
+        return {patient.get(path).raw for _ in range(25)}
+
+    with ThreadPoolExecutor(len(paths)) as pool:
+        got = list(pool.map(bodies, paths))
+    service.faults.clear()
+    assert got == [{patient.get(path).raw} for path in paths]
+
+
+# Headers that come twice.
+
+
+def test_a_header_is_sent_twice(service: sideline.Simulator) -> None:
+    head, _, _ = on_the_wire(service, headers=[("X-Odd", "1"), ("x-odd", "2"), ("Content-Type", "text/plain"), ("Content-Type", "text/html")])
+    lines = head.split(b"\r\n")
+    assert [line for line in lines if line.startswith((b"x-odd", b"content-type"))] == [
+        b"x-odd: 1", b"x-odd: 2", b"content-type: text/plain", b"content-type: text/html",
+    ]  # fmt: skip
+
+
+def test_two_lengths_that_differ_are_an_error_and_sent_again(
+    service: sideline.Simulator, once: sideline.Client, patient: sideline.Client, truth: bytes
+) -> None:
+    for lengths in ((len(truth), len(truth) - 2), (2, len(truth)), (len(truth), len(truth) + 2)):
+        service.faults.add(headers=[("Content-Length", str(length)) for length in lengths], times=2)
+        with pytest.raises(sideline.TransportError, match="content-length"):
+            once.teams()
+        assert patient.teams().raw == truth
+
+
+# 1xx.
+
+
+def test_informational_answers_come_before_the_answer(service: sideline.Simulator) -> None:
+    service.faults.add(body=BODY, informational=[100, 103], times=1)
+    with connected(service) as connection:
+        came, ended = asked(connection)
+    assert came.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n")
+    assert came.endswith(b"\r\n\r\n" + BODY)
+    assert not ended
+
+
+@pytest.mark.parametrize("statuses", [[103], [100], [102, 103, 103], [199], [100] * 200], ids=lambda statuses: f"{statuses[0]} and {len(statuses) - 1} more")
+def test_informational_answers_are_read_past(service: sideline.Simulator, once: sideline.Client, truth: bytes, statuses: list[int]) -> None:
+    service.faults.add(informational=statuses, times=2)
+    answers = [once.teams() for _ in range(3)]
+    assert [(answer.status, answer.raw) for answer in answers] == [(200, truth)] * 3
+    service.faults.add(informational=statuses, status=503, times=1)
+    with pytest.raises(sideline.ServerError):
+        once.teams()
+
+
+# A connection that closes under the client.
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_stale_connection_closes_when_the_next_request_comes(service: sideline.Simulator, reset: bool) -> None:
+    service.faults.add(body=BODY, stale=True, reset=reset, times=1)
+    with connected(service) as connection:
+        came, ended = asked(connection)
+        assert came.endswith(BODY)
+        assert b"connection: close" not in came.lower()
+        assert not ended
+        before = len(service.requests)
+        assert asked(connection) == (b"", True)
+    assert len(service.requests) == before, "what was never read was never asked"
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_request_on_a_stale_connection_is_sent_again(
+    service: sideline.Simulator, once: sideline.Client, patient: sideline.Client, truth: bytes, reset: bool
+) -> None:
+    service.faults.add(stale=True, reset=reset, times=1)
+    assert once.teams().raw == truth
+    with pytest.raises(sideline.TransportError) as caught:
+        once.teams()
+    assert not isinstance(caught.value, sideline.RequestTimeout)
+    service.faults.add(stale=True, reset=reset, times=2)
+    start = time.monotonic()
+    answers = [patient.teams() for _ in range(4)]
+    assert [answer.raw for answer in answers] == [truth] * 4
+    assert time.monotonic() - start < 5
+
+
+# A rate that no answer tells.
+
+
+def by_httpx(service: sideline.Simulator, n: int) -> list[httpx.Response]:
+    with httpx.Client(base_url=service.base_url) as client:
+        return [client.get(TEAMS) for _ in range(n)]
+
+
+@pytest.mark.parametrize("retry_after", [True, False])
+def test_what_is_beyond_the_rate_is_refused(service: sideline.Simulator, retry_after: bool) -> None:
+    service.faults.add(TEAMS, requests_per_second=0.5, burst=3, retry_after=retry_after)
+    answers = by_httpx(service, 5)
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429], "those that pass meet the gate, unsigned"
+    assert [answer.headers.get("retry-after") for answer in answers[3:]] == (["2", "2"] if retry_after else [None, None])
+    with service.client(max_retries=0) as client:
+        assert client.roster(service.teams[0]["id"]).status == 200, "another path has its own rate"
+
+
+def test_a_nightly_loop_keeps_to_retry_after(service: sideline.Simulator, patient: sideline.Client) -> None:
+    service.faults.add(requests_per_second=6, burst=5, retry_after=True)
+    before, start = len(service.requests), time.monotonic()
+    ids = [team["id"] for team in service.teams] * 2
+    assert [patient.roster(team).status for team in ids] == [200] * len(ids)
+    statuses = [seen.status for seen in service.requests[before:]]
+    # Each refusal was followed by the wait it asked for, so that the same request was not refused again.
+    assert (statuses.count(200), 0 < statuses.count(429) <= 3) == (len(ids), True)
+    assert (429, 429) not in zip(statuses, statuses[1:], strict=False)
+    assert statuses.count(429) <= time.monotonic() - start < 10
+
+
+def test_a_nightly_loop_backs_off_where_nothing_is_said(service: sideline.Simulator) -> None:
+    service.faults.add(requests_per_second=20, burst=2)
+    ids = [team["id"] for team in service.teams] * 2
+    before = len(service.requests)
+    with service.client(max_retries=8) as client:
+        assert [client.roster(team).status for team in ids] == [200] * len(ids)
+    statuses = [seen.status for seen in service.requests[before:]]
+    assert statuses.count(200) == len(ids)
+    assert statuses.count(429) >= 1
+
+
+def test_a_rate_that_never_lets_pass_is_named(service: sideline.Simulator) -> None:
+    service.faults.add(requests_per_second=0.001, burst=1, retry_after=True)
+    with service.client(timeout=3) as client:
+        assert client.teams().status == 200
+        start = time.monotonic()
+        with pytest.raises(sideline.RateLimited, match="requests_per_second"):
+            client.teams()
+        assert time.monotonic() - start < 1, "a wait that passes the deadline is not begun"
+
+
+# All of them.
+
+
+def test_what_is_given_together_happens_together(service: sideline.Simulator) -> None:
+    head, rest, ended = on_the_wire(service, status=502, informational=[103], gzip="whole", cut_at=7, headers={"X-Odd": "1"}, bytes_per_second=5000, delay=0.2)
+    assert head == b"HTTP/1.1 103 Early Hints"
+    head, _, content = rest.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
+    assert b"x-odd: 1" in head
+    assert (content[:3], len(content), ended) == (b"\x1f\x8b\x08", 7, True)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"gzip": "broken"}, "gzip"),
+        ({"content_length": 2, "headers": {"content-length": "7"}}, "content_length"),
+        ({"informational": [200]}, "informational"),
+        ({"informational": [101]}, "informational"),
+        ({"informational": [70000]}, "informational"),
+        ({"bytes_per_second": 0}, "bytes_per_second"),
+        ({"bytes_per_second": -1}, "bytes_per_second"),
+        ({"requests_per_second": 0}, "requests_per_second"),
+        ({"requests_per_second": float("nan")}, "requests_per_second"),
+        ({"requests_per_second": 1, "burst": 0}, "burst"),
+        ({"burst": 3}, "requests_per_second"),
+        ({"retry_after": True}, "requests_per_second"),
+        ({"headers": [("a b", "c")]}, "header"),
+    ],
+    ids=str,
+)
+def test_a_fault_that_cannot_be_served_is_refused(service: sideline.Simulator, wrong: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        service.faults.add(**wrong)
+    head = httpx.get(service.base_url + TEAMS)
+    assert head.status_code == 401, "nothing was added"
