@@ -276,6 +276,9 @@ fn every_ball_screen_of_a_possession_is_told() {
                         let name = format!("ball_screens_{}", action.to_lowercase());
                         assert!(counters[&name].as_i64().unwrap() > 0, "{name}");
                     }
+                    let teams = [&screen.team_id, &screen.defender_team_id].map(|id| id.parse::<i64>().unwrap());
+                    let both = event.game_attributes.as_ref().unwrap();
+                    assert_eq!(BTreeSet::from(teams), BTreeSet::from([both.home_team_id, both.away_team_id]));
                     let ours = |id: &String| possession.player_ids.contains(&id.parse().unwrap());
                     let theirs = |id: &String| possession.opposing_player_ids.contains(&id.parse().unwrap());
                     assert!(ours(&screen.ball_handler_player_id) && screen.screener_player_ids.iter().all(ours));
