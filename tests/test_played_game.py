@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -247,6 +252,43 @@ def test_slow_bytes_are_life(season: sideline.Simulator, asks: sideline.Client, 
         assert len(next(stream).raw) == size
         assert stream.stats.reconnects == 0
     assert time.monotonic() - begun > 0.5, "it was slow"
+
+
+def test_a_recording_with_cuts_replayed_is_the_same_items_and_the_same_box_score(
+    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any], opens: Opens, tmp_path: Path
+) -> None:
+    rng = random.Random(3)
+    for _ in range(50):
+        season.faults.add("*/*", cut_at=rng.randrange(20_000), times=1)
+    with opens(**QUICK).record(tmp_path / "game.journal") as stream:
+        next(stream)
+        season.play(game["event_id"], speed=3000)
+        recorded = list(quiet(stream))
+        season.faults.clear()
+        recorded += quiet(stream)
+    again = list(sideline.replay(tmp_path / "game.journal", speed=None))[1:]
+    told = [(type(item), getattr(item, "text", item), getattr(item, "seq", None), getattr(item, "received_at", None)) for item in recorded]
+    assert told == [(type(item), getattr(item, "text", item), getattr(item, "seq", None), getattr(item, "received_at", None)) for item in again]
+    box = sideline.LiveBoxScore()
+    box.feed_all(again)
+    assert lines(box.table()) == rest(asks, game)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the command is stopped by a POSIX signal")
+def test_the_command_records_the_websocket_of_a_game(season: sideline.Simulator, game: dict[str, Any], tmp_path: Path) -> None:
+    journal = tmp_path / "game.journal"
+    season.play(game["event_id"], speed=1e6)
+    command = [sys.executable, "-W", "error", "-m", "sideline", "record", "--game-id", game["event_id"], str(journal)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **season.environ}) as running:
+        until = time.monotonic() + 20
+        while not (journal.exists() and len(list(sideline.replay(journal, speed=None))) > 2000):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        out, errors = running.communicate(timeout=10)
+    assert (running.returncode, errors) == (0, "")
+    assert out.startswith("recorded ")
+    assert season.secret not in journal.read_bytes().decode("latin-1")
 
 
 def test_a_game_that_is_over_cannot_be_played_and_a_correction_of_nothing_says_so(season: sideline.Simulator) -> None:
