@@ -7,7 +7,7 @@ from datetime import datetime
 from os import PathLike
 from time import monotonic
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
 
@@ -99,7 +99,7 @@ class LiveStream:
 
     # Taking.
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Update | Notice]:
         core = self._core
         try:
             core.open()
@@ -109,17 +109,17 @@ class LiveStream:
             if not self._entered:
                 core.close()
 
-    def __next__(self) -> Any:
+    def __next__(self) -> Update | Notice:
         self._core.open()
         item = self._core.next()
         if item is None:
             raise StopIteration
         return item
 
-    def __aiter__(self) -> AsyncIterator[Any]:
+    def __aiter__(self) -> AsyncIterator[Update | Notice]:
         return _Loop(self)
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> Update | Notice:
         core = self._core
         core.open()
         while True:
@@ -239,7 +239,7 @@ class _Loop:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> Update | Notice:
         self._row += 1
         if self._row >= _TAKEN_IN_A_ROW:
             self._row = 0
