@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
-PY     := python tests docs benches examples
+PY     := python tests docs benches examples .github
 
 .PHONY: help demo test lint lint-rust lint-python test-rust test-python docs bench
 
