@@ -302,7 +302,10 @@ def test_both_streams_go_through_a_proxy_that_wants_credentials_and_tls_of_an_ad
             relay(outside, inside, bytearray())
 
     addresses = dict.fromkeys(("base_url", "broadcast_base_url"), "https://service.invalid") | {"websocket_url": "wss://service.invalid"}
-    with listener(over_tls(certified("service.invalid"), inward, notify=False)) as secure, proxy({"service.invalid:443": secure.port}, credentials="ann:pw") as between:
+    with (
+        listener(over_tls(certified("service.invalid"), inward, notify=False)) as secure,
+        proxy({"service.invalid:443": secure.port}, credentials="ann:pw") as between,
+    ):
         through = between.address.replace("//", "//ann:pw@")
         with season.client(**addresses, proxy=through, ca_bundle=bundle) as asks:
             season.play(game["event_id"], speed=None)
