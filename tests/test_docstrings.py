@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import sideline
-from sideline import audits, court, journal, live, operations, simulator, streams, timeout
+from sideline import audits, court, journal, live, metrics, operations, simulator, streams, timeout
 from sideline import client as clients
 
 EXAMPLES = [
     example
-    for module in (clients, operations, simulator, timeout, live, streams, journal, audits, court)
+    for module in (clients, operations, simulator, timeout, live, streams, journal, audits, court, metrics)
     for example in doctest.DocTestFinder(exclude_empty=True).find(module)
     if example.examples
 ]
@@ -36,6 +36,7 @@ def test_the_example_runs(
         "service": service,
         "sideline": sideline,
         "court": court,
+        "metrics": metrics,
         "live_game_id": service.games[0]["event_id"],
         "team_id": game["game_attributes"]["home_team_id"],
         "game_id": game["id"],

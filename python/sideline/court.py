@@ -95,10 +95,9 @@ def transform(
     >>> shots = client.shots(session_id).to_polars()
     >>> import polars as pl
     >>> right = court.Frame("centre", "right", "m")
-    >>> x, y = court.transform(
-    ...     pl.col("player_x"), pl.col("player_y"), court.COURT, right, hoop=(pl.col("hoop_x"), pl.col("hoop_y"))
-    ... )
-    >>> shots.select(x.min() > -15, x.mean() > 5).row(0)
+    >>> hoop = pl.col("hoop_x"), pl.col("hoop_y")
+    >>> x, y = court.transform(pl.col("player_x"), pl.col("player_y"), court.COURT, right, hoop=hoop)
+    >>> shots.select(x=x, y=y).select(pl.col("x").mean() > 5, pl.col("y").abs().max() < 7.62).row(0)
     (True, True)
     """
     hoop_x, hoop_y = (None, None) if hoop is None else hoop
@@ -152,7 +151,7 @@ def _turned(x: Values, y: Values, source: str | None, target: str | None, hoop_y
         return x, y
     if source is None or target is None:
         side = _side(hoop_y)
-        x, y = side * x, side * y
+        x, y = x * side, y * side
     turns = (_TURNS[target or "up"] - _TURNS[source or "up"]) % 4
     return [(x, y), (-y, x), (-x, -y), (y, -x)][turns]
 
