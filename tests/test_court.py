@@ -125,6 +125,7 @@ def test_what_is_missing_stays_missing() -> None:
 def test_lengths() -> None:
     assert court.convert(1, "ft", "in") == 12
     assert court.convert(Fraction(1), "in", "mm") == Fraction(254, 10)
+    assert isinstance(court.convert(3, "m", "mm"), int)
     assert court.convert(581.7, "cm", "cm") == 581.7
     for one, other in itertools.product(("mm", "cm", "m", "in", "ft"), repeat=2):
         assert court.convert(court.convert(Fraction(22, 7), one, other), other, one) == Fraction(22, 7)

@@ -115,16 +115,16 @@ def four_factors(box_score: object, possessions: object, *, by: Sequence[str] = 
     """
     pl = library("polars", "polars")
     codes = ("FG", "FG3", "FGA", "TO", "OFFENSIVE_REB", "DEFENSIVE_REB", "FT")
-    boxes = _boxes(box_score, "the four factors", codes, by).filter("is_team_total")
+    boxes = _boxes(box_score, "the four factors", codes, by)
     if "session_id" not in boxes.columns or boxes["session_id"].null_count():
         raise ValueError("box_score has lines of no session, and possessions are of sessions: ask for client.stats")
     played = given("possessions", possessions, {"possessions": _POSSESSION})["possessions"]
     counts = _once(played).group_by("session_id", "team_id").agg(n=pl.len())
-    lines = _sum(boxes, [*dict.fromkeys((*by, "session_id", "team_id"))], codes)
+    lines = _sum(boxes.filter("is_team_total"), [*dict.fromkeys((*by, "session_id", "team_id"))], codes)
     lines = lines.join(counts, on=["session_id", "team_id"], how="left")
     others = lines.select("session_id", other="team_id", **{f"opponent_{code}": code for code in (*codes, "n")})
     pairs = lines.join(others, on="session_id").filter(pl.col("team_id") != pl.col("other"))
-    alone = lines.join(pairs, on=["session_id", "team_id"], how="anti")["session_id"]
+    alone = boxes.join(pairs, on=["session_id", "team_id"], how="anti")["session_id"]
     crowded = pairs.filter(pl.struct("session_id", "team_id").is_duplicated())["session_id"]
     for session in (*alone, *crowded):
         raise ValueError(f"box_score has not the own lines (player 0) of two teams in session {session}")
