@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import sideline
+from sideline import audits, court, journal, live, metrics, operations, simulator, streams, timeout
 from sideline import client as clients
-from sideline import journal, live, operations, simulator, streams, timeout
 
 EXAMPLES = [
     example
-    for module in (clients, operations, simulator, timeout, live, streams, journal)
+    for module in (clients, operations, simulator, timeout, live, streams, journal, audits, court, metrics)
     for example in doctest.DocTestFinder(exclude_empty=True).find(module)
     if example.examples
 ]
@@ -35,6 +35,8 @@ def test_the_example_runs(
         "client": client,
         "service": service,
         "sideline": sideline,
+        "court": court,
+        "metrics": metrics,
         "live_game_id": service.games[0]["event_id"],
         "team_id": game["game_attributes"]["home_team_id"],
         "game_id": game["id"],

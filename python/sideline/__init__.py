@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
+    from sideline.audits import audit
     from sideline.client import AsyncClient, Client
     from sideline.errors import (
         ApiError,
@@ -72,6 +73,7 @@ __all__ = [
     "TransportError",
     "Update",
     "__version__",
+    "audit",
     "replay",
 ]
 
@@ -94,6 +96,7 @@ _MODULES = {
     "Timeout": "timeout",
     "Update": "_core",
     "__version__": "_core",
+    "audit": "audits",
     "replay": "journal",
 }
 
