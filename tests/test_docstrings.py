@@ -10,11 +10,11 @@ import pytest
 
 import sideline
 from sideline import client as clients
-from sideline import journal, live, operations, simulator, streams, timeout
+from sideline import doctor, journal, live, operations, simulator, streams, timeout
 
 EXAMPLES = [
     example
-    for module in (clients, operations, simulator, timeout, live, streams, journal)
+    for module in (clients, doctor, operations, simulator, timeout, live, streams, journal)
     for example in doctest.DocTestFinder(exclude_empty=True).find(module)
     if example.examples
 ]
