@@ -12,6 +12,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -104,7 +105,6 @@ def test_every_step_of_a_good_set_up_is_ok_and_it_takes_few_requests(season: sid
 
 
 def test_the_asynchronous_client_finds_the_same_and_leaves_its_loop_free(season: sideline.Simulator) -> None:
-    season.faults.add("/v1/data/teams", delay=0.3)
     turns = 0
 
     async def tick() -> None:
@@ -113,16 +113,19 @@ def test_the_asynchronous_client_finds_the_same_and_leaves_its_loop_free(season:
             await asyncio.sleep(0.01)
             turns += 1
 
-    async def look() -> Report:
+    async def look(**more: Any) -> Report:
         ticking = asyncio.create_task(tick())
-        async with season.async_client() as client:
+        async with season.async_client(**more) as client:
             report = await client.doctor()
         ticking.cancel()
         return report
 
     report = asyncio.run(look())
     assert [(check.name, check.state) for check in report] == [(check.name, check.state) for check in looked(season.client())]
-    assert turns > 30
+    turns = 0
+    with listener(lambda connection: time.sleep(1)) as mute:
+        assert those(asyncio.run(look(websocket_url=f"ws://127.0.0.1:{mute.port}"))) == ["websocket"]
+    assert turns > 40
 
 
 def test_a_verified_certificate_is_told_with_issuer_and_days(service_over_tls: Any, season: sideline.Simulator, authority: trustme.CA, bundle: Path) -> None:
@@ -329,6 +332,7 @@ def test_a_proxy_that_wants_another_password_fails_at_the_proxy(scheme: str) -> 
         report = looked(given(1, base_url=where, broadcast_base_url=where, proxy=address, allow_http=True))
     assert those(report) == ["proxy"]
     assert "http://user:password@host:port" in report["proxy"].advice
+    assert report["TCP"].state == "skipped"
 
 
 def test_a_proxy_that_cannot_be_used_fails_at_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,6 +372,20 @@ def test_no_token_fails_at_the_token(season: sideline.Simulator) -> None:
     report = looked(season.client())
     assert those(report) == ["websocket token"]
     assert report["websocket"].state == "skipped"
+
+
+def test_without_a_schedule_there_is_one_failure(season: sideline.Simulator) -> None:
+    season.faults.add("/v1/data/schedule/games", status=404)
+    report = looked(season.client())
+    assert those(report) == ["schedule"]
+    assert those(report, "skipped") == ["TLS", *SIGNED[1:]]
+
+
+def test_teams_that_may_not_be_read_were_asked_for_with_a_good_signature(season: sideline.Simulator) -> None:
+    season.faults.add("/v1/data/teams", status=403)
+    report = looked(season.client())
+    assert (those(report), those(report, "missing")) == ([], ["teams"])
+    assert report["signature"].ok
 
 
 def test_a_season_without_games_skips_what_needs_one(season: sideline.Simulator) -> None:

@@ -139,7 +139,11 @@ class _Doctor:
 
     def failed(self, name: str, error: SidelineError) -> None:
         found, advice = _split(error)
-        self.note(name, "failed", found, advice)
+        if isinstance(error, PermissionDenied):
+            lacks = "these credentials lack the privilege: ask the service's operator for it"
+            self.note(name, "missing", found, lacks)
+        else:
+            self.note(name, "failed", found, advice)
 
     # -- steps
 
@@ -181,8 +185,8 @@ class _Doctor:
             self.note("DNS", "ok", f"{host} is {', '.join(probe['addresses'][:4]) or host}")
         if stage == "connection":
             self.note("TCP", "failed", text, hint)
-        elif stage == "name":
-            self.note("TCP", "skipped", "the name is not known")
+        elif stage in ("name", "proxy"):
+            self.note("TCP", "skipped", "the name is not known" if stage == "name" else "the proxy makes no connection")
         else:
             self.note("TCP", "ok", f"connected {behind}" + (f" to {probe['peer']}" if probe["peer"] else ""))
         if plain:
@@ -227,7 +231,7 @@ class _Doctor:
             await self.call("teams", {})
         except PermissionDenied as error:
             self.note("signature", "ok", f"accepted; {signed}")
-            self.note("teams", "missing", *_split(error))
+            self.failed("teams", error)
         except AuthenticationError as error:
             found, advice = _split(error)
             sources = ", ".join(f"{name} {self.source(name)}" for name in ("username", "secret"))
@@ -243,30 +247,30 @@ class _Doctor:
             self.note("signature", "ok", f"accepted; {signed}")
         return True
 
-    async def look_at_privileges(self) -> None:
+    async def look_at_privileges(self) -> bool:
+        """Whether the schedule can be read."""
+        names = ("stats", "shots")
         try:
             session_id = await self.recent_session()
         except SidelineError as error:
-            self.failed("privileges", error)
-            return
+            self.failed("schedule", error)
+            self.skip(names, "there is no schedule to find a session by")
+            return False
         if session_id is None:
-            self.skip(("stats", "shots"), "no game of the last 8 months has a session to ask for")
-            return
-        for name in ("stats", "shots"):
+            self.skip(names, "no game of the last 8 months has a session to ask for")
+            return True
+        for name in names:
             await self.may(name, self.call(name, {"session_id": session_id}), lambda _: "may be read")
+        return True
 
     async def may(self, name: str, asked: Awaitable[T], found: Callable[[T], str]) -> T | None:
         try:
             got = await asked
-        except PermissionDenied as error:
-            said, _ = _split(error)
-            self.note(name, "missing", said, "these credentials lack the privilege: ask the service's operator for it")
         except SidelineError as error:
             self.failed(name, error)
-        else:
-            self.note(name, "ok", found(got))
-            return got
-        return None
+            return None
+        self.note(name, "ok", found(got))
+        return got
 
     async def games(self, start: datetime, end: datetime) -> list[tuple[datetime, str]]:
         payload = await self.call("schedule", {"start": start}, {"end": end})
@@ -337,11 +341,12 @@ async def examine(core: CoreClient, open_live: Callable[[str, float], "LiveStrea
         doctor.skip(("signature", *by_signature), "there are no username and secret to sign with")
     elif not is_reached:
         doctor.skip(("signature", *by_signature), "the service cannot be reached")
-    elif await doctor.look_at_the_signature():
-        await doctor.look_at_privileges()
+    elif not await doctor.look_at_the_signature():
+        doctor.skip(by_signature, "no signed request was answered")
+    elif await doctor.look_at_privileges():
         await doctor.look_at_the_websocket(open_live)
     else:
-        doctor.skip(by_signature, "no signed request was answered")
+        doctor.skip(by_signature[2:], "there is no schedule to find a game by")
     shares = doctor.settings["broadcast_base_url"][0] == doctor.settings["base_url"][0]
     if not doctor.has("api_key"):
         doctor.skip(("Broadcast key",), "there is no api_key")

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::signer;
 use reqwest::tls::TlsInfo;
 use std::net::SocketAddr;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use url::{Host, Url};
@@ -17,6 +17,9 @@ pub use super::failure::Stage;
 
 /// What is asked for: the cheapest signed path.
 const PATH: &str = "/v1/data/teams";
+
+/// A port that answers at all does so at once: the connect timeout has passed already.
+const OPENS_WITHIN: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Default)]
 pub struct Probe {
@@ -83,7 +86,7 @@ impl Transport {
         // One timeout covers both: whether the port answers tells which of the two it was.
         if stage == Stage::Connection && direct && url.scheme() == "https" && failure.is_timeout() {
             let opened = async { TcpStream::connect(resolved.as_slice()).await.is_ok() };
-            if timeout(config.timeouts.connect, opened).await.unwrap_or(false) {
+            if timeout(config.timeouts.connect.min(OPENS_WITHIN), opened).await.unwrap_or(false) {
                 stage = Stage::Tls;
             }
         }
