@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import doctest
+import importlib
+import pkgutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sideline
-from sideline import audits, court, journal, live, metrics, operations, simulator, streams, timeout
-from sideline import client as clients
+from sideline import operations
 
-EXAMPLES = [
-    example
-    for module in (clients, operations, simulator, timeout, live, streams, journal, audits, court, metrics)
-    for example in doctest.DocTestFinder(exclude_empty=True).find(module)
-    if example.examples
-]
+MODULES = [importlib.import_module(f"sideline.{module.name}") for module in pkgutil.iter_modules(sideline.__path__) if not module.name.startswith("_")]
+EXAMPLES = [example for module in MODULES for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
