@@ -10,11 +10,12 @@ import pytest
 
 import sideline
 from sideline import client as clients
-from sideline import journal, live, operations, simulator, streams, timeout
+from sideline import journal, live, operations, plot, simulator, streams, timeout
+from sideline.plot import _court, _possessions, _shots, _tracking
 
 EXAMPLES = [
     example
-    for module in (clients, operations, simulator, timeout, live, streams, journal)
+    for module in (clients, operations, simulator, timeout, live, streams, journal, plot, _court, _possessions, _shots, _tracking)
     for example in doctest.DocTestFinder(exclude_empty=True).find(module)
     if example.examples
 ]
