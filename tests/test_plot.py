@@ -512,7 +512,20 @@ def test_a_position_that_is_old_is_not_shown() -> None:
     ax = tracking(pa.Table.from_pylist(left), new())
     assert len(dots(ax)) == 10
     assert ax.get_xlabel() == "2027-03-01 19:00:10.000 UTC\n10 positions; game clock 12:20.0"
+    trailing = tracking(pa.Table.from_pylist(left), new(), trail=5)
+    assert dots(trailing) == dots(ax)
+    assert len([drawn for drawn in trailing.lines if drawn.get_gid() is None]) == 11
     assert not dots(tracking(some_locations(), new(), at=START + timedelta(seconds=12)))
+
+
+def test_neither_the_order_of_rows_nor_rows_without_a_place_change_the_picture() -> None:
+    rows = some_locations().to_pylist()
+    lost = [{**row, "x": None} for row in rows if row["t"] == START + timedelta(seconds=9)]
+    for mixed in (rows[::-1], [*rows[:100], *lost, *rows[100:]], random.Random(3).sample([*rows, *lost], len(rows) + 11)):
+        tables = [pa.Table.from_pylist(mixed[:70]), pl.DataFrame(mixed[70:], infer_schema_length=None)]
+        ax = tracking(tables, new(), at=START + timedelta(seconds=9.5), trail=3)
+        assert dots(ax) == at_step(19)
+        assert [len(drawn.get_xydata()) for drawn in ax.lines if drawn.get_gid() is None] == [7] * 11
 
 
 def test_trails_are_as_long_as_asked_and_broken_where_nothing_was_sent() -> None:
