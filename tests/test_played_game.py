@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from wire import listener, over_tls, proxy, relay
 
 import sideline
 
@@ -289,6 +292,34 @@ def test_the_command_records_the_websocket_of_a_game(season: sideline.Simulator,
     assert (running.returncode, errors) == (0, "")
     assert out.startswith("recorded ")
     assert season.secret not in journal.read_bytes().decode("latin-1")
+
+
+def test_both_streams_go_through_a_proxy_that_wants_credentials_and_tls_of_an_added_authority(
+    season: sideline.Simulator, game: dict[str, Any], certified: Callable[..., ssl.SSLContext], bundle: Path
+) -> None:
+    def inward(outside: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", int(season.base_url.rpartition(":")[2]))) as inside:
+            relay(outside, inside, bytearray())
+
+    addresses = dict.fromkeys(("base_url", "broadcast_base_url"), "https://service.invalid") | {"websocket_url": "wss://service.invalid"}
+    with (
+        listener(over_tls(certified("service.invalid"), inward, notify=False)) as secure,
+        proxy({"service.invalid:443": secure.port}, credentials="ann:pw") as between,
+    ):
+        through = between.address.replace("//", "//ann:pw@")
+        with season.client(**addresses, proxy=through, ca_bundle=bundle) as asks:
+            season.play(game["event_id"], speed=None)
+            over = rest(asks, game)
+            while rest(asks, game) != over:
+                over = rest(asks, game)
+            for stream in (asks.live(game["event_id"], sources=["stats"]), asks.live_stats(game["event_id"])):
+                box = sideline.LiveBoxScore()
+                with stream:
+                    box.feed_all(quiet(stream))
+                    assert stream.stats.reconnects == 0
+                assert lines(box.table()) == rest(asks, game)
+        assert set(between.lines) == {"CONNECT service.invalid:443 HTTP/1.1"}
+        assert b"token" not in between.overheard
 
 
 def test_a_game_that_is_over_cannot_be_played_and_a_correction_of_nothing_says_so(season: sideline.Simulator) -> None:

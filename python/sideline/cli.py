@@ -57,6 +57,11 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("--tracking-hz", type=int, default=2, help="steps of locations in a second (default: 2)")
     simulate.set_defaults(run=_simulate)
 
+    doctor = commands.add_parser("doctor", help="say what is wrong with the set-up; exit status 1 if something is")
+    doctor.add_argument("--environment", choices=["production", "development"], help="default: SIDELINE_ENVIRONMENT")
+    doctor.add_argument("--sport", choices=["basketball", "football"], help="default: SIDELINE_SPORT")
+    doctor.set_defaults(run=_doctor)
+
     record = commands.add_parser("record", help="append a live stream to a journal, until Ctrl-C")
     which = record.add_mutually_exclusive_group(required=True)
     which.add_argument("--schedule-id", metavar="ID", help="the Broadcast API's event stream of a game")
@@ -94,6 +99,15 @@ def _simulate(given: argparse.Namespace) -> int:
                 time.sleep(3600)
         except KeyboardInterrupt:
             return 0
+
+
+def _doctor(given: argparse.Namespace) -> int:
+    from sideline.client import Client
+
+    with Client(environment=given.environment, sport=given.sport) as client:
+        report = client.doctor()
+    print(report)
+    return 0 if report.ok else 1
 
 
 def _record(given: argparse.Namespace) -> int:
