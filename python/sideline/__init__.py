@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
+    from sideline._progress import Progress
+    from sideline.batch import Batch
     from sideline.client import AsyncClient, Client
     from sideline.errors import (
         ApiError,
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
         ConfigurationError,
         ConnectError,
         DecodeError,
+        IncompleteError,
         InvalidRequest,
         NotFound,
         PermissionDenied,
@@ -43,6 +46,7 @@ __all__ = [
     "ApiError",
     "AsyncClient",
     "AuthenticationError",
+    "Batch",
     "Client",
     "ConfigurationError",
     "ConnectError",
@@ -51,6 +55,7 @@ __all__ = [
     "Disconnected",
     "Field",
     "Gap",
+    "IncompleteError",
     "InvalidRequest",
     "LiveBoxScore",
     "LiveStream",
@@ -58,6 +63,7 @@ __all__ = [
     "Notice",
     "Payload",
     "PermissionDenied",
+    "Progress",
     "Quiet",
     "RateLimited",
     "RequestTimeout",
@@ -78,6 +84,7 @@ __all__ = [
 _MODULES = {
     "SCHEMAS": "_schemas",
     "AsyncClient": "client",
+    "Batch": "batch",
     "Client": "client",
     "Connected": "live",
     "Disconnected": "live",
@@ -87,6 +94,7 @@ _MODULES = {
     "LiveStream": "live",
     "Notice": "live",
     "Payload": "_core",
+    "Progress": "_progress",
     "Quiet": "live",
     "Schema": "_core",
     "Simulator": "simulator",
