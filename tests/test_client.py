@@ -23,7 +23,7 @@ SIGNATURES = {
     "teams": "()",
     "roster": "(team_id, *, game_id=None, reference=None, on_error='raise', progress=None)",
     "schedule": "(start, end=None, *, sport=None, team_id=None, location_id=None, season_type=None, week=None)",
-    "matchup": "(team_ids, start, end=None, *, reference, gender, on_error='raise', progress=None)",
+    "matchup": "(team_ids, start, end=None, *, reference, gender)",
     "team_events": "(team_id, start, end, *, games_only=False, workouts_only=False, on_error='raise', progress=None)",
     "team_game_stats": "(team_id, *, game_id=None, start=None, end=None, on_error='raise', progress=None)",
     "game_events": "(game_id, *, team_id=None, on_error='raise', progress=None)",

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import sideline
+from sideline import batch, journal, live, operations, simulator, streams, timeout
 from sideline import client as clients
-from sideline import journal, live, operations, simulator, streams, timeout
 
 EXAMPLES = [
     example
-    for module in (clients, operations, simulator, timeout, live, streams, journal)
+    for module in (clients, batch, operations, simulator, timeout, live, streams, journal)
     for example in doctest.DocTestFinder(exclude_empty=True).find(module)
     if example.examples
 ]

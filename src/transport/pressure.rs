@@ -17,7 +17,7 @@ const LEAST_RATE: f64 = 0.5;
 /// A rate beyond this is none.
 const NO_RATE: f64 = 1000.0;
 /// What a refusal leaves of the rate, and one soon after another.
-const CUT: f64 = 0.85;
+const CUT: f64 = 0.8;
 const DEEP_CUT: f64 = 0.6;
 /// Fewer answers than this between two refusals: the rate was far off.
 const SOON: u32 = 10;
@@ -203,7 +203,7 @@ mod tests {
     fn a_hidden_bucket_costs_little_time_and_few_refusals() {
         let mut wrong = Vec::new();
         let ways = [(1.0, 2, None), (10.0, 20, None), (5.0, 100, None), (5.0, 20, Some(1)), (40.0, 20, None)];
-        let counts = [(2.0, 2000), (10.0, 1000), (10.0, 4000), (50.0, 1500), (50.0, 5000), (200.0, 9000)];
+        let counts = [(2.0, 2000), (10.0, 2000), (10.0, 5000), (50.0, 1500), (50.0, 5000), (200.0, 9000)];
         for ((per_second, count), (burst, way, hold)) in counts.into_iter().flat_map(|c| ways.map(|way| (c, way))) {
             let (way, retry_after) = (Duration::from_millis(way), hold.map(Duration::from_secs));
             // More than a tenth of the distance between two tokens nobody can keep, where none is saved up.
