@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
 import io
@@ -17,6 +18,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -220,6 +222,19 @@ def test_every_operation_that_takes_an_id_first_takes_many(
     assert len(took) == 17
     with pytest.raises((TypeError, ValueError)):
         client.subscription_token(given["game_id"])  # type: ignore[arg-type]
+
+
+def test_the_stub_says_what_the_operations_take() -> None:
+    stub = ast.parse(Path(sideline.operations.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    methods = [node for part in stub.body if isinstance(part, ast.ClassDef) for node in part.body if isinstance(node, ast.FunctionDef)]
+    last = {node.name: [arg.arg for arg in [*node.args.args, *node.args.kwonlyargs]] for node in methods}
+    own = {name: list(inspect.signature(method).parameters) for name, method in vars(Operations).items() if inspect.isfunction(method)}
+    own.pop("__init__", None)
+    assert last == own
+    overloaded = Counter(node.name for node in methods)
+    assert {name for name, count in overloaded.items() if count == 2} == {
+        name for name, given in own.items() if "on_error" in given and not name.startswith("_")
+    }
 
 
 # What comes.

@@ -10,8 +10,6 @@ from typing import Any, get_type_hints
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 import sideline
