@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sideline import plot as plot
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline.audits import audit
+    from sideline._progress import Progress
+    from sideline.batch import Batch
     from sideline.client import AsyncClient, Client
     from sideline.errors import (
         ApiError,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
         ConfigurationError,
         ConnectError,
         DecodeError,
+        IncompleteError,
         InvalidRequest,
         NotFound,
         PermissionDenied,
@@ -45,6 +48,7 @@ __all__ = [
     "ApiError",
     "AsyncClient",
     "AuthenticationError",
+    "Batch",
     "Client",
     "ConfigurationError",
     "ConnectError",
@@ -53,6 +57,7 @@ __all__ = [
     "Disconnected",
     "Field",
     "Gap",
+    "IncompleteError",
     "InvalidRequest",
     "LiveBoxScore",
     "LiveStream",
@@ -60,6 +65,7 @@ __all__ = [
     "Notice",
     "Payload",
     "PermissionDenied",
+    "Progress",
     "Quiet",
     "RateLimited",
     "RequestTimeout",
@@ -81,6 +87,7 @@ __all__ = [
 _MODULES = {
     "SCHEMAS": "_schemas",
     "AsyncClient": "client",
+    "Batch": "batch",
     "Client": "client",
     "Connected": "live",
     "Disconnected": "live",
@@ -90,6 +97,7 @@ _MODULES = {
     "LiveStream": "live",
     "Notice": "live",
     "Payload": "_core",
+    "Progress": "_progress",
     "Quiet": "live",
     "Schema": "_core",
     "Simulator": "simulator",
