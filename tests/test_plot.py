@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -221,8 +222,14 @@ def test_the_full_court_is_in_the_frame_of_positions() -> None:
 
 
 def test_a_court_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="kind is 'nba'; it must be one of college, pro, international"):
+    with pytest.raises(ValueError, match="kind is 'nba'; it must be one of college, pro, international, or a Court"):
         court(new(), "nba")  # type: ignore[arg-type]
+
+
+def test_a_court_of_other_rules_is_drawn_by_its_measures() -> None:
+    old = replace(sideline.court.COLLEGE_WOMEN, arc=20.75 * FOOT, corner=20.75 * FOOT)
+    three = line(shot_chart(some_shots(), new(), old), "three_point")
+    assert np.hypot(*three[1:-1].T) == pytest.approx(20.75 * FOOT)
 
 
 # An axes in, an axes out.
