@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sideline import metrics as metrics
     from sideline import plot as plot
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
-    from sideline.audits import audit
     from sideline._progress import Progress
+    from sideline.audits import audit
     from sideline.batch import Batch
     from sideline.client import AsyncClient, Client
     from sideline.errors import (
