@@ -88,6 +88,7 @@ COLUMNS = {
     " video_time_mark_start? text, start_game_clock? text, start_game_clock_s? num, end_game_clock? text, end_game_clock_s? num,"
     " start_shot_clock? text, start_shot_clock_s? num, end_shot_clock? text, end_shot_clock_s? num",
     "drift": "operation cat, path text, first_seen when, count int, type? cat",
+    "violations": "rule cat, team_id? id, game_id? text, session_id? text, player_id? id, expected? text, found? text, message text",
     "locations": f"session_id? text, t when, type? cat, team_id? id, player_id? id, tag? text, x? num, y? num, z? num, speed? num, {CLOCKS}",
 }
 

@@ -44,6 +44,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stream::websocket, module)?)?;
     module.add_function(wrap_pyfunction!(stream::items_table, module)?)?;
     module.add_function(wrap_pyfunction!(stream::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(table::own_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::schemas, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)
 }

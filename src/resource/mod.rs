@@ -18,6 +18,7 @@ pub mod shots;
 pub mod stats;
 pub mod stats_details;
 pub mod team;
+pub mod violations;
 
 pub use crate::table::Resource;
 use crate::table::Table;
@@ -45,6 +46,7 @@ pub static RESOURCES: &[&Resource] = &[
     &drift::DRIFT,
     &live::LIVE_ITEMS,
     &live::STAT_UPDATES,
+    &violations::VIOLATIONS,
 ];
 
 /// The resource an operation answers with.
