@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sideline
-from sideline import operations
+from sideline import court, metrics, operations
 
 MODULES = [importlib.import_module(f"sideline.{module.name}") for module in pkgutil.iter_modules(sideline.__path__) if not module.name.startswith("_")]
 EXAMPLES = [example for module in MODULES for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
