@@ -12,9 +12,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sideline import court as court
+    from sideline import metrics as metrics
     from sideline import plot as plot
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
+    from sideline._progress import Progress
     from sideline.audits import audit
+    from sideline.batch import Batch
     from sideline.client import AsyncClient, Client
     from sideline.errors import (
         ApiError,
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
         ConfigurationError,
         ConnectError,
         DecodeError,
+        IncompleteError,
         InvalidRequest,
         NotFound,
         PermissionDenied,
@@ -46,6 +51,7 @@ __all__ = [
     "ApiError",
     "AsyncClient",
     "AuthenticationError",
+    "Batch",
     "Client",
     "ConfigurationError",
     "ConnectError",
@@ -54,6 +60,7 @@ __all__ = [
     "Disconnected",
     "Field",
     "Gap",
+    "IncompleteError",
     "InvalidRequest",
     "LiveBoxScore",
     "LiveStream",
@@ -61,6 +68,7 @@ __all__ = [
     "Notice",
     "Payload",
     "PermissionDenied",
+    "Progress",
     "Quiet",
     "RateLimited",
     "RequestTimeout",
@@ -82,6 +90,7 @@ __all__ = [
 _MODULES = {
     "SCHEMAS": "_schemas",
     "AsyncClient": "client",
+    "Batch": "batch",
     "Client": "client",
     "Connected": "live",
     "Disconnected": "live",
@@ -91,6 +100,7 @@ _MODULES = {
     "LiveStream": "live",
     "Notice": "live",
     "Payload": "_core",
+    "Progress": "_progress",
     "Quiet": "live",
     "Schema": "_core",
     "Simulator": "simulator",
@@ -104,7 +114,7 @@ _MODULES = {
 
 
 # Not in __all__: what a module needs of other libraries may be missing, and "import *" is to work all the same.
-_SUBMODULES = ("plot",)
+_SUBMODULES = ("court", "metrics", "plot")
 
 
 def __getattr__(name: str) -> object:

@@ -1,10 +1,11 @@
 """What is raised. Each message says what to do next, and none holds a secret."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sideline._core import Payload
+    from sideline.batch import Batch
 
 
 class SidelineError(Exception):
@@ -125,6 +126,17 @@ class DecodeError(SidelineError):
         self.path = path
         self.offset = offset
         self.payload = payload
+
+
+class IncompleteError(SidelineError):
+    """Of many ids some did not come."""
+
+    batch: "Batch[Any] | None"
+    """What did come, and an account of every unit."""
+
+    def __init__(self, text: str = "", *, batch: "Batch[Any] | None" = None) -> None:
+        super().__init__(text)
+        self.batch = batch
 
 
 class StreamClosed(SidelineError):
