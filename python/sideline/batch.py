@@ -25,9 +25,14 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    # The checkers' own, with a default: who writes `Batch` need not say of what.
+    from typing_extensions import TypeVar as _TypeVar
+
     from sideline.client import _Client
 
-Retried = TypeVar("Retried")
+    Retried = _TypeVar("Retried", default=Any)
+else:
+    Retried = TypeVar("Retried")
 """What `retry()` gives: a `Batch`, or a coroutine of one."""
 
 OnError = Literal["raise", "keep"]
