@@ -427,7 +427,7 @@ def test_cancelling_the_task_cancels_every_request(service: sideline.Simulator, 
             return len(service.requests) - before
 
     for options in ({}, {"progress": lambda _: None}):
-        assert asyncio.run(ask(**options)) <= 4, "those that were under way, and none after them"
+        assert asyncio.run(ask(**options)) < 16, "those that were under way, and not the sixteen that wait their turn"
 
 
 def test_ctrl_c_ends_a_batch(service: sideline.Simulator, sessions: list[str]) -> None:
