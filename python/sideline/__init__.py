@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
+    from sideline.archive import Archive, SyncReport
     from sideline.client import AsyncClient, Client
     from sideline.errors import (
         ApiError,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         ConfigurationError,
         ConnectError,
         DecodeError,
+        IncompleteError,
         InvalidRequest,
         NotFound,
         PermissionDenied,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SCHEMAS",
     "ApiError",
+    "Archive",
     "AsyncClient",
     "AuthenticationError",
     "Client",
@@ -51,6 +54,7 @@ __all__ = [
     "Disconnected",
     "Field",
     "Gap",
+    "IncompleteError",
     "InvalidRequest",
     "LiveBoxScore",
     "LiveStream",
@@ -67,6 +71,7 @@ __all__ = [
     "SidelineError",
     "Simulator",
     "StreamClosed",
+    "SyncReport",
     "Table",
     "Timeout",
     "TransportError",
@@ -77,6 +82,7 @@ __all__ = [
 
 _MODULES = {
     "SCHEMAS": "_schemas",
+    "Archive": "archive",
     "AsyncClient": "client",
     "Client": "client",
     "Connected": "live",
@@ -90,6 +96,7 @@ _MODULES = {
     "Quiet": "live",
     "Schema": "_core",
     "Simulator": "simulator",
+    "SyncReport": "archive",
     "Table": "_core",
     "Timeout": "timeout",
     "Update": "_core",

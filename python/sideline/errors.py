@@ -1,7 +1,7 @@
 """What is raised. Each message says what to do next, and none holds a secret."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sideline._core import Payload
@@ -125,6 +125,17 @@ class DecodeError(SidelineError):
         self.path = path
         self.offset = offset
         self.payload = payload
+
+
+class IncompleteError(SidelineError):
+    """Not everything that was planned is there; what did arrive is in `batch`."""
+
+    batch: Any
+    """The batch, or the report of a sync."""
+
+    def __init__(self, text: str = "", *, batch: Any = None) -> None:
+        super().__init__(text)
+        self.batch = batch
 
 
 class StreamClosed(SidelineError):
