@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
+    from sideline._progress import Progress
     from sideline.archive import Archive, SyncReport
+    from sideline.batch import Batch
     from sideline.client import AsyncClient, Client
     from sideline.errors import (
         ApiError,
@@ -46,6 +48,7 @@ __all__ = [
     "Archive",
     "AsyncClient",
     "AuthenticationError",
+    "Batch",
     "Client",
     "ConfigurationError",
     "ConnectError",
@@ -62,6 +65,7 @@ __all__ = [
     "Notice",
     "Payload",
     "PermissionDenied",
+    "Progress",
     "Quiet",
     "RateLimited",
     "RequestTimeout",
@@ -84,6 +88,7 @@ _MODULES = {
     "SCHEMAS": "_schemas",
     "Archive": "archive",
     "AsyncClient": "client",
+    "Batch": "batch",
     "Client": "client",
     "Connected": "live",
     "Disconnected": "live",
@@ -93,6 +98,7 @@ _MODULES = {
     "LiveStream": "live",
     "Notice": "live",
     "Payload": "_core",
+    "Progress": "_progress",
     "Quiet": "live",
     "Schema": "_core",
     "Simulator": "simulator",

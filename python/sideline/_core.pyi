@@ -1,6 +1,6 @@
 """The Rust core, as type checkers see it."""
 
-from collections.abc import Awaitable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import Awaitable, Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from datetime import datetime, timedelta
 from os import PathLike
 from typing import Any, Literal, SupportsIndex
@@ -30,6 +30,13 @@ class CoreClient:
     def environment(self) -> str: ...
     @property
     def sport(self) -> str: ...
+
+class CoreProgress:
+    def __new__(cls) -> CoreProgress: ...
+    @property
+    def done(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
 
 class CoreSimulator:
     def __new__(
@@ -232,6 +239,24 @@ class CoreBoxScore:
     @property
     def ignored(self) -> int: ...
 
+def _ids(name: str, values: Sequence[object]) -> list[int | str]: ...
+def _batch_sync(
+    client: CoreClient,
+    question: tuple[str, str, Sequence[object], dict[str, Any], dict[str, Any]],
+    strict: bool,
+    progress: CoreProgress,
+    tick: Callable[[], object] | None,
+) -> tuple[Payload, list[tuple[Payload | None, Exception | None, tuple[Any, ...]]]]: ...
+def _batch_async(
+    client: CoreClient,
+    question: tuple[str, str, Sequence[object], dict[str, Any], dict[str, Any]],
+    strict: bool,
+    progress: CoreProgress,
+) -> Awaitable[tuple[Payload, list[tuple[Payload | None, Exception | None, tuple[Any, ...]]]]]: ...
+def _batch_table(
+    shape: Payload, payloads: Sequence[Payload], name: str | None, columns: Sequence[str] | None
+) -> Table: ...
+def _coverage_table(rows: Sequence[tuple[Any, ...]]) -> Table: ...
 def _items_table(items: Sequence[object], name: str) -> Table: ...
 def _live(client: CoreClient, what: dict[str, Any], options: dict[str, Any]) -> CoreStream: ...
 def _live_stats(client: CoreClient, required: dict[str, Any], options: dict[str, Any]) -> CoreStream: ...

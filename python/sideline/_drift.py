@@ -11,17 +11,8 @@ _MANY = 20
 
 
 def tell(payload: Payload, *, strict: bool) -> None:
-    """Warn of each path that the client meets for the first time, at the line outside this package that asked."""
-    for path, kind, _, is_new in payload._met:
-        if is_new:
-            rows = path.partition(" ")[0]
-            what = f"a field that no table knows: {path} ({kind})" if kind else f"an answer without {rows}"
-            text = (
-                f"{payload.operation}: the service sent {what}; to_dict() has it all, client.drift() lists what was met"
-            )
-            logging.getLogger("sideline").warning("%s", text)
-            if not strict:
-                warnings.warn(text, SchemaDriftWarning, stacklevel=_outside())
+    """Warn of each path that the client meets for the first time; where `strict`, refuse the answer."""
+    told(payload, warn=not strict)
     if strict:
         paths = [path for path, *_ in payload._met]
         more = f" and {len(paths) - _MANY} more" if len(paths) > _MANY else ""
@@ -32,6 +23,20 @@ def tell(payload: Payload, *, strict: bool) -> None:
             offset=payload._met[0][2],
             payload=payload,
         )
+
+
+def told(payload: Payload, *, warn: bool) -> None:
+    """Log each path that is met for the first time, and warn at the line outside this package that asked."""
+    for path, kind, _, is_new in payload._met:
+        if is_new:
+            rows = path.partition(" ")[0]
+            what = f"a field that no table knows: {path} ({kind})" if kind else f"an answer without {rows}"
+            text = (
+                f"{payload.operation}: the service sent {what}; to_dict() has it all, client.drift() lists what was met"
+            )
+            logging.getLogger("sideline").warning("%s", text)
+            if warn:
+                warnings.warn(text, SchemaDriftWarning, stacklevel=_outside())
 
 
 def _outside() -> int:

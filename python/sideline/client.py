@@ -7,12 +7,14 @@ from typing import Any, Self
 
 from sideline._core import CoreClient, Payload, Table
 from sideline._drift import tell
-from sideline.operations import Operations, T
+from sideline._progress import Told
+from sideline.batch import Asking, Batch, OnError, Question, check
+from sideline.operations import B, Operations, T
 from sideline.streams import Streams
 from sideline.timeout import Timeout, limits
 
 
-class _Client(Operations[T], Streams):
+class _Client(Operations[T, B], Streams):
     """What both clients are: settings, and the core that has them."""
 
     def __init__(
@@ -109,7 +111,7 @@ def _without_password(address: str | None) -> str | None:
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
-class Client(_Client[Payload]):
+class Client(_Client[Payload, "Batch[Any]"]):
     """A client whose calls wait for their answer.
 
     Ctrl-C ends a waiting call. It may be used by several threads, in Jupyter, and after `os.fork`; it pickles without
@@ -143,6 +145,15 @@ class Client(_Client[Payload]):
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
         return self._arrived(self._core.call_sync(operation, required, optional))
 
+    def _many(
+        self, question: Question, on_error: OnError, progress: Told, before: "Batch[Any] | None" = None
+    ) -> "Batch[Any]":
+        check(on_error)
+        batch = Asking(self, question, progress, before).wait(self._core)
+        if on_error == "raise":
+            batch.raise_if_incomplete()
+        return batch
+
     def subscription_token(self, game_id: str) -> str:
         """A token that opens the websocket of one game, to come or going on (facts 2.5, 3.3).
 
@@ -167,7 +178,7 @@ class Client(_Client[Payload]):
         self.close()
 
 
-class AsyncClient(_Client[Coroutine[Any, Any, Payload]]):
+class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, "Batch[Any]"]]):
     """A client whose calls are coroutines, on asyncio or uvloop. It takes what `Client` takes.
 
     Cancelling a task cancels its request. One client may serve several event loops, one after the other or at once.
@@ -182,6 +193,15 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload]]):
 
     async def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
         return self._arrived(await self._core.call_async(operation, required, optional))
+
+    async def _many(
+        self, question: Question, on_error: OnError, progress: Told, before: "Batch[Any] | None" = None
+    ) -> "Batch[Any]":
+        check(on_error)
+        batch = await Asking(self, question, progress, before).come(self._core)
+        if on_error == "raise":
+            batch.raise_if_incomplete()
+        return batch
 
     async def subscription_token(self, game_id: str) -> str:
         """A token that opens the websocket of one game, to come or going on (facts 2.5, 3.3).

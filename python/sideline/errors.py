@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sideline._core import Payload
+    from sideline.archive.report import SyncReport
+    from sideline.batch import Batch
 
 
 class SidelineError(Exception):
@@ -128,12 +130,12 @@ class DecodeError(SidelineError):
 
 
 class IncompleteError(SidelineError):
-    """Not everything that was planned is there; what did arrive is in `batch`."""
+    """Of many ids, or of a season, some did not come."""
 
-    batch: Any
-    """The batch, or the report of a sync."""
+    batch: "Batch[Any] | SyncReport | None"
+    """What did come, and an account of every unit."""
 
-    def __init__(self, text: str = "", *, batch: Any = None) -> None:
+    def __init__(self, text: str = "", *, batch: "Batch[Any] | SyncReport | None" = None) -> None:
         super().__init__(text)
         self.batch = batch
 

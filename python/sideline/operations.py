@@ -5,23 +5,66 @@ The examples run against the simulator; `client`, `team_id`, `game_id` and `sess
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from sideline._progress import Told
+from sideline.batch import Question, question
+
+if TYPE_CHECKING:
+    from sideline.batch import Batch, OnError
 
 T = TypeVar("T")
+"""What one id gives: a `Payload`, or a coroutine of one."""
+
+B = TypeVar("B")
+"""What many ids give: a `Batch`, or a coroutine of one."""
 
 Time = datetime | date | str | int
 """An aware `datetime`, a `date`, an ISO 8601 string (a date alone means midnight UTC) or epoch milliseconds."""
 
 
-class Operations(Generic[T]):
+Id = int | str
+Ids = Id | Iterable[Any]
+"""One id, or many."""
+
+
+class Operations(Generic[T, B]):
     """What the service can be asked; each method gives a `Payload`, or a coroutine of one.
 
     Any of them raises `ConfigurationError` where a credential is missing, `AuthenticationError` where it is not
     accepted, `ValueError` for an id or a time that can never be right, and `TransportError` where no answer came.
+
+    An id in first place may be many: a list, a tuple, a range, a generator, a column of NumPy, pandas, polars or Arrow
+    (no set: it has no order). They are asked for at once and give a `Batch`, in their order. Such a call takes
+    `on_error`, "raise" (default: `IncompleteError` where any did not come; what did is in its `.batch`) or "keep", and
+    `progress`: True, False, a function that is called with a `Progress`, or None, a bar on a terminal and in a notebook.
+
+    >>> batch = client.stats([session_id, session_id])
+    >>> len(batch), batch.table().num_rows == 2 * client.stats(session_id).table().num_rows
+    (2, True)
     """
 
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> T:
         raise NotImplementedError
+
+    def _many(self, question: Question, on_error: "OnError", progress: Told, before: "Batch[Any] | None" = None) -> B:
+        raise NotImplementedError
+
+    def _ask(
+        self,
+        operation: str,
+        required: dict[str, Any],
+        optional: dict[str, Any],
+        on_error: "OnError",
+        progress: Told,
+    ) -> T | B:
+        """One id or many, in the first of `required`."""
+        asked = question(operation, required, optional)
+        if asked is not None:
+            return self._many(asked, on_error, progress)
+        if on_error != "raise" or progress is not None:
+            raise TypeError("on_error and progress are for many ids: write [id] for a batch of one")
+        return self._call(operation, required, optional)
 
     def teams(self) -> T:
         """All teams that this credential may see (specification 4.3).
@@ -33,7 +76,15 @@ class Operations(Generic[T]):
         """
         return self._call("teams", {}, {})
 
-    def roster(self, team_id: int | str, *, game_id: str | None = None, reference: str | None = None) -> T:
+    def roster(
+        self,
+        team_id: Ids,
+        *,
+        game_id: str | None = None,
+        reference: str | None = None,
+        on_error: "OnError" = "raise",
+        progress: Told = None,
+    ) -> T | B:
         """The current players of a team, or those at the time of a game (specification 4.4).
 
         Tables: `players` (those who left have `is_active` false), `special_services`, `team`. `reference` names the
@@ -43,7 +94,9 @@ class Operations(Generic[T]):
         >>> client.roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id
         True
         """
-        return self._call("roster", {"team_id": team_id}, {"game_id": game_id, "reference": reference})
+        return self._ask(
+            "roster", {"team_id": team_id}, {"game_id": game_id, "reference": reference}, on_error, progress
+        )
 
     def schedule(
         self,
@@ -96,8 +149,16 @@ class Operations(Generic[T]):
         return self._call("matchup", required, {"end": end})
 
     def team_events(
-        self, team_id: int | str, start: Time, end: Time, *, games_only: bool = False, workouts_only: bool = False
-    ) -> T:
+        self,
+        team_id: Ids,
+        start: Time,
+        end: Time,
+        *,
+        games_only: bool = False,
+        workouts_only: bool = False,
+        on_error: "OnError" = "raise",
+        progress: Told = None,
+    ) -> T | B:
         """Games and practices of a team, with their sessions (specification 4.1).
 
         Tables: `sessions` (a row for each period or drill; its `session_id` is what `stats`, `possessions` and `shots`
@@ -111,11 +172,18 @@ class Operations(Generic[T]):
         True
         """
         optional = {"games_only": games_only or None, "workouts_only": workouts_only or None}
-        return self._call("team_events", {"team_id": team_id, "start": start, "end": end}, optional)
+        return self._ask("team_events", {"team_id": team_id, "start": start, "end": end}, optional, on_error, progress)
 
     def team_game_stats(
-        self, team_id: int | str, *, game_id: str | None = None, start: Time | None = None, end: Time | None = None
-    ) -> T:
+        self,
+        team_id: Ids,
+        *,
+        game_id: str | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+        on_error: "OnError" = "raise",
+        progress: Told = None,
+    ) -> T | B:
         """A team's box score of one game, or summed over the games of a range (specification 4.5).
 
         Tables: `player_stats` (a row for each player and stat code), `box_score` (a row for each player, a column for
@@ -127,9 +195,17 @@ class Operations(Generic[T]):
         >>> {row["team_id"] for row in box_score.to_dicts()} == {team_id}
         True
         """
-        return self._call("team_game_stats", {"team_id": team_id}, {"game_id": game_id, "start": start, "end": end})
+        return self._ask(
+            "team_game_stats",
+            {"team_id": team_id},
+            {"game_id": game_id, "start": start, "end": end},
+            on_error,
+            progress,
+        )
 
-    def game_events(self, game_id: str, *, team_id: int | str | None = None) -> T:
+    def game_events(
+        self, game_id: Ids, *, team_id: int | str | None = None, on_error: "OnError" = "raise", progress: Told = None
+    ) -> T | B:
         """The events of a whole game, as the service has them (specification 4.6).
 
         No table: the specification does not say what the body holds. Raises `PermissionDenied`.
@@ -137,9 +213,9 @@ class Operations(Generic[T]):
         >>> client.game_events(game_id).tables
         []
         """
-        return self._call("game_events", {"game_id": game_id}, {"team_id": team_id})
+        return self._ask("game_events", {"game_id": game_id}, {"team_id": team_id}, on_error, progress)
 
-    def game(self, game_id: str) -> T:
+    def game(self, game_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
         """One game with its sessions (specification 4.11).
 
         Tables: `sessions` (a row for each period), `events`, `location_windows`. Raises `NotFound`.
@@ -147,9 +223,9 @@ class Operations(Generic[T]):
         >>> client.game(game_id).table("events").to_dicts()[0]["game_id"] == game_id
         True
         """
-        return self._call("game", {"game_id": game_id}, {})
+        return self._ask("game", {"game_id": game_id}, {}, on_error, progress)
 
-    def stats(self, session_id: str) -> T:
+    def stats(self, session_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
         """The box score of one session: a period, a drill (specification 4.7).
 
         Tables: `player_stats` (a row for each player and stat code), `box_score` (a row for each player). A team's own
@@ -159,9 +235,9 @@ class Operations(Generic[T]):
         >>> {row["is_team_total"] for row in client.stats(session_id).table("box_score").to_dicts()} == {True, False}
         True
         """
-        return self._call("stats", {"session_id": session_id}, {})
+        return self._ask("stats", {"session_id": session_id}, {}, on_error, progress)
 
-    def stats_details(self, session_id: str) -> T:
+    def stats_details(self, session_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
         """Each occurrence of each stat in a session, with clocks and place (specification 4.8).
 
         Table: `stat_events`. x, y, z are millimetres from the centre of the court, `hoop_to_event_x` and `_y` from the
@@ -170,9 +246,9 @@ class Operations(Generic[T]):
         >>> "hoop_to_event_x" in client.stats_details(session_id).table().column_names
         True
         """
-        return self._call("stats_details", {"session_id": session_id}, {})
+        return self._ask("stats_details", {"session_id": session_id}, {}, on_error, progress)
 
-    def possessions(self, session_id: str) -> T:
+    def possessions(self, session_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
         """The possessions of a session, one by one (specification 4.9).
 
         Tables: `possessions` (a row for each, with lineups and attributes), `possession_events` (a row for each stat in
@@ -181,9 +257,9 @@ class Operations(Generic[T]):
         >>> client.possessions(session_id).tables
         ['possessions', 'possession_events', 'possession_players']
         """
-        return self._call("possessions", {"session_id": session_id}, {})
+        return self._ask("possessions", {"session_id": session_id}, {}, on_error, progress)
 
-    def shots(self, session_id: str) -> T:
+    def shots(self, session_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
         """The shots of a session (specification 4.11).
 
         Table: `shots`. Coordinates are millimetres, `distance_cm` is centimetres; `hoop_player_x` and `_y` are the shot
@@ -193,9 +269,11 @@ class Operations(Generic[T]):
         >>> all(shot["points"] == 0 for shot in client.shots(session_id).table().to_dicts() if not shot["is_make"])
         True
         """
-        return self._call("shots", {"session_id": session_id}, {})
+        return self._ask("shots", {"session_id": session_id}, {}, on_error, progress)
 
-    def locations(self, session_id: str, start: Time, end: Time) -> T:
+    def locations(
+        self, session_id: Ids, start: Time, end: Time, *, on_error: "OnError" = "raise", progress: Told = None
+    ) -> T | B:
         """Where players and ball were, step by step (specification 4.11).
 
         Table: `locations`, a row for each tag and time; x, y, z in millimetres. Any range: it is asked for in windows
@@ -205,9 +283,9 @@ class Operations(Generic[T]):
         >>> locations.table().column_names[:3]
         ['session_id', 't', 'type']
         """
-        return self._call("locations", {"session_id": session_id, "start": start, "end": end}, {})
+        return self._ask("locations", {"session_id": session_id, "start": start, "end": end}, {}, on_error, progress)
 
-    def game_stats_details(self, game_id: str) -> T:
+    def game_stats_details(self, game_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
         """Each occurrence of each stat in a whole game (specification 4.11).
 
         Table: `stat_events`. Raises `PermissionDenied`.
@@ -215,9 +293,9 @@ class Operations(Generic[T]):
         >>> client.game_stats_details(game_id).table().num_rows > 0
         True
         """
-        return self._call("game_stats_details", {"game_id": game_id}, {})
+        return self._ask("game_stats_details", {"game_id": game_id}, {}, on_error, progress)
 
-    def game_shots(self, game_id: str) -> T:
+    def game_shots(self, game_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
         """The shots of a whole game (facts 2.19).
 
         Table: `shots`, the same as of `shots(session_id)`; `session_id` says in which period. Coordinates are
@@ -227,9 +305,9 @@ class Operations(Generic[T]):
         >>> {shot["game_id"] for shot in shots.to_dicts()} == {game_id}
         True
         """
-        return self._call("game_shots", {"game_id": game_id}, {})
+        return self._ask("game_shots", {"game_id": game_id}, {}, on_error, progress)
 
-    def play_by_play(self, game_id: str) -> T:
+    def play_by_play(self, game_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
         """The events of a whole game, one after the other (facts 2.19).
 
         Table: `play_by_play`; its `stats` is a map of stat code to what the event adds. Coordinates are millimetres.
@@ -239,9 +317,9 @@ class Operations(Generic[T]):
         >>> plays.num_rows > 0
         True
         """
-        return self._call("play_by_play", {"game_id": game_id}, {})
+        return self._ask("play_by_play", {"game_id": game_id}, {}, on_error, progress)
 
-    def ball_screens(self, game_id: str) -> T:
+    def ball_screens(self, game_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
         """The predicted ball screens of a whole game (facts 2.19).
 
         Table: `ball_screens`; `offensive_actions` and `defensive_actions` are maps of action to probability (0 to 1).
@@ -250,11 +328,16 @@ class Operations(Generic[T]):
         >>> client.ball_screens(game_id).table().column_names[:3]
         ['game_id', 'session_id', 'event_id']
         """
-        return self._call("ball_screens", {"game_id": game_id}, {})
+        return self._ask("ball_screens", {"game_id": game_id}, {}, on_error, progress)
 
     def catch_up(
-        self, game_id: str, resources: str | Iterable[str] = ("stats", "details", "shots", "possessions")
-    ) -> T:
+        self,
+        game_id: Ids,
+        resources: str | Iterable[str] = ("stats", "details", "shots", "possessions"),
+        *,
+        on_error: "OnError" = "raise",
+        progress: Told = None,
+    ) -> T | B:
         """Several resources of a whole game in one answer (facts 2.19).
 
         Tables, in the order asked: `player_stats` and `box_score` of "stats", `play_by_play` of "details", `shots` of
@@ -264,7 +347,7 @@ class Operations(Generic[T]):
         >>> client.catch_up(game_id, ["shots", "stats"]).tables
         ['shots', 'player_stats', 'box_score']
         """
-        return self._call("catch_up", {"game_id": game_id}, {"resources": resources})
+        return self._ask("catch_up", {"game_id": game_id}, {"resources": resources}, on_error, progress)
 
     def follow(self, link: str) -> T:
         """What a link in an answer leads to; it goes to this client's host, whatever host it names (specification
@@ -307,7 +390,9 @@ class Operations(Generic[T]):
         """
         return self._call("broadcast_teams", {}, {})
 
-    def broadcast_roster(self, team_id: int | str, *, game_id: str | None = None) -> T:
+    def broadcast_roster(
+        self, team_id: Ids, *, game_id: str | None = None, on_error: "OnError" = "raise", progress: Told = None
+    ) -> T | B:
         """The Broadcast API's roster of a team, or that of a game (facts 5). It takes the API key.
 
         Tables: `players`, `special_services`, `team`, as of `roster`; what the Broadcast API does not say is null.
@@ -315,9 +400,9 @@ class Operations(Generic[T]):
         >>> client.broadcast_roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id
         True
         """
-        return self._call("broadcast_roster", {"team_id": team_id}, {"game_id": game_id})
+        return self._ask("broadcast_roster", {"team_id": team_id}, {"game_id": game_id}, on_error, progress)
 
-    def broadcast_stats(self, schedule_id: str) -> T:
+    def broadcast_stats(self, schedule_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
         """The Broadcast API's statistics of a game as they stand (facts 5). It takes the API key.
 
         No table: the documentation does not say what the body holds.
@@ -325,4 +410,4 @@ class Operations(Generic[T]):
         >>> client.broadcast_stats(game_id).status
         200
         """
-        return self._call("broadcast_stats", {"schedule_id": schedule_id}, {})
+        return self._ask("broadcast_stats", {"schedule_id": schedule_id}, {}, on_error, progress)

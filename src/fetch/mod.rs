@@ -2,15 +2,27 @@
 //!
 //! | file | what lives there |
 //! |---|---|
+//! | `plan` | a question for many ids, as units of work |
+//! | `batch` | units fetched at once, each accounted for |
+//! | `coverage` | how a unit ended |
+//! | `concat` | the tables of many payloads as one |
 //! | `join` | several answers as one JSON |
 //! | `drift` | what no declaration knows, kept for a client |
 //! | `windows` | several windows of locations as one table, each decoded by itself |
 
+mod batch;
+mod concat;
+mod coverage;
 mod drift;
 mod join;
+mod plan;
 mod windows;
 
+pub use batch::{Counters, Done, run as run_all};
+pub use concat::table as table_of;
+pub use coverage::table as coverage;
 pub use drift::{Drift, Met};
+pub use plan::{Plan, Unit, plan};
 
 use crate::error::{Error, Result};
 use crate::operation::{self, Call, Join};
@@ -19,6 +31,7 @@ use crate::table::{self, Body, Context, DecodeError, Unknown};
 use crate::transport::{Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
 /// What a call gave: one answer, or several as one.
@@ -141,10 +154,15 @@ fn as_error(error: DecodeError) -> Error {
 /// Sends a call's requests, concurrently within the client's budget, and keeps the answers in order. The first request that
 /// fails ends the call, and with it the others.
 pub async fn run(transport: &Transport, call: Call) -> Result<Payload> {
+    run_counted(transport, call, &AtomicU32::new(0)).await
+}
+
+/// As [`run`]; `tried` counts the attempts of all requests.
+async fn run_counted(transport: &Transport, call: Call, tried: &AtomicU32) -> Result<Payload> {
     let Some(first) = call.requests.first() else {
         return Err(Error::Argument("a call without a request".into()));
     };
-    let parts = try_join_all(call.requests.iter().map(|request| transport.send(request))).await?;
+    let parts = try_join_all(call.requests.iter().map(|request| transport.send_counted(request, tried))).await?;
     let (operation, resource, context) = (first.operation, first.resource, first.context.clone());
     Ok(Payload { operation, resource, context, parts, join: call.join, body: OnceLock::new() })
 }

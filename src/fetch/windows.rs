@@ -95,7 +95,7 @@ fn only(window: RecordBatch, wanted: &BooleanArray) -> Result<RecordBatch, Arrow
 
 /// Every window counts its categories as it meets them. Most readers take a dictionary for each batch; files of Arrow's own
 /// format, for one, do not.
-fn with_one_dictionary(windows: Vec<RecordBatch>) -> Result<Vec<RecordBatch>, ArrowError> {
+pub(super) fn with_one_dictionary(windows: Vec<RecordBatch>) -> Result<Vec<RecordBatch>, ArrowError> {
     let [first, _, ..] = windows.as_slice() else { return Ok(windows) };
     let schema = first.schema();
     let mut columns: Vec<Vec<ArrayRef>> = windows.iter().map(|window| window.columns().to_vec()).collect();
@@ -148,8 +148,8 @@ fn in_answer(error: DecodeError, number: usize, of: usize) -> DecodeError {
 }
 
 /// Arrow refuses nothing of what the engine makes; were it to, it is no panic.
-fn unexpected(error: ArrowError) -> DecodeError {
-    DecodeError::Body { message: format!("the windows do not fit together: {error}"), path: "$".into(), offset: 0 }
+pub(super) fn unexpected(error: ArrowError) -> DecodeError {
+    DecodeError::Body { message: format!("the parts do not fit together: {error}"), path: "$".into(), offset: 0 }
 }
 
 #[cfg(test)]

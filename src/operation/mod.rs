@@ -105,6 +105,13 @@ pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> 
     Ok(call)
 }
 
+/// The range that arguments name, in epoch milliseconds; what is no time is for [`call`] to refuse.
+pub fn range(arguments: &Arguments) -> (Option<i64>, Option<i64>) {
+    let mut given = Given::new(arguments);
+    let mut time = |name| given.time(name).ok().flatten();
+    (time("start"), time("end"))
+}
+
 /// The names that `call` knows, `follow` and `get` among them.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let declared = OPERATIONS.iter().filter(|operation| !operation.follow_only).map(|operation| operation.name);

@@ -167,7 +167,15 @@ impl CoreClient {
         })
     }
 
-    fn met(&self) -> Result<Arc<Drift>> {
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(super) fn unpickled(&self) -> bool {
+        self.unpickled
+    }
+
+    pub(super) fn met(&self) -> Result<Arc<Drift>> {
         self.drift.get_or_make(|| Ok(Arc::default())).cloned()
     }
 
@@ -187,13 +195,20 @@ impl CoreClient {
         };
         Ok(async move {
             match AssertUnwindSafe(fetched).catch_unwind().await {
-                Ok(Err(Error::Configuration(text))) if unpickled => Answer::Came(Err(Error::Configuration(format!(
-                    "{text} (this client was unpickled, and a pickle carries no secrets: they are read from the environment)"
-                )))),
-                Ok(answer) => Answer::Came(answer),
+                Ok(answer) => Answer::Came(answer.map_err(|error| explained(error, unpickled))),
                 Err(panic) => Answer::Panicked(errors::panic_text(&*panic)),
             }
         })
+    }
+}
+
+/// What a missing credential has to do with `pickle`.
+pub(super) fn explained(error: Error, unpickled: bool) -> Error {
+    match error {
+        Error::Configuration(text) if unpickled => Error::Configuration(format!(
+            "{text} (this client was unpickled, and a pickle carries no secrets: they are read from the environment)"
+        )),
+        other => other,
     }
 }
 

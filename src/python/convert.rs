@@ -82,7 +82,7 @@ fn scalar(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     if name.ends_with("_id") && many(value) {
         return Err(PyTypeError::new_err(format!(
-            "{name} takes one id, not {}: many ids at once come with a later version; call it for each id",
+            "{name} takes one id here, not {}: many ids go in the first place of an operation",
             kind(value)
         )));
     }
@@ -137,6 +137,17 @@ pub fn epoch_ms(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     let whole = if text.len() == "2026-11-01".len() { format!("{text}T00:00:00Z") } else { text };
     let datetime = value.py().import("datetime")?.getattr("datetime")?;
     instant(name, &datetime.call_method1("fromisoformat", (whole,))?)
+}
+
+/// Many ids, as plain integers and texts; what is wrong with one is told with its place.
+pub fn ids(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Value>> {
+    let one = |(place, value): (usize, &Bound<'_, PyAny>)| {
+        // An Arrow scalar hides what it holds.
+        let plain = if value.hasattr("as_py")? { value.call_method0("as_py")? } else { value.clone() };
+        scalar(name, &plain)
+            .map_err(|error| PyValueError::new_err(format!("{name}[{place}]: {}", error.value(value.py()))))
+    };
+    values.iter().enumerate().map(one).collect()
 }
 
 /// An id as text.

@@ -3,6 +3,7 @@
 //! | file | what Python sees there |
 //! |---|---|
 //! | [`client`] | one core call for both faces of a client: waited for, or awaited |
+//! | [`batch`] | many ids at once |
 //! | [`payload`], [`pickle`] | one answer: dict, bytes, tables |
 //! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
 //! | [`stream`] | live streams and their items |
@@ -13,6 +14,7 @@
 
 #![allow(missing_debug_implementations, reason = "these classes show themselves by `__repr__`")]
 
+mod batch;
 mod client;
 mod convert;
 mod errors;
@@ -35,10 +37,16 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_class::<table::Schema>()?;
     module.add_class::<table::Field>()?;
+    module.add_class::<batch::CoreProgress>()?;
     module.add_class::<simulator::CoreSimulator>()?;
     module.add_class::<stream::CoreStream>()?;
     module.add_class::<stream::Update>()?;
     module.add_class::<stream::CoreBoxScore>()?;
+    module.add_function(wrap_pyfunction!(batch::ids, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::batch_sync, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::batch_async, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::batch_table, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::coverage_table, module)?)?;
     module.add_function(wrap_pyfunction!(stream::live_stats, module)?)?;
     module.add_function(wrap_pyfunction!(stream::websocket, module)?)?;
     module.add_function(wrap_pyfunction!(stream::items_table, module)?)?;

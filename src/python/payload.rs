@@ -28,6 +28,10 @@ impl Payload {
         Payload::arrived(inner, Vec::new())
     }
 
+    pub fn inner(&self) -> &fetch::Payload {
+        &self.inner
+    }
+
     pub fn arrived(inner: fetch::Payload, met: Vec<Met>) -> Self {
         Payload { inner, met, read: PyOnceLock::new() }
     }

@@ -76,6 +76,15 @@ where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
+    wait_with(py, future, |_| Ok(()))
+}
+
+/// As [`wait`]; `tick` runs at each step, and an error of it ends the wait too.
+pub fn wait_with<F, T>(py: Python<'_>, future: F, tick: impl Fn(Python<'_>) -> PyResult<()> + Send) -> PyResult<T>
+where
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
     let handle = handle().map_err(|e| errors::raise(py, e))?;
     py.detach(move || {
         let (sender, receiver) = sync_channel(1);
@@ -92,7 +101,7 @@ where
                     std::thread::park();
                 },
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Err(raised) = Python::attach(|py| py.check_signals()) {
+                    if let Err(raised) = Python::attach(|py| py.check_signals().and_then(|()| tick(py))) {
                         task.abort();
                         return Err(raised);
                     }

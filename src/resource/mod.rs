@@ -4,6 +4,7 @@
 pub mod ball_screens;
 pub mod broadcast;
 pub mod catch_up;
+pub mod coverage;
 pub mod drift;
 pub mod event;
 pub mod game_shots;
@@ -43,6 +44,7 @@ pub static RESOURCES: &[&Resource] = &[
     &catch_up::CATCH_UP,
     &broadcast::BROADCAST_ROSTER,
     &drift::DRIFT,
+    &coverage::COVERAGE,
     &live::LIVE_ITEMS,
     &live::STAT_UPDATES,
 ];

@@ -34,6 +34,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::operation::{Auth, Request};
 use crate::table::Body;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
@@ -126,11 +127,16 @@ impl Transport {
 
     /// Sends a request until it is answered or given up. Dropping the future cancels the request.
     pub async fn send(&self, request: &Request) -> Result<Response> {
+        self.send_counted(request, &AtomicU32::new(0)).await
+    }
+
+    /// As [`Transport::send`]; `tried` counts the attempts, those of a request that is given up too.
+    pub async fn send_counted(&self, request: &Request, tried: &AtomicU32) -> Result<Response> {
         let mut closed = self.shared.closed.subscribe();
         tokio::select! {
             biased;
             _ = closed.wait_for(|closed| *closed) => Err(Error::Closed),
-            result = send::send(&self.shared, request) => result,
+            result = send::send(&self.shared, request, tried) => result,
         }
     }
 

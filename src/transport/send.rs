@@ -11,6 +11,7 @@ use crate::operation::{self, Auth, Request};
 use crate::table::Body;
 use reqwest::Client;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
@@ -26,12 +27,13 @@ enum Attempt {
     Failure(Failure),
 }
 
-pub(super) async fn send(shared: &Shared, request: &Request) -> Result<Response> {
-    let result = until_answered(shared, request).await;
+/// `tried` counts the attempts, those of a request that is given up too.
+pub(super) async fn send(shared: &Shared, request: &Request, tried: &AtomicU32) -> Result<Response> {
+    let result = until_answered(shared, request, tried).await;
     result.map_err(|error| without_secrets(shared, error))
 }
 
-async fn until_answered(shared: &Shared, request: &Request) -> Result<Response> {
+async fn until_answered(shared: &Shared, request: &Request, tried: &AtomicU32) -> Result<Response> {
     let target = Target::new(request, &shared.config)?;
     let client = shared.client(request.auth, target.url())?;
     let shown = target.shown();
@@ -51,6 +53,7 @@ async fn until_answered(shared: &Shared, request: &Request) -> Result<Response> 
         let begun = Instant::now();
         let started = *started.get_or_insert(begun);
         attempts += 1;
+        tried.fetch_add(1, Ordering::Relaxed);
         let attempt = timeout_at(deadline, attempt(shared, &client, &target)).await;
         drop(permit);
         let took = begun.elapsed();

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sideline._core import Table
 from sideline._frames import library
+from sideline._progress import Told
 from sideline.archive import plan, read
-from sideline.archive.bar import shown
 from sideline.archive.keep import told
 from sideline.archive.plan import TABLES
 from sideline.archive.report import HAD, ArchiveInfo, SyncReport
@@ -82,7 +82,7 @@ class Archive:
         end: "Time | None" = None,
         *,
         tables: Iterable[str] | None = None,
-        progress: bool | Callable[[int, int], None] | None = None,
+        progress: Told = None,
         correction_window: timedelta | None = _WINDOW,
         on_error: Literal["keep", "raise"] = "keep",
     ) -> SyncReport:
@@ -96,7 +96,7 @@ class Archive:
             game_ids: these games alone; then `start` and `end` are not needed.
             start, end: the range; without `end` it ends now.
             tables: those to have, with the others of their bodies; default: all but `locations`.
-            progress: True, False, or a callable of units done and planned; default: a bar on a terminal.
+            progress: True, False, or a function of `sideline.Progress`; default: a bar on a terminal or in a notebook.
             correction_window: how long after its end a game is asked for again; `None`: always.
             on_error: "raise" raises `IncompleteError` where anything planned is not there, after storing the rest.
 
@@ -113,9 +113,8 @@ class Archive:
         if game_ids is not None and team_ids is not None:
             raise ValueError("give team_ids with a range, or game_ids, not both")
         wanted = plan.operations(tables)
-        with shown(progress) as tell:
-            run = Sync(self._store, client, wanted=wanted, window=correction_window, clock=self._clock, progress=tell)
-            run.run(_listed(team_ids), _listed(game_ids), start, self._clock() if end is None else end)
+        run = Sync(self._store, client, wanted=wanted, window=correction_window, clock=self._clock, progress=progress)
+        run.run(_listed(team_ids), _listed(game_ids), start, self._clock() if end is None else end)
         report = self._report(run)
         if on_error == "raise":
             report.raise_if_incomplete()

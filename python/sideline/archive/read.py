@@ -64,7 +64,8 @@ def conformed(table: "pyarrow.Table", target: "pyarrow.Schema") -> "pyarrow.Tabl
         column = table[field.name]
         if pa.types.is_dictionary(field.type):
             column = column.cast(pa.string()).dictionary_encode()
-        columns.append(column.cast(field.type))
+        # Times of our own are finer than the contract's.
+        columns.append(column.cast(field.type, safe=not pa.types.is_timestamp(field.type)))
     for field in table.schema:
         if field.name not in target.names:
             fields.append(field)

@@ -88,18 +88,19 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
 def contract(name: str) -> "pyarrow.Schema":
     """A table's columns as its readers get them: milliseconds, and dictionaries for open sets."""
     pa = library("pyarrow", "archive")
-    if name in SCHEMAS:
+    own = own_schemas().get(name)
+    if own is None:
         return pa.schema(SCHEMAS[name])
-    categories = {"operation", "status", "table"} if name != "raw" else set()
-    fields = [
-        pa.field(field.name, pa.dictionary(pa.int32(), pa.string()))
-        if field.name in categories
-        else pa.field(field.name, pa.timestamp("ms", "UTC"))
-        if field.name in ("start", "end", "fetched_at")
-        else field
-        for field in own_schemas()[name]
-    ]
-    return pa.schema(fields)
+    if name in SCHEMAS:
+        first = pa.schema(SCHEMAS[name])
+        return pa.schema([*first, *(field for field in own if field.name not in first.names)], first.metadata)
+    # An open set.
+    return pa.schema(
+        [
+            pa.field(field.name, pa.dictionary(pa.int32(), pa.string())) if field.name == "table" else field
+            for field in own
+        ]
+    )
 
 
 def stored(table: "pyarrow.Table") -> "pyarrow.Table":

@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload
+from sideline._progress import Told, bar
 from sideline.archive import plan
-from sideline.archive.fetch import Outcome, fetch, had, not_had
+from sideline.archive.fetch import OF_ONE, Outcome, fetch, had, not_had
 from sideline.archive.keep import keep, torn
 from sideline.archive.plan import Unit
 from sideline.archive.read import coverage
 from sideline.archive.store import Store, now
-from sideline.errors import DecodeError, SidelineError
+from sideline.errors import DecodeError
 
 if TYPE_CHECKING:
     from sideline.client import Client
@@ -35,7 +36,7 @@ class Sync:
         wanted: frozenset[str],
         window: timedelta | None,
         clock: Callable[[], datetime],
-        progress: Callable[[int, int], None],
+        progress: Told,
     ) -> None:
         self._store = store
         self._client = client
@@ -46,6 +47,7 @@ class Sync:
         self._progress = progress
         self._at = clock()
         self._torn = torn(store)
+        self.done = self.rows = 0
         self._teams: dict[int, Event] = {}
         self._games: dict[str, Event] = {}
         self._events: dict[str, tuple[Event, int | None]] = {}
@@ -95,7 +97,10 @@ class Sync:
                 self._events[event["id"]] = (event, None if event.get("is_game_event") else team)
 
     def _ask_games(self, game_ids: Iterable[str]) -> None:
-        asked = [(Unit("game", game, game_id=game), lambda game=game: self._client.game(game), "") for game in game_ids]
+        asked: list[tuple[Unit, Callable[[], Payload], str]] = [
+            (Unit("game", game, game_id=game), lambda game=game: self._client.game(game), "")  # type: ignore[misc]
+            for game in game_ids
+        ]
         for [event] in filter(None, self._ask(asked)):
             self._events[event["id"]] = (event, None)
 
@@ -106,7 +111,7 @@ class Sync:
             try:
                 payload = call()
                 items = _items(payload, name)
-            except SidelineError as error:
+            except OF_ONE as error:
                 return not_had(unit, error), []
             at = payload.fetched_at or now()
             for item in items:
@@ -161,19 +166,25 @@ class Sync:
             ]
             for event, _ in events
         ]
-        total, done = sum(map(len, groups)), 0
-        self._progress(0, total)
+        shown = bar(self._progress, "sync", sum(map(len, groups)), self)  # type: ignore[arg-type]
+        done = 0
+
+        def tell(ended: int) -> None:
+            self.done = done + ended
+            if shown:
+                shown()
+
         for chunk in _chunks(groups):
-            outcomes = []
-            for outcome in fetch(self._client, chunk):
-                outcomes.append(outcome)
-                done += 1
-                self._progress(done, total)
+            outcomes = list(fetch(self._client, chunk, tell))
             self._keep(outcomes)
+            done += len(chunk)
+            self.rows += sum(outcome.rows for outcome in outcomes)
             for outcome in outcomes:
                 # Bodies and rows are stored, and would add up.
                 outcome.forget()
             self.outcomes += outcomes
+        if shown:
+            shown(True)
 
     def _rosters(self, team_ids: Sequence[int] | None) -> Sequence[int]:
         return [] if "roster" not in self._wanted or team_ids == () else self._team_ids

@@ -1,0 +1,113 @@
+"""How far a batch is: a line on a terminal, the same line in a notebook, or the caller's own function."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sideline._core import CoreProgress
+
+STEP = 0.1
+"""Seconds between two looks."""
+
+
+class Progress(NamedTuple):
+    """How far a batch is. A function given as `progress=` is called with one whenever it changed, and at the end."""
+
+    operation: str
+    done: int
+    """Units that ended, however they did."""
+    total: int
+    rows: int
+    """Of their first tables."""
+    elapsed: float
+    """Seconds."""
+
+
+Told = bool | Callable[[Progress], object] | None
+"""True, False, a function, or None: a bar on a terminal or in a notebook."""
+
+
+class Bar:
+    """Tells how far a batch is. It may be called more often than there is something to tell."""
+
+    def __init__(
+        self, operation: str, total: int, counters: CoreProgress, tell: Callable[[Progress, bool], object]
+    ) -> None:
+        self._operation, self._total, self._counters, self._tell = operation, total, counters, tell
+        self._begun = time.monotonic()
+        self._last: tuple[int, int] | None = None
+        self._next = 0.0
+
+    def __call__(self, ended: bool = False) -> None:
+        now = time.monotonic()
+        seen = self._counters.done, self._counters.rows
+        if ended or (now >= self._next and seen != self._last):
+            self._last, self._next = seen, now + STEP
+            self._tell(Progress(self._operation, seen[0], self._total, seen[1], now - self._begun), ended)
+
+
+def bar(told: Told, operation: str, total: int, counters: CoreProgress) -> Bar | None:
+    """What tells; `None`: nothing is to be told."""
+    if callable(told):
+        function = told
+        return Bar(operation, total, counters, lambda progress, _: function(progress))
+    if told not in (None, True, False):
+        raise TypeError(f"progress is True, False, None or a function, not {type(told).__name__}")
+    if told is False or total == 0:
+        return None
+    if _in_a_kernel():
+        return Bar(operation, total, counters, _Notebook())
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    if told or terminal:
+        return Bar(operation, total, counters, _Line(terminal))
+    return None
+
+
+def text(progress: Progress) -> str:
+    """Done of total, rows, units in a second, time left."""
+    rate = progress.done / progress.elapsed if progress.elapsed > 0 else 0.0
+    parts = [f"{progress.operation} {progress.done}/{progress.total}", f"{progress.rows:,} rows", f"{rate:.1f}/s"]
+    if progress.done < progress.total:
+        left = round((progress.total - progress.done) / rate) if rate else None
+        parts.append("? left" if left is None else f"{left // 60}:{left % 60:02} left")
+    else:
+        parts.append(f"{progress.elapsed:.1f} s")
+    return ", ".join(parts)
+
+
+class _Line:
+    """One line of stderr, written over itself; where it is no terminal, only its last state."""
+
+    def __init__(self, terminal: bool) -> None:
+        self._terminal = terminal
+        self._width = 0
+
+    def __call__(self, progress: Progress, ended: bool) -> None:
+        if self._terminal:
+            line = text(progress)
+            sys.stderr.write("\r" + line.ljust(self._width) + ("\n" if ended else ""))
+            self._width = len(line)
+        elif ended:
+            sys.stderr.write(text(progress) + "\n")
+        sys.stderr.flush()
+
+
+class _Notebook:
+    """A display that is updated in its place."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def __call__(self, progress: Progress, ended: bool) -> None:  # noqa: ARG002
+        shown = {"text/plain": text(progress)}
+        if self._handle is None:
+            self._handle = sys.modules["IPython"].display.display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)
+
+
+def _in_a_kernel() -> bool:
+    # A notebook has IPython loaded; nothing is imported to find out.
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None

@@ -1,0 +1,315 @@
+"""Many ids at once: what came, what did not, and why."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+
+from sideline._core import (
+    CoreClient,
+    CoreProgress,
+    Payload,
+    Table,
+    _batch_async,
+    _batch_sync,
+    _batch_table,
+    _coverage_table,
+    _ids,
+)
+from sideline._drift import told
+from sideline._progress import STEP, Told, bar
+from sideline.errors import IncompleteError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from sideline.client import _Client
+
+Retried = TypeVar("Retried")
+"""What `retry()` gives: a `Batch`, or a coroutine of one."""
+
+OnError = Literal["raise", "keep"]
+
+STATUSES = ("fetched", "empty", "forbidden", "missing", "failed")
+"""How a unit may end; the first two are what a complete batch has."""
+
+_STATUS = 6
+"""Its place in a row of `coverage`."""
+
+
+class Question(NamedTuple):
+    """One operation for many ids."""
+
+    operation: str
+    name: str
+    """The argument that takes the ids."""
+    ids: list[int | str]
+    required: dict[str, Any]
+    """The other arguments."""
+    optional: dict[str, Any]
+
+
+class Unit(NamedTuple):
+    """One operation for one id, ended."""
+
+    id: int | str
+    payload: Payload | None
+    """What came; with an error beside it where it does not fit."""
+    error: Exception | None
+    row: tuple[Any, ...]
+    """Its row of `coverage`."""
+
+    @property
+    def status(self) -> str:
+        """One of `STATUSES`."""
+        status: str = self.row[_STATUS]
+        return status
+
+    @property
+    def came(self) -> bool:
+        """Whether it is one of those that a complete batch has."""
+        return self.status in STATUSES[:2]
+
+
+class Batch(Generic[Retried]):
+    """The payloads of many ids, in their order, and an account of each.
+
+    It is complete when every unit was fetched or is empty. It iterates over the payloads that came, `len` counts them.
+
+    >>> batch = client.stats([session_id, "no-such-session"], on_error="keep")
+    >>> batch
+    <sideline.Batch stats: 2 units, 1 fetched, 1 missing; tables: player_stats, box_score>
+    >>> [payload.request_id == batch.coverage.to_dicts()[0]["request_id"] for payload in batch]
+    [True]
+    """
+
+    def __init__(self, client: "_Client[Any, Any]", question: Question, shape: Payload, units: Sequence[Unit]) -> None:
+        self._client, self._question, self._shape, self._units = client, question, shape, list(units)
+
+    @property
+    def operation(self) -> str:
+        """What was asked."""
+        return self._question.operation
+
+    @property
+    def ids(self) -> list[int | str]:
+        """The ids asked for, in order."""
+        return list(self._question.ids)
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables, the one that is meant when none is named first."""
+        return self._shape.tables
+
+    def table(self, name: str | None = None, columns: Sequence[str] | None = None) -> Table:
+        """One table over all payloads, in the order of the ids; none named is the first.
+
+        It keeps an Arrow batch for each payload, so that nothing is held twice. `box_score` has a column for each code
+        that any of them has, those of no fixed place at the end, by name. Raises `ValueError` where there is no such
+        table or column.
+
+        >>> client.stats([session_id, session_id]).table(columns=["session_id", "stat"]).column_names
+        ['session_id', 'stat']
+        """
+        return _batch_table(self._shape, list(self), name, None if columns is None else list(columns))
+
+    def to_arrow(self, name: str | None = None) -> "pyarrow.Table":
+        """As `table(name).to_arrow()`: a `pyarrow.Table`."""
+        return self.table(name).to_arrow()
+
+    def to_polars(self, name: str | None = None) -> "polars.DataFrame":
+        """As `table(name).to_polars()`: a `polars.DataFrame`."""
+        return self.table(name).to_polars()
+
+    def to_pandas(self, name: str | None = None) -> "pandas.DataFrame":
+        """As `table(name).to_pandas()`: a `pandas.DataFrame`."""
+        return self.table(name).to_pandas()
+
+    @property
+    def coverage(self) -> Table:
+        """The table `coverage`: a row for each unit that was planned, in order, with its status.
+
+        >>> client.stats([session_id]).coverage.to_dicts()[0]["status"]
+        'fetched'
+        """
+        return _coverage_table([unit.row for unit in self._units])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many units ended how: fetched, empty, forbidden, missing, failed. Their sum is what was planned.
+
+        >>> client.stats([session_id]).counts
+        {'fetched': 1, 'empty': 0, 'forbidden': 0, 'missing': 0, 'failed': 0}
+        """
+        ended = Counter(unit.status for unit in self._units)
+        return {status: ended[status] for status in STATUSES}
+
+    @property
+    def complete(self) -> bool:
+        """Whether every unit was fetched or is empty."""
+        return all(unit.came for unit in self._units)
+
+    @property
+    def errors(self) -> dict[int | str, Exception]:
+        """Why units did not come, by their id: what a call for that id alone would have raised.
+
+        >>> list(client.stats([session_id, "no-such-session"], on_error="keep").errors)
+        ['no-such-session']
+        """
+        return {unit.id: unit.error for unit in self._units if unit.error is not None}
+
+    def raise_if_incomplete(self) -> None:
+        """Raise `IncompleteError`, which carries this batch, unless it is complete.
+
+        >>> client.stats([session_id]).raise_if_incomplete()
+        """
+        if self.complete:
+            return
+        counts = {status: count for status, count in self.counts.items() if count and status not in STATUSES[:2]}
+        holes = [unit for unit in self._units if not unit.came]
+        raise IncompleteError(
+            f"{self.operation}: {len(holes)} of {len(self._units)} units did not come "
+            f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is "
+            f"{self._question.name} {holes[0].id}: {holes[0].error}. What came is in the exception's .batch, whose "
+            '.coverage lists every unit and whose .retry() asks again for what is not there; on_error="keep" gives the '
+            "batch instead",
+            batch=self,
+        )
+
+    def retry(self, *, on_error: OnError = "raise", progress: Told = None) -> Retried:
+        """Ask again for what did not come, and for nothing else: a new batch of all units, in the same order.
+
+        With `AsyncClient` it is a coroutine. What was forbidden or missing is asked for again too.
+
+        >>> service.faults.add("*/stats", status=503)
+        >>> batch = client.stats([session_id], on_error="keep")
+        >>> service.faults.clear()
+        >>> batch.complete, batch.retry().complete
+        (False, True)
+        """
+        retried: Retried = self._client._many(self._question, on_error, progress, before=self)
+        return retried
+
+    def __iter__(self) -> Iterator[Payload]:
+        return (unit.payload for unit in self._units if unit.came and unit.payload is not None)
+
+    def __len__(self) -> int:
+        return sum(unit.came for unit in self._units)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        counts = "".join(f", {count} {status}" for status, count in self.counts.items() if count)
+        tables = f"tables: {', '.join(self.tables)}" if self.tables else "no table"
+        units = "1 unit" if len(self._units) == 1 else f"{len(self._units)} units"
+        return f"<sideline.Batch {self.operation}: {units}{counts}; {tables}>"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "units": len(self._units),
+            **{status: count for status, count in self.counts.items() if count},
+            "rows": sum(unit.row[_STATUS + 1] for unit in self._units),
+            "bytes": sum(payload._size for payload in self),
+            "tables": ", ".join(self.tables) or "none: use to_dict() of each payload",
+        }
+        rows = "".join(f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in facts.items())
+        holes = "".join(
+            f"<tr><th>{escape(str(key))}</th><td>{escape(str(error))}</td></tr>"
+            for key, error in list(self.errors.items())[:10]
+        )
+        return f"<div><b>{escape(self.operation)}</b><table><tbody>{rows}{holes}</tbody></table></div>"
+
+
+def many(name: str, given: object) -> list[int | str] | None:
+    """The ids of a container with an order; `None`: it is one id, or nothing that holds ids."""
+    if isinstance(given, (str, bytes, bytearray, Payload)) or not hasattr(given, "__iter__"):
+        return None
+    if isinstance(given, (set, frozenset)):
+        raise TypeError(f"{name} is a {type(given).__name__}, which has no order: write sorted({name})")
+    if isinstance(given, Mapping) or hasattr(given, "columns"):
+        raise TypeError(f"{name} is one id or several in a list or a column, not a {type(given).__name__}")
+    if getattr(given, "ndim", 1) == 0:
+        # NumPy's array of no dimension is one value.
+        return None
+    to_pylist = getattr(given, "to_pylist", None)
+    values: Iterable[Any] = given if to_pylist is None else to_pylist()
+    return _ids(name, list(values))
+
+
+def question(operation: str, required: Mapping[str, Any], optional: Mapping[str, Any]) -> Question | None:
+    """The question of a call whose first argument holds many ids; `None`: it holds one."""
+    (name, given), *others = required.items()
+    ids = many(name, given)
+    if ids is None:
+        return None
+    # What can be read but once is read now: a retry asks the same.
+    return Question(operation, name, ids, _kept(others), _kept(optional.items()))
+
+
+def _kept(arguments: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, Iterator) else value for name, value in arguments}
+
+
+def check(on_error: str) -> None:
+    """Raise `ValueError` for another word."""
+    if on_error not in ("raise", "keep"):
+        raise ValueError(f'on_error is {on_error!r}; it must be "raise" or "keep"')
+
+
+class Asking:
+    """One run of a question: the units that are still to come, and the batch that they become."""
+
+    def __init__(
+        self, client: "_Client[Any, Any]", question: Question, told: Told, before: "Batch[Any] | None"
+    ) -> None:
+        self._client, self._question = client, question
+        self._strict: bool = client._options["strict"]
+        self._kept: list[Unit | None] = (
+            [None] * len(question.ids) if before is None else [unit if unit.came else None for unit in before._units]
+        )
+        self._open = [place for place, unit in enumerate(self._kept) if unit is None]
+        self._counters = CoreProgress()
+        self._bar = bar(told, question.operation, len(self._open), self._counters)
+
+    def _asked(self) -> Question:
+        return self._question._replace(ids=[self._question.ids[place] for place in self._open])
+
+    def wait(self, core: CoreClient) -> "Batch[Any]":
+        """The batch, waited for."""
+        try:
+            came = _batch_sync(core, self._asked(), self._strict, self._counters, self._bar)
+        finally:
+            self._told()
+        return self._batch(*came)
+
+    async def come(self, core: CoreClient) -> "Batch[Any]":
+        """The batch, awaited."""
+        running = asyncio.ensure_future(_batch_async(core, self._asked(), self._strict, self._counters))
+        try:
+            while self._bar is not None and not running.done():
+                self._bar()
+                await asyncio.wait({running}, timeout=STEP)
+            came = await running
+        finally:
+            running.cancel()
+            self._told()
+        return self._batch(*came)
+
+    def _told(self) -> None:
+        if self._bar is not None:
+            self._bar(ended=True)
+
+    def _batch(
+        self, shape: Payload, came: Sequence[tuple[Payload | None, Exception | None, tuple[Any, ...]]]
+    ) -> "Batch[Any]":
+        units = list(self._kept)
+        for place, (payload, error, row) in zip(self._open, came, strict=True):
+            units[place] = Unit(self._question.ids[place], payload, error, row)
+            if payload is not None and payload._met:
+                told(payload, warn=not self._strict)
+        batch: Batch[Any] = Batch(self._client, self._question, shape, [unit for unit in units if unit])
+        return batch

@@ -1,0 +1,223 @@
+//! Many ids at once: fetched by one call for both faces of a client, and read as one table.
+
+use crate::error::{Error, Result};
+use crate::fetch::{self, Counters, Done};
+use crate::operation::Value;
+use crate::python::client::{CoreClient, explained};
+use crate::python::payload::Payload;
+use crate::python::table::Table;
+use crate::python::{convert, errors, runtime};
+use crate::resource::coverage::Covered;
+use futures_util::FutureExt;
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Operation, the name of the argument that takes the ids, the ids, its other arguments.
+type Question<'py> = (String, String, Vec<Bound<'py, PyAny>>, Bound<'py, PyDict>, Bound<'py, PyDict>);
+
+/// A row of the table `coverage`, in the order of its columns.
+type Row = (
+    String,
+    Option<i64>,
+    Option<String>,
+    Option<String>,
+    Option<i64>,
+    Option<i64>,
+    String,
+    u64,
+    Option<String>,
+    Option<String>,
+    u32,
+    Option<i64>,
+);
+
+/// How far a batch is, to be read while it runs.
+#[pyclass(frozen, module = "sideline._core")]
+pub struct CoreProgress(Arc<Counters>);
+
+#[pymethods]
+impl CoreProgress {
+    #[new]
+    fn new() -> Self {
+        CoreProgress(Arc::default())
+    }
+
+    #[getter]
+    fn done(&self) -> u64 {
+        self.0.done.load(Ordering::Relaxed)
+    }
+
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.0.rows.load(Ordering::Relaxed)
+    }
+}
+
+/// Ids as plain integers and texts; a `ValueError` names the place of one that is none.
+#[pyfunction]
+#[pyo3(name = "_ids")]
+pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let plain = |id| match id {
+        Value::Int(number) => Ok(number.into_pyobject(py)?.into_any()),
+        Value::Text(text) => Ok(text.into_pyobject(py)?.into_any()),
+        other => Err(errors::internal(py, &format!("an id that is {other}"))),
+    };
+    errors::guard(py, || convert::ids(name, &values)?.into_iter().map(plain).collect())
+}
+
+/// Waits for all units; `tick` is called about twenty times a second, and what it raises ends the call.
+#[pyfunction]
+#[pyo3(name = "_batch_sync")]
+pub fn batch_sync<'py>(
+    py: Python<'py>,
+    client: &CoreClient,
+    question: Question<'py>,
+    strict: bool,
+    progress: &CoreProgress,
+    tick: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    errors::guard(py, || {
+        let future = fetched(py, client, &question, strict, progress)?;
+        let tick = |py: Python<'_>| tick.as_ref().map_or(Ok(()), |tick| tick.call0(py).map(|_| ()));
+        runtime::wait_with(py, future, tick)?.into_pyobject(py)
+    })
+}
+
+#[pyfunction]
+#[pyo3(name = "_batch_async")]
+pub fn batch_async<'py>(
+    py: Python<'py>,
+    client: &CoreClient,
+    question: Question<'py>,
+    strict: bool,
+    progress: &CoreProgress,
+) -> PyResult<Bound<'py, PyAny>> {
+    errors::guard(py, || runtime::awaitable(py, fetched(py, client, &question, strict, progress)?))
+}
+
+/// One table over many payloads; `shape` knows it where there are none.
+#[pyfunction]
+#[pyo3(name = "_batch_table", signature = (shape, payloads, name, columns))]
+pub fn batch_table(
+    py: Python<'_>,
+    shape: &Payload,
+    payloads: Vec<Py<Payload>>,
+    name: Option<String>,
+    columns: Option<Vec<String>>,
+) -> PyResult<Table> {
+    errors::guard(py, || {
+        let payloads: Vec<fetch::Payload> = payloads.iter().map(|payload| payload.get().inner().clone()).collect();
+        let shape = shape.inner();
+        let made = py.detach(|| fetch::table_of(shape, &payloads, name.as_deref(), columns.as_deref()));
+        let (name, batches) = made.map_err(|error| errors::raise(py, error))?;
+        Table::new(py, name, batches)
+    })
+}
+
+/// The table `coverage`.
+#[pyfunction]
+#[pyo3(name = "_coverage_table")]
+pub fn coverage_table(py: Python<'_>, rows: Vec<Row>) -> PyResult<Table> {
+    errors::guard(py, || {
+        let rows: Vec<Covered> = rows.into_iter().map(covered).collect();
+        let batch = py.detach(|| fetch::coverage(&rows)).map_err(|error| errors::raise(py, error))?;
+        Table::new(py, "coverage".to_owned(), vec![batch])
+    })
+}
+
+/// Checks the question now; what it gives sends the requests. It holds nothing of Python's.
+fn fetched(
+    py: Python<'_>,
+    client: &CoreClient,
+    (operation, name, ids, required, optional): &Question<'_>,
+    strict: bool,
+    progress: &CoreProgress,
+) -> PyResult<impl Future<Output = Batched> + Send + 'static + use<>> {
+    let ids = convert::ids(name, ids)?;
+    let rest = convert::arguments(required, optional)?;
+    let prepare = || {
+        let plan = fetch::plan(operation, name, &ids, &rest, client.config())?;
+        Ok::<_, Error>((client.transport()?, client.met()?, plan))
+    };
+    let (transport, drift, plan) = prepare().map_err(|error| errors::raise(py, error))?;
+    let (unpickled, counters, shape) = (client.unpickled(), progress.0.clone(), plan.shape);
+    let run = async move {
+        let done = fetch::run_all(&transport, &drift, plan.units, strict, &counters).await;
+        done.map(|done| (shape, done)).map_err(|error| explained(error, unpickled))
+    };
+    Ok(async move { Batched(AssertUnwindSafe(run).catch_unwind().await.map_err(|panic| errors::panic_text(&*panic))) })
+}
+
+/// What a batch came to; a panic by its text. It becomes Python objects only where the interpreter is attached.
+struct Batched(std::result::Result<Result<(fetch::Payload, Vec<Done>)>, String>);
+
+impl<'py> IntoPyObject<'py> for Batched {
+    type Target = PyTuple;
+    type Output = Bound<'py, PyTuple>;
+    type Error = PyErr;
+
+    /// A payload without an answer, and for each unit what came, why it did not, and its row of `coverage`.
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        let (shape, done) = match self.0 {
+            Ok(Ok(came)) => came,
+            Ok(Err(error)) => return Err(errors::raise(py, error)),
+            Err(panic) => return Err(errors::internal(py, &panic)),
+        };
+        let units = done.into_iter().map(|done| unit(py, done)).collect::<PyResult<Vec<_>>>()?;
+        (Payload::new(shape), units).into_pyobject(py)
+    }
+}
+
+fn unit<'py>(py: Python<'py>, done: Done) -> PyResult<Bound<'py, PyTuple>> {
+    let payload = done.came.map(|(payload, met)| Bound::new(py, Payload::arrived(payload, met))).transpose()?;
+    let error = done.error.map(|error| errors::raise(py, error).into_value(py).into_bound(py));
+    if let (Some(payload), Some(error)) = (&payload, &error) {
+        error.setattr("payload", payload)?;
+    }
+    (payload, error, row(done.covered)?).into_pyobject(py)
+}
+
+fn row(row: Covered) -> PyResult<Row> {
+    // Python's integers are unbounded, Arrow's are not.
+    if i64::try_from(row.rows).is_err() {
+        return Err(PyOverflowError::new_err("more rows than an int64 holds"));
+    }
+    Ok((
+        row.operation,
+        row.team_id,
+        row.game_id,
+        row.session_id,
+        row.start,
+        row.end,
+        row.status,
+        row.rows,
+        row.request_id,
+        row.error,
+        row.attempts,
+        row.fetched_at,
+    ))
+}
+
+fn covered(row: Row) -> Covered {
+    let (operation, team_id, game_id, session_id, start, end, status, rows, request_id, error, attempts, fetched_at) =
+        row;
+    Covered {
+        operation,
+        team_id,
+        game_id,
+        session_id,
+        start,
+        end,
+        status,
+        rows,
+        request_id,
+        error,
+        attempts,
+        fetched_at,
+    }
+}
