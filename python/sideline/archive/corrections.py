@@ -49,7 +49,7 @@ def corrections(table: str, old: Iterable[Row], new: Iterable[Row]) -> list[Row]
             "new_version": after and after.get("version"),
         }
         for field, was, now in _fields(table, before, after):
-            told.append({**named, "field": field, "old": _json(was), "new": _json(now)})
+            told.append({**named, "field": field, "old": _optional(was), "new": _optional(now)})
     return told
 
 
@@ -147,13 +147,17 @@ def once(told: Sequence[Row]) -> list[Row]:
 
 def _stats(play: Row) -> set[str]:
     """The stat codes whose count a changed play changes."""
-    old, new = json.loads(play["old"]), json.loads(play["new"])
+    old, new = (play[name] and json.loads(play[name]) for name in ("old", "new"))
     if play["field"] == "row":
         old, new = (old or {}).get("stats"), (new or {}).get("stats")
     elif play["field"] != "stats":
         return set()
     was, now = dict(old or []), dict(new or [])
     return {stat for stat in was.keys() | now.keys() if was.get(stat) != now.get(stat)}
+
+
+def _optional(value: Any) -> str | None:
+    return None if value is None else _json(value)
 
 
 def _json(value: Any) -> str:

@@ -29,7 +29,7 @@ def scan(store: Store, name: str) -> "polars.LazyFrame":
     """A table, lazily; one that nothing was stored of has its columns and no row."""
     pl = library("polars", "archive")
     table = store.open(known(name))
-    return typed(pl.scan_delta(table) if table else pl.LazyFrame(), name)
+    return typed(pl.scan_delta(table) if table else pl.from_arrow(contract(name).empty_table()).lazy(), name)
 
 
 def typed(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame":
