@@ -9,15 +9,23 @@ from typing import Any
 import pytest
 
 import sideline
+from sideline import archive, journal, live, operations, simulator, streams, timeout
 from sideline import client as clients
-from sideline import journal, live, operations, simulator, streams, timeout
+from sideline.archive import read, report
 
 EXAMPLES = [
     example
-    for module in (clients, operations, simulator, timeout, live, streams, journal)
+    for module in (clients, operations, simulator, timeout, live, streams, journal, archive, report, read)
     for example in doctest.DocTestFinder(exclude_empty=True).find(module)
     if example.examples
 ]
+
+
+@pytest.fixture(scope="module")
+def archived(tmp_path_factory: pytest.TempPathFactory, client: sideline.Client, game: dict[str, Any]) -> sideline.Archive:
+    archive = sideline.Archive(tmp_path_factory.mktemp("archive"), client)
+    archive.sync(game_ids=[game["id"]]).raise_if_incomplete()
+    return archive
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -29,6 +37,7 @@ def test_the_example_runs(
     session_id: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     at_hand: dict[str, Any] = {
@@ -41,6 +50,8 @@ def test_the_example_runs(
         "session_id": session_id,
         "session_start": game["results"][0]["started_at"],
     }
+    if example.name.startswith("sideline.archive"):
+        at_hand |= {"archive": request.getfixturevalue("archived"), "games": 1}
     example.globs = {**at_hand, "Timeout": sideline.Timeout}
     out: list[str] = []
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL

@@ -7,6 +7,8 @@
     corrections.py  what a body that came again says otherwise: pure
     store.py        Delta tables: opened, made, rows replaced
     read.py         polars, Arrow, DuckDB, and the past
+    rebuild.py      a table made anew from the bodies
+    command.py      `sideline sync`
     report.py       what a sync came to, what an archive holds
 
 The examples run against the simulator; in them `archive` holds `games` games, of which `game_id` is one.
@@ -56,7 +58,7 @@ class Archive:
     >>> import sideline
     >>> with service.client() as client:
     ...     season = sideline.Archive("season", client)
-    ...     season.sync(game_ids=[game_id]).is_complete
+    ...     season.sync(game_ids=[game_id]).complete
     True
     >>> sideline.Archive("season").scan("box_score").collect().height > 0
     True
@@ -93,14 +95,15 @@ class Archive:
 
         Parameters:
             team_ids: default: all teams that the client may see.
-            game_ids: these games alone; then `start` and `end` are not needed.
+            game_ids: these games alone, without schedule and rosters; then `start` and `end` are not needed.
             start, end: the range; without `end` it ends now.
             tables: those to have, with the others of their bodies; default: all but `locations`.
             progress: True, False, or a function of `sideline.Progress`; default: a bar on a terminal or in a notebook.
             correction_window: how long after its end a game is asked for again; `None`: always.
             on_error: "raise" raises `IncompleteError` where anything planned is not there, after storing the rest.
 
-        >>> report = archive.sync(team_ids=[team_id], start="2026-11-01", end="2026-11-08")
+        >>> season = sideline.Archive("season", client)
+        >>> report = season.sync(team_ids=[team_id], start="2026-11-01", end="2026-11-08")
         >>> report.coverage.column_names[-6:]
         ['rows', 'request_id', 'error', 'attempts', 'fetched_at', 'unit']
         >>> report.raise_if_incomplete()

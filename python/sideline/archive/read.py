@@ -123,7 +123,7 @@ class AsOf:
         What changed since is read from the bodies that were kept, all else from the table as it stands.
 
         >>> import datetime
-        >>> archive.as_of(datetime.datetime.now(datetime.UTC)).scan("games").collect().height == games
+        >>> archive.as_of(datetime.datetime.now(datetime.UTC)).scan("events").collect().height == games
         True
         """
         pl = library("polars", "archive")

@@ -24,7 +24,7 @@ class SyncReport:
         """The rows of `coverage` that are neither fetched nor empty."""
 
     @property
-    def is_complete(self) -> bool:
+    def complete(self) -> bool:
         """Whether everything planned is there."""
         return not self.holes
 
@@ -43,7 +43,7 @@ class SyncReport:
             )
 
     def __repr__(self) -> str:
-        state = "complete" if self.is_complete else f"{len(self.holes)} holes"
+        state = "complete" if self.complete else f"{len(self.holes)} holes"
         return f"<sideline.SyncReport {self.coverage.num_rows} units, {state}, {self.corrections.num_rows} corrections>"
 
 

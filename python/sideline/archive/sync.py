@@ -70,23 +70,27 @@ class Sync:
         self._fetch_due(team_ids if game_ids is None else ())
 
     def _discover(self, team_ids: Sequence[int] | None, start: Any, end: Any) -> None:
-        if team_ids is None or "teams" in self._wanted:
-            [teams] = self._ask([(Unit("teams", "all"), lambda: self._client.teams(), "teams")])
-            self._teams = {team["id"]: team for team in teams}
-        chosen = list(self._teams) if team_ids is None else [int(team) for team in team_ids]
-        self._team_ids = chosen
-        spans: list[tuple[Unit, Callable[[], Payload], str]] = [
+        lists: list[tuple[Unit, Callable[[], Payload], str]] = [
             (Unit("schedule", "all"), lambda: self._client.schedule(start, end), "games")
         ]
-        spans += [
-            (
-                Unit("team_events", f"team {team}", team_id=team),
-                lambda team=team: self._client.team_events(team, start, end),  # type: ignore[misc]
-                "events",
-            )
-            for team in chosen
-        ]
-        games, *events = self._ask(spans)
+        if team_ids is None or "teams" in self._wanted:
+            lists.append((Unit("teams", "all"), lambda: self._client.teams(), "teams"))
+        games, *teams = self._ask(lists)
+        self._teams = {team["id"]: team for found in teams for team in found}
+        # Where the teams did not come, the games name them.
+        playing = {game[side] for game in games for side in ("home_team_id", "away_team_id") if game.get(side)}
+        chosen = list(self._teams) or sorted(playing) if team_ids is None else [int(team) for team in team_ids]
+        self._team_ids = chosen
+        events = self._ask(
+            [
+                (
+                    Unit("team_events", f"team {team}", team_id=team),
+                    lambda team=team: self._client.team_events(team, start, end),  # type: ignore[misc]
+                    "events",
+                )
+                for team in chosen
+            ]
+        )
         mine = set(chosen)
         self._games = {
             game["event_id"]: game for game in games if {game.get("home_team_id"), game.get("away_team_id")} & mine
