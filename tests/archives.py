@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
+
+import pyarrow as pa
 
 import sideline
 from sideline.archive.plan import TABLES
 
 NOW = "2027-03-01T12:00:00Z"
 SEASON = {"start": "2026-09-01", "end": "2027-08-15"}
+WINTER = {"start": "2027-01-01", "end": "2027-03-15"}
 MONTH = {"start": "2027-02-01", "end": "2027-03-02"}
 """The last one: its last games may still be corrected, and one goes on."""
 
@@ -24,13 +25,10 @@ def small_season(**options: Any) -> sideline.Simulator:
 
 
 def sorted_rows(table: Any, without: Iterable[str] = ()) -> list[str]:
-    """The rows of anything that Arrow reads, as text."""
-    rows = table.to_pylist() if hasattr(table, "to_pylist") else table.to_dicts()
-    return sorted(json.dumps({k: v for k, v in row.items() if k not in without}, default=_text, sort_keys=True) for row in rows)
-
-
-def _text(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    """The rows of a table of pyarrow or polars as text, their columns by name."""
+    arrow = table if isinstance(table, pa.Table) else table.to_arrow()
+    names = sorted(set(arrow.column_names) - set(without))
+    return sorted(map(repr, zip(*(arrow[name].to_pylist() for name in names), strict=True)))
 
 
 def contents(archive: sideline.Archive) -> dict[str, list[str]]:

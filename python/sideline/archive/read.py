@@ -173,15 +173,16 @@ def coverage(
     store: Store, columns: Iterable[str] | None = None, units: Iterable[str] | None = None
 ) -> list[dict[str, Any]]:
     """Rows of the table `coverage`."""
+    units = None if units is None else list(units)
     table = store.open("coverage")
-    if table is None:
+    if table is None or units == []:
         return []
     field: Any = library("pyarrow.compute", "archive").field
     rows: list[dict[str, Any]] = (
         table.to_pyarrow_dataset()
         .to_table(
             columns=None if columns is None else list(columns),
-            filter=None if units is None else field("unit").isin(list(units)),
+            filter=None if units is None else field("unit").isin(units),
         )
         .to_pylist()
     )
