@@ -182,31 +182,28 @@ class Store:
 
     def replaced(self, table: "DeltaTable", rows: Any, predicate: str | None, *, last: bool = False) -> bool:
         """The same on the table as it was opened: false where another writer changed such rows since."""
+        growth = "merge" if predicate else "overwrite"
+        return self._wrote(table, rows, last=last, mode="overwrite", predicate=predicate, schema_mode=growth)
+
+    def append(self, name: str, rows: "pyarrow.Table") -> None:
+        """Add the rows, in one transaction."""
+        for attempt in range(_ATTEMPTS):
+            if self._wrote(self.opened(name, rows.schema), rows, last=attempt == _ATTEMPTS - 1, mode="append"):
+                return
+            self.wait(attempt)
+
+    def _wrote(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
         deltalake: Any = library("deltalake", "archive")
         try:
             deltalake.write_deltalake(
-                table,
-                rows,
-                mode="overwrite",
-                predicate=predicate,
-                schema_mode="merge" if predicate else "overwrite",
-                writer_properties=deltalake.WriterProperties(compression="ZSTD"),
+                table, rows, writer_properties=deltalake.WriterProperties(compression="ZSTD"), **how
             )
         except deltalake.exceptions.CommitFailedError:
+            # Rows of another writer that the predicate names; or two made the table at once.
             if last:
                 raise
             return False
         return True
-
-    def append(self, name: str, rows: "pyarrow.Table") -> None:
-        """Add the rows; no other writer can be in the way."""
-        deltalake: Any = library("deltalake", "archive")
-        deltalake.write_deltalake(
-            self.opened(name, rows.schema),
-            rows,
-            mode="append",
-            writer_properties=deltalake.WriterProperties(compression="ZSTD"),
-        )
 
     @staticmethod
     def wait(attempt: int) -> None:
