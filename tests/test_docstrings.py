@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import sideline
-from sideline import archive, journal, live, operations, simulator, streams, timeout
+from sideline import archive, batch, journal, live, operations, simulator, streams, timeout
 from sideline import client as clients
 from sideline.archive import read, report
 
 EXAMPLES = [
     example
-    for module in (clients, operations, simulator, timeout, live, streams, journal, archive, report, read)
+    for module in (clients, batch, operations, simulator, timeout, live, streams, journal, archive, report, read)
     for example in doctest.DocTestFinder(exclude_empty=True).find(module)
     if example.examples
 ]

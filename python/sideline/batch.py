@@ -1,6 +1,5 @@
 """Many ids at once: what came, what did not, and why."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
@@ -288,6 +287,9 @@ class Asking:
 
     async def come(self, core: CoreClient) -> "Batch[Any]":
         """The batch, awaited."""
+        # Not at the top: a client that waits needs no asyncio.
+        import asyncio
+
         running = asyncio.ensure_future(_batch_async(core, self._asked(), self._strict, self._counters))
         try:
             while self._bar is not None and not running.done():

@@ -13,6 +13,11 @@ from sideline.operations import B, Operations, T
 from sideline.streams import Streams
 from sideline.timeout import Timeout, limits
 
+Many = Batch[Batch[Any]]
+"""What many ids give, and what its `retry()` gives."""
+
+ManyAwaited = Batch[Coroutine[Any, Any, Batch[Any]]]
+
 
 class _Client(Operations[T, B], Streams):
     """What both clients are: settings, and the core that has them."""
@@ -111,7 +116,7 @@ def _without_password(address: str | None) -> str | None:
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
-class Client(_Client[Payload, "Batch[Any]"]):
+class Client(_Client[Payload, Many]):
     """A client whose calls wait for their answer.
 
     Ctrl-C ends a waiting call. It may be used by several threads, in Jupyter, and after `os.fork`; it pickles without
@@ -145,9 +150,7 @@ class Client(_Client[Payload, "Batch[Any]"]):
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
         return self._arrived(self._core.call_sync(operation, required, optional))
 
-    def _many(
-        self, question: Question, on_error: OnError, progress: Told, before: "Batch[Any] | None" = None
-    ) -> "Batch[Any]":
+    def _many(self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None) -> Many:
         check(on_error)
         batch = Asking(self, question, progress, before).wait(self._core)
         if on_error == "raise":
@@ -178,7 +181,7 @@ class Client(_Client[Payload, "Batch[Any]"]):
         self.close()
 
 
-class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, "Batch[Any]"]]):
+class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, ManyAwaited]]):
     """A client whose calls are coroutines, on asyncio or uvloop. It takes what `Client` takes.
 
     Cancelling a task cancels its request. One client may serve several event loops, one after the other or at once.
@@ -195,8 +198,8 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, "Bat
         return self._arrived(await self._core.call_async(operation, required, optional))
 
     async def _many(
-        self, question: Question, on_error: OnError, progress: Told, before: "Batch[Any] | None" = None
-    ) -> "Batch[Any]":
+        self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None
+    ) -> ManyAwaited:
         check(on_error)
         batch = await Asking(self, question, progress, before).come(self._core)
         if on_error == "raise":

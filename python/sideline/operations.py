@@ -5,13 +5,10 @@ The examples run against the simulator; `client`, `team_id`, `game_id` and `sess
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sideline._progress import Told
-from sideline.batch import Question, question
-
-if TYPE_CHECKING:
-    from sideline.batch import Batch, OnError
+from sideline.batch import Batch, OnError, Question, question
 
 T = TypeVar("T")
 """What one id gives: a `Payload`, or a coroutine of one."""
@@ -37,7 +34,7 @@ class Operations(Generic[T, B]):
     An id in first place may be many: a list, a tuple, a range, a generator, a column of NumPy, pandas, polars or Arrow
     (no set: it has no order). They are asked for at once and give a `Batch`, in their order. Such a call takes
     `on_error`, "raise" (default: `IncompleteError` where any did not come; what did is in its `.batch`) or "keep", and
-    `progress`: True, False, a function that is called with a `Progress`, or None, a bar on a terminal and in a notebook.
+    `progress`: True, False, a function that takes a `Progress`, or None: a bar on a terminal and in a notebook.
 
     >>> batch = client.stats([session_id, session_id])
     >>> len(batch), batch.table().num_rows == 2 * client.stats(session_id).table().num_rows
@@ -47,7 +44,7 @@ class Operations(Generic[T, B]):
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> T:
         raise NotImplementedError
 
-    def _many(self, question: Question, on_error: "OnError", progress: Told, before: "Batch[Any] | None" = None) -> B:
+    def _many(self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None) -> B:
         raise NotImplementedError
 
     def _ask(
@@ -55,7 +52,7 @@ class Operations(Generic[T, B]):
         operation: str,
         required: dict[str, Any],
         optional: dict[str, Any],
-        on_error: "OnError",
+        on_error: OnError,
         progress: Told,
     ) -> T | B:
         """One id or many, in the first of `required`."""
@@ -82,7 +79,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: str | None = None,
         reference: str | None = None,
-        on_error: "OnError" = "raise",
+        on_error: OnError = "raise",
         progress: Told = None,
     ) -> T | B:
         """The current players of a team, or those at the time of a game (specification 4.4).
@@ -156,7 +153,7 @@ class Operations(Generic[T, B]):
         *,
         games_only: bool = False,
         workouts_only: bool = False,
-        on_error: "OnError" = "raise",
+        on_error: OnError = "raise",
         progress: Told = None,
     ) -> T | B:
         """Games and practices of a team, with their sessions (specification 4.1).
@@ -181,7 +178,7 @@ class Operations(Generic[T, B]):
         game_id: str | None = None,
         start: Time | None = None,
         end: Time | None = None,
-        on_error: "OnError" = "raise",
+        on_error: OnError = "raise",
         progress: Told = None,
     ) -> T | B:
         """A team's box score of one game, or summed over the games of a range (specification 4.5).
@@ -204,7 +201,7 @@ class Operations(Generic[T, B]):
         )
 
     def game_events(
-        self, game_id: Ids, *, team_id: int | str | None = None, on_error: "OnError" = "raise", progress: Told = None
+        self, game_id: Ids, *, team_id: int | str | None = None, on_error: OnError = "raise", progress: Told = None
     ) -> T | B:
         """The events of a whole game, as the service has them (specification 4.6).
 
@@ -215,7 +212,7 @@ class Operations(Generic[T, B]):
         """
         return self._ask("game_events", {"game_id": game_id}, {"team_id": team_id}, on_error, progress)
 
-    def game(self, game_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
+    def game(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
         """One game with its sessions (specification 4.11).
 
         Tables: `sessions` (a row for each period), `events`, `location_windows`. Raises `NotFound`.
@@ -225,7 +222,7 @@ class Operations(Generic[T, B]):
         """
         return self._ask("game", {"game_id": game_id}, {}, on_error, progress)
 
-    def stats(self, session_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
+    def stats(self, session_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
         """The box score of one session: a period, a drill (specification 4.7).
 
         Tables: `player_stats` (a row for each player and stat code), `box_score` (a row for each player). A team's own
@@ -237,7 +234,7 @@ class Operations(Generic[T, B]):
         """
         return self._ask("stats", {"session_id": session_id}, {}, on_error, progress)
 
-    def stats_details(self, session_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
+    def stats_details(self, session_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
         """Each occurrence of each stat in a session, with clocks and place (specification 4.8).
 
         Table: `stat_events`. x, y, z are millimetres from the centre of the court, `hoop_to_event_x` and `_y` from the
@@ -248,7 +245,7 @@ class Operations(Generic[T, B]):
         """
         return self._ask("stats_details", {"session_id": session_id}, {}, on_error, progress)
 
-    def possessions(self, session_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
+    def possessions(self, session_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
         """The possessions of a session, one by one (specification 4.9).
 
         Tables: `possessions` (a row for each, with lineups and attributes), `possession_events` (a row for each stat in
@@ -259,7 +256,7 @@ class Operations(Generic[T, B]):
         """
         return self._ask("possessions", {"session_id": session_id}, {}, on_error, progress)
 
-    def shots(self, session_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
+    def shots(self, session_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
         """The shots of a session (specification 4.11).
 
         Table: `shots`. Coordinates are millimetres, `distance_cm` is centimetres; `hoop_player_x` and `_y` are the shot
@@ -272,7 +269,7 @@ class Operations(Generic[T, B]):
         return self._ask("shots", {"session_id": session_id}, {}, on_error, progress)
 
     def locations(
-        self, session_id: Ids, start: Time, end: Time, *, on_error: "OnError" = "raise", progress: Told = None
+        self, session_id: Ids, start: Time, end: Time, *, on_error: OnError = "raise", progress: Told = None
     ) -> T | B:
         """Where players and ball were, step by step (specification 4.11).
 
@@ -285,7 +282,7 @@ class Operations(Generic[T, B]):
         """
         return self._ask("locations", {"session_id": session_id, "start": start, "end": end}, {}, on_error, progress)
 
-    def game_stats_details(self, game_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
+    def game_stats_details(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
         """Each occurrence of each stat in a whole game (specification 4.11).
 
         Table: `stat_events`. Raises `PermissionDenied`.
@@ -295,7 +292,7 @@ class Operations(Generic[T, B]):
         """
         return self._ask("game_stats_details", {"game_id": game_id}, {}, on_error, progress)
 
-    def game_shots(self, game_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
+    def game_shots(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
         """The shots of a whole game (facts 2.19).
 
         Table: `shots`, the same as of `shots(session_id)`; `session_id` says in which period. Coordinates are
@@ -307,7 +304,7 @@ class Operations(Generic[T, B]):
         """
         return self._ask("game_shots", {"game_id": game_id}, {}, on_error, progress)
 
-    def play_by_play(self, game_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
+    def play_by_play(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
         """The events of a whole game, one after the other (facts 2.19).
 
         Table: `play_by_play`; its `stats` is a map of stat code to what the event adds. Coordinates are millimetres.
@@ -319,7 +316,7 @@ class Operations(Generic[T, B]):
         """
         return self._ask("play_by_play", {"game_id": game_id}, {}, on_error, progress)
 
-    def ball_screens(self, game_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
+    def ball_screens(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
         """The predicted ball screens of a whole game (facts 2.19).
 
         Table: `ball_screens`; `offensive_actions` and `defensive_actions` are maps of action to probability (0 to 1).
@@ -335,7 +332,7 @@ class Operations(Generic[T, B]):
         game_id: Ids,
         resources: str | Iterable[str] = ("stats", "details", "shots", "possessions"),
         *,
-        on_error: "OnError" = "raise",
+        on_error: OnError = "raise",
         progress: Told = None,
     ) -> T | B:
         """Several resources of a whole game in one answer (facts 2.19).
@@ -391,7 +388,7 @@ class Operations(Generic[T, B]):
         return self._call("broadcast_teams", {}, {})
 
     def broadcast_roster(
-        self, team_id: Ids, *, game_id: str | None = None, on_error: "OnError" = "raise", progress: Told = None
+        self, team_id: Ids, *, game_id: str | None = None, on_error: OnError = "raise", progress: Told = None
     ) -> T | B:
         """The Broadcast API's roster of a team, or that of a game (facts 5). It takes the API key.
 
@@ -402,7 +399,7 @@ class Operations(Generic[T, B]):
         """
         return self._ask("broadcast_roster", {"team_id": team_id}, {"game_id": game_id}, on_error, progress)
 
-    def broadcast_stats(self, schedule_id: Ids, *, on_error: "OnError" = "raise", progress: Told = None) -> T | B:
+    def broadcast_stats(self, schedule_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
         """The Broadcast API's statistics of a game as they stand (facts 5). It takes the API key.
 
         No table: the documentation does not say what the body holds.

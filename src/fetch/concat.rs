@@ -121,7 +121,7 @@ mod tests {
     use arrow_array::types::{Float64Type, Int32Type};
 
     fn stats(session: &str, code: &str) -> Payload {
-        let body = format!(r#"[{{"id":46,"players":[{{"id":1,"stats":{{"PTS":2,"{code}":7}}}}]}}]"#);
+        let body = format!(r#"{{"teams":[{{"id":46,"player_stats":[{{"id":1,"stats":{{"PTS":2,"{code}":7}}}}]}}]}}"#);
         let context = Context::default().with("session_id", session);
         Payload::from_bytes("stats", body.as_bytes(), context).unwrap()
     }
@@ -159,8 +159,12 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_says_in_which_payload() {
-        let wrong =
-            Payload::from_bytes("stats", br#"[{"id":"x"}]"#, Context::default().with("session_id", "b")).unwrap();
+        let wrong = Payload::from_bytes(
+            "stats",
+            br#"{"teams":[{"id":"x","player_stats":[{"id":1,"stats":{"PTS":1}}]}]}"#,
+            Context::default().with("session_id", "b"),
+        )
+        .unwrap();
         let Err(Error::Decode(DecodeError::Body { message, .. })) =
             table(&wrong, &[stats("a", "A"), wrong.clone()], None, None)
         else {

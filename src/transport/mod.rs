@@ -11,7 +11,7 @@
 //! | `redirect` | which redirects are followed: pure |
 //! | `failure` | attempts without an answer, told in one line |
 //! | `clock` | the server's clock, learned from `Date` |
-//! | `budget` | requests at once and in a second |
+//! | `budget`, `pressure` | requests at once and in a second; how much of them: pure |
 //! | `redact` | secrets out of texts |
 
 mod budget;
@@ -19,6 +19,7 @@ mod clock;
 mod failure;
 mod http;
 mod open;
+mod pressure;
 mod redact;
 mod redirect;
 mod respond;

@@ -55,6 +55,14 @@ async fn until_answered(shared: &Shared, request: &Request, tried: &AtomicU32) -
         attempts += 1;
         tried.fetch_add(1, Ordering::Relaxed);
         let attempt = timeout_at(deadline, attempt(shared, &client, &target)).await;
+        if let Ok(Ok(Attempt::Answer(answer, _))) = &attempt {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            match answer.status {
+                // What asks for longer than a call may take fails this call, and holds no other.
+                429 => permit.refused(asked_to_wait(answer, shared).filter(|wait| *wait < remaining)),
+                _ => permit.answered(),
+            }
+        }
         drop(permit);
         let took = begun.elapsed();
 

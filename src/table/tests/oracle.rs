@@ -200,7 +200,8 @@ fn scalar(ty: Ty, value: Option<&Value>) -> Outcome<Option<Scalar>> {
         }
     };
     Ok(match ty {
-        Ty::Int64 | Ty::Int32 | Ty::TimestampMs => Some(Scalar::Int(integer(value)?)),
+        Ty::Int64 | Ty::TimestampMs => Some(Scalar::Int(integer(value)?)),
+        Ty::Int32 => Some(Scalar::Int(i32::try_from(integer(value)?).map_err(|e| e.to_string())?.into())),
         Ty::Float64 => Some(Scalar::Float(float(value)?)),
         Ty::IsTeamTotal => Some(Scalar::Bool(integer(value)? == 0)),
         Ty::Bool => match value {

@@ -1,0 +1,170 @@
+"""The operations, as type checkers see them: one id gives one thing, many give another."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from typing import Any, Generic, TypeVar, overload
+from uuid import UUID
+
+from sideline._progress import Told
+from sideline.batch import Batch, OnError, Question
+
+T = TypeVar("T")
+B = TypeVar("B")
+Time = datetime | date | str | int
+Id = int | str | UUID
+Ids = Id | Iterable[Any]
+
+class Operations(Generic[T, B]):
+    def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> T: ...
+    def _many(self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None) -> B: ...
+    def _ask(
+        self, operation: str, required: dict[str, Any], optional: dict[str, Any], on_error: OnError, progress: Told
+    ) -> T | B: ...
+    def teams(self) -> T: ...
+    @overload
+    def roster(self, team_id: Id, *, game_id: str | None = None, reference: str | None = None) -> T: ...
+    @overload
+    def roster(
+        self,
+        team_id: Iterable[Any],
+        *,
+        game_id: str | None = None,
+        reference: str | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> B: ...
+    def schedule(
+        self,
+        start: Time,
+        end: Time | None = None,
+        *,
+        sport: str | None = None,
+        team_id: int | str | None = None,
+        location_id: str | None = None,
+        season_type: str | None = None,
+        week: int | None = None,
+    ) -> T: ...
+    def matchup(
+        self,
+        team_ids: int | str | Iterable[int | str],
+        start: Time,
+        end: Time | None = None,
+        *,
+        reference: str,
+        gender: str,
+    ) -> T: ...
+    @overload
+    def team_events(
+        self, team_id: Id, start: Time, end: Time, *, games_only: bool = False, workouts_only: bool = False
+    ) -> T: ...
+    @overload
+    def team_events(
+        self,
+        team_id: Iterable[Any],
+        start: Time,
+        end: Time,
+        *,
+        games_only: bool = False,
+        workouts_only: bool = False,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> B: ...
+    @overload
+    def team_game_stats(
+        self, team_id: Id, *, game_id: str | None = None, start: Time | None = None, end: Time | None = None
+    ) -> T: ...
+    @overload
+    def team_game_stats(
+        self,
+        team_id: Iterable[Any],
+        *,
+        game_id: str | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> B: ...
+    @overload
+    def game_events(self, game_id: Id, *, team_id: int | str | None = None) -> T: ...
+    @overload
+    def game_events(
+        self,
+        game_id: Iterable[Any],
+        *,
+        team_id: int | str | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> B: ...
+    @overload
+    def game(self, game_id: Id) -> T: ...
+    @overload
+    def game(self, game_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    @overload
+    def stats(self, session_id: Id) -> T: ...
+    @overload
+    def stats(self, session_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    @overload
+    def stats_details(self, session_id: Id) -> T: ...
+    @overload
+    def stats_details(self, session_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    @overload
+    def possessions(self, session_id: Id) -> T: ...
+    @overload
+    def possessions(self, session_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    @overload
+    def shots(self, session_id: Id) -> T: ...
+    @overload
+    def shots(self, session_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    @overload
+    def locations(self, session_id: Id, start: Time, end: Time) -> T: ...
+    @overload
+    def locations(
+        self, session_id: Iterable[Any], start: Time, end: Time, *, on_error: OnError = "raise", progress: Told = None
+    ) -> B: ...
+    @overload
+    def game_stats_details(self, game_id: Id) -> T: ...
+    @overload
+    def game_stats_details(
+        self, game_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None
+    ) -> B: ...
+    @overload
+    def game_shots(self, game_id: Id) -> T: ...
+    @overload
+    def game_shots(self, game_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    @overload
+    def play_by_play(self, game_id: Id) -> T: ...
+    @overload
+    def play_by_play(self, game_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    @overload
+    def ball_screens(self, game_id: Id) -> T: ...
+    @overload
+    def ball_screens(self, game_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    @overload
+    def catch_up(
+        self, game_id: Id, resources: str | Iterable[str] = ("stats", "details", "shots", "possessions")
+    ) -> T: ...
+    @overload
+    def catch_up(
+        self,
+        game_id: Iterable[Any],
+        resources: str | Iterable[str] = ("stats", "details", "shots", "possessions"),
+        *,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> B: ...
+    def follow(self, link: str) -> T: ...
+    def get(self, path: str, params: Mapping[str, object] | None = None) -> T: ...
+    def broadcast_schedule(self, start: Time | None = None, end: Time | None = None) -> T: ...
+    def broadcast_teams(self) -> T: ...
+    @overload
+    def broadcast_roster(self, team_id: Id, *, game_id: str | None = None) -> T: ...
+    @overload
+    def broadcast_roster(
+        self, team_id: Iterable[Any], *, game_id: str | None = None, on_error: OnError = "raise", progress: Told = None
+    ) -> B: ...
+    @overload
+    def broadcast_stats(self, schedule_id: Id) -> T: ...
+    @overload
+    def broadcast_stats(
+        self, schedule_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None
+    ) -> B: ...
