@@ -1,11 +1,14 @@
 //! Addresses of each environment, credentials, limits and timeouts.
 
 mod proxy;
+mod told;
 
 pub use proxy::Proxies;
 pub(crate) use proxy::Route;
+pub use told::{Setting, Source};
 
 use crate::error::{Error, Result};
+use std::cell::RefCell;
 use std::time::Duration;
 use url::{Host, Url};
 
@@ -130,6 +133,8 @@ pub struct Config {
     pub ca_bundle: Option<String>,
     pub user_agent: String,
     pub allow_http: bool,
+    /// Where each came from that a variable can give.
+    pub(crate) sources: Vec<(&'static str, Source)>,
 }
 
 impl Config {
@@ -145,17 +150,20 @@ impl Options {
     pub fn resolve(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
         // A variable that is set to nothing is how a shell unsets it.
         let look_up = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let or_variable = |given: Option<String>, parameter: &str, name: &str| -> Result<Option<String>> {
+        let sources = RefCell::new(Vec::new());
+        let or_variable = |given: Option<String>, parameter: &'static str, name: &'static str| {
             let (value, source) = match given {
                 Some(value) if value.is_empty() => {
                     return Err(Error::Configuration(format!(
                         "{parameter} is empty; leave it out to read it from {name}"
                     )));
                 }
-                Some(value) => (Some(value), parameter),
-                None => (look_up(name), name),
+                Some(value) => (Some(value), Source::Given),
+                None => look_up(name).map_or((None, Source::Default), |value| (Some(value), Source::Variable(name))),
             };
-            value.map(|value| no_control_characters(value, source)).transpose()
+            sources.borrow_mut().push((parameter, source));
+            let from = if source == Source::Given { parameter } else { name };
+            value.map(|value| no_control_characters(value, from)).transpose()
         };
         let shown = |secret: Option<Secret>| secret.map(|s| s.0);
 
@@ -181,7 +189,7 @@ impl Options {
             }
         };
         let host = documented_host(sport, environment);
-        let address = |given: Option<String>, parameter: &str, name: &str, schemes: [&str; 2]| -> Result<String> {
+        let address = |given, parameter, name, schemes: [&str; 2]| -> Result<String> {
             match or_variable(given, parameter, name)? {
                 Some(text) => origin(&text, parameter, schemes, self.allow_http),
                 None => Ok(format!("{}://{host}", schemes[0])),
@@ -219,6 +227,7 @@ impl Options {
                 None => concat!("sideline/", env!("CARGO_PKG_VERSION")).into(),
             },
             allow_http: self.allow_http,
+            sources: sources.into_inner(),
         })
     }
 }

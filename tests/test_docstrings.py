@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import doctest
+import importlib
+import pkgutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sideline
-from sideline import archive, batch, journal, live, operations, simulator, streams, timeout
-from sideline import client as clients
+from sideline import court, metrics, operations
 from sideline.archive import read, report
 
-EXAMPLES = [
-    example
-    for module in (clients, batch, operations, simulator, timeout, live, streams, journal, archive, report, read)
-    for example in doctest.DocTestFinder(exclude_empty=True).find(module)
-    if example.examples
-]
+MODULES = [importlib.import_module(f"sideline.{module.name}") for module in pkgutil.iter_modules(sideline.__path__) if not module.name.startswith("_")]
+MODULES += [read, report]
+EXAMPLES = [example for module in MODULES for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +42,8 @@ def test_the_example_runs(
         "client": client,
         "service": service,
         "sideline": sideline,
+        "court": court,
+        "metrics": metrics,
         "live_game_id": service.games[0]["event_id"],
         "team_id": game["game_attributes"]["home_team_id"],
         "game_id": game["id"],

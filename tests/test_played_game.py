@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
+import socket
+import ssl
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
+from wire import listener, over_tls, proxy, relay
 
 import sideline
 
@@ -247,6 +255,71 @@ def test_slow_bytes_are_life(season: sideline.Simulator, asks: sideline.Client, 
         assert len(next(stream).raw) == size
         assert stream.stats.reconnects == 0
     assert time.monotonic() - begun > 0.5, "it was slow"
+
+
+def test_a_recording_with_cuts_replayed_is_the_same_items_and_the_same_box_score(
+    season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any], opens: Opens, tmp_path: Path
+) -> None:
+    rng = random.Random(3)
+    for _ in range(50):
+        season.faults.add("*/*", cut_at=rng.randrange(20_000), times=1)
+    with opens(**QUICK).record(tmp_path / "game.journal") as stream:
+        next(stream)
+        season.play(game["event_id"], speed=3000)
+        recorded = list(quiet(stream))
+        season.faults.clear()
+        recorded += quiet(stream)
+    again = list(sideline.replay(tmp_path / "game.journal", speed=None))[1:]
+    told = [(type(item), getattr(item, "text", item), getattr(item, "seq", None), getattr(item, "received_at", None)) for item in recorded]
+    assert told == [(type(item), getattr(item, "text", item), getattr(item, "seq", None), getattr(item, "received_at", None)) for item in again]
+    box = sideline.LiveBoxScore()
+    box.feed_all(again)
+    assert lines(box.table()) == rest(asks, game)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the command is stopped by a POSIX signal")
+def test_the_command_records_the_websocket_of_a_game(season: sideline.Simulator, game: dict[str, Any], tmp_path: Path) -> None:
+    journal = tmp_path / "game.journal"
+    season.play(game["event_id"], speed=1e6)
+    command = [sys.executable, "-W", "error", "-m", "sideline", "record", "--game-id", game["event_id"], str(journal)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **season.environ}) as running:
+        until = time.monotonic() + 20
+        while not (journal.exists() and len(list(sideline.replay(journal, speed=None))) > 2000):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        out, errors = running.communicate(timeout=10)
+    assert (running.returncode, errors) == (0, "")
+    assert out.startswith("recorded ")
+    assert season.secret not in journal.read_bytes().decode("latin-1")
+
+
+def test_both_streams_go_through_a_proxy_that_wants_credentials_and_tls_of_an_added_authority(
+    season: sideline.Simulator, game: dict[str, Any], certified: Callable[..., ssl.SSLContext], bundle: Path
+) -> None:
+    def inward(outside: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", int(season.base_url.rpartition(":")[2]))) as inside:
+            relay(outside, inside, bytearray())
+
+    addresses = dict.fromkeys(("base_url", "broadcast_base_url"), "https://service.invalid") | {"websocket_url": "wss://service.invalid"}
+    with (
+        listener(over_tls(certified("service.invalid"), inward, notify=False)) as secure,
+        proxy({"service.invalid:443": secure.port}, credentials="ann:pw") as between,
+    ):
+        through = between.address.replace("//", "//ann:pw@")
+        with season.client(**addresses, proxy=through, ca_bundle=bundle) as asks:
+            season.play(game["event_id"], speed=None)
+            over = rest(asks, game)
+            while rest(asks, game) != over:
+                over = rest(asks, game)
+            for stream in (asks.live(game["event_id"], sources=["stats"]), asks.live_stats(game["event_id"])):
+                box = sideline.LiveBoxScore()
+                with stream:
+                    box.feed_all(quiet(stream))
+                    assert stream.stats.reconnects == 0
+                assert lines(box.table()) == rest(asks, game)
+        assert set(between.lines) == {"CONNECT service.invalid:443 HTTP/1.1"}
+        assert b"token" not in between.overheard
 
 
 def test_a_game_that_is_over_cannot_be_played_and_a_correction_of_nothing_says_so(season: sideline.Simulator) -> None:

@@ -90,6 +90,7 @@ COLUMNS = {
     "coverage": "operation cat, team_id? id, game_id? text, session_id? text, start? when, end? when, status cat, rows int, request_id? text,"
     " error? text, attempts int32, fetched_at? when",
     "drift": "operation cat, path text, first_seen when, count int, type? cat",
+    "violations": "rule cat, team_id? id, game_id? text, session_id? text, player_id? id, expected? text, found? text, message text",
     "locations": f"session_id? text, t when, type? cat, team_id? id, player_id? id, tag? text, x? num, y? num, z? num, speed? num, {CLOCKS}",
 }
 

@@ -12,9 +12,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sideline import plot as plot
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline._progress import Progress
     from sideline.archive import Archive, SyncReport
+    from sideline.audits import audit
     from sideline.batch import Batch
     from sideline.client import AsyncClient, Client
     from sideline.errors import (
@@ -81,6 +83,7 @@ __all__ = [
     "TransportError",
     "Update",
     "__version__",
+    "audit",
     "replay",
 ]
 
@@ -107,19 +110,26 @@ _MODULES = {
     "Timeout": "timeout",
     "Update": "_core",
     "__version__": "_core",
+    "audit": "audits",
     "replay": "journal",
 }
 
 
+# Not in __all__: what a module needs of other libraries may be missing, and "import *" is to work all the same.
+_SUBMODULES = ("plot",)
+
+
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name not in __all__ and name not in _SUBMODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _SUBMODULES:
+        return import_module(f"{__name__}.{name}")
     value: object = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_SUBMODULES})

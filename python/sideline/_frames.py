@@ -1,5 +1,6 @@
 """Tables as the frames of other libraries. None of them is needed: each is loaded when it is asked for."""
 
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -53,3 +54,46 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
         for field, column in zip(arrow.schema, arrow.columns, strict=True)
     }
     return pandas.DataFrame(columns)
+
+
+def given(argument: str, source: object, tables: Mapping[str, Iterable[str]]) -> "dict[str, polars.DataFrame]":
+    """Those of some tables that a caller's argument holds, as polars frames whose categories are text.
+
+    `tables`: the columns that each must have. The argument is an answer, a `Table`, a polars frame, any other Arrow
+    table, or a list of them, which are taken together. What has no name is known by its columns.
+    """
+    polars = library("polars", "polars")
+    if isinstance(source, list | tuple):
+        parts = [given(argument, part, tables) for part in source]
+        if not parts:
+            raise ValueError(f"{argument} is an empty list")
+        return {
+            name: polars.concat([part[name] for part in parts if name in part], how="diagonal_relaxed")
+            for name in tables
+            if any(name in part for part in parts)
+        }
+    if isinstance(names := getattr(source, "tables", None), list):
+        found: dict[str, Any] = {name: source.table(name) for name in tables if name in names}  # type: ignore[attr-defined]
+        if not found:
+            has = ", ".join(names) or "none"
+            raise ValueError(f"{argument} has no table {' or '.join(tables)}; its tables are {has}")
+        return {name: _plain(polars.DataFrame(table)) for name, table in found.items()}
+    if isinstance(source, polars.LazyFrame):
+        source = source.collect()
+    elif not hasattr(source, "__arrow_c_stream__"):
+        kind = type(source).__name__
+        accepted = "an answer, a Table, a polars frame, an Arrow table or a list of them"
+        raise TypeError(f"{argument} is {accepted}, not {kind}")
+    frame = polars.DataFrame(source)
+    missing = {name: [column for column in columns if column not in frame.columns] for name, columns in tables.items()}
+    name = getattr(source, "name", None) if type(source).__module__ == "sideline" else None
+    fits = [one for one, lacks in missing.items() if not lacks and name in (None, one)]
+    if not fits:
+        lacks = "; ".join(f"for {one} it lacks {', '.join(lacks)}" for one, lacks in missing.items() if lacks)
+        raise ValueError(f"{argument} is no table {' or '.join(tables)}{': ' if lacks else ''}{lacks}")
+    return {fits[0]: _plain(frame)}
+
+
+def _plain(frame: "polars.DataFrame") -> "polars.DataFrame":
+    pl = library("polars", "polars")
+    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))

@@ -43,20 +43,21 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def table_html(table: "Table") -> str:
+def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int = ROWS) -> str:
     """What a notebook shows of a table."""
     schema = table.schema
+    names = list(columns or schema.names)
     heads = "".join(
         f'<th title="{escape(" ".join(filter(None, (field.type, field.unit, field.description))))}">'
         f"{escape(field.name)}</th>"
-        for field in schema
+        for field in map(schema.__getitem__, names)
     )
     body = "".join(
-        f"<tr>{''.join(f'<td>{escape(shorten(cell(value), 60))}</td>' for value in record.values())}</tr>"
-        for record in table.head(ROWS).to_dicts()
+        f"<tr>{''.join(f'<td>{escape(shorten(cell(record[name]), 60))}</td>' for name in names)}</tr>"
+        for record in table.head(rows).to_dicts()
     )
     count = f"{table.num_rows} rows, {len(schema)} columns"
-    more = f", the first {ROWS} shown" if table.num_rows > ROWS else ""
+    more = f", the first {rows} shown" if table.num_rows > rows else ""
     return (
         f"<div><b>{escape(table.name)}</b>: {count}{more}"
         f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"

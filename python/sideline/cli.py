@@ -79,6 +79,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     sync.set_defaults(run=_sync)
 
+    doctor = commands.add_parser("doctor", help="say what is wrong with the set-up; exit status 1 if something is")
+    doctor.add_argument("--environment", choices=["production", "development"], help="default: SIDELINE_ENVIRONMENT")
+    doctor.add_argument("--sport", choices=["basketball", "football"], help="default: SIDELINE_SPORT")
+    doctor.set_defaults(run=_doctor)
+
     record = commands.add_parser("record", help="append a live stream to a journal, until Ctrl-C")
     which = record.add_mutually_exclusive_group(required=True)
     which.add_argument("--schedule-id", metavar="ID", help="the Broadcast API's event stream of a game")
@@ -123,6 +128,15 @@ def _sync(given: argparse.Namespace) -> int:
 
     window = None if given.correction_window == math.inf else timedelta(days=given.correction_window)
     return sync(given.path, given.teams, given.games, given.start, given.end, given.tables, window)
+
+
+def _doctor(given: argparse.Namespace) -> int:
+    from sideline.client import Client
+
+    with Client(environment=given.environment, sport=given.sport) as client:
+        report = client.doctor()
+    print(report)
+    return 0 if report.ok else 1
 
 
 def _record(given: argparse.Namespace) -> int:

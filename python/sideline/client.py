@@ -3,7 +3,7 @@
 import os
 from collections.abc import Coroutine
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sideline._core import CoreClient, Payload, Table
 from sideline._drift import tell
@@ -12,6 +12,10 @@ from sideline.batch import Asking, Batch, OnError, Question, check
 from sideline.operations import B, Operations, T
 from sideline.streams import Streams
 from sideline.timeout import Timeout, limits
+
+if TYPE_CHECKING:
+    from sideline.doctor import Report
+    from sideline.live import LiveStream
 
 Many = Batch[Batch[Any]]
 """What many ids give, and what its `retry()` gives."""
@@ -76,6 +80,9 @@ class _Client(Operations[T, B], Streams):
         0
         """
         return self._core.drift()
+
+    def _live_by_token(self, token: str, seconds: float) -> "LiveStream":
+        return self.live(token=token, silence_limit=seconds, give_up_on=range(300, 600))
 
     def _arrived(self, payload: Payload) -> Payload:
         if payload._met:
@@ -168,6 +175,22 @@ class Client(_Client[Payload, Many]):
         """
         return self._core.token_sync(game_id)
 
+    def doctor(self) -> "Report":
+        """Look at the set-up step by step: settings, way to the service, clock, signature, privileges, key, websocket.
+
+        It says for each what was found and, where something is wrong, what to do; it raises nothing for that. It makes
+        about ten small requests. `sideline doctor` is the same on the command line.
+
+        >>> report = client.doctor()
+        >>> report.ok
+        True
+        >>> report["username"]
+        Check(name='username', state='ok', found='... (argument)', advice='')
+        """
+        from sideline.doctor import examine, waited_for
+
+        return waited_for(examine(self._core, self._live_by_token, is_async=False))
+
     def close(self) -> None:
         """Close the connections; a call in flight ends with an error. It may be called again."""
         self._core.close()
@@ -220,6 +243,23 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
         True
         """
         return await self._core.token_async(game_id)
+
+    async def doctor(self) -> "Report":
+        """Look at the set-up step by step: settings, way to the service, clock, signature, privileges, key, websocket.
+
+        It says for each what was found and, where something is wrong, what to do; it raises nothing for that. It makes
+        about ten small requests. `sideline doctor` is the same on the command line.
+
+        >>> import asyncio
+        >>> async def look():
+        ...     async with service.async_client() as client:
+        ...         return await client.doctor()
+        >>> asyncio.run(look()).ok
+        True
+        """
+        from sideline.doctor import examine
+
+        return await examine(self._core, self._live_by_token, is_async=True)
 
     async def aclose(self) -> None:
         """Close the connections; a call in flight ends with an error. It may be called again."""

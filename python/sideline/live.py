@@ -177,6 +177,28 @@ class LiveStream:
         self._core.record(path)
         return self
 
+    def display(self, score: "LiveBoxScore | None" = None, *, every: float = 1.0) -> None:
+        """Show the stream while it runs: its state, its last notices, and the box score if it brings stats.
+
+        In a notebook it is one table that refreshes; elsewhere lines are printed, and the box score at the end. It
+        takes the stream's items until the stream ends or is interrupted: by the notebook's stop button or Ctrl-C, which
+        is not raised. Then the stream is closed, unless it was entered with `with`.
+
+        Parameters:
+            score: where the stats are kept, such as one that is seeded with what was before; default: a new one.
+            every: seconds from one refresh to the next, at least.
+
+        >>> with client.live_stats(live_game_id).record("game.journal") as stream:
+        ...     recorded = [next(stream), next(stream)]
+        >>> sideline.replay("game.journal", speed=None).display()
+        replay of game.journal: ...
+        """
+        if not every > 0:
+            raise ValueError(f"every is {every}; it must be more than 0")
+        from sideline.display import View, run, screen
+
+        run(View(self, LiveBoxScore() if score is None else score), screen(), every)
+
     # What it is.
 
     @property

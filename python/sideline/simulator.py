@@ -361,6 +361,8 @@ class Simulator:
             "username": self.username,
             "secret": self.secret,
             "api_key": self.api_key,
+            # Given, so that nothing is read from the variables of whoever runs this.
+            "environment": "production",
             "sport": self._sport,
             "base_url": self.base_url,
             "websocket_url": self.websocket_url,

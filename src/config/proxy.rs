@@ -3,6 +3,7 @@
 use super::{Secret, is_loopback};
 use crate::error::{Error, Result};
 use base64::{Engine, engine::general_purpose::STANDARD};
+use hyper_util::client::proxy::matcher::Matcher;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
@@ -82,6 +83,19 @@ impl Proxies {
                  https). Give another with proxy=, or list the host in NO_PROXY"
             ))),
         }
+    }
+
+    /// The proxy that requests to an address go through, as it may be shown, and what names it; `None`: they go directly.
+    pub(crate) fn told(&self, base: &Url) -> Result<Option<(String, &'static str)>> {
+        let Route::Through(address, except) = self.route(base)? else { return Ok(None) };
+        // By what the HTTP client itself decides with.
+        let matcher = Matcher::builder().all(address.expose().to_owned()).no(except).build();
+        let goes = base.as_str().parse().is_ok_and(|uri| matcher.intercept(&uri).is_some());
+        let named = if base.scheme() == "http" { &self.http } else { &self.https };
+        let from = if self.given.is_some() { "proxy=" } else { named.as_ref().map_or("", |named| named.variable) };
+        let Some(mut url) = parse(&address).filter(|_| goes) else { return Ok(None) };
+        let _ = url.set_username("").and_then(|()| url.set_password(None));
+        Ok(Some((url.origin().ascii_serialization(), from)))
     }
 
     /// What no text may show: the passwords, and the form in which they are sent.
@@ -166,6 +180,17 @@ mod tests {
             let error = route(&[("ALL_PROXY", wrong)], "https://service.example").unwrap_err().to_string();
             assert!(error.contains("ALL_PROXY") && !error.contains("canary"), "{error}");
         }
+    }
+
+    #[test]
+    fn the_proxy_is_told_without_its_password_and_with_its_variable() {
+        let base = Url::parse("https://service.example").unwrap();
+        let variables = [("https_proxy", "ann:canary@proxy.example:3128"), ("NO_PROXY", "other,.local")];
+        let told = |given, variables: &[_]| proxies(given, variables).told(&base).unwrap();
+        assert_eq!(told(None, &variables), Some(("http://proxy.example:3128".into(), "https_proxy")));
+        assert_eq!(told(Some("http://u:canary@[::1]:1"), &variables), Some(("http://[::1]:1".into(), "proxy=")));
+        assert_eq!(told(None, &[variables[0], ("NO_PROXY", ".example")]), None);
+        assert_eq!(told(None, &[]), None);
     }
 
     #[test]

@@ -112,10 +112,9 @@ pub fn range(arguments: &Arguments) -> (Option<i64>, Option<i64>) {
     (time("start"), time("end"))
 }
 
-/// The names that `call` knows, `follow` and `get` among them.
+/// The names that `find` knows.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    let declared = OPERATIONS.iter().filter(|operation| !operation.follow_only).map(|operation| operation.name);
-    declared.chain(["follow", "get"])
+    OPERATIONS.iter().map(|operation| operation.name).chain(["follow", "get"])
 }
 
 /// An operation by its name, those that only links reach among them: the name for good, and what it answers with when that

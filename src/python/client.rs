@@ -1,6 +1,6 @@
 //! One core call for both faces of a client: `call_sync` waits, `call_async` gives an awaitable.
 
-use crate::config::{Config, Environment, Options, Secret, Sport, Timeouts};
+use crate::config::{Config, Environment, Options, Secret, Source, Sport, Timeouts};
 use crate::error::{Error, Result};
 use crate::fetch::{self, Drift, Met};
 use crate::live;
@@ -9,7 +9,7 @@ use crate::python::payload::Payload;
 use crate::python::per_process::PerProcess;
 use crate::python::table::Table;
 use crate::python::{convert, errors, runtime};
-use crate::transport::Transport;
+use crate::transport::{Probe, Stage, Transport, certificate};
 use futures_util::FutureExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -94,6 +94,41 @@ impl CoreClient {
         })
     }
 
+    /// What is set and where it came from: name, value as it may be shown, source.
+    fn settings(&self) -> Vec<(&'static str, Option<String>, &'static str)> {
+        let source = |source| match source {
+            Source::Given => "argument",
+            Source::Variable(name) => name,
+            Source::Default => "default",
+        };
+        self.config.settings().into_iter().map(|set| (set.name, set.shown, source(set.source))).collect()
+    }
+
+    /// The proxy of requests to the REST API and what names it.
+    fn proxy(&self, py: Python<'_>) -> PyResult<Option<(String, &'static str)>> {
+        errors::guard(py, || self.transport().and_then(|transport| transport.proxy()).map_err(|e| errors::raise(py, e)))
+    }
+
+    /// What a request for the teams would be signed over now.
+    fn string_to_sign(&self, py: Python<'_>) -> PyResult<String> {
+        let made = || self.transport()?.string_to_sign();
+        errors::guard(py, || made().map_err(|e| errors::raise(py, e)))
+    }
+
+    fn probe_sync<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        errors::guard(py, || {
+            let future = self.probe().map_err(|e| errors::raise(py, e))?;
+            runtime::wait(py, future)?.into_pyobject(py)
+        })
+    }
+
+    fn probe_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        errors::guard(py, || {
+            let future = self.probe().map_err(|e| errors::raise(py, e))?;
+            runtime::awaitable(py, future)
+        })
+    }
+
     /// The table `drift`.
     fn drift(&self, py: Python<'_>) -> PyResult<Table> {
         errors::guard(py, || {
@@ -173,6 +208,16 @@ impl CoreClient {
 
     pub(super) fn unpickled(&self) -> bool {
         self.unpickled
+    }
+
+    /// How far a connection gets.
+    fn probe(&self) -> Result<impl Future<Output = Probed> + Send + 'static + use<>> {
+        let transport = self.transport()?;
+        let looked = async move { transport.probe().await };
+        Ok(async move {
+            let looked = AssertUnwindSafe(looked).catch_unwind().await;
+            Probed(looked.map_err(|panic| errors::panic_text(&*panic)))
+        })
     }
 
     pub(super) fn met(&self) -> Result<Arc<Drift>> {
@@ -259,6 +304,48 @@ impl<'py> IntoPyObject<'py> for Token {
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         Ok(PyString::new(py, &self.into_text(py)?))
     }
+}
+
+/// What a probe came to; a panic by its text.
+struct Probed(std::result::Result<Result<Probe>, String>);
+
+impl<'py> IntoPyObject<'py> for Probed {
+    type Target = PyDict;
+    type Output = Bound<'py, PyDict>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        let probe = match self.0 {
+            Ok(Ok(probe)) => probe,
+            Ok(Err(error)) => return Err(errors::raise(py, error)),
+            Err(panic) => return Err(errors::internal(py, &panic)),
+        };
+        let stopped = probe.stopped.map(|stopped| {
+            let stage = match stopped.stage {
+                Stage::Name => "name",
+                Stage::Connection => "connection",
+                Stage::Proxy => "proxy",
+                Stage::Tls => "tls",
+                Stage::Answer => "answer",
+            };
+            (stage, stopped.text, stopped.hint)
+        });
+        let told = PyDict::new(py);
+        told.set_item("addresses", probe.addresses)?;
+        told.set_item("peer", probe.peer.map(|peer| peer.to_string()))?;
+        told.set_item("status", probe.status)?;
+        told.set_item("ahead", probe.ahead.map(|ahead| ahead as f64 / 1000.0))?;
+        told.set_item("certificate", probe.certificate.as_deref().and_then(read_certificate))?;
+        told.set_item("stopped", stopped)?;
+        Ok(told)
+    }
+}
+
+/// Who issued a certificate (DER), and its end in epoch seconds; `None` where it is none.
+#[pyfunction]
+#[pyo3(name = "_certificate")]
+pub fn read_certificate(der: &[u8]) -> Option<(String, i64)> {
+    certificate::read(der).map(|read| (read.issuer, read.not_after))
 }
 
 /// What the first client of an interpreter loads: the bridge to `logging`, and the end of our threads before Python's.

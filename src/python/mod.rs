@@ -47,10 +47,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::batch_async, module)?)?;
     module.add_function(wrap_pyfunction!(batch::batch_table, module)?)?;
     module.add_function(wrap_pyfunction!(batch::coverage_table, module)?)?;
+    module.add_function(wrap_pyfunction!(client::read_certificate, module)?)?;
     module.add_function(wrap_pyfunction!(stream::live_stats, module)?)?;
     module.add_function(wrap_pyfunction!(stream::websocket, module)?)?;
     module.add_function(wrap_pyfunction!(stream::items_table, module)?)?;
     module.add_function(wrap_pyfunction!(stream::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(table::own_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::schemas, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)
 }

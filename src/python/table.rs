@@ -1,5 +1,6 @@
 //! One Arrow table, and the fixed schema of each.
 
+use crate::error::Error;
 use crate::python::errors;
 use crate::python::rows;
 use crate::resource;
@@ -269,6 +270,12 @@ impl Field {
         self.metadata("unit")
     }
 
+    /// Of a coordinate: ``court`` or ``hoop``, as `sideline.court` describes them; `None` elsewhere.
+    #[getter]
+    fn frame(&self) -> Option<&str> {
+        self.metadata("frame")
+    }
+
     /// The meaning of the column.
     #[getter]
     fn description(&self) -> Option<&str> {
@@ -301,6 +308,18 @@ fn type_name(data_type: &DataType) -> String {
         },
         other => other.to_string(),
     }
+}
+
+/// A table of what the package itself found: its rows as a JSON array.
+#[pyfunction]
+#[pyo3(name = "_own_table")]
+pub fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<Table> {
+    errors::guard(py, || {
+        let Some(resource) = resource::by_name(name) else { return Err(errors::internal(py, "no such table")) };
+        let batch = engine::decode(resource, name, None, &engine::Body::from(json), &engine::Context::default());
+        let batch = batch.map_err(|error| errors::raise(py, Error::Decode(error)))?;
+        Table::new(py, name.to_owned(), vec![batch])
+    })
 }
 
 /// Every table's schema, by name.

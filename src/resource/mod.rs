@@ -19,6 +19,7 @@ pub mod shots;
 pub mod stats;
 pub mod stats_details;
 pub mod team;
+pub mod violations;
 
 pub use crate::table::Resource;
 use crate::table::Table;
@@ -47,6 +48,7 @@ pub static RESOURCES: &[&Resource] = &[
     &coverage::COVERAGE,
     &live::LIVE_ITEMS,
     &live::STAT_UPDATES,
+    &violations::VIOLATIONS,
 ];
 
 /// The resource an operation answers with.

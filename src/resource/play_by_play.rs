@@ -89,11 +89,17 @@ pub(super) static TABLE: Table = Table {
         col("shot_clock", Text, ".shotClock").doc("shot clock as sent"),
         col("shot_clock_s", ClockSeconds, ".shotClock").unit("s").doc("shot clock: time left"),
         col("period", Category, ".period").doc("such as Q1 or H1"),
-        col("player_x", Float64, ".playerX").unit("mm").doc("player, across the court from its centre"),
-        col("player_y", Float64, ".playerY").unit("mm").doc("player, along the court from its centre"),
-        col("player_z", Float64, ".playerZ").unit("mm").doc("player, above the floor"),
-        col("hoop_to_event_x", Float64, ".hoopToEventX").unit("mm").doc("from the hoop, to the right seen from it"),
-        col("hoop_to_event_y", Float64, ".hoopToEventY").unit("mm").doc("from the hoop towards mid-court"),
+        col("player_x", Float64, ".playerX").unit("mm").frame("court").doc("player, across the court from its centre"),
+        col("player_y", Float64, ".playerY").unit("mm").frame("court").doc("player, along the court from its centre"),
+        col("player_z", Float64, ".playerZ").unit("mm").frame("court").doc("player, above the floor"),
+        col("hoop_to_event_x", Float64, ".hoopToEventX")
+            .unit("mm")
+            .frame("hoop")
+            .doc("from the hoop, to the right seen from it"),
+        col("hoop_to_event_y", Float64, ".hoopToEventY")
+            .unit("mm")
+            .frame("hoop")
+            .doc("from the hoop towards mid-court"),
         col("clip_id", Text, ".clipId").doc("video clip"),
         col("classification", Category, ".classification").doc("such as LIVE_BALL_TURNOVER"),
         col("description", Text, ".description").doc("a sentence"),

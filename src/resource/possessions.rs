@@ -186,9 +186,9 @@ pub(super) const EVENT_COLUMNS: [Col; 19] = [
     col("shot_distance_cm", Float64, ".shot_attributes.shot_distance_cm")
         .unit("cm")
         .doc("shots: distance from the hoop"),
-    col("x", Float64, ".shot_attributes.x").unit("mm").doc("shots: across the court, from its centre"),
-    col("y", Float64, ".shot_attributes.y").unit("mm").doc("shots: along the court, from its centre"),
-    col("z", Float64, ".shot_attributes.z").unit("mm").doc("shots: above the floor"),
+    col("x", Float64, ".shot_attributes.x").unit("mm").frame("court").doc("shots: across the court, from its centre"),
+    col("y", Float64, ".shot_attributes.y").unit("mm").frame("court").doc("shots: along the court, from its centre"),
+    col("z", Float64, ".shot_attributes.z").unit("mm").frame("court").doc("shots: above the floor"),
     col("zone", Int64, ".shot_attributes.zone").doc("shots: zone, 1 to 14"),
     col("advanced_zone", Int64, ".shot_attributes.advanced_zone").doc("shots: advanced zone, 1 to 23"),
     col("is_3point", Bool, ".shot_attributes.is_3point").doc("shots: whether from beyond the arc"),

@@ -122,14 +122,20 @@ pub(super) const COLUMNS: [Col; 29] = [
     derived("points", Int64, &POINTS).doc("points scored; 0 on a miss").unit("points"),
     col("zone", Int64, ".zone").doc("zone, 1 to 14"),
     col("advanced_zone", Int64, ".advanced_zone").doc("advanced zone, 1 to 23"),
-    col("player_x", Float64, ".player_x").unit("mm").doc("shooter, across the court from its centre"),
-    col("player_y", Float64, ".player_y").unit("mm").doc("shooter, along the court from its centre"),
-    col("player_z", Float64, ".player_z").unit("mm").doc("shooter, above the floor"),
-    col("hoop_x", Float64, ".hoop_x").unit("mm").doc("hoop, across the court from its centre"),
-    col("hoop_y", Float64, ".hoop_y").unit("mm").doc("hoop, along the court from its centre"),
-    col("hoop_z", Float64, ".hoop_z").unit("mm").doc("hoop, above the floor"),
-    col("hoop_player_x", Float64, ".hoop_player_x").unit("mm").doc("shooter from the hoop, to the right seen from it"),
-    col("hoop_player_y", Float64, ".hoop_player_y").unit("mm").doc("shooter from the hoop, towards mid-court"),
+    col("player_x", Float64, ".player_x").unit("mm").frame("court").doc("shooter, across the court from its centre"),
+    col("player_y", Float64, ".player_y").unit("mm").frame("court").doc("shooter, along the court from its centre"),
+    col("player_z", Float64, ".player_z").unit("mm").frame("court").doc("shooter, above the floor"),
+    col("hoop_x", Float64, ".hoop_x").unit("mm").frame("court").doc("hoop, across the court from its centre"),
+    col("hoop_y", Float64, ".hoop_y").unit("mm").frame("court").doc("hoop, along the court from its centre"),
+    col("hoop_z", Float64, ".hoop_z").unit("mm").frame("court").doc("hoop, above the floor"),
+    col("hoop_player_x", Float64, ".hoop_player_x")
+        .unit("mm")
+        .frame("hoop")
+        .doc("shooter from the hoop, to the right seen from it"),
+    col("hoop_player_y", Float64, ".hoop_player_y")
+        .unit("mm")
+        .frame("hoop")
+        .doc("shooter from the hoop, towards mid-court"),
     derived("distance_cm", Float64, &DISTANCE)
         .unit("cm")
         .doc("distance from the hoop along the floor: as given, else computed from the coordinates"),

@@ -110,10 +110,16 @@ static STAT_EVENTS: Table = Table {
         col("shot_clock", Text, ".shot_clock").doc("shot clock as sent, seconds.tenths"),
         col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("shot clock: time left"),
         col("period", Category, ".period").doc("such as Q1 or H1"),
-        col("x", Float64, ".x").unit("mm").doc("across the court, from its centre"),
-        col("y", Float64, ".y").unit("mm").doc("along the court, from its centre"),
-        col("z", Float64, ".z").unit("mm").doc("above the floor"),
-        col("hoop_to_event_x", Float64, ".hoop_to_event_x").unit("mm").doc("from the hoop, to the right seen from it"),
-        col("hoop_to_event_y", Float64, ".hoop_to_event_y").unit("mm").doc("from the hoop towards mid-court"),
+        col("x", Float64, ".x").unit("mm").frame("court").doc("across the court, from its centre"),
+        col("y", Float64, ".y").unit("mm").frame("court").doc("along the court, from its centre"),
+        col("z", Float64, ".z").unit("mm").frame("court").doc("above the floor"),
+        col("hoop_to_event_x", Float64, ".hoop_to_event_x")
+            .unit("mm")
+            .frame("hoop")
+            .doc("from the hoop, to the right seen from it"),
+        col("hoop_to_event_y", Float64, ".hoop_to_event_y")
+            .unit("mm")
+            .frame("hoop")
+            .doc("from the hoop towards mid-court"),
     ],
 };

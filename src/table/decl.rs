@@ -91,6 +91,8 @@ pub struct Col {
     /// Read for a derivation, not shown.
     pub hidden: bool,
     pub unit: &'static str,
+    /// Of a coordinate: `court` or `hoop`; `sideline.court` says where each has its origin and what its axes are.
+    pub frame: &'static str,
     pub doc: &'static str,
 }
 
@@ -120,7 +122,7 @@ pub struct Resource {
 }
 
 const fn column(name: &'static str, ty: Ty, src: Src) -> Col {
-    Col { name, ty, src, or_request: None, required: false, hidden: false, unit: "", doc: "" }
+    Col { name, ty, src, or_request: None, required: false, hidden: false, unit: "", frame: "", doc: "" }
 }
 
 /// A column read at `path`.
@@ -199,6 +201,10 @@ impl Col {
     }
     pub const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
+        self
+    }
+    pub const fn frame(mut self, frame: &'static str) -> Self {
+        self.frame = frame;
         self
     }
     pub const fn doc(mut self, doc: &'static str) -> Self {

@@ -5,7 +5,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUni
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The fixed schema of a table, with `unit` and `description` in each field's metadata. It says nothing of where a column is
+/// The fixed schema of a table, with `unit`, `frame` and `description` in each field's metadata. It says nothing of where a column is
 /// read: the same table from another body has the same schema.
 pub fn schema(table: &'static Table) -> SchemaRef {
     of(table, (0..table.cols.len()).filter(|i| !table.cols[*i].hidden))
@@ -22,7 +22,8 @@ pub(super) fn metadata(table: &Table) -> HashMap<String, String> {
 }
 
 pub(super) fn field(col: &Col) -> FieldRef {
-    let about = [("unit", col.unit), ("description", col.doc)].into_iter().filter(|(_, text)| !text.is_empty());
+    let about = [("unit", col.unit), ("frame", col.frame), ("description", col.doc)];
+    let about = about.into_iter().filter(|(_, text)| !text.is_empty());
     let metadata: HashMap<String, String> = about.map(|(name, text)| (name.into(), text.into())).collect();
     Arc::new(Field::new(col.name, data_type(col.ty), !col.required).with_metadata(metadata))
 }

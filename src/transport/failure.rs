@@ -19,7 +19,19 @@ pub(super) struct Failure {
     pub(super) outcome: Outcome,
     class: Class,
     pub(super) text: String,
-    hint: &'static str,
+    pub(super) hint: &'static str,
+    pub(super) stage: Stage,
+}
+
+/// On the way to an answer, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The name of the host, or of the proxy.
+    Name,
+    Connection,
+    Proxy,
+    Tls,
+    Answer,
 }
 
 impl Failure {
@@ -45,7 +57,20 @@ impl Failure {
         } else {
             (Outcome::Broken, Class::Transport, "the connection broke", "Try again")
         };
-        Failure { outcome, class, text: format!("{what}: {story}"), hint }
+        let stage = if tls.is_some() {
+            Stage::Tls
+        } else if story.contains(TUNNEL) || story.contains(NO_SERVER_NAME) {
+            Stage::Proxy
+        } else if story.contains(NO_NAME) {
+            Stage::Name
+        } else if story.contains(NO_TCP) || error.is_connect() && error.is_timeout() {
+            Stage::Connection
+        } else if error.is_connect() {
+            Stage::Tls
+        } else {
+            Stage::Answer
+        };
+        Failure { outcome, class, text: format!("{what}: {story}"), hint, stage }
     }
 
     pub(super) fn out_of_time(total: f64, last: Option<String>) -> Self {
@@ -55,6 +80,7 @@ impl Failure {
             class: Class::Timeout,
             text: format!("no answer within the total timeout of {total} s{before}"),
             hint: "Try again, or raise timeout=",
+            stage: Stage::Answer,
         }
     }
 
@@ -64,7 +90,12 @@ impl Failure {
             class: Class::Transport,
             text: format!("the body is larger than the limit of {} MiB", limit >> 20),
             hint: "Ask for less at once, such as a shorter range",
+            stage: Stage::Answer,
         }
+    }
+
+    pub(super) fn is_timeout(&self) -> bool {
+        self.class == Class::Timeout
     }
 
     /// The error that a user sees.
@@ -87,6 +118,8 @@ pub(super) const PROXY_CREDENTIALS: &str = "Give the proxy's username and passwo
 
 /// What hyper-util's private error type says; the tests against a real proxy see to it that it still does.
 const TUNNEL: &str = "tunnel error";
+const NO_NAME: &str = "dns error";
+const NO_TCP: &str = "tcp connect error";
 const ASKS_FOR_CREDENTIALS: &str = "tunnel error: proxy authorization required";
 
 /// What reqwest says where the host of a tunnel is an IPv6 address (its issue 3094, open): an attempt cannot cure it.

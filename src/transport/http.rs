@@ -19,6 +19,8 @@ pub(super) enum Use {
     /// Answers that do not end: how long they may be silent is the stream's own matter, nothing is held back by
     /// compression, and nothing stays open behind them.
     Streams,
+    /// One answer on a connection of its own, with the server's certificate.
+    Probe,
 }
 
 /// A client for the requests to one base address.
@@ -40,6 +42,7 @@ pub(super) fn client(config: &Config, base: &Url, what: Use) -> Result<Client> {
     builder = match what {
         Use::Calls => builder.gzip(true).pool_idle_timeout(POOL_IDLE).read_timeout(config.timeouts.read),
         Use::Streams => builder.gzip(false).pool_max_idle_per_host(0),
+        Use::Probe => builder.tls_info(true).pool_max_idle_per_host(0).read_timeout(config.timeouts.read),
     };
     let route = config.proxies.route(base)?;
     // Nothing to verify: a bare machine, without a single authority, can talk to a simulator.

@@ -6,6 +6,7 @@
 //! | `open` | answers that do not end: streams |
 //! | `target` | where a request goes, its signature or key |
 //! | `http` | the HTTP client underneath: connections, authorities, proxies |
+//! | `probe`, `certificate` | how far a connection gets, for the doctor |
 //! | `retry` | whether and when to send again: pure |
 //! | `respond` | what an answer means: pure |
 //! | `redirect` | which redirects are followed: pure |
@@ -15,11 +16,13 @@
 //! | `redact` | secrets out of texts |
 
 mod budget;
+pub mod certificate;
 mod clock;
 mod failure;
 mod http;
 mod open;
 mod pressure;
+mod probe;
 mod redact;
 mod redirect;
 mod respond;
@@ -28,6 +31,7 @@ mod send;
 mod target;
 
 pub(crate) use open::Unopened;
+pub use probe::{Probe, Stage, Stopped};
 pub(crate) use redact::{secrets as without, url as redacted};
 pub(crate) use send::chance;
 

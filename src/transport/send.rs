@@ -154,7 +154,7 @@ async fn attempt(shared: &Shared, client: &Client, target: &Target) -> Result<At
 }
 
 /// Learns the server's clock from an answer; one out of a cache (`Age`) is dated by when it was made.
-fn learn(shared: &Shared, response: &reqwest::Response, sent: SystemTime) -> Option<i64> {
+pub(super) fn learn(shared: &Shared, response: &reqwest::Response, sent: SystemTime) -> Option<i64> {
     if response.headers().contains_key("age") {
         return None;
     }

@@ -101,7 +101,7 @@ fn missing(parameter: &str, variable: &str) -> Error {
 }
 
 /// The Host header: it is signed as it is sent, so it is written here and not left to a library.
-fn host(url: &Url) -> String {
+pub(super) fn host(url: &Url) -> String {
     let name = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| name.to_string(), |port| format!("{name}:{port}"))
 }

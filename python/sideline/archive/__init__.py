@@ -225,6 +225,17 @@ class Archive:
             corrections=corrections.count() if corrections else 0,
         )
 
+    def audit(self) -> Table:
+        """Where the stored tables contradict each other: the table `violations`, by the rules of `sideline.audit`.
+
+        What is not over yet is left out. A session of which one table is not there is a violation itself: see
+        `info().holes`.
+
+        >>> archive.audit().num_rows
+        0
+        """
+        return read.audit(self._store)
+
     def compact(self) -> None:
         """Join small files, and delete files that no reader of the last week can need. The past stays readable.
 

@@ -129,7 +129,7 @@ def _one_by_one(client: "Client", units: Sequence[Unit], tell: Callable[[int], N
         assert unit.start is not None
         assert unit.end is not None
         try:
-            payload: Payload = client.locations(unit.id, unit.start, unit.end)  # type: ignore[assignment]
+            payload: Payload = client.locations(unit.id, unit.start, unit.end)
             return had(unit, payload.raw, payload.fetched_at or now(), payload.request_id)
         except OF_ONE as error:
             return not_had(unit, error)

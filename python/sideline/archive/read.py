@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from sideline._core import Table
 from sideline._frames import library
 from sideline.archive.fetch import decoded
 from sideline.archive.plan import RESOURCES, TABLES, Unit
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 64
 """Bodies in memory."""
+
+_EVENTS_AT_ONCE = 50
+"""Events audited together."""
 
 
 def known(name: str) -> str:
@@ -187,3 +191,34 @@ def coverage(
         .to_pylist()
     )
     return rows
+
+
+def audit(store: Store) -> Table:
+    """The violations of what is over, a few events at a time."""
+    from sideline.audits import audit as audited
+
+    pa, pl = library("pyarrow", "archive"), library("polars", "archive")
+    rows = coverage(store, ("operation", "game_id", "unit", "final"))
+    over = [
+        row["unit"].partition("/")[2] for row in rows if row["final"] and row["operation"] in ("game", "team_events")
+    ]
+    found: list[Any] = [contract("violations").empty_table()]
+    sessions = scan(store, "sessions")
+    for first in range(0, len(over), _EVENTS_AT_ONCE):
+        events = over[first : first + _EVENTS_AT_ONCE]
+        of_events = sessions.filter(pl.col("event_id").is_in(events)).collect()
+        ids = of_events["session_id"].to_list()
+
+        def of(name: str, ids: list[str] = ids) -> "polars.DataFrame":
+            frame: polars.DataFrame = scan(store, name).filter(pl.col("session_id").is_in(ids)).collect()
+            return frame
+
+        violations = audited(
+            stats=of("player_stats"),
+            details=of("stat_events"),
+            possessions=[of("possessions"), of("possession_events")],
+            shots=of("shots"),
+            game=[of_events, of("location_windows")],
+        )
+        found.append(violations.to_arrow())
+    return Table._from_arrow("violations", pa.concat_tables(found).unify_dictionaries())

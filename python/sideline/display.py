@@ -1,0 +1,196 @@
+"""A live stream to look at: a table that refreshes in a notebook, lines elsewhere."""
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime
+from html import escape
+from importlib import import_module
+from time import monotonic
+from typing import Any, Protocol
+
+from sideline._core import Update
+from sideline._text import aligned, shorten, table_html
+from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Quiet
+
+COUNTED = ("PTS", "FG", "FGA", "FG3", "FGA3", "FT", "FTA", "REB", "AST", "TO", "STL", "BLK", "FL")
+ROWS = 60
+"""Of a box score: two teams of thirty."""
+LAST = 5
+"""So many notices, and so many updates where there is no box score."""
+
+
+class View:
+    """What there is to see of a stream: its state, its last notices, the box score or the last updates."""
+
+    def __init__(self, stream: LiveStream, score: LiveBoxScore) -> None:
+        self.stream = stream
+        self.score = score
+        self.notices: deque[str] = deque(maxlen=LAST)
+        self.updates: deque[Update] = deque(maxlen=LAST)
+        self.fresh: list[str] = []
+        """The notices since they were last shown as lines."""
+
+    def take(self, item: object) -> None:
+        """An item of the stream."""
+        if isinstance(item, Update):
+            self.updates.append(item)
+            self.score.feed(item)
+            return
+        text = told(item)
+        self.notices.append(text)
+        self.fresh.append(text)
+
+    def headline(self) -> str:
+        """Its state in a line."""
+        stats = self.stream.stats
+        last = f", the last {clock(self.updates[-1].received_at)}" if self.updates else ""
+        gaps = f"; {stats.gaps} gaps" if stats.gaps else ""
+        return f"{self.stream._what}: {self.stream.state}; {stats.updates} updates{last}{gaps}"
+
+    def columns(self) -> list[str] | None:
+        """Those of the box score that are worth their room; `None`: there is no line yet."""
+        table = self.score.table()
+        if not table.num_rows:
+            return None
+        rows = table.to_dicts()
+        # The streams' messages name players only by their ids.
+        who = [
+            name if any(row[name] for row in rows) else number
+            for name, number in (("team_name", "team_id"), ("last_name", "player_id"))
+        ]
+        return [*who, *COUNTED]
+
+    def html(self) -> str:
+        """All of it, as a page."""
+        notices = "".join(f"<div>{escape(text)}</div>" for text in self.notices)
+        columns = self.columns()
+        if columns is not None:
+            body = table_html(self.score.table(), columns, ROWS)
+        else:
+            body = "".join(f"<div><code>{escape(shown(update))}</code></div>" for update in self.updates)
+        return f"<div><b>{escape(self.headline())}</b><small>{notices}</small>{body}</div>"
+
+    def text(self) -> str:
+        """The box score, where there is one."""
+        columns = self.columns()
+        return "" if columns is None else aligned(self.score.table(), columns, ROWS)
+
+
+class Screen(Protocol):
+    """Where a view is shown."""
+
+    def show(self, view: View) -> None:
+        """Show it as it is now."""
+
+    def end(self, view: View) -> None:
+        """Show it for the last time."""
+
+
+class Notebook:
+    """One output of a cell, that is replaced."""
+
+    def __init__(self) -> None:
+        self._ipython = import_module("IPython.display")
+        self._handle: Any = None
+        self._shown = ""
+
+    def show(self, view: View) -> None:
+        """See `Screen`."""
+        page = view.html()
+        if self._handle is None:
+            self._handle = self._ipython.display(self._ipython.HTML(page), display_id=True)
+        elif page != self._shown:
+            self._handle.update(self._ipython.HTML(page))
+        self._shown = page
+
+    def end(self, view: View) -> None:
+        """See `Screen`."""
+        self.show(view)
+
+
+class Lines:
+    """Lines of text: a line where something came, the box score at the end."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self._write = write
+        self._shown = ""
+
+    def show(self, view: View) -> None:
+        """See `Screen`."""
+        for text in view.fresh:
+            self._write(text)
+        view.fresh.clear()
+        line = view.headline()
+        if line != self._shown:
+            self._write(line)
+        self._shown = line
+
+    def end(self, view: View) -> None:
+        """See `Screen`."""
+        self.show(view)
+        if text := view.text():
+            self._write(text)
+
+
+def screen() -> Screen:
+    """The notebook where code runs in one, else standard output."""
+    # Not imported: where nobody has, there is no notebook.
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if hasattr(shell, "kernel"):
+        return Notebook()
+    return Lines(lambda text: print(text, flush=True))  # noqa: T201
+
+
+def run(view: View, on: Screen, every: float, now: Callable[[], float] = monotonic) -> None:
+    """Show a stream until it ends or is interrupted; it is closed then unless its `with` will."""
+    core, entered = view.stream._core, view.stream._entered
+    try:
+        core.open()
+        on.show(view)
+        until = now() + every
+        while True:
+            item = core.next_within(until - now())
+            if item is not None:
+                view.take(item)
+            elif core.ended:
+                # It may have ended between the two.
+                if (item := core.take()) is None:
+                    break
+                view.take(item)
+            if now() >= until:
+                on.show(view)
+                until = now() + every
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if not entered:
+            core.close()
+        on.end(view)
+
+
+def told(notice: object) -> str:
+    """A notice as a line."""
+    match notice:
+        case Connected(at):
+            return f"{clock(at)} connected"
+        case Disconnected(at, reason, retry_at=retry_at):
+            again = f"; again at {clock(retry_at)}" if retry_at else ""
+            return f"{clock(at)} disconnected: {shorten(reason, 120)}{again}"
+        case Gap(start, end):
+            return f"{clock(start)} to {clock(end) if end else 'the end'}: nothing was received"
+        case Quiet(since):
+            return f"{clock(since)} quiet since then"
+    return str(notice)
+
+
+def shown(update: Update) -> str:
+    """An update as a line."""
+    seq = f" {update.seq}" if update.seq is not None else ""
+    return f"{clock(update.received_at)} {update.source or update.event}{seq} {shorten(update.text, 100)}"
+
+
+def clock(at: datetime) -> str:
+    """A moment, to the second."""
+    return f"{at.astimezone(UTC):%H:%M:%S}Z"

@@ -1,0 +1,40 @@
+"""Colours that those who do not see all of them can tell apart (Okabe and Ito), and the scale of efficiency."""
+
+from collections.abc import Sequence
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, Normalize
+
+MAKE = "#0072B2"
+MISS = "#D55E00"
+TEAMS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+BALL = "#F0E442"
+OTHER = "0.5"
+
+# Violet is cold and orange is hot for every kind of eye; the middle is about what a shot is worth on average. Without
+# the ends of the scale, which are nearly black.
+EFFICIENCY = ScalarMappable(
+    norm=Normalize(0.5, 1.5), cmap=ListedColormap(matplotlib.colormaps["PuOr_r"](np.linspace(0.14, 0.86, 256)))
+)
+
+
+def team_colour(position: int) -> str:
+    return TEAMS[position % len(TEAMS)]
+
+
+def efficiency_scale(ax: Axes) -> None:
+    """The scale of points a shot, in the court's far corner: the caller's layout stays as it is."""
+    inset = ax.inset_axes((0.64, 0.9, 0.3, 0.022))
+    scale = ax.figure.colorbar(EFFICIENCY, cax=inset, orientation="horizontal", ticks=[0.5, 1.0, 1.5], extend="both")
+    scale.ax.tick_params(labelsize=7, length=2, pad=1)
+    scale.ax.set_title("points a shot", fontsize=7, pad=2)
+    scale.outline.set_linewidth(0.4)
+
+
+def text_on(colour: Sequence[float]) -> str:
+    """Black or white, whichever can be read on a colour."""
+    red, green, blue = colour[:3]
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"

@@ -1,0 +1,135 @@
+"""Where everybody was."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from sideline.plot._court import Kind, court, nothing
+from sideline.plot._data import Columns, Names, Numbers, Rows, epoch_ms, team_label, teams_of
+from sideline.plot._look import BALL, OTHER, team_colour
+
+FRESH = 1000.0
+"""An older position is none: the sensor was off, or the player had left. In milliseconds."""
+
+
+def tracking(
+    locations: Rows,
+    ax: Axes | None = None,
+    kind: Kind = "college",
+    *,
+    at: datetime | str | float | None = None,
+    trail: float | timedelta = 0.0,
+    teams: Names | None = None,
+    players: Names | None = None,
+) -> Axes:
+    r"""Draw the positions of a moment on a full court, and the ways that led there.
+
+    A position is a sensor's last one, no older than a second. A trail is broken where nothing was sent for longer.
+
+    Parameters:
+        locations: the table `locations`; needed are `t`, `x`, `y`; used where they are there: `tag` or `player_id`
+            (whose position it is), `team_id`, `type`, `game_clock`.
+        ax: default: a new one.
+        kind: the court; see `court`.
+        at: the moment: an aware `datetime`, ISO 8601, or epoch milliseconds; default: the last of the table.
+        trail: seconds of each way before the moment.
+        teams: names of teams by id.
+        players: what marks a player, by id: a jersey number, a name; default: the id.
+
+    Raises `ValueError` where a needed column is missing, and names it.
+
+    >>> locations = client.locations(session_id, session_start, session_start + 30_000)
+    >>> axes = sideline.plot.tracking(locations, at=session_start + 20_000, trail=5)
+    >>> axes.get_xlabel()
+    '2026-10-23 01:00:20.000 UTC\n11 positions; game clock 19:47.31'
+    """
+    columns = Columns(locations, "locations", ["t", "x", "y"])
+    t, x, y, team = (columns.numbers(name) for name in ("t", "x", "y", "team_id"))
+    length = (trail.total_seconds() if isinstance(trail, timedelta) else float(trail)) * 1000
+    if not length >= 0:
+        raise ValueError(f"trail is {trail}; it must be 0 or more seconds")
+    there = np.isfinite(t) & np.isfinite(x) & np.isfinite(y)
+    ax = court(ax, kind, half=False)
+    if not there.any():
+        nothing(ax, "positions")
+        return ax
+    moment = float(t[there].max()) if at is None else epoch_ms(at)
+    order = teams_of(team)
+    labels = columns.team_names(teams)
+    players = players or {}
+    columns = columns.only(there & (t <= moment) & (t >= moment - max(length, FRESH)))
+    t, x, y, team, player = (columns.numbers(name) for name in ("t", "x", "y", "team_id", "player_id"))
+    kinds, clocks, whose = columns.texts("type"), columns.texts("game_clock"), _whose(columns, player)
+    rows = np.argsort(t, kind="stable")
+    seen: set[str] = set()
+    shown, clock = 0, None
+    for one in dict.fromkeys(whose[rows].tolist()):
+        own = rows[whose[rows] == one]
+        last = own[-1]
+        is_ball = kinds[last] == "BALL"
+        place = order.index(team[last]) if team[last] in order else None
+        colour = BALL if is_ball else OTHER if place is None else team_colour(place)
+        if length:
+            _trail(ax, t[own], x[own], y[own], moment - length, "0.25" if is_ball else colour)
+        if t[last] < moment - FRESH:
+            continue
+        shown += 1
+        clock = clock or clocks[last]
+        name = "ball" if is_ball else team_label(team[last], labels)
+        ax.scatter(
+            x[last],
+            y[last],
+            s=40 if is_ball else 190,
+            c=colour,
+            edgecolors="black" if is_ball else "white",
+            linewidths=0.8,
+            zorder=4 if is_ball else 3,
+            label=None if name in seen else name,
+        )
+        seen.add(name)
+        if not is_ball and np.isfinite(player[last]):
+            _mark(ax, x[last], y[last], players.get(int(player[last]), str(int(player[last]))))
+    if shown:
+        ax.legend(
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            ncols=3,
+            fontsize=8,
+            frameon=False,
+            handletextpad=0.2,
+            columnspacing=1,
+        )
+    else:
+        nothing(ax, "positions at this moment")
+    when = datetime.fromtimestamp(moment / 1000, UTC).isoformat(" ", "milliseconds").replace("+00:00", " UTC")
+    on_clock = f"game clock {clock}" if clock else ""
+    ax.set_xlabel(f"{when}\n" + "; ".join(filter(None, [f"{shown} positions", on_clock])), fontsize=8, color="0.35")
+    return ax
+
+
+def _whose(columns: Columns, player: Numbers) -> npt.NDArray[np.object_]:
+    """What tells one sensor's rows from another's: the tag, else the player."""
+    whose = np.empty(len(player), dtype=np.object_)
+    whose[:] = [str(one) if tag is None else tag for tag, one in zip(columns.texts("tag"), player, strict=True)]
+    return whose
+
+
+def _trail(ax: Axes, t: Numbers, x: Numbers, y: Numbers, since: float, colour: str) -> None:
+    on_it = t >= since
+    t, x, y = t[on_it], x[on_it], y[on_it]
+    breaks = np.flatnonzero(np.diff(t) > FRESH) + 1
+    ax.plot(
+        np.insert(x, breaks, np.nan), np.insert(y, breaks, np.nan), color=colour, linewidth=1.4, alpha=0.55, zorder=2
+    )
+
+
+def _mark(ax: Axes, x: float, y: float, text: str) -> None:
+    # What is short stands in the circle, what is long beside it.
+    if len(text) <= 2:
+        ax.annotate(text, (x, y), ha="center", va="center", fontsize=7, color="white", weight="bold", zorder=5)
+    else:
+        ax.annotate(
+            text, (x, y), xytext=(0, 8), textcoords="offset points", ha="center", va="bottom", fontsize=6.5, zorder=5
+        )

@@ -1,0 +1,120 @@
+"""Fixtures for the tests of whoever uses this package: a simulated service, and clients of it.
+
+pytest loads this module in every run where the package is installed, so it imports nothing until a fixture is used.
+`-p no:sideline` leaves it out.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from sideline import AsyncClient, Client, Simulator
+
+_SEED = 7
+_NOW = "2027-03-01T12:00:00Z"
+"""A frozen clock: the bodies are the same every day, on every machine."""
+
+_SHARED = pytest.StashKey["Simulator"]()
+
+_OPTIONS = ("seed", "teams", "games", "now", "sport", "tracking_hz", "faults")
+
+_MARKER = (
+    "sideline(seed=, teams=, games=, now=, sport=, tracking_hz=, faults=[{...}]): the test gets a simulated service of "
+    "its own, of this size and with these faults (each the arguments of faults.add)."
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line("markers", _MARKER)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test with the marker its own season, as the parameter of `sideline_simulator`."""
+    options = _marked(metafunc.definition)
+    if options is None:
+        return
+    # A test may also ask for the fixture while it runs.
+    if "sideline_simulator" not in metafunc.fixturenames:
+        metafunc.fixturenames.append("sideline_simulator")
+    hidden = getattr(pytest, "HIDDEN_PARAM", "sideline")
+    # The scope of a test: each has its own, and what hangs on it is made anew; the shared one lives on meanwhile.
+    metafunc.parametrize("sideline_simulator", [pytest.param(options, id=hidden)], indirect=True, scope="function")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse the marker where it would have no effect: methods of `unittest.TestCase` take no parameters."""
+    if isinstance(item, pytest.Function) and "sideline_simulator" in item.fixturenames and _marked(item) is not None:
+        given: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+        if "sideline_simulator" not in given:
+            pytest.fail("the marker sideline has no effect on a method of unittest.TestCase", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def _sideline_season(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
+    from sideline import Simulator
+
+    with Simulator(seed=_SEED, now=_NOW) as service:
+        request.config.stash[_SHARED] = service
+        yield service
+
+
+@pytest.fixture(scope="session")
+def sideline_simulator(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
+    """The whole service on loopback: one for the session (for each worker of pytest-xdist), with a frozen clock.
+
+    A test with the marker `sideline` has its own. Faults of either are gone after the test.
+    """
+    options: dict[str, Any] | None = getattr(request, "param", None)
+    if options is None:
+        yield request.getfixturevalue("_sideline_season")
+        return
+    from sideline import Simulator
+
+    season = {"seed": _SEED, "now": _NOW, **options}
+    faults = season.pop("faults", ())
+    with Simulator(**season) as service:
+        for fault in faults:
+            service.faults.add(**fault)
+        yield service
+
+
+@pytest.fixture
+def sideline_client(sideline_simulator: "Simulator") -> "Iterator[Client]":
+    """A `sideline.Client` of the simulated service; it reads no `SIDELINE_` variable."""
+    with sideline_simulator.client() as client:
+        yield client
+
+
+@pytest.fixture
+def sideline_async_client(sideline_simulator: "Simulator") -> "Iterator[AsyncClient]":
+    """A `sideline.AsyncClient` of the simulated service, for any event loop; it reads no `SIDELINE_` variable."""
+    client = sideline_simulator.async_client()
+    yield client
+    client._core.close()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Take away the faults that a test left in the simulator that others share."""
+    service = item.config.stash.get(_SHARED, None)
+    if service is not None:
+        service.faults.clear()
+        service.streams.clear()
+
+
+def _marked(node: pytest.Item) -> dict[str, Any] | None:
+    """What the markers of a test say, the nearest last; `None` without any."""
+    marks = list(node.iter_markers("sideline"))
+    if not marks:
+        return None
+    options: dict[str, Any] = {}
+    for mark in reversed(marks):
+        unknown = [*map(repr, mark.args), *(name for name in mark.kwargs if name not in _OPTIONS)]
+        if unknown:
+            pytest.fail(f"the marker sideline takes {', '.join(_OPTIONS)}, not {', '.join(unknown)}", pytrace=False)
+        options |= mark.kwargs
+    return options

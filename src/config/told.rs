@@ -1,0 +1,98 @@
+//! Settings as they may be shown: what holds, and where it came from. No secret.
+
+use super::{Config, Environment, Secret, Sport};
+
+/// Where a setting came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Given,
+    Variable(&'static str),
+    /// Neither: the documented value, where there is one.
+    Default,
+}
+
+/// A setting that a variable can give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub name: &'static str,
+    /// `None`: it is not set. Of a secret, its length alone.
+    pub shown: Option<String>,
+    pub source: Source,
+}
+
+impl Config {
+    /// In the order in which they are told.
+    pub fn settings(&self) -> Vec<Setting> {
+        let environment = match self.environment {
+            Environment::Production => "production",
+            Environment::Development => "development",
+        };
+        let sport = match self.sport {
+            Sport::Basketball => "basketball",
+            Sport::Football => "football",
+        };
+        let masked = |secret: &Option<Secret>| secret.as_ref().map(|secret| mask(secret.expose()));
+        [
+            ("environment", Some(environment.into())),
+            ("sport", Some(sport.into())),
+            ("base_url", Some(self.base_url.clone())),
+            ("websocket_url", Some(self.websocket_url.clone())),
+            ("broadcast_base_url", Some(self.broadcast_base_url.clone())),
+            ("username", self.username.clone()),
+            ("secret", masked(&self.secret)),
+            ("api_key", masked(&self.api_key)),
+            ("ca_bundle", self.ca_bundle.clone()),
+        ]
+        .map(|(name, shown)| Setting { name, shown, source: self.source(name) })
+        .into()
+    }
+
+    fn source(&self, name: &str) -> Source {
+        self.sources.iter().find(|(known, _)| *known == name).map_or(Source::Default, |(_, source)| *source)
+    }
+}
+
+/// What can be said of a secret. Blanks around it are what a mouse copies along.
+fn mask(secret: &str) -> String {
+    let length = secret.chars().count();
+    let blanks = if secret.trim() == secret { "" } else { ", with blanks around it" };
+    format!("set ({length} character{}{blanks})", if length == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::config::Options;
+
+    #[test]
+    fn each_setting_tells_its_source_and_no_secret() {
+        let variable = |name: &str| match name {
+            "SIDELINE_SECRET" => Some("canary-1 ".to_string()),
+            "SIDELINE_SPORT" => Some("football".to_string()),
+            _ => None,
+        };
+        let options = Options {
+            username: Some("ann".into()),
+            api_key: Some(Secret::new("canary-2")),
+            base_url: Some("https://host/v1".into()),
+            ..Options::default()
+        };
+        let settings = options.resolve(&variable).unwrap().settings();
+        let told = |name: &str| {
+            let found = settings.iter().find(|setting| setting.name == name).unwrap();
+            (found.shown.as_deref(), found.source)
+        };
+        assert_eq!(told("username"), (Some("ann"), Source::Given));
+        let blanks = "set (9 characters, with blanks around it)";
+        assert_eq!(told("secret"), (Some(blanks), Source::Variable("SIDELINE_SECRET")));
+        assert_eq!(told("api_key"), (Some("set (8 characters)"), Source::Given));
+        assert_eq!(told("sport"), (Some("football"), Source::Variable("SIDELINE_SPORT")));
+        assert_eq!(told("environment"), (Some("production"), Source::Default));
+        assert_eq!(told("base_url"), (Some("https://host"), Source::Given));
+        assert_eq!(told("websocket_url"), (Some("wss://api-gridtracker.ddsports.com"), Source::Default));
+        assert_eq!(told("ca_bundle"), (None, Source::Default));
+        assert!(!format!("{settings:?}").contains("canary"));
+    }
+}

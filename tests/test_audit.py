@@ -1,0 +1,387 @@
+"""A clean season agrees with itself; each kind of contradiction is found, and by its own rule alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import sideline
+from sideline.audits import RULES
+
+Body = Any
+Bodies = dict[str, Body]
+OPERATIONS = {"stats": "stats", "details": "stats_details", "possessions": "possessions", "shots": "shots", "game": "game"}
+
+
+@pytest.fixture
+def bodies(client: sideline.Client, game: dict[str, Any], session_id: str) -> Bodies:
+    """Those of one half, to be altered."""
+    answers = {argument: getattr(client, operation)(session_id) for argument, operation in OPERATIONS.items() if argument != "game"}
+    return {**{argument: answer.to_dict() for argument, answer in answers.items()}, "game": json.loads(json.dumps(game))}
+
+
+def read(bodies: Bodies, session_id: str) -> dict[str, sideline.Payload]:
+    def payload(argument: str) -> sideline.Payload:
+        about = {} if argument == "game" else {"session_id": session_id}
+        return sideline.Payload.from_bytes(OPERATIONS[argument], json.dumps(bodies[argument]).encode(), **about)
+
+    return {argument: payload(argument) for argument in bodies}
+
+
+def found(bodies: Bodies, session_id: str) -> list[dict[str, Any]]:
+    return sideline.audit(**read(bodies, session_id)).to_dicts()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_clean_season_has_no_violation(seed: int) -> None:
+    with sideline.Simulator(seed=seed, teams=4, games=12, now="2027-03-01T12:00:00Z") as service, service.client() as client:
+        events = [client.team_events(team["id"], "2026-08-01", "2027-03-01", workouts_only=workouts) for team in service.teams for workouts in (False, True)]
+        sessions = sorted({row["session_id"] for answer in events for row in answer.table("sessions").to_dicts()})
+        answers = {argument: [getattr(client, operation)(session) for session in sessions] for argument, operation in OPERATIONS.items() if argument != "game"}
+        games = [game["event_id"] for game in service.games[:6]]
+        of_games = {
+            "shots": [client.game_shots(game) for game in games],
+            "details": [client.game_stats_details(game) for game in games],
+        }
+        assert len(sessions) > 100
+        assert sideline.audit(**answers, game=events).to_dicts() == []
+        assert sideline.audit(**of_games).to_dicts() == []
+
+
+def line(body: Body, *, total: bool, code: str, team: int = 0) -> dict[str, Any]:
+    """A line of a box score, or of details, that has a code."""
+    lines = body["teams"][team]["player_stats"]
+    return next(one for one in lines if (one["id"] == 0) is total and one["stats"].get(code))
+
+
+def an_event_of_another_value(bodies: Bodies) -> None:
+    line(bodies["details"], total=False, code="PTS")["stats"]["PTS"][0]["value"] += 1
+
+
+def an_event_of_a_team_that_is_gone(bodies: Bodies) -> None:
+    line(bodies["details"], total=True, code="STL")["stats"]["STL"].pop()
+
+
+def a_line_of_a_box_score_and_no_events(bodies: Bodies) -> None:
+    body = bodies["details"]["teams"][0]
+    body["player_stats"] = [one for one in body["player_stats"] if one["id"] != 0]
+
+
+def no_details_at_all(bodies: Bodies) -> None:
+    del bodies["possessions"], bodies["shots"]
+    bodies["details"]["teams"] = []
+
+
+def a_teams_total(bodies: Bodies) -> None:
+    line(bodies["stats"], total=True, code="AST")["stats"]["AST"] += 1
+    line(bodies["details"], total=True, code="AST")["stats"]["AST"][0]["value"] += 1
+
+
+def a_team_without_a_total(bodies: Bodies) -> None:
+    del bodies["details"]
+    bodies["stats"]["teams"][1]["player_stats"].pop(0)
+
+
+def points(bodies: Bodies) -> None:
+    for total in (False, True):
+        line(bodies["stats"], total=total, code="PTS")["stats"]["PTS"] += 1
+        line(bodies["details"], total=total, code="PTS")["stats"]["PTS"][0]["value"] += 1
+
+
+def stats_of(bodies: Bodies) -> list[dict[str, Any]]:
+    return [stat for team in bodies["possessions"]["teams"] for one in team["possessions"] for stat in one["stats"]]
+
+
+def an_event_of_a_possession_that_is_gone(bodies: Bodies) -> None:
+    one = next(one for one in bodies["possessions"]["teams"][0]["possessions"] if one["stats"])
+    one["stats"].pop()
+
+
+def an_event_of_another_player(bodies: Bodies) -> None:
+    stat = next(stat for stat in stats_of(bodies) if stat["possession_type"] == "AST")
+    stat["player_id"] += 1
+
+
+def an_event_of_another_kind(bodies: Bodies) -> None:
+    stat = next(stat for stat in stats_of(bodies) if "FGA3" in stat["details"])
+    stat["details"][stat["details"].index("FGA3")] = "FGA2"
+
+
+def a_documented_code_that_possessions_never_have(bodies: Bodies) -> None:
+    for stat in stats_of(bodies):
+        stat["details"] = [code for code in stat["details"] if code != "REB"]
+
+
+def a_miss_that_was_a_make(bodies: Bodies) -> None:
+    shooter = bodies["shots"]["teams"][0]["player_shots"][0]
+    shooter["shots"][0]["is_make"] = not shooter["shots"][0]["is_make"]
+
+
+def a_shot_that_is_gone(bodies: Bodies) -> None:
+    bodies["shots"]["teams"][1]["player_shots"][0]["shots"].pop()
+
+
+def four_players(bodies: Bodies) -> None:
+    bodies["possessions"]["teams"][0]["possessions"][3]["player_ids"].pop()
+
+
+def six_opponents(bodies: Bodies) -> None:
+    bodies["possessions"]["teams"][0]["possessions"][3]["opposing_player_ids"].append(1)
+
+
+def one_player_twice(bodies: Bodies) -> None:
+    ids = bodies["possessions"]["teams"][1]["possessions"][0]["player_ids"]
+    ids[0] = ids[1]
+
+
+def one_player_on_both_sides(bodies: Bodies) -> None:
+    one = bodies["possessions"]["teams"][1]["possessions"][0]
+    one["player_ids"][0] = one["opposing_player_ids"][0]
+
+
+def nobody_told(bodies: Bodies) -> None:
+    bodies["possessions"]["teams"][1]["possessions"][0]["player_ids"] = None
+
+
+def a_clock_of_an_event(bodies: Bodies) -> None:
+    occurrences = line(bodies["details"], total=True, code="FGA")["stats"]["FGA"]
+    occurrences[-1]["game_clock"] = "19:59.9"
+
+
+def a_clock_of_a_possession(bodies: Bodies) -> None:
+    bodies["possessions"]["teams"][0]["possessions"][5]["end_game_clock"] = "19:59.9"
+
+
+def a_clock_of_an_event_of_a_possession(bodies: Bodies) -> None:
+    stats_of(bodies)[-1]["game_clock"] = "19:59.9"
+
+
+def a_clock_of_a_shot(bodies: Bodies) -> None:
+    bodies["shots"]["teams"][0]["player_shots"][0]["shots"][-1]["game_clock"] = "19:59.9"
+
+
+def window(bodies: Bodies, place: int, name: str, move: int) -> None:
+    links = bodies["game"]["results"][0]["_locations"]
+    links[place] = re.sub(rf"{name}=(\d+)", lambda found: f"{name}={int(found[1]) + move}", links[place])
+
+
+def a_hole_between_windows(bodies: Bodies) -> None:
+    window(bodies, 0, "to", -1)
+
+
+def windows_that_overlap(bodies: Bodies) -> None:
+    window(bodies, 1, "from", -1)
+
+
+def a_window_twice(bodies: Bodies) -> None:
+    bodies["game"]["results"][0]["_locations"].append(bodies["game"]["results"][0]["_locations"][0])
+
+
+def windows_that_begin_late(bodies: Bodies) -> None:
+    window(bodies, 0, "from", 1)
+
+
+def windows_that_end_early(bodies: Bodies) -> None:
+    window(bodies, 1, "to", -1)
+
+
+def no_windows(bodies: Bodies) -> None:
+    bodies["game"]["results"][0]["_locations"] = []
+
+
+def a_shot_seen_from_elsewhere(bodies: Bodies) -> None:
+    bodies["shots"]["teams"][0]["player_shots"][0]["shots"][0]["hoop_player_y"] += 2
+
+
+def a_hoop_of_the_other_half(bodies: Bodies) -> None:
+    bodies["shots"]["teams"][0]["player_shots"][0]["shots"][0]["hoop_y"] *= -1
+
+
+SEEDED: dict[Callable[[Bodies], None], tuple[str, int | None]] = {
+    an_event_of_another_value: ("box_score_is_sum_of_events", 1),
+    an_event_of_a_team_that_is_gone: ("box_score_is_sum_of_events", 1),
+    a_line_of_a_box_score_and_no_events: ("box_score_is_sum_of_events", None),
+    no_details_at_all: ("box_score_is_sum_of_events", 1),
+    a_teams_total: ("team_is_sum_of_players", 1),
+    a_team_without_a_total: ("team_is_sum_of_players", 1),
+    points: ("points_from_makes", 2),
+    an_event_of_a_possession_that_is_gone: ("possessions_match_events", None),
+    an_event_of_another_player: ("possessions_match_events", 2),
+    an_event_of_another_kind: ("possessions_match_events", 2),
+    a_documented_code_that_possessions_never_have: ("possessions_match_events", None),
+    a_miss_that_was_a_make: ("shots_match_events", None),
+    a_shot_that_is_gone: ("shots_match_events", None),
+    four_players: ("five_a_side", 1),
+    six_opponents: ("five_a_side", 1),
+    one_player_twice: ("five_a_side", 1),
+    one_player_on_both_sides: ("five_a_side", 1),
+    nobody_told: ("five_a_side", 1),
+    a_clock_of_an_event: ("clocks_never_rise", 1),
+    a_clock_of_a_possession: ("clocks_never_rise", 1),
+    a_clock_of_an_event_of_a_possession: ("clocks_never_rise", 1),
+    a_clock_of_a_shot: ("clocks_never_rise", 1),
+    a_hole_between_windows: ("windows_touch", 1),
+    windows_that_overlap: ("windows_touch", 1),
+    a_window_twice: ("windows_touch", 1),
+    windows_that_begin_late: ("windows_cover", 1),
+    windows_that_end_early: ("windows_cover", 1),
+    no_windows: ("windows_cover", 1),
+    a_shot_seen_from_elsewhere: ("shot_frames_agree", 1),
+    a_hoop_of_the_other_half: ("shot_frames_agree", 1),
+}
+
+
+@pytest.mark.parametrize("alter", SEEDED, ids=lambda alter: alter.__name__)
+def test_a_contradiction_is_found_by_its_rule_alone(alter: Callable[[Bodies], None], bodies: Bodies, session_id: str) -> None:
+    assert found(bodies, session_id) == []
+    alter(bodies)
+    rule, count = SEEDED[alter]
+    rows = found(bodies, session_id)
+    assert {row["rule"] for row in rows} == {rule}, rows
+    assert count in (None, len(rows)), rows
+    assert {row["session_id"] for row in rows} == {session_id}
+    assert not any("{" in row["message"] or row["expected"] is None for row in rows), rows
+
+
+def test_every_rule_is_seeded_and_says_what_it_asks_for() -> None:
+    assert {rule for rule, _ in SEEDED.values()} == set(RULES)
+    assert all(says.endswith(".") for says in RULES.values())
+
+
+def test_a_row_says_who_what_and_how_much(bodies: Bodies, session_id: str) -> None:
+    player = line(bodies["stats"], total=False, code="STL")
+    was = player["stats"]["STL"]
+    player["stats"]["STL"] += 1
+    team = bodies["stats"]["teams"][0]["id"]
+    own, box = found(bodies, session_id)
+    assert own.items() >= {"rule": "team_is_sum_of_players", "team_id": team, "player_id": None, "game_id": None}.items()
+    assert box == {
+        "rule": "box_score_is_sum_of_events",
+        "team_id": team,
+        "game_id": None,
+        "session_id": session_id,
+        "player_id": player["id"],
+        "expected": str(was),
+        "found": str(was + 1),
+        "message": f"player {player['id']}: STL is {was + 1} in the box score, its stat events sum to {was}",
+    }
+
+
+def test_what_does_not_add_up_is_not_added(bodies: Bodies, session_id: str) -> None:
+    for team in bodies["stats"]["teams"]:
+        for one in team["player_stats"]:
+            for code in ("DIST", "TEAM_SCORE", "OPPOSING_TEAM_SCORE"):
+                one["stats"][code] = 4711
+    assert found(bodies, session_id) == []
+
+
+def test_a_code_that_is_left_out_is_nought(bodies: Bodies, session_id: str) -> None:
+    for team in bodies["stats"]["teams"]:
+        for one in team["player_stats"]:
+            one["stats"].setdefault("BLK", 0)
+            one["stats"].setdefault("FT", 0)
+    assert found(bodies, session_id) == []
+
+
+def test_a_service_that_sends_no_twos_has_them_as_the_rest(bodies: Bodies, session_id: str) -> None:
+    stats = {"stats": bodies["stats"]}
+    for one in (one for team in stats["stats"]["teams"] for one in team["player_stats"]):
+        one["stats"].pop("FG2", None)
+    assert found(stats, session_id) == []
+    points({**stats, "details": bodies["details"]})
+    assert {row["rule"] for row in found(stats, session_id)} == {"points_from_makes"}
+    for one in (one for team in stats["stats"]["teams"] for one in team["player_stats"]):
+        one["stats"].pop("FG3", None)
+    assert found(stats, session_id) == [], "who knows what was a three"
+
+
+def test_a_rounded_chart_agrees(bodies: Bodies, session_id: str) -> None:
+    bodies["shots"]["teams"][0]["player_shots"][0]["shots"][0]["hoop_player_x"] += 1
+    assert found(bodies, session_id) == []
+
+
+def test_a_correction_is_told_where_it_has_not_arrived(session_id: str) -> None:
+    with sideline.Simulator(seed=7, now="2027-03-01T12:00:00Z") as service, service.client() as client:
+        game = service.games[0]["event_id"]
+        session = client.game(game).table("sessions").to_dicts()[-1]["session_id"]
+        scorer = next(row for row in client.stats(session).table("box_score").to_dicts() if row["player_id"] and row["STL"])
+        service.correct(game, scorer["player_id"], "STL", 1)
+        answers = {argument: getattr(client, operation)(session) for argument, operation in OPERATIONS.items() if argument != "game"}
+        rows = sideline.audit(**answers).to_dicts()
+        assert [(row["rule"], row["player_id"]) for row in rows] == [("possessions_match_events", scorer["player_id"])]
+
+
+def test_every_kind_of_frame_says_the_same(bodies: Bodies, session_id: str) -> None:
+    a_teams_total(bodies)
+    four_players(bodies)
+    a_hole_between_windows(bodies)
+    a_clock_of_an_event_of_a_possession(bodies)
+    answers = read(bodies, session_id)
+    rows = sideline.audit(**answers).to_dicts()
+    assert len(rows) == 4
+    tables = {
+        "stats": ["player_stats"],
+        "details": ["stat_events"],
+        "possessions": ["possessions", "possession_events"],
+        "shots": ["shots"],
+        "game": ["sessions", "location_windows"],
+    }
+    kinds: list[Callable[[sideline.Table], object]] = [
+        lambda table: table,
+        sideline.Table.to_polars,
+        lambda table: table.to_polars().lazy(),
+        sideline.Table.to_arrow,
+        # As Delta Lake stores them: no dictionaries, microseconds.
+        lambda table: table.to_polars().with_columns(pl.col(pl.Categorical).cast(pl.String), pl.col(pl.Datetime).dt.cast_time_unit("us")),
+    ]
+    for kind in kinds:
+        given = {argument: [kind(answers[argument].table(name)) for name in names] for argument, names in tables.items()}
+        assert sideline.audit(**given).to_dicts() == rows
+    wide = sideline.audit(**{**answers, "stats": answers["stats"].table("box_score")})
+    assert wide.to_dicts() == rows
+
+
+def test_a_session_is_audited_by_itself(client: sideline.Client, game: dict[str, Any]) -> None:
+    first, second = (one["id"] for one in game["results"][:2])
+    stats, details = [client.stats(first), client.stats(second)], [client.stats_details(first)]
+    rows = sideline.audit(stats=stats, details=details).to_dicts()
+    assert [(row["session_id"], row["expected"], row["found"]) for row in rows] == [(second, "none", "a box score")]
+    rows = sideline.audit(stats=stats[:1], details=[*details, client.stats_details(second)]).to_dicts()
+    assert [(row["session_id"], row["expected"], row["found"]) for row in rows] == [(second, "stat events", None)]
+
+
+def test_the_result_is_the_declared_table(client: sideline.Client, session_id: str) -> None:
+    table = sideline.audit(stats=client.stats(session_id))
+    assert (table.name, table.num_rows) == ("violations", 0)
+    assert pa.table(table).schema == pa.schema(sideline.SCHEMAS["violations"])
+
+
+def test_what_cannot_be_audited_is_refused(client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
+    stats = client.stats(session_id)
+    with pytest.raises(ValueError, match="nothing to audit"):
+        sideline.audit()
+    with pytest.raises(ValueError, match="details has no table stat_events; its tables are player_stats, box_score"):
+        sideline.audit(details=stats)
+    with pytest.raises(ValueError, match="details is no table stat_events"):
+        sideline.audit(details=client.shots(session_id).table())
+    with pytest.raises(ValueError, match="for player_stats it lacks value"):
+        sideline.audit(stats=stats.to_polars().drop("value"))
+    with pytest.raises(TypeError, match="shots is an answer.*, not dict"):
+        sideline.audit(shots={})
+    with pytest.raises(ValueError, match="shots is an empty list"):
+        sideline.audit(shots=[])
+    with pytest.raises(ValueError, match="of sessions and some of games"):
+        sideline.audit(stats=client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"]), details=client.stats_details(session_id))
+
+
+def test_the_function_stays_what_the_package_gives() -> None:
+    import sideline.audits
+
+    assert callable(sideline.audit)
+    assert sideline.audit is sideline.audits.audit

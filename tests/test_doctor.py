@@ -1,0 +1,422 @@
+"""What a new user has wrong, and which line of the doctor says so."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import base64
+import hashlib
+import hmac
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from wire import Serve, answering, drain, listener, over_tls, proxy, relay
+
+import sideline
+from sideline.doctor import Report
+
+Certified = Callable[..., ssl.SSLContext]
+DAY = timedelta(days=1)
+
+#: Of a service that is all there.
+NAMES = [
+    *("environment", "sport", "base_url", "websocket_url", "broadcast_base_url", "username", "secret", "api_key"),
+    *("proxy", "DNS", "TCP", "TLS", "answer", "clock", "signature", "stats", "shots", "websocket token", "websocket", "Broadcast key"),
+]
+SIGNED = ["signature", "stats", "shots", "websocket token", "websocket"]
+
+
+@pytest.fixture(scope="module")
+def season() -> Iterator[sideline.Simulator]:
+    """Its clock is the real one, as the doctor's is."""
+    with sideline.Simulator(seed=5) as season:
+        yield season
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(season: sideline.Simulator, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for variable in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"):
+        monkeypatch.delenv(variable, raising=False)
+    yield
+    season.faults.clear()
+
+
+def given(port: int, **more: Any) -> sideline.Client:
+    """A client of something that is not the service."""
+    address = f"https://127.0.0.1:{port}"
+    options = {"username": "ann", "secret": "secret-canary", "api_key": "key-canary", "base_url": address, "broadcast_base_url": address}
+    return sideline.Client(**options | more)
+
+
+def looked(client: sideline.Client) -> Report:
+    with client:
+        report = client.doctor()
+    text = repr(report) + report._repr_html_()
+    assert "canary" not in text
+    for check in report:
+        assert "\n" not in check.found
+        assert bool(check.advice) == (check.state in ("failed", "missing")), check
+    return report
+
+
+def those(report: Report, state: str = "failed") -> list[str]:
+    return [check.name for check in report if check.state == state]
+
+
+@pytest.fixture
+def service_over_tls(season: sideline.Simulator) -> Callable[[ssl.SSLContext], Any]:
+    """The whole service behind TLS."""
+
+    def forward(connection: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", int(season.base_url.rpartition(":")[2]))) as upstream:
+            relay(connection, upstream, bytearray())
+
+    @contextmanager
+    def serve(context: ssl.SSLContext) -> Iterator[dict[str, Any]]:
+        with listener(over_tls(context, forward, notify=False)) as seen:
+            address = f"127.0.0.1:{seen.port}"
+            yield {"base_url": f"https://{address}", "websocket_url": f"wss://{address}", "broadcast_base_url": f"https://{address}"}
+
+    return serve
+
+
+# -- nothing is wrong
+
+
+def test_every_step_of_a_good_set_up_is_ok_and_it_takes_few_requests(season: sideline.Simulator) -> None:
+    before = len(season.requests)
+    report = looked(season.client())
+    assert [check.name for check in report] == NAMES
+    assert those(report, "ok") == [name for name in NAMES if name != "TLS"]
+    assert report.ok
+    assert len(season.requests) - before <= 10
+    assert report["clock"].found == "within 1 s of the service's"
+
+
+def test_the_asynchronous_client_finds_the_same_and_leaves_its_loop_free(season: sideline.Simulator) -> None:
+    turns = 0
+
+    async def tick() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0.01)
+            turns += 1
+
+    async def look(**more: Any) -> Report:
+        ticking = asyncio.create_task(tick())
+        async with season.async_client(**more) as client:
+            report = await client.doctor()
+        ticking.cancel()
+        return report
+
+    report = asyncio.run(look())
+    assert [(check.name, check.state) for check in report] == [(check.name, check.state) for check in looked(season.client())]
+    turns = 0
+    with listener(lambda connection: time.sleep(1)) as mute:
+        assert those(asyncio.run(look(websocket_url=f"ws://127.0.0.1:{mute.port}"))) == ["websocket"]
+    assert turns > 40
+
+
+def test_a_verified_certificate_is_told_with_issuer_and_days(service_over_tls: Any, season: sideline.Simulator, authority: trustme.CA, bundle: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1", not_after=datetime.now(UTC) + 5.5 * DAY).configure_cert(context)
+    with service_over_tls(context) as addresses:
+        report = looked(season.client(**addresses, ca_bundle=bundle))
+    assert those(report, "ok") == [*NAMES[:8], "ca_bundle", *NAMES[8:]]
+    assert "issued by 'trustme" in report["TLS"].found
+    assert "for 5 more days" in report["TLS"].found
+    assert "renew it soon" in report["TLS"].found
+
+
+def test_the_string_to_sign_is_the_one_that_is_signed(season: sideline.Simulator) -> None:
+    before = len(season.requests)
+    found = looked(season.client())["signature"].found
+    told = ast.literal_eval(found[found.index("'") :])
+    seen = next(request for request in season.requests[before:] if "authorization" in request.headers)
+    signed = "\n".join([f"date: {seen.headers['date']}", *told.split("\n")[1:]])
+    expected = base64.b64encode(hmac.new(season.secret.encode(), signed.encode(), hashlib.sha1).digest()).decode()
+    assert f'signature="{expected}"' in seen.headers["authorization"]
+
+
+def test_a_closed_client_says_so(season: sideline.Simulator) -> None:
+    client = season.client()
+    client.close()
+    with pytest.raises(sideline.SidelineError, match="closed"):
+        client.doctor()
+
+
+# -- settings
+
+
+def test_settings_are_told_with_their_source_and_secrets_by_their_length(season: sideline.Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIDELINE_SECRET", "secret-canary ")
+    monkeypatch.setenv("SIDELINE_API_KEY", "key-canary")
+    report = looked(sideline.Client(username="ann", base_url=season.base_url, broadcast_base_url=season.base_url))
+    assert report["username"].found == "ann (argument)"
+    assert report["secret"].found == "set (14 characters, with blanks around it) from SIDELINE_SECRET"
+    assert report["api_key"].found == "set (10 characters) from SIDELINE_API_KEY"
+    assert report["websocket_url"].found == "wss://api.shottracker.com (default)"
+    assert "secret from SIDELINE_SECRET" in report["signature"].advice
+
+
+def without(season: sideline.Simulator, *names: str) -> sideline.Client:
+    return sideline.Client(**{name: value for name, value in season._options().items() if name not in names})
+
+
+def test_no_key_fails_at_the_key_alone(season: sideline.Simulator) -> None:
+    report = looked(without(season, "api_key"))
+    assert those(report) == ["api_key"]
+    assert "SIDELINE_API_KEY" in report["api_key"].advice
+    assert report["Broadcast key"].state == "skipped"
+
+
+@pytest.mark.parametrize("name", ["username", "secret"])
+def test_no_credential_fails_there_and_the_way_is_looked_at_all_the_same(season: sideline.Simulator, name: str) -> None:
+    report = looked(without(season, name))
+    assert those(report) == [name]
+    assert f"SIDELINE_{name.upper()}" in report[name].advice
+    assert those(report, "skipped") == ["TLS", *SIGNED]
+    assert report["Broadcast key"].ok
+
+
+# -- credentials
+
+
+def test_a_wrong_secret_fails_at_the_signature(season: sideline.Simulator) -> None:
+    report = looked(season.client(secret="secret-canary"))
+    assert those(report) == ["signature"]
+    assert "SIDELINE_SECRET" in report["signature"].advice
+    assert those(report, "skipped") == ["TLS", *SIGNED[1:]]
+
+
+def test_a_wrong_key_fails_at_the_key(season: sideline.Simulator) -> None:
+    report = looked(season.client(api_key="key-canary"))
+    assert those(report) == ["Broadcast key"]
+    assert "SIDELINE_API_KEY" in report["Broadcast key"].advice
+
+
+@pytest.mark.parametrize(("granted", "missing"), [([], ["stats", "shots"]), (["shots"], ["stats"]), (["stats"], ["shots"])])
+def test_a_privilege_that_is_not_granted_is_missing_and_no_failure(season: sideline.Simulator, granted: list[str], missing: list[str]) -> None:
+    season.credentials.add("intern", "secret-canary", privileges=granted)
+    report = looked(season.client(username="intern", secret="secret-canary"))
+    assert those(report, "missing") == missing
+    assert report.ok
+    assert "privilege" in report[missing[0]].advice
+
+
+@pytest.mark.parametrize(("offset", "side"), [(600, "behind"), (-600, "ahead of")])
+def test_a_wrong_clock_fails_at_the_clock_alone_for_the_client_allows_for_it(season: sideline.Simulator, offset: float, side: str) -> None:
+    season.faults.add(clock_offset=offset)
+    report = looked(season.client())
+    assert those(report) == ["clock"]
+    assert f"10.0 minutes {side}" in report["clock"].found
+    assert "set the clock" in report["clock"].advice
+
+
+# -- the way there
+
+
+def test_a_dead_host_fails_at_tcp() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    report = looked(given(port))
+    assert those(report) == ["TCP"]
+    assert those(report, "skipped") == ["TLS", "answer", "clock", *SIGNED, "Broadcast key"]
+    assert "refused" in report["TCP"].found
+
+
+def test_an_unknown_name_fails_at_dns() -> None:
+    report = looked(given(1, base_url="https://service.invalid", broadcast_base_url="https://service.invalid"))
+    assert those(report) == ["DNS"]
+    assert "service.invalid" in report["DNS"].advice
+
+
+def test_an_authority_that_nobody_knows_fails_at_tls_and_is_named(certified: Certified) -> None:
+    heads: list[bytes] = []
+    with listener(over_tls(certified("127.0.0.1"), answering(heads))) as seen:
+        report = looked(given(seen.port))
+    assert those(report) == ["TLS"]
+    assert "UnknownIssuer" in report["TLS"].found
+    assert "issued by 'trustme" in report["TLS"].found
+    assert "ca_bundle=" in report["TLS"].advice
+    assert heads == []
+
+
+def test_an_expired_certificate_fails_at_tls_with_its_day(authority: trustme.CA, bundle: Path) -> None:
+    context, end = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), datetime.now(UTC) - DAY
+    authority.issue_cert("127.0.0.1", not_before=end - 9 * DAY, not_after=end).configure_cert(context)
+    with listener(over_tls(context, answering([]))) as seen:
+        report = looked(given(seen.port, ca_bundle=bundle))
+    assert those(report) == ["TLS"]
+    assert "certificate expired" in report["TLS"].found
+    assert f"until {end:%Y-%m-%d}" in report["TLS"].found
+    assert "clock" in report["TLS"].advice
+
+
+def test_what_does_not_speak_tls_fails_at_tls() -> None:
+    with listener(lambda connection: connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")) as seen:
+        report = looked(given(seen.port))
+    assert those(report) == ["TLS"]
+
+
+def test_a_handshake_without_end_fails_at_tls_for_the_port_answers() -> None:
+    with listener(drain) as seen:
+        report = looked(given(seen.port, timeout=sideline.Timeout(connect=0.5, read=5, total=10)))
+    assert those(report) == ["TLS"]
+
+
+def test_a_server_that_says_nothing_fails_at_the_answer(certified: Certified, bundle: Path) -> None:
+    with listener(over_tls(certified("127.0.0.1"), drain)) as seen:
+        report = looked(given(seen.port, ca_bundle=bundle, timeout=sideline.Timeout(connect=5, read=0.5, total=10)))
+    assert those(report) == ["answer"]
+    assert "read timeout" in report["answer"].found
+
+
+def test_a_page_in_the_services_place_fails_at_the_answer(certified: Certified, bundle: Path) -> None:
+    page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: 12\r\n\r\n<html>log in"
+    with listener(over_tls(certified("127.0.0.1"), answering([], page))) as seen:
+        report = looked(given(seen.port, ca_bundle=bundle))
+    assert those(report)[0] == "answer"
+    assert "not JSON" in report["answer"].found
+    assert report["signature"].state == "skipped"
+
+
+def test_a_service_in_trouble_fails_at_the_answer(season: sideline.Simulator) -> None:
+    season.faults.add("/v1/data/teams", status=501)
+    report = looked(season.client())
+    assert those(report) == ["answer"]
+    assert "request id" in report["answer"].found
+
+
+# -- proxies
+
+
+def test_a_proxy_is_told_without_its_password(service_over_tls: Any, season: sideline.Simulator, certified: Certified, bundle: Path) -> None:
+    with service_over_tls(certified("127.0.0.1", "service.invalid")) as addresses:
+        place = addresses["base_url"].removeprefix("https://")
+        with proxy({"service.invalid:443": int(place.rpartition(":")[2])}, credentials="ann:pw-canary") as between:
+            address = between.address.replace("//", "//ann:pw-canary@")
+            behind = {name: f"{value.split(':')[0]}://service.invalid" for name, value in addresses.items()}
+            report = looked(season.client(**behind, ca_bundle=bundle, proxy=address))
+    assert those(report) == []
+    assert report["proxy"].found == f"{between.address} (from proxy=)"
+    assert report["DNS"].state == "skipped"
+
+
+def test_a_proxy_that_inspects_tls_fails_at_tls(certified: Certified, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listener(over_tls(certified("service.invalid"), answering([]))) as inspecting:
+        with proxy({"service.invalid:443": inspecting.port}) as between:
+            monkeypatch.setenv("HTTPS_PROXY", between.address)
+            report = looked(given(1, base_url="https://service.invalid", broadcast_base_url="https://service.invalid"))
+    assert those(report) == ["TLS"]
+    assert report["proxy"].found == f"{between.address} (from HTTPS_PROXY)"
+    assert "ca_bundle=" in report["TLS"].advice
+
+
+@pytest.mark.parametrize("scheme", ["https", "http"])
+def test_a_proxy_that_wants_another_password_fails_at_the_proxy(scheme: str) -> None:
+    where = f"{scheme}://service.invalid"
+    with proxy({}, credentials="ann:another") as between:
+        address = between.address.replace("//", "//ann:pw-canary@")
+        report = looked(given(1, base_url=where, broadcast_base_url=where, proxy=address, allow_http=True))
+    assert those(report) == ["proxy"]
+    assert "http://user:password@host:port" in report["proxy"].advice
+    assert report["TCP"].state == "skipped"
+
+
+def test_a_proxy_that_cannot_be_used_fails_at_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://ann:pw-canary@127.0.0.1:1080")
+    report = looked(given(1, base_url="https://service.invalid", broadcast_base_url="https://service.invalid"))
+    assert those(report) == ["proxy"]
+    assert "NO_PROXY" in report["proxy"].advice
+
+
+def test_the_hosts_of_no_proxy_are_told_to_be_asked_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", ".invalid")
+    report = looked(given(1, base_url="https://service.invalid", broadcast_base_url="https://service.invalid"))
+    assert those(report) == ["DNS"]
+    assert report["proxy"].found == "none: asked directly"
+
+
+# -- live
+
+
+def refuses(connection: socket.socket) -> None:
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+
+@pytest.mark.parametrize("serve", [refuses, lambda connection: None])
+def test_a_websocket_that_does_not_open_fails_there(season: sideline.Simulator, serve: Serve) -> None:
+    with listener(serve) as seen:
+        report = looked(season.client(websocket_url=f"ws://127.0.0.1:{seen.port}"))
+    assert those(report) == ["websocket"]
+    assert f"ws://127.0.0.1:{seen.port}" in report["websocket"].found
+    assert "websocket_url" in report["websocket"].advice
+
+
+def test_no_token_fails_at_the_token(season: sideline.Simulator) -> None:
+    season.faults.add("*/_subscribe", status=404)
+    report = looked(season.client())
+    assert those(report) == ["websocket token"]
+    assert report["websocket"].state == "skipped"
+
+
+def test_without_a_schedule_there_is_one_failure(season: sideline.Simulator) -> None:
+    season.faults.add("/v1/data/schedule/games", status=404)
+    report = looked(season.client())
+    assert those(report) == ["schedule"]
+    assert those(report, "skipped") == ["TLS", *SIGNED[1:]]
+
+
+def test_teams_that_may_not_be_read_were_asked_for_with_a_good_signature(season: sideline.Simulator) -> None:
+    season.faults.add("/v1/data/teams", status=403)
+    report = looked(season.client())
+    assert (those(report), those(report, "missing")) == ([], ["teams"])
+    assert report["signature"].ok
+
+
+def test_a_season_without_games_skips_what_needs_one(season: sideline.Simulator) -> None:
+    season.faults.add("/v1/data/schedule/games", status=200, body={"games": []})
+    report = looked(season.client())
+    assert report.ok
+    assert those(report, "skipped") == ["TLS", *SIGNED[1:]]
+
+
+# -- how it is shown
+
+
+def test_the_text_has_a_line_for_each_check_and_what_to_do_below(season: sideline.Simulator) -> None:
+    report = looked(season.client(secret="secret-canary", username="<b>"))
+    lines = repr(report).splitlines()
+    assert lines[0] == f"sideline doctor: {len(NAMES)} checks, 1 failed, 5 skipped"
+    assert len(lines) == 1 + len(NAMES) + 1
+    (at,) = [number for number, line in enumerate(lines) if line.startswith("failed   signature")]
+    assert lines[at + 1].lstrip().startswith("-> Check the username and the secret")
+    assert "<th>username</th><td>&lt;b&gt; (argument)</td>" in report._repr_html_()
+
+
+@pytest.mark.parametrize("wrong", [{}, {"SIDELINE_SECRET": "secret-canary"}, {"SIDELINE_SPORT": "soccer"}])
+def test_the_command_prints_it_and_its_status_is_for_scripts(season: sideline.Simulator, wrong: dict[str, str]) -> None:
+    command = [sys.executable, "-W", "error", "-m", "sideline", "doctor"]
+    done = subprocess.run(command, env=os.environ | season.environ | wrong, capture_output=True, text=True, timeout=30)
+    assert done.returncode == (1 if wrong else 0)
+    assert "canary" not in done.stdout + done.stderr
+    if "SIDELINE_SPORT" in wrong:
+        assert (done.stdout, done.stderr.count("\n")) == ("", 1)
+    else:
+        assert done.stderr == ""
+        assert "from SIDELINE_SECRET" in done.stdout
+        assert ("failed   signature" in done.stdout) == bool(wrong)

@@ -1,0 +1,340 @@
+"""Measures against a game worked by hand, against the simulator's own bookkeeping, and against a plain loop."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections import Counter
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import polars as pl
+import pytest
+
+import sideline
+from sideline import metrics
+
+# The game, in order of play. Team 1 has 11 to 15, then 16 for 15; team 2 has 21 to 25 throughout.
+#
+#   team  clock        who                          what                                                     1 : 2
+#   1     20:00-19:40  11 12 13 14 15               11 makes a three, 12 assists                             3 : 0
+#   2     19:40-19:20                               21 makes a two                                           3 : 2
+#   1     19:20-19:10                               12 misses a two, 13 rebounds, makes a two, is fouled and
+#                                                   makes the free throw; 24 makes a technical one           6 : 3
+#   2     19:10-18:50                               22 loses the ball                                        6 : 3
+#   1     18:50-18:40  11 12 13 14 16               14 had stolen it, 16 misses a two                        6 : 3
+#   2     18:40-18:20                               22 had rebounded, 23 is fouled, makes one of two         6 : 4
+FIRST, SECOND, OTHERS = [15, 11, 12, 13, 14], [11, 12, 13, 14, 16], [21, 22, 23, 24, 25]
+THREE = ("FGA", ["FGA3", "FG", "FG3", "PTS"])
+TWO = ("FGA", ["FGA2", "FG", "FG2", "PTS"])
+MISS = ("FGA", ["FGA2"])
+FREE_THROW = ("FTA", ["FT", "PTS"])
+Event = tuple[int, tuple[str, list[str]]]
+PLAYED: dict[int, list[tuple[str, str, list[int], list[int], list[Event]]]] = {
+    1: [
+        ("20:00.0", "19:40.0", FIRST, OTHERS, [(11, THREE), (12, ("AST", []))]),
+        (
+            *("19:20.0", "19:10.0", FIRST, OTHERS),
+            [(12, MISS), (13, ("OFFENSIVE_REB", ["REB"])), (13, TWO), (22, ("FL", [])), (13, FREE_THROW), (24, FREE_THROW)],
+        ),
+        ("18:50.0", "18:40.0", SECOND, OTHERS, [(14, ("STL", [])), (16, MISS)]),
+    ],
+    2: [
+        ("19:40.0", "19:20.0", OTHERS, FIRST, [(21, TWO)]),
+        ("19:10.0", "18:50.0", OTHERS, FIRST, [(22, ("TO", ["LBTO"]))]),
+        ("18:40.0", "18:20.0", OTHERS, SECOND, [(22, ("DEFENSIVE_REB", ["REB"])), (23, FREE_THROW), (23, ("FTA", []))]),
+    ],
+}
+BOX: dict[int, dict[int, dict[str, int]]] = {
+    1: {
+        0: {"FG": 2, "FGA": 4, "FG2": 1, "FG3": 1, "FT": 1, "FTA": 1, "PTS": 6, "AST": 1, "STL": 1, "OFFENSIVE_REB": 1, "REB": 1},
+        11: {"FG": 1, "FGA": 1, "FG3": 1, "PTS": 3},
+        12: {"FGA": 1, "AST": 1},
+        13: {"FG": 1, "FGA": 1, "FG2": 1, "FT": 1, "FTA": 1, "PTS": 3, "OFFENSIVE_REB": 1, "REB": 1},
+        14: {"STL": 1},
+        16: {"FGA": 1},
+    },
+    2: {
+        0: {"FG": 1, "FGA": 1, "FG2": 1, "FT": 2, "FTA": 3, "PTS": 4, "TO": 1, "DEFENSIVE_REB": 1, "REB": 1, "FL": 1},
+        21: {"FG": 1, "FGA": 1, "FG2": 1, "PTS": 2},
+        22: {"TO": 1, "DEFENSIVE_REB": 1, "REB": 1, "FL": 1},
+        23: {"FT": 1, "FTA": 2, "PTS": 1},
+        24: {"FT": 1, "FTA": 1, "PTS": 1},
+    },
+}
+
+
+def stats_body(box: dict[int, dict[int, dict[str, int]]] = BOX) -> dict[str, Any]:
+    def lines(team: int) -> list[dict[str, Any]]:
+        return [{"id": player, "stats": codes} for player, codes in box[team].items()]
+
+    return {"teams": [{"id": team, "player_stats": lines(team)} for team in box]}
+
+
+def possessions_body() -> dict[str, Any]:
+    def possession(start: str, end: str, own: list[int], other: list[int], events: list[Event]) -> dict[str, Any]:
+        stats = [{"player_id": player, "possession_type": kind, "details": details} for player, (kind, details) in events]
+        clocks = {"start_game_clock": start, "end_game_clock": end}
+        return {**clocks, "player_ids": own, "opposing_player_ids": other, "stats": stats}
+
+    return {"teams": [{"id": team, "possessions": [possession(*one) for one in played]} for team, played in PLAYED.items()]}
+
+
+def read(operation: str, body: object, session_id: str = "S") -> sideline.Payload:
+    return sideline.Payload.from_bytes(operation, json.dumps(body).encode(), session_id=session_id)
+
+
+STATS, POSSESSIONS = read("stats", stats_body()), read("possessions", possessions_body())
+
+
+def row(table: pl.DataFrame, **keys: object) -> dict[str, Any]:
+    found = table.filter(**keys)
+    assert len(found) == 1, found
+    return found.row(0, named=True)
+
+
+def test_the_game_typed_here_agrees_with_itself() -> None:
+    assert sideline.audit(stats=STATS, possessions=POSSESSIONS).to_dicts() == []
+
+
+def test_shooting_by_hand() -> None:
+    table = metrics.shooting(STATS)
+    assert table.columns == ["team_id", "player_id", "FG", "FGA", "FG3", "FTA", "PTS", "effective_field_goal", "true_shooting"]
+    expected = {
+        (1, 0): (2.5 / 4, 6 / 8.88),
+        (2, 0): (1 / 1, 4 / 4.64),
+        (1, 11): (1.5, 1.5),
+        (1, 12): (0.0, 0.0),
+        (1, 13): (1.0, 3 / 2.88),
+        # No attempt is no share.
+        (1, 14): (None, None),
+        (2, 23): (None, 1 / 1.76),
+    }
+    for (team, player), shares in expected.items():
+        line = row(table, team_id=team, player_id=player)
+        for name, share in zip(("effective_field_goal", "true_shooting"), shares, strict=True):
+            assert line[name] == (share if share is None else pytest.approx(share, rel=1e-12)), (team, player, name)
+    half = metrics.shooting(STATS, free_throw_weight=0.5)
+    assert row(half, team_id=1, player_id=13)["true_shooting"] == 1.0
+    box = STATS.to_polars("box_score").with_columns(metrics.effective_field_goal().alias("efg"), metrics.true_shooting().alias("ts"))
+    assert (row(box, player_id=13)["efg"], row(box, player_id=11)["ts"]) == (1.0, 1.5)
+
+
+def test_the_four_factors_by_hand() -> None:
+    table = metrics.four_factors(STATS, POSSESSIONS)
+    own = {"effective_field_goal": 0.625, "turnover_rate": 0.0, "offensive_rebound_rate": 0.5, "free_throw_rate": 0.25}
+    other = {"effective_field_goal": 1.0, "turnover_rate": 1 / 3, "offensive_rebound_rate": None, "free_throw_rate": 2.0}
+    assert table.to_dicts() == [
+        {"team_id": 1, **own, **{f"opponent_{name}": share for name, share in other.items()}},
+        {"team_id": 2, **other, **{f"opponent_{name}": share for name, share in own.items()}},
+    ]
+
+
+def test_ratings_by_hand() -> None:
+    first, second = metrics.ratings(POSSESSIONS).to_dicts()
+    assert first == {
+        "team_id": 1,
+        "possessions": 3,
+        "opponent_possessions": 3,
+        "points": 6,
+        "opponent_points": 4,
+        "seconds": 100.0,
+        "offensive_rating": 200.0,
+        "defensive_rating": pytest.approx(400 / 3),
+        "net_rating": pytest.approx(200 / 3),
+    }
+    assert (second["points"], second["opponent_points"], second["net_rating"]) == (4, 6, pytest.approx(-200 / 3))
+
+
+def test_plus_minus_by_hand() -> None:
+    table = metrics.plus_minus(POSSESSIONS)
+    assert dict(table.select("player_id", "plus_minus").rows()) == {
+        11: 2,
+        12: 2,
+        13: 2,
+        14: 2,
+        15: 3,
+        16: -1,
+        **dict.fromkeys(OTHERS, -2),
+    }
+    sixteen = row(table, player_id=16)
+    assert (sixteen["possessions"], sixteen["opponent_possessions"], sixteen["points"], sixteen["opponent_points"]) == (1, 1, 0, 1)
+    assert (sixteen["seconds"], sixteen["offensive_rating"], sixteen["defensive_rating"]) == (30.0, 0.0, 100.0)
+
+
+def test_on_and_off_by_hand() -> None:
+    table = metrics.on_off(POSSESSIONS)
+    sixteen = row(table, player_id=16)
+    assert sixteen["team_id"] == 1
+    assert [sixteen[f"on_{name}"] for name in ("possessions", "points", "opponent_points", "net_rating")] == [1, 0, 1, -100.0]
+    assert [sixteen[f"off_{name}"] for name in ("possessions", "points", "opponent_points", "seconds")] == [2, 6, 3, 70.0]
+    assert (sixteen["off_net_rating"], sixteen["net_rating_difference"]) == (150.0, -250.0)
+    eleven = row(table, player_id=11)
+    assert (eleven["off_possessions"], eleven["off_net_rating"], eleven["net_rating_difference"]) == (0, None, None)
+
+
+def test_lineups_by_hand() -> None:
+    fives = metrics.lineups(POSSESSIONS).select("team_id", "lineup", "possessions", "points", "opponent_points", "plus_minus")
+    assert fives.rows() == [
+        (1, "11-12-13-14-15", 2, 6, 3, 3),
+        (1, "11-12-13-14-16", 1, 0, 1, -1),
+        (2, "21-22-23-24-25", 3, 4, 6, -2),
+    ]
+    assert set(fives["lineup"]) == set(POSSESSIONS.to_polars("possessions")["lineup_id"])
+    counts = {5: 2, 4: 5 + 4, 3: 10 + 6, 2: 10 + 4}
+    for size, count in counts.items():
+        units = metrics.lineups(POSSESSIONS, size=size).filter(team_id=1)
+        assert len(units) == count
+        assert all(len(unit.split("-")) == size for unit in units["lineup"])
+    pairs = metrics.lineups(POSSESSIONS, size=2).filter(team_id=1)
+    assert {unit: row(pairs, lineup=unit)["plus_minus"] for unit in ("11-12", "11-15", "14-16")} == {"11-12": 2, "11-15": 3, "14-16": -1}
+    assert pairs.filter(lineup="15-16").is_empty()
+
+
+def test_every_kind_of_table_gives_the_same() -> None:
+    possessions, events = (POSSESSIONS.table(name) for name in ("possessions", "possession_events"))
+    expected = metrics.on_off(POSSESSIONS)
+    assert metrics.on_off(possessions, events).equals(expected)
+    assert metrics.on_off([events, possessions]).equals(expected)
+    assert metrics.on_off(possessions.to_arrow(), events.to_polars().lazy()).equals(expected)
+    factors = metrics.four_factors(STATS, POSSESSIONS)
+    for box in (STATS.table("player_stats"), STATS.table("box_score"), STATS.to_arrow("box_score"), [STATS]):
+        assert metrics.four_factors(box, possessions).equals(factors)
+
+
+def test_a_second_session_is_summed_or_kept_apart() -> None:
+    other = read("possessions", possessions_body(), "T")
+    both, stats = [POSSESSIONS, other], [STATS, read("stats", stats_body(), "T")]
+    assert row(metrics.ratings(both), team_id=1)["points"] == 12
+    assert row(metrics.ratings(both), team_id=1)["net_rating"] == pytest.approx(200 / 3)
+    apart = metrics.ratings(both, by=["session_id"])
+    assert apart.select("session_id", "team_id", "points").rows() == [("S", 1, 6), ("S", 2, 4), ("T", 1, 6), ("T", 2, 4)]
+    once = metrics.four_factors(STATS, POSSESSIONS)
+    assert metrics.four_factors(stats, both).equals(once)
+    assert metrics.four_factors(stats, both, by=["session_id"]).filter(session_id="T").drop("session_id").equals(once)
+    assert row(metrics.shooting(stats), player_id=13)["PTS"] == 6
+    assert row(metrics.on_off(both, by=["session_id"]), player_id=16, session_id="T")["off_points"] == 6
+    assert len(metrics.lineups(both, by=["session_id"])) == 6
+
+
+@pytest.mark.parametrize("code", ["FG", "FG3", "FGA", "TO", "OFFENSIVE_REB", "DEFENSIVE_REB", "FT"])
+def test_a_code_that_was_never_sent_is_refused_by_name(code: str) -> None:
+    box = {team: {who: {name: n for name, n in line.items() if name != code} for who, line in lines.items()} for team, lines in BOX.items()}
+    stats = read("stats", stats_body(box))
+    for given in (stats, stats.table("player_stats"), stats.to_polars("box_score").drop(code)):
+        with pytest.raises(metrics.MissingStat, match=rf"the four factors needs {code}, and no row has it") as refused:
+            metrics.four_factors(given, POSSESSIONS)
+        assert refused.value.stats == (code,)
+        assert isinstance(refused.value, sideline.SidelineError)
+        assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
+    known = stats.to_polars("box_score").with_columns(pl.lit(0.0).alias(code))
+    assert len(metrics.four_factors(known, POSSESSIONS)) == 2
+
+
+def test_points_are_not_guessed() -> None:
+    events = POSSESSIONS.to_polars("possession_events")
+
+    def without(*codes: str) -> pl.DataFrame:
+        return events.with_columns(pl.col("details").list.set_difference(list(codes)))
+
+    with pytest.raises(metrics.MissingStat, match="a rating needs FG, FT, and no row has them"):
+        metrics.ratings(POSSESSIONS.table("possessions"), without("PTS", "FG", "FG2", "FG3", "FT"))
+    with pytest.raises(metrics.MissingStat, match="a lineup needs FT"):
+        metrics.lineups(POSSESSIONS.table("possessions"), without("PTS", "FT"))
+    # Any of the codes that tell a make is enough.
+    expected = metrics.ratings(POSSESSIONS)
+    for codes in (("PTS",), ("FG", "FG2", "FG3", "FT"), ("PTS", "FG"), ("PTS", "FG2", "FG3")):
+        assert metrics.ratings(POSSESSIONS.table("possessions"), without(*codes)).equals(expected), codes
+    by_flag = without("PTS", "FG3", "FGA3").with_columns(is_3point=pl.col("player_id") == 11)
+    assert metrics.ratings(POSSESSIONS.table("possessions"), by_flag).equals(expected)
+
+
+def test_players_whom_nobody_told_are_together_and_nothing_is_lost() -> None:
+    body = possessions_body()
+    body["teams"][0]["possessions"][0]["player_ids"] = [11, 12, 13, 14]
+    body["teams"][0]["possessions"][1]["player_ids"] = None
+    possessions = read("possessions", body)
+    fives = metrics.lineups(possessions).filter(team_id=1)
+    assert dict(fives.select("lineup", "possessions").rows()) == {None: 2, "11-12-13-14-15": 0, "11-12-13-14-16": 1}
+    assert fives["points"].sum() == 6
+    players = metrics.plus_minus(possessions).filter(team_id=1)
+    assert dict(players.select("player_id", "points").rows()) == {None: 3, 11: 3, 12: 3, 13: 3, 14: 3, 15: 0, 16: 0}
+    assert None not in metrics.on_off(possessions)["player_id"]
+
+
+def test_what_cannot_be_measured_is_refused(client: sideline.Client, session_id: str) -> None:
+    practice = next(
+        one["session_id"]
+        for one in client.team_events(client.teams()["teams"][0]["id"], "2026-08-01", "2027-03-01").table().to_dicts()
+        if one["game_id"] is None
+    )
+    with pytest.raises(ValueError, match="has not possessions of two teams"):
+        metrics.ratings(client.possessions(practice))
+    with pytest.raises(ValueError, match="session S twice"):
+        metrics.ratings([POSSESSIONS, POSSESSIONS])
+    with pytest.raises(ValueError, match="are both needed"):
+        metrics.ratings(POSSESSIONS.table("possessions"))
+    with pytest.raises(ValueError, match=f"a possession of session {session_id} that possessions has not"):
+        metrics.ratings(POSSESSIONS.table("possessions"), client.possessions(session_id).table("possession_events"))
+    with pytest.raises(ValueError, match="5, 4, 3 or 2 players, not 6"):
+        metrics.lineups(POSSESSIONS, size=6)
+    with pytest.raises(ValueError, match="possessions cannot be kept apart by season"):
+        metrics.on_off(POSSESSIONS, by=["season"])
+    with pytest.raises(ValueError, match="box_score cannot be kept apart by game_id"):
+        metrics.shooting(STATS, by=["game_id"])
+    with pytest.raises(TypeError, match=r"by is a list of columns: \['session_id'\]"):
+        metrics.ratings(POSSESSIONS, by="session_id")
+    with pytest.raises(ValueError, match="not the own lines .* of two teams in session S"):
+        metrics.four_factors(STATS.to_polars("box_score").filter(team_id=1).with_columns(TO=1.0, DEFENSIVE_REB=1.0), POSSESSIONS)
+    with pytest.raises(ValueError, match="not the own lines .* of two teams in session S"):
+        metrics.four_factors(STATS.to_polars("box_score").filter(pl.col("player_id") != 0), POSSESSIONS)
+    with pytest.raises(ValueError, match="none of a team of the box score in session S"):
+        metrics.four_factors(STATS, POSSESSIONS.to_polars("possessions").filter(team_id=1))
+    games = sideline.Payload.from_bytes("stats", STATS.raw, game_id="G")
+    with pytest.raises(ValueError, match="lines of no session"):
+        metrics.four_factors(games, POSSESSIONS)
+    with pytest.raises(ValueError, match="for box_score it lacks is_team_total"):
+        metrics.shooting(STATS.to_polars("box_score").drop("is_team_total"))
+
+
+def test_a_simulated_game_adds_up(client: sideline.Client, game: dict[str, Any]) -> None:
+    sessions = [one["id"] for one in game["results"]]
+    stats, possessions = [client.stats(one) for one in sessions], [client.possessions(one) for one in sessions]
+    box = pl.concat([one.to_polars("player_stats") for one in stats]).filter(is_team_total=True, stat="PTS")
+    points = dict(box.group_by("team_id").agg(pl.col("value").sum()).rows())
+    ratings = metrics.ratings(possessions)
+    assert dict(ratings.select("team_id", "points").rows()) == points
+    assert ratings["possessions"].sum() == sum(one.table("possessions").num_rows for one in possessions)
+    for size in (5, 4, 3, 2):
+        units = metrics.lineups(possessions, size=size)
+        for team in ratings.to_dicts():
+            own = units.filter(team_id=team["team_id"])
+            for name in ("possessions", "opponent_possessions", "points", "opponent_points", "seconds"):
+                assert own[name].sum() == pytest.approx(comb(5, size) * team[name])
+    on_off = metrics.on_off(possessions)
+    for team in ratings.to_dicts():
+        own = on_off.filter(team_id=team["team_id"])
+        assert set(own["on_points"] + own["off_points"]) == {team["points"]}
+        assert set(own["on_possessions"] + own["off_possessions"]) == {team["possessions"]}
+    shooting = metrics.shooting(stats)
+    players = shooting.filter(pl.col("player_id") != 0).group_by("team_id").agg(pl.col("FG", "FGA", "PTS").sum()).sort("team_id")
+    assert players.equals(shooting.filter(player_id=0).select("team_id", "FG", "FGA", "PTS"))
+    factors = metrics.four_factors(stats, possessions)
+    assert factors.select(pl.exclude("team_id").is_between(0, 1).all()).row(0) == (True,) * 8
+
+
+def test_a_plain_loop_over_the_body_says_the_same(client: sideline.Client, session_id: str) -> None:
+    possessions = client.possessions(session_id)
+    scored: Counter[tuple[int, ...]] = Counter()
+    for team in possessions["teams"]:
+        for one in team["possessions"]:
+            points = sum(1 if "FT" in stat["details"] else 3 if "FG3" in stat["details"] else 2 for stat in one["stats"] if "PTS" in stat["details"])
+            for size in (1, 2, 5):
+                scored.update(dict.fromkeys(combinations(sorted(one["player_ids"]), size), points))
+                scored.update(dict.fromkeys(combinations(sorted(one["opposing_player_ids"]), size), -points))
+    tables = {1: metrics.plus_minus(possessions), 2: metrics.lineups(possessions, size=2), 5: metrics.lineups(possessions)}
+    for size, table in tables.items():
+        name = "player_id" if size == 1 else "lineup"
+        seen = {tuple(map(int, str(unit).split("-"))): points for unit, points in table.select(name, "plus_minus").rows()}
+        assert seen == {unit: points for unit, points in scored.items() if len(unit) == size}

@@ -1,0 +1,620 @@
+"""What the plots show: measured on what was drawn, and compared with pictures that were looked at."""
+
+from __future__ import annotations
+
+import math
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.image import imread, imsave
+from matplotlib.testing.compare import compare_images
+from matplotlib.text import Text
+
+import sideline
+from sideline.plot import court, possession_timeline, shot_chart, tracking, zones
+from sideline.plot._shots import hexagons
+
+BASELINES = Path(__file__).parent / "baselines"
+
+
+@pytest.fixture(autouse=True)
+def _agg() -> Iterator[None]:
+    """Without a screen, as matplotlib comes: neither the machine's fonts nor its settings are in the pictures."""
+    backend = matplotlib.get_backend()
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.use("agg")
+        yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+    matplotlib.use(backend)
+
+
+def new(width: float = 4.0, height: float = 4.2, box: tuple[float, ...] = (0.03, 0.14, 0.94, 0.78)) -> Axes:
+    """An axes with a place of its own: a font that is a little wider moves no line."""
+    figure = Figure(figsize=(width, height), dpi=70)
+    FigureCanvasAgg(figure)
+    return figure.add_axes(box)
+
+
+# Data. By hand, or by arithmetic that is the same everywhere: no picture changes with the simulator.
+
+
+def some_shots(count: int = 260) -> dict[str, list[Any]]:
+    dice = random.Random(6)
+    rows = []
+    for number in range(count):
+        angle, away = math.pi * dice.random(), (300 + 2300 * dice.random(), 3000 + 3400 * dice.random(), 6800 + 700 * dice.random())[number % 3]
+        three, made = number % 3 == 2, dice.random() < (0.6, 0.4, 0.35)[number % 3]
+        zone = (1, 3, 9)[number % 3] + int(4.99 * angle / math.pi)
+        rows.append((away * math.cos(angle), away * math.sin(angle) * 0.95, made, (2 + three) * made, zone, 11 + number % 2))
+    names = ("hoop_player_x", "hoop_player_y", "is_make", "points", "zone", "team_id")
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+
+START = datetime(2027, 3, 1, 19, 0, tzinfo=UTC)
+PLAYERS = {100 + number: str(number) for number in range(10)}
+TEAMS = {11: "Elkhorn Mariners", 12: "Harrow Rangers"}
+
+
+def some_locations(seconds: int = 10) -> pa.Table:
+    rows = []
+    for step in range(2 * seconds + 1):
+        for number in range(11):
+            turn = 0.6 * number + 0.05 * step * (1 + number % 3)
+            ball = number == 10
+            rows.append(
+                {
+                    "t": START + timedelta(milliseconds=500 * step),
+                    "x": 5500 * math.sin(turn),
+                    "y": 9000 + 3600 * math.cos(turn) if not ball else 9000.0 - 200 * step,
+                    "tag": f"t{number}",
+                    "type": "BALL" if ball else "PLAYER",
+                    "team_id": None if ball else 11 + number % 2,
+                    "player_id": None if ball else 100 + number,
+                    "game_clock": f"12:{30 - step / 2:04.1f}",
+                }
+            )
+    return pa.Table.from_pylist(rows)
+
+
+def some_possessions() -> pa.Table:
+    rows, at = [], START
+    for number in range(40):
+        long = timedelta(seconds=8 + 5 * (number % 5))
+        rows.append(
+            {
+                "team_id": 11 + number % 2,
+                "team_name": TEAMS[11 + number % 2],
+                "start_timestamp": at,
+                "end_timestamp": at + long,
+                "period": "H1" if number < 20 else "H2",
+                "turnover": int(number % 7 == 3),
+            }
+        )
+        at += long if number != 19 else timedelta(minutes=5)
+    return pa.Table.from_pylist(rows)
+
+
+def line(ax: Axes, name: str, which: int = 0) -> Any:
+    return [drawn for drawn in ax.lines if drawn.get_gid() == name][which].get_xydata()
+
+
+def dots(ax: Axes) -> list[tuple[float, float]]:
+    return sorted(tuple(place) for one in ax.collections if isinstance(one, PathCollection) for place in np.asarray(one.get_offsets()).tolist())
+
+
+def written(ax: Axes) -> str:
+    return " | ".join(text.get_text() for text in ax.texts)
+
+
+# Courts.
+
+FOOT, INCH = 304.8, 25.4
+# As the rules have them; distances from the hoop's centre, which is 63 inches or 1.575 m from the baseline.
+RULES = {
+    "college": {
+        "width": 50 * FOOT,
+        "length": 94 * FOOT,
+        "arc": 22 * FOOT + 1.75 * INCH,
+        "corner": 21 * FOOT + 7.875 * INCH,
+        "corner to sideline": 40.125 * INCH,
+        "lane": 12 * FOOT,
+        "free throw to board": 15 * FOOT,
+        "circle": 6 * FOOT,
+        "restricted": 4 * FOOT,
+        "board to hoop": 15 * INCH,
+        "board": 72 * INCH,
+        "ring": 18 * INCH,
+    },
+    "pro": {
+        "width": 50 * FOOT,
+        "length": 94 * FOOT,
+        "arc": 23.75 * FOOT,
+        "corner": 22 * FOOT,
+        "corner to sideline": 3 * FOOT,
+        "lane": 16 * FOOT,
+        "free throw to board": 15 * FOOT,
+        "circle": 6 * FOOT,
+        "restricted": 4 * FOOT,
+        "board to hoop": 15 * INCH,
+        "board": 72 * INCH,
+        "ring": 18 * INCH,
+    },
+    "international": {
+        "width": 15_000,
+        "length": 28_000,
+        "arc": 6_750,
+        "corner": 6_600,
+        "corner to sideline": 900,
+        "lane": 4_900,
+        "free throw to board": 4_600,
+        "circle": 1_800,
+        "restricted": 1_250,
+        "board to hoop": 375,
+        "board": 1_800,
+        "ring": 450,
+    },
+}
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_a_court_has_the_measures_of_its_rules(kind: Any) -> None:
+    ax = court(new(), kind)
+    outline, three, lane, under = (line(ax, name) for name in ("outline", "three_point", "lane", "restricted"))
+    circle, ring, board, middle = (line(ax, name) for name in ("free_throw_circle", "ring", "backboard", "centre_circle"))
+    from_hoop = np.hypot(*three[1:-1].T)
+    assert np.ptp(from_hoop) < 1e-6
+    measured = {
+        "width": np.ptp(outline[:, 0]),
+        "length": 2 * np.ptp(outline[:, 1]),
+        "arc": from_hoop[0],
+        "corner": three[0, 0],
+        "corner to sideline": outline[:, 0].max() - three[:, 0].max(),
+        "lane": np.ptp(lane[:, 0]),
+        "free throw to board": lane[:, 1].max() - board[0, 1],
+        "circle": np.ptp(circle[:, 0]) / 2,
+        "restricted": under[:, 1].max(),
+        "board to hoop": -board[0, 1],
+        "board": np.ptp(board[:, 0]),
+        "ring": np.ptp(ring[:, 0]),
+    }
+    assert measured == pytest.approx(RULES[kind], abs=1e-6)
+    # The straight lines of the corners end where the arc begins, the circles lie where they belong.
+    assert three[0, 0] == pytest.approx(three[1, 0])
+    assert three[0, 1] == outline[:, 1].min() < three[1, 1]
+    assert circle[0, 1] == lane[:, 1].max()
+    assert middle[:, 1].max() == pytest.approx(outline[:, 1].max())
+    assert np.ptp(middle[:, 0]) / 2 == pytest.approx(RULES[kind]["circle"])
+    assert ax.get_aspect() == 1
+
+
+def test_the_full_court_is_in_the_frame_of_positions() -> None:
+    """Specification: origin the centre, x across, y along; facts: the hoops of a college court at 12725."""
+    ax = court(new(), "college", half=False)
+    for which, sign in enumerate((-1, 1)):
+        ring = line(ax, "ring", which)
+        assert (ring.max(axis=0) + ring.min(axis=0)) / 2 == pytest.approx([0, sign * 12725.4], abs=0.5)
+        assert sign * line(ax, "outline", which)[:, 1] == pytest.approx([0, 14325.6, 14325.6, 0], abs=0.1)
+        # Each end's arc is 6750 from its own hoop, and towards the centre.
+        arc = line(ax, "three_point", which)[1:-1]
+        assert np.hypot(arc[:, 0], arc[:, 1] - sign * 12725.4) == pytest.approx(6750.05, abs=0.1)
+        assert (sign * arc[:, 1]).min() == pytest.approx(12725.4 - 6750.05, abs=0.1)
+    low, high = ax.get_ylim()
+    assert low == -high < -14325.6
+
+
+def test_a_court_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="kind is 'nba'; it must be one of college, pro, international"):
+        court(new(), "nba")  # type: ignore[arg-type]
+
+
+# An axes in, an axes out.
+
+CALLS: dict[str, Callable[[Axes | None], Axes]] = {
+    "court": lambda ax: court(ax),
+    "full": lambda ax: court(ax, "pro", half=False),
+    "makes": lambda ax: shot_chart(some_shots(), ax),
+    "hexbin": lambda ax: shot_chart(some_shots(), ax, style="hexbin"),
+    "zones": lambda ax: zones(some_shots(), ax),
+    "timeline": lambda ax: possession_timeline(some_possessions(), ax),
+    "tracking": lambda ax: tracking(some_locations(), ax, trail=3),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_axes_in_is_the_axes_out_and_no_setting_is_changed(name: str) -> None:
+    from matplotlib import pyplot
+
+    before, figures = dict(matplotlib.rcParams), pyplot.get_fignums()
+    ax = new()
+    assert CALLS[name](ax) is ax
+    assert ax.figure.axes == [ax]
+    assert (dict(matplotlib.rcParams), pyplot.get_fignums()) == (before, figures)
+    drawn = CALLS[name](None)
+    assert len(pyplot.get_fignums()) == len(figures) + 1
+    assert drawn.figure is pyplot.gcf()
+
+
+def in_a_new_process(code: str) -> str:
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout.strip()
+
+
+def test_matplotlib_is_loaded_with_the_first_use_and_pyplot_only_for_a_new_axes() -> None:
+    code = """
+import sys, sideline
+def loaded(): return int("matplotlib" in sys.modules), int("matplotlib.pyplot" in sys.modules)
+print(*loaded(), int("plot" in dir(sideline)), end=" ")
+from matplotlib.figure import Figure
+one = {name: [1] for name in ("hoop_player_x", "hoop_player_y", "is_make", "points", "zone", "t", "x", "y")}
+for style in ("makes", "hexbin"): sideline.plot.shot_chart(one, Figure().add_subplot(), style=style)
+sideline.plot.zones(one, Figure().add_subplot())
+sideline.plot.tracking(one, Figure().add_subplot(), trail=1)
+print(*loaded(), end=" ")
+sideline.plot.court()
+print(*loaded())
+"""
+    assert in_a_new_process(code) == "0 0 1 1 0 1 1"
+
+
+@pytest.mark.parametrize("missing", ["matplotlib", "pyarrow"])
+def test_without_the_extra_the_error_says_what_to_install(missing: str) -> None:
+    code = f"""
+import sys, sideline
+sys.modules[{missing!r}] = None
+try: sideline.plot
+except ModuleNotFoundError as error: print(error)
+from sideline import *
+"""
+    assert in_a_new_process(code) == f'{missing} is not installed; install it with: pip install "sideline[plot]"'
+
+
+# Data in.
+
+
+def test_the_same_shots_are_drawn_whatever_holds_them(client: sideline.Client, session_id: str) -> None:
+    payload = client.shots(session_id)
+    table = payload.table()
+    rows = table.to_dicts()
+    expected = sorted((row["hoop_player_x"], row["hoop_player_y"]) for row in rows)
+    assert len(expected) > 50
+    columns = {name: [row[name] for row in rows] for name in ("hoop_player_x", "hoop_player_y", "is_make")}
+    for held in (
+        payload,
+        table,
+        table.to_polars(),
+        table.to_pandas(),
+        table.to_arrow(),
+        pd.DataFrame(columns),
+        columns,
+        [payload],
+        (table.head(10), table.to_polars()[10:]),
+    ):
+        assert dots(shot_chart(held, new())) == expected
+
+
+def test_sessions_of_a_game_come_together(client: sideline.Client, game: dict[str, Any]) -> None:
+    ids = [result["id"] for result in game["results"]]
+    sessions = [client.shots(one) for one in ids]
+    assert dots(shot_chart(sessions, new())) == dots(shot_chart(client.game_shots(game["id"]), new()))
+    assert len(possession_timeline([client.possessions(one) for one in ids], new()).lines) == len(ids)
+
+
+def test_teams_have_the_names_of_the_body_else_of_the_caller_else_their_ids(client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
+    home = game["game_attributes"]["home_team_id"]
+    name = game["game_attributes"]["home_team_name"]
+    payload = client.shots(session_id)
+
+    def title(*data: Any, **more: Any) -> str:
+        return shot_chart(*data, new(), team_id=home, **more).get_title(loc="left")
+
+    assert title(payload) == name
+    assert title(payload.table()) == f"team {home}"
+    assert title(payload.table(), teams={home: "We"}) == title(payload, teams={home: "We"}) == "We"
+    player = payload.table().to_dicts()[0]["player_id"]
+    one = shot_chart(payload, new(), player_id=player)
+    assert one.get_title(loc="left").endswith(f", player {player}")
+    assert 0 < len(dots(one)) < len(dots(shot_chart(payload, new(), team_id=home))) < payload.table().num_rows
+
+
+@pytest.mark.parametrize(
+    ("draw", "without"),
+    [
+        (lambda data: shot_chart(data, new()), "is_make"),
+        (lambda data: shot_chart(data, new(), style="hexbin"), "points"),
+        (lambda data: shot_chart(data, new(), team_id=11), "team_id"),
+        (lambda data: zones(data, new()), "zone"),
+        (lambda data: zones({**data, "zone": data.get("zone", [])}, new(), advanced=True), "advanced_zone"),
+    ],
+)
+def test_a_missing_column_is_named(draw: Any, without: str) -> None:
+    data = {name: column for name, column in some_shots().items() if name != without}
+    with pytest.raises(ValueError, match=f"shots without the column {without}; there are: hoop_player_x, "):
+        draw(data)
+    with pytest.raises(ValueError, match="possessions without the column start_timestamp, end_timestamp; there are: team_id"):
+        possession_timeline({"team_id": [1]}, new())
+    with pytest.raises(ValueError, match="locations without the column t; there are: x, y"):
+        tracking({"x": [1.0], "y": [1.0]}, new())
+
+
+def test_what_holds_no_rows_is_refused() -> None:
+    with pytest.raises(TypeError, match="shots is a Payload, a Table or a frame that speaks the Arrow C interface, not LazyFrame"):
+        shot_chart(pl.LazyFrame(some_shots()), new())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the column hoop_player_x is of type string; numbers or times are needed"):
+        shot_chart({"hoop_player_x": ["a"], "hoop_player_y": [1.0], "is_make": [True]}, new())
+    with pytest.raises(ValueError, match="style is 'dots'; it must be one of makes, hexbin"):
+        shot_chart(some_shots(), new(), style="dots")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="cell is 0; it must be more than 0"):
+        shot_chart(some_shots(), new(), style="hexbin", cell=0)
+
+
+NO_SHOTS = {name: column[:0] for name, column in some_shots().items()}
+
+
+@pytest.mark.parametrize(
+    ("draw", "note"),
+    [
+        (lambda ax: shot_chart(NO_SHOTS, ax), "no shots"),
+        (lambda ax: shot_chart(NO_SHOTS, ax, style="hexbin"), "no shots"),
+        (lambda ax: shot_chart(some_shots(), ax, team_id=99), "no shots"),
+        (lambda ax: shot_chart([], ax), "no shots"),
+        (lambda ax: zones(NO_SHOTS, ax), "no shots"),
+        (lambda ax: tracking(some_locations().slice(0, 0), ax), "no positions"),
+        (lambda ax: tracking(some_locations(), ax, at=START - timedelta(hours=1)), "no positions at this moment"),
+    ],
+)
+def test_nothing_to_draw_is_an_empty_court_that_says_so(draw: Any, note: str) -> None:
+    ax = draw(new())
+    assert written(ax) == note
+    assert len(line(ax, "three_point")) > 100
+    assert not dots(ax)
+
+
+def test_no_possession_is_an_empty_axis_that_says_so() -> None:
+    assert written(possession_timeline(some_possessions().slice(0, 0), new())) == "no possessions"
+
+
+# Shots.
+
+
+def test_makes_are_circles_and_misses_crosses() -> None:
+    shots = {"hoop_player_x": [1.0, 2.0, 3.0], "hoop_player_y": [5.0, 6.0, 7.0], "is_make": [True, False, True]}
+    marks = {one.get_label(): np.asarray(one.get_offsets()).tolist() for one in shot_chart(shots, new()).collections}
+    assert marks == {"make": [[1.0, 5.0], [3.0, 7.0]], "miss": [[2.0, 6.0]]}
+
+
+def test_what_is_not_shown_is_counted() -> None:
+    shots = {"hoop_player_x": [0.0, 1.0, None, 0.0, 8100.0], "hoop_player_y": [0.0, 14_000.0, 5.0, 1.0, 0.0], "is_make": [True, True, True, None, True]}
+    assert shot_chart(shots, new()).get_xlabel() == "1 of 1 made; 2 outside this half, left out; 2 incomplete, left out"
+
+
+def test_each_shot_is_in_the_hexagon_that_is_nearest() -> None:
+    shots = some_shots()
+    x, y, cell = np.array(shots["hoop_player_x"]), np.array(shots["hoop_player_y"]), 700.0
+    centres, of = hexagons(x, y, cell)
+    grid = [(cell * (column + row % 2 / 2), cell * math.sqrt(3) / 2 * row) for row in range(-3, 17) for column in range(-15, 16)]
+    for px, py, own in zip(x, y, centres[of], strict=True):
+        assert min(grid, key=lambda place: math.hypot(place[0] - px, place[1] - py)) == pytest.approx(tuple(own), abs=1e-5)
+    assert sorted(set(of.tolist())) == list(range(len(centres)))
+
+
+def test_a_hexagons_colour_is_points_a_shot_and_its_size_the_number_of_shots() -> None:
+    # At the hoop three shots for four points, far away one for three.
+    shots = {
+        "hoop_player_x": [0.0, 10.0, -10.0, 7000.0],
+        "hoop_player_y": [0.0, 0.0, 10.0, 2000.0],
+        "is_make": [True, True, False, True],
+        "points": [2, 2, 0, 3],
+    }
+    ax = shot_chart(shots, new(), style="hexbin", cell=800)
+    [cells] = [one for one in ax.collections if isinstance(one, PolyCollection)]
+    near, far = sorted(cells.get_paths(), key=lambda path: path.vertices[:, 0].mean())
+    width = {name: np.ptp(path.vertices[:, 0]) for name, path in (("near", near), ("far", far))}
+    assert 0.3 * 800 < width["far"] < width["near"] <= 0.95 * 800 + 1e-6
+    from sideline.plot._look import EFFICIENCY
+
+    assert cells.get_facecolor().tolist() == EFFICIENCY.to_rgba([4 / 3, 3.0]).tolist()
+    assert [label.get_text() for label in ax.child_axes[0].get_xticklabels()] == ["0.5", "1.0", "1.5"]
+
+
+def test_a_zone_stands_at_the_mean_of_its_shots() -> None:
+    shots = {
+        "hoop_player_x": [0.0, 200.0, 5000.0],
+        "hoop_player_y": [100.0, 300.0, 6000.0],
+        "is_make": [True, False, True],
+        "points": [2, 0, 3],
+        "zone": [1, 1, 11],
+    }
+    ax = zones(shots, new())
+    assert {text.get_gid(): (text.get_text(), text.get_position()) for text in ax.texts} == {
+        "zone 1": ("1/2", (100.0, 200.0)),
+        "zone 11": ("1/1", (5000.0, 6000.0)),
+    }
+    assert "zone borders are not published" in ax.get_xlabel()
+
+
+def test_the_zones_of_a_game_hold_each_shot_once(client: sideline.Client, game: dict[str, Any]) -> None:
+    shots = client.game_shots(game["id"])
+    for advanced in (False, True):
+        texts = [text.get_text().split("/") for text in zones(shots, new(), advanced=advanced).texts]
+        assert sum(int(tried) for _, tried in texts) == shots.table().num_rows
+        assert sum(int(made) for made, _ in texts) == sum(row["is_make"] for row in shots.table().to_dicts())
+
+
+# Possessions.
+
+
+def test_possessions_are_bars_of_their_minutes_in_the_row_of_their_team() -> None:
+    ax = possession_timeline(some_possessions(), new())
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(TEAMS.values())
+    first, second = (one for one in ax.collections if not isinstance(one, PathCollection))
+    spans = [
+        [path.vertices[:, 0].min() * 60, path.vertices[:, 0].max() * 60, round(path.vertices[:, 1].mean())]
+        for path in (*first.get_paths()[:2], *second.get_paths()[:2])
+    ]
+    assert np.array(spans) == pytest.approx(np.array([[0, 8, 0], [21, 39, 0], [8, 21, 1], [39, 62, 1]]), abs=0.21)
+    assert len(first.get_paths()) == len(second.get_paths()) == 20
+    assert len(dots(ax)) == 6
+    assert written(ax) == "H1 | H2"
+    assert ax.get_xlabel() == "minutes from 2027-03-01 19:00:00 UTC; x: turnover"
+
+
+def test_a_possession_without_an_end_is_counted_and_a_team_without_a_name_has_its_id() -> None:
+    table = pl.from_arrow(some_possessions()).drop("team_name", "turnover", "period")
+    cut = table.with_columns(end_timestamp=pl.when(pl.int_range(pl.len()) > 0).then("end_timestamp"))
+    ax = possession_timeline(cut, new(), teams={12: "They"})
+    assert ax.get_xlabel().endswith("UTC; 1 incomplete, left out")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["team 11", "They"]
+
+
+# Tracking.
+
+
+def at_step(step: int) -> list[tuple[float, float]]:
+    return sorted((row["x"], row["y"]) for row in some_locations().to_pylist() if row["t"] == START + timedelta(milliseconds=500 * step))
+
+
+@pytest.mark.parametrize(
+    ("at", "step"),
+    [
+        (None, 20),
+        (START + timedelta(seconds=5), 10),
+        (START.timestamp() * 1000 + 5499, 10),
+        ("2027-03-01T20:00:05+01:00", 10),
+        (START + timedelta(seconds=11), 20),
+    ],
+)
+def test_positions_are_the_last_ones_at_the_moment(at: Any, step: int) -> None:
+    assert dots(tracking(some_locations(), new(), at=at)) == at_step(step)
+
+
+def test_a_position_that_is_old_is_not_shown() -> None:
+    rows = some_locations().to_pylist()
+    left = [row for row in rows if row["tag"] != "t3" or row["t"] <= START + timedelta(seconds=8)]
+    ax = tracking(pa.Table.from_pylist(left), new())
+    assert len(dots(ax)) == 10
+    assert ax.get_xlabel() == "2027-03-01 19:00:10.000 UTC\n10 positions; game clock 12:20.0"
+    trailing = tracking(pa.Table.from_pylist(left), new(), trail=5)
+    assert dots(trailing) == dots(ax)
+    assert len([drawn for drawn in trailing.lines if drawn.get_gid() is None]) == 11
+    assert not dots(tracking(some_locations(), new(), at=START + timedelta(seconds=12)))
+
+
+def test_neither_the_order_of_rows_nor_rows_without_a_place_change_the_picture() -> None:
+    rows = some_locations().to_pylist()
+    lost = [{**row, "x": None} for row in rows if row["t"] == START + timedelta(seconds=9)]
+    for mixed in (rows[::-1], [*rows[:100], *lost, *rows[100:]], random.Random(3).sample([*rows, *lost], len(rows) + 11)):
+        tables = [pa.Table.from_pylist(mixed[:70]), pl.DataFrame(mixed[70:], infer_schema_length=None)]
+        ax = tracking(tables, new(), at=START + timedelta(seconds=9.5), trail=3)
+        assert dots(ax) == at_step(19)
+        assert [len(drawn.get_xydata()) for drawn in ax.lines if drawn.get_gid() is None] == [7] * 11
+
+
+def test_trails_are_as_long_as_asked_and_broken_where_nothing_was_sent() -> None:
+    def trails(locations: pa.Table, trail: Any) -> list[Any]:
+        return [drawn.get_xydata() for drawn in tracking(locations, new(), trail=trail).lines if drawn.get_gid() is None]
+
+    for trail in (4, timedelta(seconds=4)):
+        assert [len(one) for one in trails(some_locations(), trail)] == [9] * 11
+    assert trails(some_locations(), 0) == []
+    gap = pl.from_arrow(some_locations()).filter(~pl.col("t").is_between(START + timedelta(seconds=7), START + timedelta(seconds=8)))
+    broken = trails(gap, 4)
+    assert [int(np.isnan(one[:, 0]).sum()) for one in broken] == [1] * 11
+    assert [len(one) for one in broken] == [9 - 3 + 1] * 11
+
+
+def test_players_are_marked_by_what_is_given_else_by_their_ids() -> None:
+    ax = tracking(some_locations(), new(), teams=TEAMS, players=PLAYERS)
+    assert sorted(text.get_text() for text in ax.texts) == sorted(PLAYERS.values())
+    assert sorted(text.get_text() for text in ax.get_legend().get_texts()) == ["Elkhorn Mariners", "Harrow Rangers", "ball"]
+    ids = tracking(some_locations(), new())
+    assert sorted(text.get_text() for text in ids.texts) == sorted(map(str, PLAYERS))
+    assert sorted(text.get_text() for text in ids.get_legend().get_texts()) == ["ball", "team 11", "team 12"]
+
+
+def test_a_moment_without_a_time_zone_and_a_trail_below_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="has no time zone; write '2027-03-01T19:00:00\\+00:00' for UTC"):
+        tracking(some_locations(), new(), at="2027-03-01T19:00:00")
+    with pytest.raises(ValueError, match="trail is -1; it must be 0 or more seconds"):
+        tracking(some_locations(), new(), trail=-1)
+
+
+# Pictures. `python tests/test_plot.py` writes them; look at them before they are committed.
+
+TALL = {"width": 3.6, "height": 6.0, "box": (0.03, 0.06, 0.94, 0.86)}
+WIDE = {"width": 6.4, "height": 1.9, "box": (0.2, 0.28, 0.78, 0.6)}
+PICTURES: dict[str, Callable[[], Axes]] = {
+    "court_college": lambda: court(new()),
+    "court_pro_full": lambda: court(new(**TALL), "pro", half=False),
+    "court_international": lambda: court(new(), "international"),
+    "shots_makes": lambda: shot_chart(some_shots(), new(), teams=TEAMS),
+    "shots_hexbin": lambda: shot_chart(some_shots(), new(), "pro", "hexbin", team_id=11, teams=TEAMS),
+    "shots_empty": lambda: shot_chart(NO_SHOTS, new()),
+    "zones": lambda: zones(some_shots(), new(), teams=TEAMS),
+    "possessions": lambda: possession_timeline(some_possessions(), new(**WIDE)),
+    "tracking": lambda: tracking(some_locations(), new(**TALL), trail=4, teams=TEAMS, players=PLAYERS),
+}
+
+# Letters that another FreeType hints otherwise are worth up to 23: where they are little can be told, and what they say is in
+# the tests above. Beside them it is up to 4.4; a three-point line that is off by 300 mm is 5.8, without letters 7.6.
+WITH_LETTERS, BESIDE_LETTERS, NO_LETTERS = 28.0, 5.0, 1.0
+
+
+def pixels(figure: Figure) -> Any:
+    figure.canvas.draw()
+    return np.asarray(figure.canvas.buffer_rgba())[:, :, :3].copy()  # type: ignore[attr-defined]
+
+
+def lettered(figure: Figure) -> Any:
+    """Where letters are, and three pixels around them."""
+    whole = pixels(figure)
+    for text in figure.findobj(Text):
+        text.set_color("none")
+    found = (whole != pixels(figure)).any(axis=2)
+    return np.any([np.roll(found, (down, right), (0, 1)) for down in range(-3, 4) for right in range(-3, 4)], axis=0)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_picture_is_the_one_that_was_looked_at(name: str, tmp_path: Path) -> None:
+    drawn, kept = tmp_path / f"{name}.png", BASELINES / f"{name}.png"
+    figure = PICTURES[name]().figure
+    figure.savefig(drawn)
+    assert kept.stat().st_size < 60_000
+    assert compare_images(str(kept), str(drawn), WITH_LETTERS) is None
+    letters = lettered(figure)
+    bare = []
+    for picture in (kept, drawn):
+        image = imread(picture)[:, :, :3].copy()
+        image[letters] = 1
+        bare.append(str(tmp_path / f"{len(bare)} {name}.png"))
+        imsave(bare[-1], image)
+    assert compare_images(bare[0], bare[1], BESIDE_LETTERS if letters.any() else NO_LETTERS) is None
+
+
+def write() -> None:
+    BASELINES.mkdir(exist_ok=True)
+    matplotlib.rcdefaults()
+    for name, picture in PICTURES.items():
+        picture().figure.savefig(BASELINES / f"{name}.png")
+
+
+if __name__ == "__main__":
+    write()

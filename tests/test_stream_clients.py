@@ -1,0 +1,185 @@
+"""The simulator's streams read by clients that share no code with it: `eventsource` and `ws` of npm, `websockets`, `httpx`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+import sideline
+
+NOW = "2027-03-01T12:00:00Z"
+SOON = 10.0
+# Exact versions instead of a lock file, which would name a registry.
+PEERS = ("eventsource@4.0.0", "ws@8.18.3")
+
+
+@pytest.fixture
+def season() -> Iterator[sideline.Simulator]:
+    with sideline.Simulator(seed=3, teams=4, games=8, now=NOW) as season:
+        season.streams.heartbeat = 0.05
+        yield season
+
+
+@pytest.fixture
+def over(season: sideline.Simulator) -> str:
+    return str(season.games[0]["event_id"])
+
+
+@pytest.fixture
+def played(season: sideline.Simulator, over: str) -> list[dict[str, Any]]:
+    """What our own client reads of the websocket."""
+    with season.client() as client, client.live(over, sources=["stats", "shots", "marker"], notices=False) as stream:
+        found = []
+        while (item := stream._core.next_within(1.0)) is not None:
+            found.append(item.to_dict())
+        assert len(found) > 1000
+        return found
+
+
+def event_stream(season: sideline.Simulator, game_id: str) -> str:
+    return f"{season.broadcast_base_url}/broadcast/v1/stats/event-stream?{urlencode({'schedule_id': game_id, 'apikey': season.api_key})}"
+
+
+def websocket(season: sideline.Simulator, game_id: str, *more: tuple[str, object]) -> str:
+    with season.client() as client:
+        token = client.subscription_token(game_id)
+    return f"{season.websocket_url}/live/v2/games?{urlencode([('token', token), *more])}"
+
+
+def snapshot(season: sideline.Simulator, game_id: str) -> Any:
+    """The same document, as REST has it."""
+    with season.client() as client:
+        return client.broadcast_stats(game_id).to_dict()
+
+
+def test_httpx_reads_the_event_stream(season: sideline.Simulator, over: str) -> None:
+    lines: list[str] = []
+    with httpx.stream("GET", event_stream(season, over), timeout=SOON) as answer:
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == "text/event-stream"
+        for line in answer.iter_lines():
+            lines.append(line)
+            if lines.count(":") == 2:
+                break
+    data = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
+    assert [json.loads(text) for text in data] == [snapshot(season, over)]
+
+
+def test_httpx_is_refused_without_the_key(season: sideline.Simulator, over: str) -> None:
+    for address in (event_stream(season, over).partition("&apikey")[0], event_stream(season, over) + "x"):
+        assert httpx.get(address, timeout=SOON).status_code == 401
+    assert httpx.get(event_stream(season, "nobody"), timeout=SOON).status_code == 404
+
+
+def test_websockets_reads_every_message_from_the_number_asked(season: sideline.Simulator, over: str, played: list[dict[str, Any]]) -> None:
+    sources = [("source", "stats"), ("source", "shots"), ("source", "marker")]
+    with connect(websocket(season, over, *sources), proxy=None) as socket:
+        assert [json.loads(socket.recv(SOON)) for _ in played] == played
+    last = played[-100]["seq"]
+    with connect(websocket(season, over, *sources, ("last_seq", last)), proxy=None) as socket:
+        # The one that was named comes again: a client learns to leave it out.
+        assert [json.loads(socket.recv(SOON)) for _ in range(100)] == played[-100:]
+
+
+def test_websockets_reads_the_whole_snapshot_and_gets_its_pings_answered(season: sideline.Simulator, over: str) -> None:
+    with connect(websocket(season, over, ("source", "broadcastsummary")), proxy=None) as socket:
+        message = json.loads(socket.recv(SOON))
+        assert (message["source"], message["data"]) == ("broadcastsummary", snapshot(season, over))
+        assert socket.ping().wait(SOON)
+        socket.send("ping")
+        assert socket.recv(SOON) == "pong"
+        socket.send('{"type": "ping", "n": 1}')
+        assert json.loads(socket.recv(SOON)) == {"type": "pong", "n": 1}
+
+
+def test_websockets_is_refused_without_a_token_and_closed_when_it_is_revoked(season: sideline.Simulator, over: str) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        connect(f"{season.websocket_url}/live/v2/games?token=none", proxy=None)
+    assert refused.value.response.status_code == 401
+    with connect(websocket(season, over, ("source", "broadcastsummary")), proxy=None) as socket:
+        socket.recv(SOON)
+        season.revoke_tokens()
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(SOON)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1008
+
+
+@pytest.fixture(scope="session")
+def peers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which node finds npm's clients."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        pytest.skip("node and npm are not installed, and eventsource is npm's")
+    folder = tmp_path_factory.mktemp("peers")
+    install = [npm, "install", "--no-audit", "--no-fund", "--no-package-lock", "--silent", *PEERS]
+    try:
+        done = subprocess.run(install, cwd=folder, capture_output=True, text=True, timeout=50)
+    except subprocess.TimeoutExpired:
+        pytest.skip("npm's packages cannot be had here: npm install did not end in 50 s")
+    if done.returncode:
+        pytest.skip(f"npm's packages cannot be had here: {done.stderr.strip()[:200]}")
+    return folder
+
+
+EVENTSOURCE = """
+import { EventSource } from 'eventsource';
+const source = new EventSource(process.argv[2]);
+const seen = [];
+let opened = 0;
+source.onopen = () => { opened += 1; };
+source.onmessage = (event) => {
+  seen.push(event.data);
+  if (seen.length === Number(process.argv[3])) {
+    console.log(JSON.stringify({ seen, opened }));
+    source.close();
+  }
+};
+"""
+
+WS = """
+import WebSocket from 'ws';
+const socket = new WebSocket(process.argv[2]);
+const seen = [];
+socket.on('message', (data) => {
+  seen.push(data.toString());
+  if (seen.length === Number(process.argv[3])) {
+    console.log(JSON.stringify({ seen }));
+    socket.close();
+  }
+});
+"""
+
+
+def run(peers: Path, script: str, *arguments: str) -> Any:
+    (peers / "read.mjs").write_text(script, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    done = subprocess.run(["node", "read.mjs", *arguments], cwd=peers, capture_output=True, text=True, timeout=30, env=environment, check=True)
+    return json.loads(done.stdout)
+
+
+def test_npms_eventsource_reads_the_event_stream_and_comes_back_after_a_cut(season: sideline.Simulator, over: str, peers: Path) -> None:
+    # Cut behind the first event; the service's own `retry` is absent, so it waits what it likes.
+    season.streams.insert(b"retry: 10\n\n", times=1)
+    season.faults.add("/broadcast/v1/stats/event-stream", cut_at=20_000, times=1)
+    season.streams.heartbeat = 0.0001
+    read = run(peers, EVENTSOURCE, event_stream(season, over), "2")
+    assert [json.loads(text) for text in read["seen"]] == [snapshot(season, over)] * 2
+    assert read["opened"] == 2
+
+
+def test_npms_ws_reads_every_message(season: sideline.Simulator, over: str, played: list[dict[str, Any]], peers: Path) -> None:
+    address = websocket(season, over, ("source", "stats"), ("source", "shots"), ("source", "marker"))
+    read = run(peers, WS, address, str(len(played)))
+    assert [json.loads(text) for text in read["seen"]] == played
