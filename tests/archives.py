@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +20,16 @@ MONTH = {"start": "2027-02-01", "end": "2027-03-02"}
 
 OWN_TIMES = {"fetched_at", "stored_at", "request_id", "attempts"}
 """What two syncs of the same season need not have in common."""
+
+
+def frozen() -> datetime:
+    """The season's clock."""
+    return datetime.fromisoformat(NOW)
+
+
+def archive_of(client: sideline.Client, root: Path) -> sideline.Archive:
+    """An archive that lives when the season does, whatever the date is on this machine."""
+    return sideline.Archive(root, client, clock=frozen)
 
 
 def small_season(**options: Any) -> sideline.Simulator:

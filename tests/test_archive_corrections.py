@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sideline
-from archives import WINTER, contents, same, small_season, sorted_rows
+from archives import WINTER, archive_of, contents, same, small_season, sorted_rows
 from sideline.archive.corrections import corrections
 from sideline.archive.plan import TABLES
 
@@ -45,7 +45,7 @@ def lines(client: sideline.Client, sessions: list[str]) -> dict[Line, tuple[floa
 
 @pytest.mark.timeout(120)
 def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
-    archive = sideline.Archive(tmp_path, asks)
+    archive = archive_of(asks, tmp_path)
     archive.sync(**WINTER).raise_if_incomplete()
     assert archive.corrections().is_empty()
     unchanged = {name: sorted_rows(archive.to_arrow(name)) for name in TABLES}
@@ -99,7 +99,7 @@ def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_
 
 
 def test_a_value_that_goes_and_comes_back_is_two_corrections(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
-    archive = sideline.Archive(tmp_path, asks)
+    archive = archive_of(asks, tmp_path)
     game = league.games[0]["event_id"]
     player = asks.game_stats_details(game).table().to_dicts()[-1]["player_id"]
     archive.sync(game_ids=[game])

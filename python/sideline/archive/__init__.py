@@ -53,7 +53,7 @@ class Archive:
         root: a folder, made where it is not there, or an address: "s3://…", "gs://…", "az://…", "file://…".
         client: a `sideline.Client`; only `sync` needs it.
         storage_options: for the object store, as `deltalake` takes them.
-        clock: what time it is; default: this machine's.
+        clock: what time it is at the service; default: this machine's, or later where an event ended later.
 
     >>> import sideline
     >>> with service.client() as client:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _CHUNK = 400
 """Units fetched before they are stored: what a kill can cost, and what is in memory."""
 
+_LATER = timedelta(days=240)
+
 Event = dict[str, Any]
 
 
@@ -43,7 +45,6 @@ class Sync:
         self._wanted = wanted
         self._team_ids: list[int] = []
         self._window = window
-        self._clock = clock
         self._progress = progress
         self._at = clock()
         self._torn = torn(store)
@@ -61,6 +62,7 @@ class Sync:
             self._discover(team_ids, start, end)
         else:
             self._ask_games(game_ids)
+            self._ask_later()
         self._at = plan.clock(self._at, (event for event, _ in self._events.values()))
         if game_ids is None:
             self._ask_games(plan.lost(self._games.values(), self._events, self._at))
@@ -108,6 +110,19 @@ class Sync:
         for [event] in filter(None, self._ask(asked)):
             self._events[event["id"]] = (event, None)
 
+    def _ask_later(self) -> None:
+        """Where this machine's clock is behind the last end of a game, only what came after it tells the time there."""
+        ends = [(over, event) for event, _ in self._events.values() if (over := plan.over_at(event)) is not None]
+        over, event = max(ends, key=lambda one: one[0], default=(self._at, {}))
+        teams = event.get("game_attributes") or {}
+        if over <= self._at or teams.get("home_team_id") is None:
+            return
+        try:
+            later = self._client.team_events(teams["home_team_id"], over, over + _LATER)
+            self._at = plan.clock(self._at, _items(later, "events"))
+        except OF_ONE:
+            return
+
     def _ask(self, asked: Sequence[tuple[Unit, Callable[[], Payload], str]]) -> list[list[Event]]:
         """What each request lists; nothing where it failed, which the outcome tells."""
 
@@ -152,7 +167,7 @@ class Sync:
 
     def _keep(self, outcomes: Sequence[Outcome]) -> None:
         if outcomes:
-            self.corrections += keep(self._store, outcomes, self._torn, self._at, self._clock)
+            self.corrections += keep(self._store, outcomes, self._torn, self._at, now)
 
     def _fetch_due(self, team_ids: Sequence[int] | None) -> None:
         stored = {
