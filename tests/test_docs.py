@@ -19,9 +19,6 @@ import sideline
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 
-NOT_YET = {"archive.md"}
-"""Pages of what is not here yet; that their blocks run is a failure: then they do not belong here."""
-
 
 class Block(NamedTuple):
     page: Path
@@ -44,9 +41,7 @@ def test_the_page_of_tables_is_current() -> None:
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.page.name}:{block.line}")
-def test_what_the_documentation_shows_runs(block: Block, service: sideline.Simulator, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    if block.page.name in NOT_YET:
-        request.applymarker(pytest.mark.xfail(reason="its feature is not here yet", strict=True))
+def test_what_the_documentation_shows_runs(block: Block, service: sideline.Simulator, tmp_path: Path) -> None:
     (tmp_path / "test_block.py").write_text(block.code, encoding="utf-8")
     tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider"] if "def test_" in block.code else []
     env = {**service.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path), "HOME": str(tmp_path)}

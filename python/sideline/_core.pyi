@@ -163,6 +163,8 @@ class Payload:
 
 @final
 class Table:
+    @staticmethod
+    def _from_arrow(name: str, data: object) -> Table: ...
     @property
     def name(self) -> str: ...
     @property

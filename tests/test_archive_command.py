@@ -1,0 +1,104 @@
+"""`sideline sync`, as cron runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sideline
+from archives import contents, same, small_season
+
+COMMAND = [sys.executable, "-W", "error", "-m", "sideline", "sync"]
+FEBRUARY = ["--from", "2027-02-01", "--to", "2027-03-02"]
+
+
+@pytest.fixture(scope="module")
+def league() -> Iterator[sideline.Simulator]:
+    with small_season() as service:
+        yield service
+
+
+@pytest.fixture(autouse=True)
+def _without_faults(league: sideline.Simulator) -> Iterator[None]:
+    yield
+    league.faults.clear()
+
+
+def run(league: sideline.Simulator, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], env={**os.environ, **league.environ, **environment}, capture_output=True, text=True, timeout=60)
+
+
+def test_a_complete_sync_ends_with_0_and_plain_lines(tmp_path: Path, league: sideline.Simulator) -> None:
+    done = run(league, str(tmp_path / "season"), *FEBRUARY)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(rf"{tmp_path}/season: complete; \d+ units, 0 corrections\n", done.stdout)
+    assert re.fullmatch(r"(sync \d+/\d+, [\d,]+ rows, .*\n)+", done.stderr)
+    assert "\r" not in done.stderr
+    with league.client() as client:
+        direct = sideline.Archive(tmp_path / "direct", client)
+        direct.sync(start="2027-02-01", end="2027-03-02")
+    assert same(contents(direct), contents(sideline.Archive(tmp_path / "season"))) == []
+
+
+def test_teams_games_and_tables_may_be_chosen(tmp_path: Path, league: sideline.Simulator) -> None:
+    team, game = league.teams[0]["id"], league.games[0]["event_id"]
+    assert run(league, str(tmp_path / "one"), "--teams", str(team), *FEBRUARY, "--tables", "shots", "games").returncode == 0
+    archive = sideline.Archive(tmp_path / "one")
+    games = archive.scan("games").collect().to_dicts()
+    assert all(team in (one["home_team_id"], one["away_team_id"]) for one in games)
+    assert set(archive.info().rows) == {"games", "shots"}
+    assert run(league, str(tmp_path / "two"), "--games", game, "--correction-window", "inf").returncode == 0
+    assert sideline.Archive(tmp_path / "two").scan("events").collect()["event_id"].to_list() == [game]
+
+
+def test_an_incomplete_sync_ends_with_3_and_names_its_holes(tmp_path: Path, league: sideline.Simulator) -> None:
+    game = league.games[0]["event_id"]
+    league.faults.add("*/possessions", status=403)
+    done = run(league, str(tmp_path / "season"), "--games", game)
+    assert done.returncode == 3
+    first, *holes = done.stdout.splitlines()
+    assert "incomplete, 2 holes" in first
+    assert len(holes) == 2
+    assert all(re.match(r"hole: possessions/\S+ (forbidden|failed): ", hole) for hole in holes)
+    league.faults.clear()
+    assert run(league, str(tmp_path / "season"), "--games", game).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "says"),
+    [
+        (FEBRUARY, {"SIDELINE_SECRET": ""}, "SIDELINE_SECRET"),
+        ([], {}, "give the range"),
+        ([*FEBRUARY, "--tables", "shot"], {}, "no archived table is named shot"),
+    ],
+)
+def test_an_error_is_one_line_and_ends_with_1(tmp_path: Path, league: sideline.Simulator, arguments: list[str], environment: dict[str, str], says: str) -> None:
+    done = run(league, str(tmp_path / "season"), *arguments, **environment)
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert done.stderr.startswith("sideline: ")
+    assert done.stderr.count("\n") == 1
+    assert league.secret not in done.stderr
+
+
+def test_a_second_run_meets_the_lock_and_a_killed_one_leaves_none(tmp_path: Path, league: sideline.Simulator) -> None:
+    root = str(tmp_path / "season")
+    league.faults.add("*/schedule*", delay=20.0)
+    with subprocess.Popen([*COMMAND, root, *FEBRUARY], env={**os.environ, **league.environ}) as first:
+        known = len(league.requests)
+        while len(league.requests) == known and first.poll() is None:
+            time.sleep(0.05)
+        second = run(league, root, *FEBRUARY)
+        first.send_signal(signal.SIGKILL)
+    assert second.returncode == 1
+    assert f"another sync of {root} is running" in second.stderr
+    league.faults.clear()
+    assert run(league, root, *FEBRUARY, "--tables", "teams").returncode == 0
