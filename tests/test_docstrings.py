@@ -18,6 +18,13 @@ MODULES = [importlib.import_module(module.name) for module in FOUND if not modul
 EXAMPLES = [example for module in MODULES for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
 
 
+@pytest.fixture(scope="module")
+def archived(tmp_path_factory: pytest.TempPathFactory, client: sideline.Client, game: dict[str, Any]) -> sideline.Archive:
+    archive = sideline.Archive(tmp_path_factory.mktemp("archive"), client)
+    archive.sync(game_ids=[game["id"]]).raise_if_incomplete()
+    return archive
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_the_example_runs(
     example: doctest.DocTest,
@@ -27,6 +34,7 @@ def test_the_example_runs(
     session_id: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     at_hand: dict[str, Any] = {
@@ -41,6 +49,8 @@ def test_the_example_runs(
         "session_id": session_id,
         "session_start": game["results"][0]["started_at"],
     }
+    if example.name.startswith("sideline.archive"):
+        at_hand |= {"archive": request.getfixturevalue("archived"), "games": 1}
     example.globs = {**at_hand, "Timeout": sideline.Timeout}
     out: list[str] = []
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sideline import plot as plot
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline._progress import Progress
+    from sideline.archive import Archive, SyncReport
     from sideline.audits import audit
     from sideline.batch import Batch
     from sideline.client import AsyncClient, Client
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SCHEMAS",
     "ApiError",
+    "Archive",
     "AsyncClient",
     "AuthenticationError",
     "Batch",
@@ -77,6 +79,7 @@ __all__ = [
     "SidelineError",
     "Simulator",
     "StreamClosed",
+    "SyncReport",
     "Table",
     "Timeout",
     "TransportError",
@@ -88,6 +91,7 @@ __all__ = [
 
 _MODULES = {
     "SCHEMAS": "_schemas",
+    "Archive": "archive",
     "AsyncClient": "client",
     "Batch": "batch",
     "Client": "client",
@@ -103,6 +107,7 @@ _MODULES = {
     "Quiet": "live",
     "Schema": "_core",
     "Simulator": "simulator",
+    "SyncReport": "archive",
     "Table": "_core",
     "Timeout": "timeout",
     "Update": "_core",

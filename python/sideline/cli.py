@@ -1,11 +1,12 @@
 """The `sideline` command."""
 
 import argparse
+import math
 import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,27 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("--tracking-hz", type=int, default=2, help="steps of locations in a second (default: 2)")
     simulate.set_defaults(run=_simulate)
 
+    sync = commands.add_parser(
+        "sync",
+        help="fetch into an archive what is new or may have changed",
+        description="Exit status: 0 complete, 3 incomplete (the holes are printed), 1 error. The client is that of the "
+        "environment: SIDELINE_USERNAME, SIDELINE_SECRET.",
+    )
+    sync.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
+    sync.add_argument("--teams", type=int, nargs="+", metavar="ID", help="default: all that the credential may see")
+    sync.add_argument("--games", nargs="+", metavar="ID", help="these games alone")
+    sync.add_argument("--from", dest="start", metavar="TIME", help="ISO 8601; a date alone is midnight UTC")
+    sync.add_argument("--to", dest="end", metavar="TIME", help="default: now")
+    sync.add_argument("--tables", nargs="+", metavar="TABLE", help="default: all but locations")
+    sync.add_argument(
+        "--correction-window",
+        type=float,
+        default=7.0,
+        metavar="DAYS",
+        help="how long after its end a game is asked for again (default: 7); inf: always",
+    )
+    sync.set_defaults(run=_sync)
+
     doctor = commands.add_parser("doctor", help="say what is wrong with the set-up; exit status 1 if something is")
     doctor.add_argument("--environment", choices=["production", "development"], help="default: SIDELINE_ENVIRONMENT")
     doctor.add_argument("--sport", choices=["basketball", "football"], help="default: SIDELINE_SPORT")
@@ -99,6 +121,13 @@ def _simulate(given: argparse.Namespace) -> int:
                 time.sleep(3600)
         except KeyboardInterrupt:
             return 0
+
+
+def _sync(given: argparse.Namespace) -> int:
+    from sideline.archive.command import sync
+
+    window = None if given.correction_window == math.inf else timedelta(days=given.correction_window)
+    return sync(given.path, given.teams, given.games, given.start, given.end, given.tables, window)
 
 
 def _doctor(given: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sideline._core import Payload
+    from sideline.archive.report import SyncReport
     from sideline.batch import Batch
 
 
@@ -129,12 +130,12 @@ class DecodeError(SidelineError):
 
 
 class IncompleteError(SidelineError):
-    """Of many ids some did not come."""
+    """Of many ids, or of a season, some did not come."""
 
-    batch: "Batch[Any] | None"
+    batch: "Batch[Any] | SyncReport | None"
     """What did come, and an account of every unit."""
 
-    def __init__(self, text: str = "", *, batch: "Batch[Any] | None" = None) -> None:
+    def __init__(self, text: str = "", *, batch: "Batch[Any] | SyncReport | None" = None) -> None:
         super().__init__(text)
         self.batch = batch
 

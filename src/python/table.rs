@@ -39,6 +39,16 @@ impl Table {
 
 #[pymethods]
 impl Table {
+    /// Any Arrow table, under a name.
+    #[staticmethod]
+    fn _from_arrow(py: Python<'_>, name: String, data: pyo3_arrow::PyTable) -> PyResult<Self> {
+        let (mut batches, schema) = data.into_inner();
+        if batches.is_empty() {
+            batches.push(RecordBatch::new_empty(schema));
+        }
+        Self::new(py, name, batches)
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.name

@@ -1,0 +1,140 @@
+"""The seam between plan and service: units in, outcomes out."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from sideline._core import Payload
+from sideline.archive.plan import RESOURCES, Unit
+from sideline.archive.store import now, stored
+from sideline.errors import ApiError, DecodeError, NotFound, PermissionDenied, TransportError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from sideline.client import Client
+
+OF_ONE = (ApiError, TransportError, DecodeError)
+"""Errors of one request; any other concerns all of them, and ends a sync."""
+
+
+@dataclass
+class Outcome:
+    """How a unit ended: `status` is exactly one of fetched, empty, forbidden, missing, failed."""
+
+    unit: Unit
+    status: str
+    fetched_at: datetime
+    raw: bytes | None = None
+    tables: "Mapping[str, pyarrow.Table]" = field(default_factory=dict)
+    """As they are stored."""
+    request_id: str | None = None
+    error: str | None = None
+    attempts: int = 1
+    rows: int = 0
+    """Of its first table."""
+
+    def forget(self) -> None:
+        """Let body and rows go."""
+        self.raw, self.tables = None, {}
+
+
+def decoded(unit: Unit, raw: bytes) -> "dict[str, pyarrow.Table]":
+    """A body's tables, as they are stored."""
+    resource = RESOURCES[unit.operation]
+    if resource.key == "session_id":
+        ids: dict[str, Any] = {"session_id": unit.id}
+    elif unit.operation == "team_events":
+        ids = {"team_id": unit.team_id}
+    elif unit.operation == "roster":
+        ids = {"team_id": unit.id}
+    elif unit.operation in ("teams", "schedule"):
+        ids = {}
+    else:
+        ids = {"game_id": unit.id}
+    payload = Payload.from_bytes(unit.operation, raw, **ids)
+    return {name: stored(payload.to_arrow(name)) for name in resource.tables}
+
+
+def had(unit: Unit, raw: bytes, fetched_at: datetime, request_id: str | None, attempts: int = 1) -> Outcome:
+    """The outcome of a body that came; one that cannot be read has failed."""
+    try:
+        tables = decoded(unit, raw)
+    except DecodeError as error:
+        return Outcome(unit, "failed", fetched_at, request_id=request_id, error=_line(error), attempts=attempts)
+    rows = tables[RESOURCES[unit.operation].tables[0]].num_rows
+    return Outcome(unit, "fetched" if rows else "empty", fetched_at, raw, tables, request_id, None, attempts, rows)
+
+
+def not_had(unit: Unit, error: Exception) -> Outcome:
+    """The outcome of a request that ended with an error."""
+    status = (
+        "forbidden" if isinstance(error, PermissionDenied) else "missing" if isinstance(error, NotFound) else "failed"
+    )
+    answer = error if isinstance(error, ApiError) else None
+    return Outcome(
+        unit,
+        status,
+        now(),
+        request_id=answer.request_id if answer else None,
+        error=_line(error),
+        attempts=answer.attempts if answer else 1,
+    )
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def fetch(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Outcome]:
+    """Ask for each unit, as many at once as the client allows; `tell` hears how many ended."""
+    by_operation = sorted(units, key=lambda unit: unit.operation)
+    done = 0
+    for operation, group in groupby(by_operation, key=lambda unit: unit.operation):
+        same = list(group)
+        base = done
+        if operation == "locations":
+            yield from _one_by_one(client, same, lambda ended, base=base: tell(base + ended))  # type: ignore[misc]
+        else:
+            yield from _at_once(client, operation, same, lambda ended, base=base: tell(base + ended))  # type: ignore[misc]
+        done += len(same)
+        tell(done)
+
+
+def _at_once(client: "Client", operation: str, units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Outcome]:
+    batch = getattr(client, operation)(
+        [unit.id for unit in units], on_error="keep", progress=lambda progress: tell(progress.done)
+    )
+    for unit, ended, row in zip(units, batch._units, batch.coverage.to_dicts(), strict=True):
+        if not ended.came or ended.payload is None:
+            yield Outcome(
+                unit,
+                row["status"],
+                row["fetched_at"],
+                request_id=row["request_id"],
+                error=_line(ended.error) if ended.error else row["error"],
+                attempts=row["attempts"],
+            )
+        else:
+            yield had(unit, ended.payload.raw, row["fetched_at"], row["request_id"], row["attempts"])
+
+
+def _one_by_one(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Outcome]:
+    """Ranges of their own: no batch asks for them. They are large, so that few are in memory."""
+
+    def one(unit: Unit) -> Outcome:
+        assert unit.start is not None
+        assert unit.end is not None
+        try:
+            payload: Payload = client.locations(unit.id, unit.start, unit.end)
+            return had(unit, payload.raw, payload.fetched_at or now(), payload.request_id)
+        except OF_ONE as error:
+            return not_had(unit, error)
+
+    with ThreadPoolExecutor(4) as pool:
+        for done, outcome in enumerate(pool.map(one, units), 1):
+            tell(done)
+            yield outcome

@@ -1,0 +1,211 @@
+"""Delta tables in a folder or an object store: opened, made, and the rows of some keys replaced in one transaction."""
+
+import os
+import random
+import time
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sideline._frames import library
+from sideline._schemas import SCHEMAS
+
+if TYPE_CHECKING:
+    import pyarrow
+    from deltalake import DeltaTable
+
+_ATTEMPTS = 40
+"""Another writer's commit makes one of ours fail, and one of them always succeeds."""
+
+_STATS = {
+    # Min and max of whole bodies have no use.
+    "raw": {"delta.dataSkippingStatsColumns": "unit,operation,id,body_id,stored_at"},
+}
+
+
+@cache
+def own_schemas() -> "Mapping[str, pyarrow.Schema]":
+    """The tables that tell of the archive itself, as they are stored. The first columns are the contract's."""
+    pa = library("pyarrow", "archive")
+    text, number, when = pa.string(), pa.int64(), pa.timestamp("us", "UTC")
+    return {
+        "coverage": pa.schema(
+            {
+                "operation": text,
+                "team_id": number,
+                "game_id": text,
+                "session_id": text,
+                "start": when,
+                "end": when,
+                "status": text,
+                "rows": number,
+                "request_id": text,
+                "error": text,
+                "attempts": pa.int32(),
+                "fetched_at": when,
+                "unit": text,
+                "body_id": text,
+                "stored_at": when,
+                "over_at": when,
+                "final": pa.bool_(),
+            }
+        ),
+        "corrections": pa.schema(
+            {
+                "table": text,
+                "team_id": number,
+                "game_id": text,
+                "session_id": text,
+                "player_id": number,
+                "key": text,
+                "field": text,
+                "old": text,
+                "new": text,
+                "old_version": number,
+                "new_version": number,
+                "seen_at": when,
+                "change": text,
+            }
+        ),
+        "raw": pa.schema(
+            {
+                "unit": text,
+                "operation": text,
+                "id": text,
+                "team_id": number,
+                "game_id": text,
+                "session_id": text,
+                "body_id": text,
+                "stored_at": when,
+                "body": pa.binary(),
+            }
+        ),
+    }
+
+
+def contract(name: str) -> "pyarrow.Schema":
+    """A table's columns as its readers get them: milliseconds, and dictionaries for open sets."""
+    pa = library("pyarrow", "archive")
+    own = own_schemas().get(name)
+    if own is None:
+        return pa.schema(SCHEMAS[name])
+    if name in SCHEMAS:
+        first = pa.schema(SCHEMAS[name])
+        return pa.schema([*first, *(field for field in own if field.name not in first.names)], first.metadata)
+    # An open set.
+    return pa.schema(
+        [
+            pa.field(field.name, pa.dictionary(pa.int32(), pa.string())) if field.name == "table" else field
+            for field in own
+        ]
+    )
+
+
+def stored(table: "pyarrow.Table") -> "pyarrow.Table":
+    """As Delta Lake has it: microseconds, no dictionaries, and anything may be null, so that later columns can be."""
+    pa = library("pyarrow", "archive")
+    return table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
+
+
+def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
+    pa = library("pyarrow", "archive")
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind
+
+
+def one_of(column: str, values: Iterable[object]) -> str:
+    """A predicate: the column has one of the values."""
+    listed = ", ".join(str(value) if isinstance(value, int) else f"'{_quoted(value)}'" for value in values)
+    return f"{column} IN ({listed})" if listed else "false"
+
+
+def _quoted(value: object) -> str:
+    return str(value).replace("'", "''")
+
+
+def now() -> datetime:
+    """This machine's clock."""
+    return datetime.now(UTC)
+
+
+class Store:
+    """The archive's folder."""
+
+    def __init__(self, root: str | os.PathLike[str], options: Mapping[str, str] | None) -> None:
+        library("deltalake", "archive")
+        text = os.fspath(root)
+        self.is_local = "://" not in text
+        self.root = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
+        self.options = dict(options) if options else None
+
+    def open(self, name: str) -> "DeltaTable | None":
+        """The table as it stands now; `None` where nothing was stored yet."""
+        deltalake: Any = library("deltalake", "archive")
+        try:
+            table: DeltaTable = deltalake.DeltaTable(f"{self.root}/{name}", storage_options=self.options)
+        except deltalake.exceptions.TableNotFoundError:
+            return None
+        return table
+
+    def opened(self, name: str, schema: "pyarrow.Schema") -> "DeltaTable":
+        """The table, made where it is not there."""
+        deltalake: Any = library("deltalake", "archive")
+        for attempt in range(_ATTEMPTS):
+            if (table := self.open(name)) is not None:
+                return table
+            try:
+                made: DeltaTable = deltalake.DeltaTable.create(
+                    f"{self.root}/{name}",
+                    schema,
+                    mode="error",
+                    storage_options=self.options,
+                    configuration=_STATS.get(name),
+                )
+            except deltalake.exceptions.DeltaError:
+                # Another writer made it first.
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                self.wait(attempt)
+            else:
+                return made
+        raise AssertionError
+
+    def replace(self, name: str, rows: "pyarrow.Table", predicate: str) -> None:
+        """Put the rows in the place of those that the predicate names, in one transaction, after any other writer's."""
+        for attempt in range(_ATTEMPTS):
+            if self.replaced(self.opened(name, rows.schema), rows, predicate, last=attempt == _ATTEMPTS - 1):
+                return
+            self.wait(attempt)
+
+    def replaced(self, table: "DeltaTable", rows: Any, predicate: str | None, *, last: bool = False) -> bool:
+        """The same on the table as it was opened: false where another writer changed such rows since."""
+        growth = "merge" if predicate else "overwrite"
+        return self._wrote(table, rows, last=last, mode="overwrite", predicate=predicate, schema_mode=growth)
+
+    def append(self, name: str, rows: "pyarrow.Table") -> None:
+        """Add the rows, in one transaction."""
+        for attempt in range(_ATTEMPTS):
+            if self._wrote(self.opened(name, rows.schema), rows, last=attempt == _ATTEMPTS - 1, mode="append"):
+                return
+            self.wait(attempt)
+
+    def _wrote(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
+        deltalake: Any = library("deltalake", "archive")
+        try:
+            deltalake.write_deltalake(
+                table, rows, writer_properties=deltalake.WriterProperties(compression="ZSTD"), **how
+            )
+        except deltalake.exceptions.CommitFailedError:
+            # Rows of another writer that the predicate names; or two made the table at once.
+            if last:
+                raise
+            return False
+        return True
+
+    @staticmethod
+    def wait(attempt: int) -> None:
+        """Between two attempts to commit."""
+        time.sleep(random.uniform(0.005, 0.02 * 2 ** min(attempt, 5)))

@@ -1,0 +1,43 @@
+"""What the tests of the archive share: a small season, and tables as sorted rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+import sideline
+from sideline.archive.plan import TABLES
+
+NOW = "2027-03-01T12:00:00Z"
+SEASON = {"start": "2026-09-01", "end": "2027-08-15"}
+WINTER = {"start": "2027-01-01", "end": "2027-03-15"}
+MONTH = {"start": "2027-02-01", "end": "2027-03-02"}
+"""The last one: its last games may still be corrected, and one goes on."""
+
+OWN_TIMES = {"fetched_at", "stored_at", "request_id", "attempts"}
+"""What two syncs of the same season need not have in common."""
+
+
+def small_season(**options: Any) -> sideline.Simulator:
+    return sideline.Simulator(**{"seed": 7, "teams": 4, "games": 12, "now": NOW, **options})
+
+
+def sorted_rows(table: Any, without: Iterable[str] = ()) -> list[str]:
+    """The rows of a table of pyarrow or polars as text, their columns by name."""
+    arrow = table if isinstance(table, pa.Table) else table.to_arrow()
+    names = sorted(set(arrow.column_names) - set(without))
+    return sorted(map(repr, zip(*(arrow[name].to_pylist() for name in names), strict=True)))
+
+
+def contents(archive: sideline.Archive) -> dict[str, list[str]]:
+    """All of it: the tables, what is known of each body, the bodies."""
+    tables = {name: sorted_rows(archive.to_arrow(name)) for name in TABLES}
+    own = {name: sorted_rows(archive.to_arrow(name), OWN_TIMES) for name in ("coverage", "raw")}
+    return {**tables, **own}
+
+
+def same(one: dict[str, list[str]], other: dict[str, list[str]]) -> list[str]:
+    """The names of the tables that differ."""
+    return [name for name in one if one[name] != other[name]]

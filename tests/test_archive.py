@@ -1,0 +1,374 @@
+"""The archive: what a sync stores, asks for again, and tells of what is not there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import sideline
+from archives import MONTH, NOW, WINTER, contents, same, small_season, sorted_rows
+from sideline.archive import fetch, plan
+from sideline.archive.plan import RESOURCES, TABLES
+
+PER_SESSION = ["stats", "stats_details", "possessions", "shots"]
+STATUSES = {"fetched", "empty", "forbidden", "missing", "failed"}
+
+
+@pytest.fixture(scope="module")
+def league() -> Iterator[sideline.Simulator]:
+    with small_season() as service:
+        yield service
+
+
+@pytest.fixture(autouse=True)
+def _without_faults(league: sideline.Simulator) -> Iterator[None]:
+    yield
+    league.faults.clear()
+
+
+@pytest.fixture(scope="module")
+def asks(league: sideline.Simulator) -> Iterator[sideline.Client]:
+    with league.client(max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def month(tmp_path_factory: pytest.TempPathFactory, asks: sideline.Client) -> sideline.Archive:
+    """An archive of the last month: it is read and never written."""
+    archive = sideline.Archive(tmp_path_factory.mktemp("archives") / "month", asks)
+    archive.sync(**MONTH).raise_if_incomplete()
+    return archive
+
+
+def games_of(archive: sideline.Archive) -> dict[str, datetime]:
+    """Each game, and when it was over."""
+    events = archive.scan("events").filter(pl.col("is_game_event")).collect().to_dicts()
+    return {event["game_id"]: event["ended_at"] for event in events}
+
+
+def test_what_is_stored_is_what_the_calls_give(month: sideline.Archive, asks: sideline.Client) -> None:
+    sessions = month.scan("sessions").collect()["session_id"].sort().to_list()
+    assert len(sessions) > 20
+    for operation in PER_SESSION:
+        batch = getattr(asks, operation)(sessions)
+        for name in RESOURCES[operation].tables:
+            assert sorted_rows(month.to_arrow(name)) == sorted_rows(batch.to_arrow(name)), name
+    games = sorted(games_of(month))
+    for operation in ("play_by_play", "ball_screens"):
+        assert sorted_rows(month.to_arrow(operation)) == sorted_rows(getattr(asks, operation)(games).to_arrow())
+    assert sorted_rows(month.to_arrow("games")) == sorted_rows(asks.schedule(**MONTH).to_arrow())
+    assert sorted_rows(month.to_arrow("teams")) == sorted_rows(asks.teams().to_arrow())
+    whole = [asks.game(game).to_arrow("sessions") for game in games]
+    stored = month.scan("sessions").filter(pl.col("game_id").is_not_null()).collect().to_arrow()
+    assert sorted_rows(stored) == sorted_rows(pa.concat_tables(whole))
+
+
+def test_each_session_of_a_game_is_there_once_and_a_practice_has_its_team(month: sideline.Archive) -> None:
+    sessions = month.scan("sessions").collect()
+    assert sessions["session_id"].is_unique().all()
+    assert sessions.filter(pl.col("game_id").is_null() == pl.col("team_id").is_null()).is_empty()
+
+
+def test_columns_and_types_are_those_of_the_schemas(month: sideline.Archive) -> None:
+    for name in TABLES:
+        declared = pa.schema(sideline.SCHEMAS[name])
+        table = month.to_arrow(name)
+        assert table.schema.names[: len(declared)] == declared.names, name
+        assert table.schema.types[: len(declared)] == declared.types, name
+        as_polars = pl.from_arrow(declared.empty_table()).schema
+        assert dict(list(month.scan(name).collect_schema().items())[: len(declared)]) == dict(as_polars), name
+        assert month.scan(name).collect().height == table.num_rows
+        if name != "box_score":
+            assert len(table.schema) == len(declared)
+
+
+def test_a_second_sync_asks_only_for_what_may_have_changed(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    archive.sync(**WINTER).raise_if_incomplete()
+    before = contents(archive)
+    known = len(league.requests)
+    report = archive.sync(**WINTER)
+    asked = [request.path.removeprefix("/v1/data") for request in league.requests[known:]]
+    assert len(asked) == len(set(asked))
+
+    service_time = datetime.fromisoformat(NOW)
+    events = archive.scan("events").collect().to_dicts()
+    young = {event["event_id"] for event in events if service_time - event["ended_at"] <= timedelta(days=7)}
+    sessions = archive.scan("sessions").filter(pl.col("event_id").is_in(young)).collect()["session_id"].to_list()
+    games = {event["game_id"] for event in events if event["event_id"] in young} - {None}
+    assert 0 < len(young) < len(events) / 4
+    assert games
+    wanted = {*(f"/stats/{session}" for session in sessions), *(f"/games/{game}" for game in games)}
+    wanted |= {"/teams", "/schedule"} | {f"/teams/{team['id']}" for team in league.teams}
+    assert all(any(what in path for what in wanted) for path in asked)
+    teams = len(league.teams)
+    assert len(asked) == 4 * len(sessions) + 2 * len(games) + 2 + 2 * teams
+    assert report.complete
+    assert same(before, contents(archive)) == []
+
+
+def test_a_game_that_goes_on_is_never_final_and_its_growth_no_correction(tmp_path: Path) -> None:
+    with small_season() as service, service.client() as client:
+        now = datetime.fromisoformat(NOW)
+        [going] = [game["event_id"] for game in service.games if now - timedelta(hours=1) <= datetime.fromtimestamp(game["tipoff_at"] / 1000, UTC) <= now]
+        archive = sideline.Archive(tmp_path, client)
+        archive.sync(**MONTH)
+        coverage = archive.scan("coverage").filter(game_id=going).filter(pl.col("operation") != "schedule").collect()
+        assert coverage.height > 4
+        assert not coverage["final"].any()
+        assert archive.info().unfinished == 1
+        first = archive.scan("stat_events").collect().height
+        service.play(going, speed=None)
+        report = archive.sync(**MONTH, correction_window=timedelta(0))
+        assert f"stats/{coverage.drop_nulls('session_id')['session_id'][0]}" in report.coverage.to_polars()["unit"].to_list()
+        assert archive.scan("stat_events").collect().height >= first
+        assert archive.corrections().is_empty()
+
+
+def test_games_alone_need_no_range(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    game = league.games[0]["event_id"]
+    known = len(league.requests)
+    report = archive.sync(game_ids=[game], tables=["shots"])
+    assert {row["operation"] for row in report.coverage.to_dicts()} == {"game", "shots"}
+    assert len(league.requests) - known == report.coverage.num_rows
+    assert set(archive.scan("shots").collect()["session_id"]) == set(asks.game(game).to_polars("sessions")["session_id"])
+
+
+def test_a_sync_of_one_table_is_made_whole_by_a_sync_of_all(tmp_path: Path, month: sideline.Archive, asks: sideline.Client) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    archive.sync(**MONTH, tables=["shots"]).raise_if_incomplete()
+    assert archive.scan("stat_events").collect().is_empty()
+    archive.sync(**MONTH).raise_if_incomplete()
+    assert same(contents(month), contents(archive)) == []
+
+
+FAULTS: list[dict[str, Any]] = [
+    {"status": 403},
+    {"status": 404},
+    {"status": 500},
+    {"cut_at": 50},
+    {"body": b"{garbage"},
+    {"status": 429},
+]
+
+
+def test_under_random_faults_every_unit_ends_once_and_rows_are_those_of_the_fetched(
+    tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client
+) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    # Together a fifth of all requests.
+    for fault in FAULTS:
+        league.faults.add("*", probability=0.2 / len(FAULTS), **fault)
+    report = archive.sync([team["id"] for team in league.teams], **MONTH)
+    league.faults.clear()
+    rows = report.coverage.to_dicts()
+    assert len({row["unit"] for row in rows}) == len(rows)
+    assert {row["status"] for row in rows} <= STATUSES
+    assert {"fetched", "forbidden", "missing", "failed"} <= {row["status"] for row in rows}
+    assert not report.complete
+    assert len(report.holes) == sum(row["status"] not in ("fetched", "empty") for row in rows)
+    with pytest.raises(sideline.IncompleteError) as raised:
+        report.raise_if_incomplete()
+    assert raised.value.batch is report
+
+    for operation in [*PER_SESSION, "play_by_play", "ball_screens"]:
+        key, [name, *_] = RESOURCES[operation].key, RESOURCES[operation].tables
+        expected = {row[key]: row["rows"] for row in rows if row["operation"] == operation and row["status"] == "fetched"}
+        stored = archive.scan(name).collect()[key].value_counts()
+        assert dict(stored.iter_rows()) == expected, operation
+    assert {hole["unit"] for hole in archive.info().holes} == {hole["unit"] for hole in report.holes}
+
+    # Whatever was lost is asked for again, and nothing of what came before is in the way.
+    while not (report := archive.sync(**MONTH)).complete:
+        pass
+    assert archive.info().holes == []
+    assert same(contents(month), contents(archive)) == []
+
+
+def test_a_unit_that_fails_later_keeps_what_it_had_and_is_asked_for_again(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    game = league.games[0]["event_id"]
+    archive.sync(game_ids=[game])
+    before = contents(archive)
+    league.faults.add("*/shots", status=500)
+    assert [hole["operation"] for hole in archive.sync(game_ids=[game], correction_window=None).holes] == ["shots", "shots"]
+    assert before["shots"] == sorted_rows(archive.to_arrow("shots"))
+    league.faults.clear()
+    known = len(league.requests)
+    assert archive.sync(game_ids=[game], correction_window=timedelta(0)).complete
+    assert [request.path.rpartition("/")[2] for request in league.requests[known + 1 :]] == ["shots", "shots"]
+    assert same(before, contents(archive)) == []
+
+
+def test_a_game_that_no_teams_events_have_is_asked_for_by_its_id(
+    tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client
+) -> None:
+    archive = sideline.Archive(tmp_path, asks, clock=lambda: datetime.fromisoformat(NOW))
+    league.faults.add("*/events", status=500)
+    report = archive.sync(**MONTH)
+    assert {hole["operation"] for hole in report.holes} == {"team_events"}
+    service_time = datetime.fromisoformat(NOW)
+    over = {game for game, ended in games_of(month).items() if ended + plan.SETTLED <= service_time}
+    assert over <= set(games_of(archive))
+
+
+def test_where_the_teams_do_not_come_the_schedule_names_them(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    league.faults.add("/v1/data/teams", status=500)
+    report = archive.sync(**WINTER, tables=["teams", "shots"])
+    assert [hole["operation"] for hole in report.holes] == ["teams"]
+    asked = {row["team_id"] for row in report.coverage.to_dicts() if row["operation"] == "team_events"}
+    assert asked == {team["id"] for team in league.teams}
+
+
+def test_a_scheduled_game_that_is_nowhere_is_a_hole(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive = sideline.Archive(tmp_path, asks, clock=lambda: datetime.fromisoformat(NOW))
+    league.faults.add("*/events", status=200, body=b'{"events": []}')
+    league.faults.add("*/games/*", status=404)
+    report = archive.sync(**MONTH)
+    assert {(hole["operation"], hole["status"]) for hole in report.holes} == {("game", "missing")}
+    assert {hole["game_id"] for hole in archive.info().holes} == {hole["game_id"] for hole in report.holes}
+    assert len(report.holes) > 0
+
+
+def test_four_readers_find_the_same_sums(month: sideline.Archive) -> None:
+    for name, column in (("player_stats", "value"), ("shots", "points"), ("box_score", "PTS"), ("stat_events", "x")):
+        by_polars = month.scan(name).select(pl.col(column).sum()).collect().item()
+        [[by_duckdb]] = month.sql(f'select sum("{column}") from {name}').fetchall()
+        by_deltalake = month.table(name).to_pyarrow_table()[column]
+        by_pandas = pd.DataFrame(month.table(name).to_pandas())[column].sum()
+        by_arrow = sum(value for value in month.to_arrow(name)[column].to_pylist() if value is not None)
+        assert by_polars == pytest.approx(by_duckdb)
+        assert by_polars == pytest.approx(by_pandas)
+        assert by_polars == pytest.approx(by_arrow)
+        assert by_polars == pytest.approx(sum(value for value in by_deltalake.to_pylist() if value is not None))
+
+
+def test_it_is_read_offline_and_without_a_client(month: sideline.Archive) -> None:
+    code = f"""
+import sideline
+archive = sideline.Archive({month._store.root!r})
+print(archive.scan("shots").collect().height, archive.sql("select count(*) from shots").fetchall()[0][0], archive.info().games)
+archive.sync(start="2026-11-01")
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
+    rows = month.to_arrow("shots").num_rows
+    assert done.stdout.split() == [str(rows), str(rows), str(len(games_of(month)))]
+    assert done.stderr.splitlines()[-1] == "ValueError: sync needs a client that waits: sideline.Archive(root, sideline.Client())"
+
+
+def test_an_address_is_as_good_as_a_folder(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    game = league.games[0]["event_id"]
+    by_address = sideline.Archive((tmp_path / "season").as_uri(), asks)
+    by_address.sync(game_ids=[game]).raise_if_incomplete()
+    by_path = sideline.Archive(tmp_path / "season")
+    assert by_path.scan("shots").collect().height > 0
+    assert same(contents(by_address), contents(by_path)) == []
+
+
+def test_an_empty_archive_has_all_columns_and_no_row(tmp_path: Path) -> None:
+    archive = sideline.Archive(tmp_path / "nothing")
+    assert [archive.scan(name).collect().height for name in TABLES] == [0] * len(TABLES)
+    assert archive.sql("select * from shots").columns[: len(sideline.SCHEMAS["shots"])] == sideline.SCHEMAS["shots"].names
+    assert archive.corrections().is_empty()
+    assert archive.info().games == 0
+    with pytest.raises(ValueError, match="nothing is stored of shots"):
+        archive.table("shots")
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_compaction_changes_no_row(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    for game in league.games[:3]:
+        archive.sync(game_ids=[game["event_id"]])
+    before, files = contents(archive), len(archive.table("stat_events").file_uris())
+    archive.compact()
+    assert files > 1
+    assert len(archive.table("stat_events").file_uris()) == 1
+    assert same(before, contents(archive)) == []
+
+
+def test_a_schema_that_grew_adds_its_column_and_a_rebuild_fills_it(
+    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    first, second = (game["event_id"] for game in league.games[:2])
+    today = fetch.decoded
+
+    def last_year(unit: plan.Unit, raw: bytes) -> dict[str, pa.Table]:
+        return {name: rows.drop_columns([c for c in ("lineup_id",) if c in rows.column_names]) for name, rows in today(unit, raw).items()}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fetch, "decoded", last_year)
+        archive.sync(game_ids=[first])
+    reader = archive.table("possessions")
+    assert "lineup_id" not in reader.to_pyarrow_table().column_names
+    old = archive.scan("possessions").collect()
+    assert old["lineup_id"].null_count() == old.height > 0
+    archive.sync(game_ids=[second])
+    assert reader.to_pyarrow_table().num_rows == old.height
+    grown = archive.scan("possessions").collect()
+    assert 0 < grown["lineup_id"].null_count() == old.height < grown.height
+    archive.rebuild("possessions")
+    filled = archive.scan("possessions").collect()
+    assert filled["lineup_id"].null_count() == 0
+    assert filled.height == grown.height
+
+
+@pytest.mark.parametrize("name", ["possessions", "box_score", "play_by_play", "events"])
+def test_a_rebuilt_table_is_the_same(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, name: str) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    archive.sync(game_ids=[game["event_id"] for game in league.games[:2]])
+    before = contents(archive)
+    archive.rebuild(name)
+    assert before[name]
+    assert same(before, contents(archive)) == []
+
+
+def test_info_tells_rows_games_holes_and_freshness(month: sideline.Archive) -> None:
+    info = month.info()
+    assert info.rows["shots"] == month.to_arrow("shots").num_rows
+    assert info.games == len(games_of(month))
+    assert info.holes == []
+    assert info.fetched_at is not None
+    assert datetime.now(UTC) - info.fetched_at < timedelta(minutes=5)
+    assert f"games: {info.games}" in repr(info)
+    assert month._repr_html_().count("<tr>") > len(info.rows)
+
+
+def test_locations_are_had_where_they_are_asked_for(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    practice = next(event for event in asks.team_events(league.teams[0]["id"], **MONTH)["events"] if event["is_practice_event"])
+    start, end = practice["started_at"] - 1, practice["started_at"] + 1
+    archive.sync([league.teams[0]["id"]], start=start, end=end, tables=["locations"]).raise_if_incomplete()
+    session = practice["results"][0]
+    direct = asks.locations(session["id"], session["started_at"], session["ended_at"])
+    assert archive.scan("locations").filter(session_id=session["id"]).collect().height == direct.table().num_rows > 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({}, "give the range"),
+        ({"start": "2026-11-01", "tables": ["shot"]}, "no archived table is named shot"),
+        ({"start": "2026-11-01", "on_error": "ignore"}, "on_error"),
+        ({"team_ids": [1001], "game_ids": ["a"]}, "not both"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(tmp_path: Path, asks: sideline.Client, wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        sideline.Archive(tmp_path, asks).sync(**wrong)
+    with pytest.raises(ValueError, match="no archived table is named 'shot'"):
+        sideline.Archive(tmp_path).scan("shot")
+    with pytest.raises(ValueError, match="time zone"):
+        sideline.Archive(tmp_path).as_of(datetime(2027, 1, 1))

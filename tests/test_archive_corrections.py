@@ -1,0 +1,143 @@
+"""What changed after it was stored: told once, and the past stays readable."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import sideline
+from archives import WINTER, contents, same, small_season, sorted_rows
+from sideline.archive.corrections import corrections
+from sideline.archive.plan import TABLES
+
+STATS = ["AST", "PTS", "REB", "STL", "FL", "DIST", "FG3", "TO"]
+Line = tuple[str, int, str]
+
+
+@pytest.fixture(scope="module")
+def league() -> Iterator[sideline.Simulator]:
+    with small_season() as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def asks(league: sideline.Simulator) -> Iterator[sideline.Client]:
+    with league.client() as client:
+        yield client
+
+
+def lines(client: sideline.Client, sessions: list[str]) -> dict[Line, tuple[float, int]]:
+    """Each player's value of each stat, with its version, read from the bodies as they are."""
+    return {
+        (session, line["id"], stat): (float(value), line["version"])
+        for session in sessions
+        for team in client.stats(session).to_dict()["teams"]
+        for line in team["player_stats"]
+        if line["id"] != 0
+        for stat, value in line["stats"].items()
+    }
+
+
+@pytest.mark.timeout(120)
+def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    archive.sync(**WINTER).raise_if_incomplete()
+    assert archive.corrections().is_empty()
+    unchanged = {name: sorted_rows(archive.to_arrow(name)) for name in TABLES}
+    over = archive.scan("coverage").filter(operation="game", final=True).collect()["game_id"].sort().to_list()
+    sessions = [row["session_id"] for row in archive.scan("sessions").collect().to_dicts() if row["game_id"] in over]
+    before = lines(asks, sessions)
+    start = datetime.now(UTC)
+
+    dice = random.Random(3)
+    of_game = {row["session_id"]: row["game_id"] for row in archive.scan("sessions").collect().to_dicts()}
+    possible = sorted({(of_game[session], player, stat) for session, player, _ in before for stat in STATS})
+    chosen = dice.sample(possible, 200)
+    for game, player, stat in chosen[:100]:
+        league.correct(game, player, stat, 1)
+    archive.sync(**WINTER, correction_window=None).raise_if_incomplete()
+    middle = datetime.now(UTC)
+    half = {name: sorted_rows(archive.to_arrow(name)) for name in TABLES}
+    for game, player, stat in chosen[100:]:
+        league.correct(game, player, stat, 2)
+    report = archive.sync(**WINTER, correction_window=None)
+    after = lines(asks, sessions)
+
+    changed = {key: (before.get(key), after[key]) for key in after if key not in before or before[key][0] != after[key][0]}
+    assert len(changed) == 200
+    told = archive.corrections()
+    assert told.height == 200
+    for row in told.to_dicts():
+        was, now = changed.pop((row["session_id"], row["player_id"], json.loads(row["key"])["stat"]))
+        assert (row["table"], row["field"]) == ("player_stats", "value")
+        assert row["game_id"] == of_game[row["session_id"]]
+        assert row["old"] == (None if was is None else json.dumps(was[0]))
+        assert row["new"] == json.dumps(now[0])
+        assert was is None or was[1] == row["old_version"] or row["seen_at"] > middle
+        assert row["new_version"] is not None
+        assert start <= row["seen_at"]
+    assert changed == {}
+    assert report.corrections.num_rows == archive.corrections(since=middle).height == 100
+    assert archive.as_of(middle).scan("corrections").collect().height == 100
+
+    for when, snapshot in ((start, unchanged), (middle, half)):
+        then = {name: sorted_rows(archive.as_of(when).to_arrow(name)) for name in TABLES}
+        assert same(snapshot, then) == []
+    now = datetime.now(UTC)
+    assert same(half, {name: sorted_rows(archive.to_arrow(name)) for name in TABLES}) != []
+    current = contents(archive)
+    archive.compact()
+    for name in TABLES:
+        assert sorted_rows(archive.as_of(now).to_arrow(name)) == current[name]
+        assert sorted_rows(archive.as_of(start).to_arrow(name)) == unchanged[name]
+        assert archive.as_of(start - timedelta(days=1)).scan(name).collect().is_empty()
+
+
+def test_a_value_that_goes_and_comes_back_is_two_corrections(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive = sideline.Archive(tmp_path, asks)
+    game = league.games[0]["event_id"]
+    player = asks.game_stats_details(game).table().to_dicts()[-1]["player_id"]
+    archive.sync(game_ids=[game])
+    times = []
+    for delta in (1, -1):
+        times.append(datetime.now(UTC))
+        league.correct(game, player, "REB", delta)
+        archive.sync(game_ids=[game], correction_window=None)
+    told = archive.corrections().to_dicts()
+    assert [(row["old"], row["new"]) for row in told] == [(told[0]["old"], told[0]["new"]), (told[0]["new"], told[0]["old"])]
+    seen = [archive.as_of(when).scan("player_stats").filter(player_id=player, stat="REB").collect()["value"].sum() for when in times]
+    assert seen[1] == seen[0] + 1
+    assert archive.scan("player_stats").filter(player_id=player, stat="REB").collect()["value"].sum() == seen[0]
+
+
+def row(**values: object) -> dict[str, object]:
+    return {"session_id": "s", "game_id": None, "team_id": 1, "player_id": 5, "version": 3, **values}
+
+
+def test_a_teams_total_is_told_where_its_players_do_not_explain_it() -> None:
+    def line(player: int, value: float, stat: str = "REB") -> dict[str, object]:
+        return row(player_id=player, is_team_total=player == 0, stat=stat, value=value)
+
+    explained = corrections("player_stats", [line(0, 9.0), line(5, 4.0)], [line(0, 10.0), line(5, 5.0)])
+    assert [(one["player_id"], one["old"], one["new"]) for one in explained] == [(5, "4.0", "5.0")]
+    own = corrections("player_stats", [line(0, 9.0), line(5, 4.0)], [line(0, 10.0), line(5, 4.0)])
+    assert [(one["player_id"], one["old"], one["new"]) for one in own] == [(0, "9.0", "10.0")]
+    score = corrections("player_stats", [line(0, 9.0, "TEAM_SCORE")], [line(0, 10.0, "TEAM_SCORE")])
+    assert score == []
+
+
+def test_a_place_that_moved_is_a_correction_and_a_version_alone_is_none() -> None:
+    def shot(at: int, x: float, version: int) -> dict[str, object]:
+        return row(occurred_at=at, player_x=x, version=version, clip_link=f"https://{version}")
+
+    old = [shot(1, 10.0, 3), shot(1, 20.0, 3), shot(2, 30.0, 3)]
+    assert corrections("shots", old, [shot(1, 10.0, 4), shot(1, 20.0, 4), shot(2, 30.0, 4)]) == []
+    [moved] = corrections("shots", old, [shot(1, 20.0, 4), shot(1, 11.0, 4), shot(2, 30.0, 4)])
+    assert (moved["field"], moved["old"], moved["new"], moved["old_version"], moved["new_version"]) == ("player_x", "10.0", "11.0", 3, 4)
+    [gone] = corrections("shots", old, old[:2])
+    assert (gone["field"], gone["new"], json.loads(gone["key"])) == ("row", None, {"occurred_at": 2})

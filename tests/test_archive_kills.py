@@ -1,0 +1,238 @@
+"""An archive that is killed, or written by two at once, comes to what one undisturbed sync makes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sideline
+from archives import MONTH, NOW, SEASON, contents, same, small_season, sorted_rows
+from sideline.archive import keep as keeping
+from sideline.archive.store import Store
+
+RUN = """
+import sys, sideline
+root, start, end = sys.argv[1:]
+sideline.Archive(root, sideline.Client()).sync(start=start, end=end)
+"""
+
+
+@pytest.fixture
+def league() -> Iterator[sideline.Simulator]:
+    with small_season() as service:
+        yield service
+
+
+@pytest.fixture
+def asks(league: sideline.Simulator) -> Iterator[sideline.Client]:
+    with league.client() as client:
+        yield client
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing catches a kill."""
+
+
+@pytest.fixture
+def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[int]]:
+    """Ends whoever writes right after the transaction of this number; `None`: nobody."""
+    counted = [0]
+    at: list[int | None] = [None]
+
+    def watched(name: str) -> None:
+        original = getattr(Store, name)
+
+        def write(self: Store, *args: Any, **options: Any) -> Any:
+            done = original(self, *args, **options)
+            if done is not False:
+                counted[0] += 1
+                if counted[0] == at[0]:
+                    raise Killed
+            return done
+
+        monkeypatch.setattr(Store, name, write)
+
+    watched("replaced")
+    watched("append")
+
+    def set_at(number: int | None) -> list[int]:
+        counted[0], at[0] = 0, number
+        return counted
+
+    return set_at
+
+
+def corrections_of(archive: sideline.Archive) -> list[str]:
+    return sorted_rows(archive.corrections(), {"seen_at"})
+
+
+def test_a_sync_that_ends_after_any_of_its_transactions_goes_on_where_it_was(
+    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, killed_at: Callable[[int | None], list[int]]
+) -> None:
+    """Both syncs: the first of a game, and that which brings its corrections."""
+    games = [game["event_id"] for game in league.games[:1]]
+    undisturbed = sideline.Archive(tmp_path / "undisturbed", asks)
+    counted = killed_at(None)
+    undisturbed.sync(game_ids=games)
+    first, before = counted[0], contents(undisturbed)
+    assert first > 15
+
+    disturbed = [sideline.Archive(tmp_path / str(number), asks) for number in range(1, first + 1)]
+    for number, archive in enumerate(disturbed, 1):
+        killed_at(number)
+        with pytest.raises(Killed):
+            archive.sync(game_ids=games)
+        killed_at(None)
+        archive.sync(game_ids=games)
+        assert same(before, contents(archive)) == [], number
+        assert archive.corrections().is_empty()
+
+    lines = asks.stats(asks.game(games[0]).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
+    for player in [line["player_id"] for line in lines if not line["is_team_total"]][:3]:
+        league.correct(games[0], player, "AST", 1)
+    counted = killed_at(None)
+    undisturbed.sync(game_ids=games, correction_window=None)
+    second, after = counted[0], contents(undisturbed)
+    assert undisturbed.corrections().height == 3
+    assert same(before, after) != []
+    for number, archive in zip(itertools.chain(range(1, second + 1), itertools.repeat(None)), disturbed, strict=False):
+        killed_at(number)
+        if number is not None:
+            with pytest.raises(Killed):
+                archive.sync(game_ids=games, correction_window=None)
+            killed_at(None)
+        archive.sync(game_ids=games, correction_window=None)
+        assert same(after, contents(archive)) == [], number
+        assert corrections_of(archive) == corrections_of(undisturbed), number
+    assert second <= len(disturbed)
+
+
+def killed_and_synced_again(root: Path, service: sideline.Simulator, span: dict[str, str], kills: int, longest: float) -> int:
+    """A process syncs and is killed at random, so many times; the result is how often it was before its end."""
+    dice, cut_short = random.Random(5), 0
+    for _ in range(kills):
+        process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", RUN, str(root), span["start"], span["end"]],
+            env={**os.environ, **service.environ},
+        )
+        try:
+            process.wait(dice.uniform(0.6, longest))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            cut_short += process.wait() == -signal.SIGKILL
+    return cut_short
+
+
+@pytest.mark.timeout(120)
+def test_a_process_killed_at_random_loses_nothing_and_stores_nothing_twice(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    league.faults.add("*", delay=0.05)
+    assert killed_and_synced_again(tmp_path / "killed", league, SEASON, 6, 2.5) > 2
+    league.faults.clear()
+    killed = sideline.Archive(tmp_path / "killed", asks)
+    killed.sync(**SEASON).raise_if_incomplete()
+    undisturbed = sideline.Archive(tmp_path / "undisturbed", asks)
+    undisturbed.sync(**SEASON).raise_if_incomplete()
+    assert same(contents(undisturbed), contents(killed)) == []
+    assert killed.corrections().is_empty()
+
+
+@pytest.mark.skipif("SIDELINE_LONG_TESTS" not in os.environ, reason="takes minutes: SIDELINE_LONG_TESTS=1")
+@pytest.mark.timeout(1200)
+def test_a_conference_season_killed_ten_times_is_the_season(tmp_path: Path) -> None:
+    with sideline.Simulator(seed=11, now=NOW) as service, service.client() as client:
+        assert killed_and_synced_again(tmp_path / "killed", service, SEASON, 10, 12.0) > 2
+        killed = sideline.Archive(tmp_path / "killed", client)
+        killed.sync(**SEASON).raise_if_incomplete()
+        known = len(service.requests)
+        killed.sync(**SEASON).raise_if_incomplete()
+        again = len(service.requests) - known
+        undisturbed = sideline.Archive(tmp_path / "undisturbed", client)
+        known = len(service.requests)
+        undisturbed.sync(**SEASON).raise_if_incomplete()
+        assert again < (len(service.requests) - known) / 10
+        assert same(contents(undisturbed), contents(killed)) == []
+        assert undisturbed.info().games > 200
+
+
+def all_at_once(calls: list[Callable[[], object]]) -> None:
+    failed: list[BaseException] = []
+
+    def run(call: Callable[[], object]) -> None:
+        try:
+            call()
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for error in failed:
+        raise error
+
+
+def frozen() -> datetime:
+    """The season's clock: that of a game alone cannot be told from its answers."""
+    return datetime.fromisoformat(NOW)
+
+
+def test_three_writers_of_the_same_month_make_one_archive(tmp_path: Path, asks: sideline.Client) -> None:
+    all_at_once([lambda: sideline.Archive(tmp_path / "shared", asks).sync(**MONTH).raise_if_incomplete()] * 3)
+    alone = sideline.Archive(tmp_path / "alone", asks)
+    alone.sync(**MONTH)
+    one, shared = contents(alone), contents(sideline.Archive(tmp_path / "shared"))
+    # Each may have kept the bodies that it fetched.
+    assert set(shared.pop("raw")) == set(one.pop("raw"))
+    assert same(one, shared) == []
+
+
+def test_six_writers_of_different_games_keep_all(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    games = [game["event_id"] for game in league.games[:6]]
+    shared = sideline.Archive(tmp_path / "shared", asks, clock=frozen)
+    all_at_once([lambda game=game: shared.sync(game_ids=[game]) for game in games])  # type: ignore[misc]
+    alone = sideline.Archive(tmp_path / "alone", asks, clock=frozen)
+    alone.sync(game_ids=games)
+    assert same(contents(alone), contents(shared)) == []
+
+
+def test_a_body_that_was_fetched_earlier_does_not_take_the_place_of_a_later_one(
+    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slow writer has fetched, and written its rows, when another fetches a correction and stores it."""
+    game = league.games[0]["event_id"]
+    archive = sideline.Archive(tmp_path / "shared", asks)
+    player = next(
+        line["player_id"]
+        for line in asks.stats(asks.game(game).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
+        if not line["is_team_total"]
+    )
+    original, meanwhile = keeping._write, []
+
+    def slow(store: Store, outcomes: Any, *, touched: bool) -> None:
+        if any(outcome.unit.operation == "stats" for outcome in outcomes) and not meanwhile:
+            meanwhile.append(True)
+            league.correct(game, player, "AST", 1)
+            sideline.Archive(tmp_path / "shared", asks).sync(game_ids=[game])
+        original(store, outcomes, touched=touched)
+
+    monkeypatch.setattr(keeping, "_write", slow)
+    archive.sync(game_ids=[game])
+    monkeypatch.undo()
+    assert meanwhile
+    fresh = sideline.Archive(tmp_path / "fresh", asks)
+    fresh.sync(game_ids=[game])
+    one, other = contents(fresh), contents(archive)
+    assert one.pop("raw") != other.pop("raw")
+    assert same(one, other) == []
