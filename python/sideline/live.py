@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
+from sideline._text import facts_html
 
 State = Literal["new", "connecting", "connected", "waiting", "closed"]
 
@@ -216,6 +217,21 @@ class LiveStream:
             return f"<sideline.LiveStream {self._what}, {self.state}>"
         stats = self.stats
         return f"<sideline.LiveStream {self._what}, {self.state}, {stats.updates} updates, {stats.gaps} gaps>"
+
+    def _repr_html_(self) -> str:
+        stats = self.stats
+        return facts_html(
+            self._what,
+            {
+                "state": self.state,
+                "updates": stats.updates,
+                "bytes": stats.bytes,
+                "reconnects": stats.reconnects or None,
+                "gaps": stats.gaps,
+                "dropped": stats.dropped or None,
+                "waiting to be taken": f"{stats.lag:.1f} s" if stats.lag else None,
+            },
+        )
 
     # Its life.
 
