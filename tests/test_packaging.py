@@ -18,7 +18,7 @@ import yaml
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "python" / "sideline"
-DIST_INFO = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE", "sboms/sideline.cyclonedx.json"}
+DIST_INFO = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 EXTENSION = re.compile(r"sideline/_core\.(abi3\.so|pyd)")
 
 SOURCE = {
