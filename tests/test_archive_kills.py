@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,7 @@ def test_a_sync_that_ends_after_any_of_its_transactions_goes_on_where_it_was(
         assert same(before, contents(archive)) == [], number
         assert archive.corrections().is_empty()
 
+    start = datetime.now(UTC)
     lines = asks.stats(asks.game(games[0]).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
     for player in [line["player_id"] for line in lines if not line["is_team_total"]][:3]:
         league.correct(games[0], player, "AST", 1)
@@ -113,6 +115,9 @@ def test_a_sync_that_ends_after_any_of_its_transactions_goes_on_where_it_was(
             with pytest.raises(Killed):
                 archive.sync(game_ids=games, correction_window=None)
             killed_at(None)
+            # Torn off in the middle, the past is the past.
+            then = {name: sorted_rows(archive.as_of(start).to_arrow(name)) for name in ("player_stats", "stat_events")}
+            assert same(then, before) == [], number
             # The game is old: what was torn off is asked for again, and nothing else.
             archive.sync(game_ids=games)
         if number in (None, 1):
