@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sideline
+from sideline import metrics
 from sideline.audits import RULES
 
 Body = Any
@@ -337,6 +339,7 @@ def test_every_kind_of_frame_says_the_same(bodies: Bodies, session_id: str) -> N
         sideline.Table.to_polars,
         lambda table: table.to_polars().lazy(),
         sideline.Table.to_arrow,
+        sideline.Table.to_pandas,
         # As Delta Lake stores them: no dictionaries, microseconds.
         lambda table: table.to_polars().with_columns(pl.col(pl.Categorical).cast(pl.String), pl.col(pl.Datetime).dt.cast_time_unit("us")),
     ]
@@ -370,6 +373,8 @@ def test_what_cannot_be_audited_is_refused(client: sideline.Client, game: dict[s
         sideline.audit(details=stats)
     with pytest.raises(ValueError, match="details is no table stat_events"):
         sideline.audit(details=client.shots(session_id).table())
+    with pytest.raises(ValueError, match="stats is no table player_stats or box_score"):
+        sideline.audit(stats=client.stats_details(session_id).table())
     with pytest.raises(ValueError, match="for player_stats it lacks value"):
         sideline.audit(stats=stats.to_polars().drop("value"))
     with pytest.raises(TypeError, match="shots is an answer.*, not dict"):
@@ -378,6 +383,14 @@ def test_what_cannot_be_audited_is_refused(client: sideline.Client, game: dict[s
         sideline.audit(shots=[])
     with pytest.raises(ValueError, match="of sessions and some of games"):
         sideline.audit(stats=client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"]), details=client.stats_details(session_id))
+
+
+def test_without_polars_it_says_what_to_install(client: sideline.Client, session_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stats = client.stats(session_id)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    for measure in (lambda: sideline.audit(stats=stats), lambda: metrics.shooting(stats), metrics.true_shooting):
+        with pytest.raises(ImportError, match=re.escape('pip install "sideline[polars]"')):
+            measure()
 
 
 def test_the_function_stays_what_the_package_gives() -> None:

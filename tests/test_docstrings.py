@@ -12,10 +12,9 @@ import pytest
 
 import sideline
 from sideline import court, metrics, operations
-from sideline.archive import read, report
 
-MODULES = [importlib.import_module(f"sideline.{module.name}") for module in pkgutil.iter_modules(sideline.__path__) if not module.name.startswith("_")]
-MODULES += [read, report]
+FOUND = pkgutil.walk_packages(sideline.__path__, "sideline.")
+MODULES = [importlib.import_module(module.name) for module in FOUND if not module.name.startswith("sideline._")]
 EXAMPLES = [example for module in MODULES for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
 
 
@@ -61,3 +60,8 @@ def test_the_example_runs(
 def test_every_method_of_the_clients_has_an_example() -> None:
     shown = {example.name.rpartition(".")[2] for example in EXAMPLES}
     assert {name for name in vars(operations.Operations) if not name.startswith("_")} <= shown
+
+
+def test_every_plot_has_an_example() -> None:
+    """They are written in modules of their own, and found there."""
+    assert set(sideline.plot.__all__) <= {example.name.rpartition(".")[2] for example in EXAMPLES}

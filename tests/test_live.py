@@ -411,6 +411,46 @@ def test_batches_are_awaited_too(three: Server) -> None:
     assert asyncio.run(read()) == [3, 1]
 
 
+def test_a_batch_that_is_cancelled_or_breaks_off_loses_nothing() -> None:
+    gone = b'HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: 19\r\nConnection: close\r\n\r\n{"message":"no key"}'
+
+    async def read() -> tuple[list[Any], type[BaseException] | None]:
+        texts: list[Any] = []
+        async with made.async_client() as client, client.live_stats("g", retry_wait=0.01, notices=False) as stream:
+            batches = stream.batches(max_rows=10, max_seconds=30)
+            for _ in range(3):
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(anext(batches), 0.1)
+            resume.set()
+            try:
+                async for table in batches:
+                    texts.append([row["text"] for row in table.to_dicts()])
+            except sideline.ApiError as error:
+                return texts, type(error)
+        return texts, None
+
+    resume = threading.Event()
+
+    def slowly(to: socket.socket) -> None:
+        to.sendall(HEAD + numbered(3))
+        resume.wait(10)
+        to.sendall(numbered(12, 3))
+
+    with server([slowly, lambda to: to.sendall(gone)]) as made:
+        texts, error = asyncio.run(read())
+    assert [text for batch in texts for text in batch] == [f'{{"n":{n}}}' for n in range(15)]
+    assert [len(batch) for batch in texts] == [10, 5]
+    assert error is sideline.AuthenticationError
+    resume.clear()
+    with server([send(numbered(5)), lambda to: to.sendall(gone)]) as made, made.client() as client:
+        batches = client.live_stats("g", retry_wait=0.01, notices=False).batches(max_rows=10, max_seconds=30)
+        assert next(batches).num_rows == 5
+        with pytest.raises(sideline.AuthenticationError):
+            next(batches)
+        with pytest.raises(StopIteration):
+            next(batches)
+
+
 def test_stats_messages_become_rows() -> None:
     message = {
         "type": "stats",

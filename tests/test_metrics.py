@@ -312,6 +312,8 @@ def test_a_simulated_game_adds_up(client: sideline.Client, game: dict[str, Any])
             own = units.filter(team_id=team["team_id"])
             for name in ("possessions", "opponent_possessions", "points", "opponent_points", "seconds"):
                 assert own[name].sum() == pytest.approx(comb(5, size) * team[name])
+    first = metrics.lineups(possessions).filter(team_id=ratings["team_id"][0])
+    assert (first["possessions"] + first["opponent_possessions"]).is_sorted(descending=True)
     on_off = metrics.on_off(possessions)
     for team in ratings.to_dicts():
         own = on_off.filter(team_id=team["team_id"])

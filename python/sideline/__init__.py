@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sideline import court as court
+    from sideline import metrics as metrics
     from sideline import plot as plot
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline._progress import Progress
@@ -116,7 +118,7 @@ _MODULES = {
 
 
 # Not in __all__: what a module needs of other libraries may be missing, and "import *" is to work all the same.
-_SUBMODULES = ("plot",)
+_SUBMODULES = ("court", "metrics", "plot")
 
 
 def __getattr__(name: str) -> object:

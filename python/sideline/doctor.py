@@ -5,6 +5,7 @@ certificate of a server that the client refused is fetched apart, to say who iss
 """
 
 import re
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -109,8 +110,7 @@ class _Doctor:
         self.settings = {name: (value, source) for name, value, source in core.settings()}
 
     def note(self, name: str, state: State, found: str, advice: str = "") -> None:
-        # One line each, whatever a peer has said.
-        self.checks.append(Check(name, state, " ".join(found.split()), " ".join(advice.split())))
+        self.checks.append(Check(name, state, found, advice))
 
     def skip(self, names: tuple[str, ...], why: str) -> None:
         for name in names:
@@ -175,7 +175,9 @@ class _Doctor:
         if stage == "proxy":
             self.note("proxy", "failed", text, hint)
         else:
-            self.note("proxy", "ok", f"{proxy[0]} (from {proxy[1]})" if proxy else "none: asked directly")
+            # Of a proxy that only the operating system knows, the core knows nothing.
+            none = "none given: as the system is set" if sys.platform in ("win32", "darwin") else "none: asked directly"
+            self.note("proxy", "ok", f"{proxy[0]} (from {proxy[1]})" if proxy else none)
         whose = f"of the proxy {proxy[0]}" if proxy else f"of {host}"
         if stage == "name":
             self.note("DNS", "failed", text, f"the name {whose} is not known: check base_url and the network")

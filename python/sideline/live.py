@@ -276,50 +276,97 @@ class _Loop:
 
 
 class Batches:
-    """The items of a stream as Arrow tables; see `LiveStream.batches`."""
+    """The items of a stream as Arrow tables; see `LiveStream.batches`.
+
+    What was taken for a batch that was not given, because the wait was cancelled or interrupted, is in the next one.
+    """
 
     def __init__(self, stream: LiveStream, max_rows: int, max_seconds: float, table: str) -> None:
         self._stream = stream
         self._max_rows = max_rows
         self._max_seconds = max_seconds
         self._table = table
+        self._items: list[Any] = []
+        self._until = 0.0
+        self._error: Exception | None = None
 
-    def __iter__(self) -> Iterator[Table]:
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Table:
         core = self._stream._core
+        core.open()
+        self._raise()
+        if not self._items:
+            first = core.next()
+            if first is None:
+                self._end()
+                raise StopIteration
+            self._begin(first)
         try:
-            core.open()
-            while (first := core.next()) is not None:
-                items = [first]
-                until = monotonic() + self._max_seconds
-                while len(items) < self._max_rows:
-                    item = core.next_within(until - monotonic())
-                    if item is None:
-                        break
-                    items.append(item)
-                yield _items_table(items, self._table)
-        finally:
-            if not self._stream._entered:
-                core.close()
+            while len(self._items) < self._max_rows:
+                item = core.next_within(self._until - monotonic())
+                if item is None:
+                    break
+                self._items.append(item)
+        except Exception as error:
+            # What came before it is given first.
+            self._error = error
+        return self._give()
 
-    async def __aiter__(self) -> AsyncIterator[Table]:
-        loop = _Loop(self._stream)
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Table:
+        # Before anything is taken: other tasks of the loop want their turn.
+        await asyncio.sleep(0)
         core = self._stream._core
-        async for first in loop:
-            items = [first]
-            until = monotonic() + self._max_seconds
-            while len(items) < self._max_rows:
+        core.open()
+        self._raise()
+        if not self._items:
+            try:
+                self._begin(await self._stream.__anext__())
+            except StopAsyncIteration:
+                self._end()
+                raise
+        try:
+            while len(self._items) < self._max_rows:
                 item = core.take()
                 if item is not None:
-                    items.append(item)
+                    self._items.append(item)
                     continue
-                left = until - monotonic()
+                left = self._until - monotonic()
                 if core.ended or left <= 0:
                     break
                 try:
                     await asyncio.wait_for(core.wait(), left)
                 except TimeoutError:
                     break
-            yield _items_table(items, self._table)
+        except Exception as error:
+            self._error = error
+        return self._give()
+
+    def _begin(self, first: Any) -> None:
+        self._items.append(first)
+        self._until = monotonic() + self._max_seconds
+
+    def _raise(self) -> None:
+        if not self._items and self._error is not None:
+            error, self._error = self._error, None
+            self._end()
+            raise error
+
+    def _give(self) -> Table:
+        items, self._items = self._items, []
+        return _items_table(items, self._table)
+
+    def _end(self) -> None:
+        if not self._stream._entered:
+            self._stream.close()
+
+    def __del__(self) -> None:
+        # The loop was left, or its task was cancelled.
+        self._end()
 
 
 class LiveBoxScore:

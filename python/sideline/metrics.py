@@ -197,13 +197,14 @@ def on_off(possessions: object, possession_events: object = None, *, by: Sequenc
     team, player = [*by, "team_id"], [*by, "team_id", "player_id"]
     sides = _sides("on and off", possessions, possession_events, by)
     whole = sides.group_by(team).agg(pl.col(_SUMS).sum())
-    on = _units(sides, team, 1).drop_nulls("player_id")
+    on = _units(sides, team, 1)
     off = on.join(whole, on=team, suffix="_whole").select(*player, *(pl.col(f"{n}_whole") - pl.col(n) for n in _SUMS))
     off = off.rename({f"{name}_whole": name for name in _SUMS})
     halves = [
         half.with_columns(_ratings()).select(*player, pl.exclude(player).name.prefix(prefix))
         for prefix, half in (("on_", on), ("off_", off))
     ]
+    # Where nobody told who played there is no off: null joins with nothing.
     both = halves[0].join(halves[1], on=player).sort(player)
     return both.with_columns(net_rating_difference=pl.col("on_net_rating") - pl.col("off_net_rating"))
 

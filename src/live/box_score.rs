@@ -162,8 +162,13 @@ impl BoxScore {
                 .collect(),
         });
         let body = StatsBody { teams: teams.collect() };
-        let json = serde_json::to_vec(&body).map_err(|error| Error::Argument(error.to_string()))?;
-        table::decode(&STATS, "box_score", None, &Body::from(json.as_slice()), &Context::default())
+        let mut json = serde_json::to_value(&body).map_err(|error| Error::Argument(error.to_string()))?;
+        for team in json["teams"].as_array_mut().into_iter().flatten().filter(|team| team["name"] == "") {
+            // No message has said it.
+            team["name"] = serde_json::Value::Null;
+        }
+        let json = json.to_string();
+        table::decode(&STATS, "box_score", None, &Body::from(json.as_bytes()), &Context::default())
             .map_err(Error::Decode)
     }
 }
@@ -226,6 +231,7 @@ mod tests {
         assert_eq!(value(&score, 11, "PTS"), Some(7.0));
         assert!(score.feed(&stats(11, 101, json!({"FGA": 4.0, "FG": 2.0, "PTS": 5.0}), "DELETED_TWO_POINT_MAKE")));
         assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "FGA")], [Some(5.0), Some(4.0)]);
+        assert!(score.table().unwrap().column_by_name("team_name").unwrap().is_null(0), "nobody has said it");
     }
 
     #[test]

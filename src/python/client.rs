@@ -202,14 +202,6 @@ impl CoreClient {
         })
     }
 
-    pub(super) fn config(&self) -> &Config {
-        &self.config
-    }
-
-    pub(super) fn unpickled(&self) -> bool {
-        self.unpickled
-    }
-
     /// How far a connection gets.
     fn probe(&self) -> Result<impl Future<Output = Probed> + Send + 'static + use<>> {
         let transport = self.transport()?;
@@ -218,6 +210,14 @@ impl CoreClient {
             let looked = AssertUnwindSafe(looked).catch_unwind().await;
             Probed(looked.map_err(|panic| errors::panic_text(&*panic)))
         })
+    }
+
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(super) fn unpickled(&self) -> bool {
+        self.unpickled
     }
 
     pub(super) fn met(&self) -> Result<Arc<Drift>> {

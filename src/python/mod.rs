@@ -42,12 +42,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::CoreStream>()?;
     module.add_class::<stream::Update>()?;
     module.add_class::<stream::CoreBoxScore>()?;
+    module.add_function(wrap_pyfunction!(client::read_certificate, module)?)?;
     module.add_function(wrap_pyfunction!(batch::ids, module)?)?;
     module.add_function(wrap_pyfunction!(batch::batch_sync, module)?)?;
     module.add_function(wrap_pyfunction!(batch::batch_async, module)?)?;
     module.add_function(wrap_pyfunction!(batch::batch_table, module)?)?;
     module.add_function(wrap_pyfunction!(batch::coverage_table, module)?)?;
-    module.add_function(wrap_pyfunction!(client::read_certificate, module)?)?;
     module.add_function(wrap_pyfunction!(stream::live_stats, module)?)?;
     module.add_function(wrap_pyfunction!(stream::websocket, module)?)?;
     module.add_function(wrap_pyfunction!(stream::items_table, module)?)?;

@@ -8,7 +8,8 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
-from sideline.plot._court import Kind, court, dimensions, nothing, on_half
+from sideline.court import Court
+from sideline.plot._court import Kind, court, nothing, on_half, rules
 from sideline.plot._data import Columns, Names, Numbers, Rows, team_label, teams_of
 from sideline.plot._look import EFFICIENCY, MAKE, MISS, efficiency_scale, text_on
 
@@ -21,7 +22,7 @@ class Shots:
     def __init__(
         self,
         rows: Rows,
-        kind: str,
+        kind: Kind | Court,
         needed: tuple[str, ...],
         team_id: int | None,
         player_id: int | None,
@@ -35,7 +36,7 @@ class Shots:
             if value is not None:
                 chosen &= data[name] == value
         whole = chosen & np.all([np.isfinite(data[name]) for name in needed], axis=0)
-        inside = whole & on_half(dimensions(kind), data["hoop_player_x"], data["hoop_player_y"])
+        inside = whole & on_half(rules(kind), data["hoop_player_x"], data["hoop_player_y"])
         self._data: dict[str, Numbers] = {name: column[inside] for name, column in data.items()}
         self.incomplete = int(chosen.sum() - whole.sum())
         self.outside = int(whole.sum() - inside.sum())
@@ -64,7 +65,7 @@ class Shots:
 def shot_chart(
     shots: Rows,
     ax: Axes | None = None,
-    kind: Kind = "college",
+    kind: Kind | Court = "college",
     style: Literal["makes", "hexbin"] = "makes",
     *,
     team_id: int | None = None,
@@ -160,7 +161,7 @@ def hexagons(x: Numbers, y: Numbers, cell: float) -> tuple[Numbers, npt.NDArray[
 def zones(
     shots: Rows,
     ax: Axes | None = None,
-    kind: Kind = "college",
+    kind: Kind | Court = "college",
     *,
     advanced: bool = False,
     team_id: int | None = None,

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from sideline.court import Court
 from sideline.plot._court import Kind, court, nothing
 from sideline.plot._data import Columns, Names, Numbers, Rows, epoch_ms, team_label, teams_of
 from sideline.plot._look import BALL, OTHER, team_colour
@@ -17,7 +18,7 @@ FRESH = 1000.0
 def tracking(
     locations: Rows,
     ax: Axes | None = None,
-    kind: Kind = "college",
+    kind: Kind | Court = "college",
     *,
     at: datetime | str | float | None = None,
     trail: float | timedelta = 0.0,

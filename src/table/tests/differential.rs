@@ -70,8 +70,10 @@ fn read_name(table: &Table, columns: Option<&[String]>, place: usize) -> String 
 /// a whole number where the engine sees that there is a fraction.
 fn beyond_a_float(text: &[u8]) -> bool {
     text.split(|b| !matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')).any(|number| {
+        let value = || std::str::from_utf8(number).ok().and_then(|number| number.parse::<f64>().ok());
         number.iter().any(|b| matches!(b, b'.' | b'e' | b'E'))
-            && number.iter().filter(|b| b.is_ascii_digit()).count() > 15
+            && (number.iter().filter(|b| b.is_ascii_digit()).count() > 15
+                || value().is_some_and(|value| value.abs() >= 9e15))
     })
 }
 
