@@ -127,6 +127,34 @@ def test_a_sync_that_ends_after_any_of_its_transactions_goes_on_where_it_was(
     assert second <= len(disturbed)
 
 
+def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(
+    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, killed_at: Callable[[int | None], list[int]]
+) -> None:
+    game = league.games[0]["event_id"]
+    archive = archive_of(asks, tmp_path)
+    archive.sync(game_ids=[game])
+    before = contents(archive)
+    sessions = [session["session_id"] for session in asks.game(game).table("sessions").to_dicts()]
+    old = {session: asks.stats(session) for session in sessions}
+    player = next(line["player_id"] for line in old[sessions[0]].table("box_score").to_dicts() if not line["is_team_total"])
+    league.correct(game, player, "AST", 1)
+    # The event's coverage, the bodies, four tables, the correction: all but the coverage.
+    killed_at(7)
+    with pytest.raises(Killed):
+        archive.sync(game_ids=[game], correction_window=None)
+    killed_at(None)
+    torn_off = archive.corrections().height
+    for session, payload in old.items():
+        league.faults.add(f"*/stats/{session}/stats", status=200, body=payload.raw)
+    archive.sync(game_ids=[game])
+    league.faults.clear()
+    assert before["player_stats"] == sorted_rows(archive.to_arrow("player_stats"))
+    assert before["box_score"] == sorted_rows(archive.to_arrow("box_score"))
+    assert torn_off == 1
+    # The occurrence and the play are still there, and no box score tells of them any more.
+    assert set(archive.corrections()["table"]) == {"stat_events", "play_by_play"}
+
+
 def killed_and_synced_again(root: Path, service: sideline.Simulator, span: dict[str, str], kills: int, longest: float) -> int:
     """A process syncs and is killed at random, so many times; the result is how often it was before its end."""
     dice, cut_short = random.Random(5), 0
