@@ -2,20 +2,25 @@
 
 PYTHON ?= python3
 OUT    ?= demo-output
+SECONDS ?= 600
+FUZZ   ?= event_stream websocket journal resource error_body address
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
-PY     := python tests docs benches examples
+PY     := python tests docs benches examples .github
 
-.PHONY: help demo test lint lint-rust lint-python test-rust test-python docs bench
+.PHONY: help demo test lint lint-rust lint-python test-rust test-python docs site bench fuzz miri notebooks soak
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
 	@echo "make test    every check and test"
 	@echo "make lint    the checks alone: rustfmt, clippy, ruff, mypy"
 	@echo "make docs    write docs/tables.md from the declarations"
+	@echo "make site    the documentation as HTML, in site/"
 	@echo "make bench   decoding against named peers, with a release build"
+	@echo "make fuzz    each target of fuzz/ for SECONDS=$(SECONDS) (nightly Rust, cargo-fuzz)"
+	@echo "make miri    the unsafe parts under Miri (nightly Rust with miri)"
 
 demo: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/sideline demo --seed 7 --out $(OUT)
@@ -48,6 +53,9 @@ test-python: $(VENV)/.built $(VENV)/.tested-with
 docs: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/python docs/make_tables.py
 
+site: $(VENV)/.built $(VENV)/.tested-with
+	$(BIN)/mkdocs build --strict
+
 # An environment of its own: an editable install would put the release build where the tests look for theirs.
 bench:
 	$(PYTHON) -m venv target/bench
@@ -55,6 +63,19 @@ bench:
 	target/bench/bin/maturin build --locked --release --out target/bench/wheels
 	target/bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/bench/wheels/*.whl
 	target/bench/bin/python benches/decode.py
+
+# What is found goes to fuzz/artifacts, and the way there to target/: fuzz/corpus holds seeds, and is read only. The lock is a
+# copy, so that what is fuzzed is built of what ships.
+fuzz:
+	cp Cargo.lock fuzz/Cargo.lock
+	@set -ex; for target in $(FUZZ); do mkdir -p target/fuzz/$$target; \
+	cargo +nightly fuzz run $$target target/fuzz/$$target fuzz/corpus/$$target -- \
+	-max_total_time=$(SECONDS) -max_len=4096 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1; done
+
+# Miri checks each unsafe block: bounds, provenance, initialisation, data races. It is about a thousand times slower than a
+# processor, so the tests that only repeat do less under it. Isolation is lifted for the process id.
+miri:
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked --no-default-features --lib -- table:: per_process::
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
@@ -76,4 +97,6 @@ $(VENV)/.tested-with: $(VENV)/.made pyproject.toml
 	extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
 	print(*(one for extra in extras.values() for one in extra if not one.startswith("sideline[")), sep="\n")' > $(VENV)/requirements.txt
 	$(PIP) --requirement $(VENV)/requirements.txt
+	@# It fetches itself when it first runs; where it cannot, its test is skipped.
+	-@$(BIN)/pyright --version >/dev/null 2>&1
 	touch $@

@@ -132,7 +132,7 @@ def test_the_json_is_joined_for_who_asks_for_it(joined: sideline.Payload) -> Non
     assert joined.unknown_fields() == ["[].new"]
     sent = sum(len(part.raw) for part in joined.parts)
     assert f"; {sent} bytes; 2 answers joined; tables: locations>" in repr(joined)
-    assert f"<td>{sent}</td>" in joined._repr_html_()
+    assert f">{sent:,}</td>" in joined._repr_html_()
 
 
 def test_windows_travel_by_pickle(joined: sideline.Payload) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent / "docs" / "testing.md"
 
 #: What a developer may have exported. Nothing of it may be used or shown.
 EXPORTED = {
@@ -48,9 +48,9 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def test_the_readmes_pipeline_test_can_be_copied(project: Project) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
-    (source,) = [block for block in blocks if "def test_" in block]
+def test_the_documented_pipeline_test_can_be_copied(project: Project) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    (source,) = [block for block in blocks if "def scorers" in block]
     project.pytest(source, passed=4)
     project.pytest(source, "-n", "2", passed=4)
 

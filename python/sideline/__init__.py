@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from sideline.timeout import Timeout
 
     SCHEMAS: Mapping[str, Schema]
+    """The schema of every table by its name: columns, types, units and meanings, known without a request."""
 
 __all__ = [
     "SCHEMAS",

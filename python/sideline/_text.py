@@ -1,6 +1,6 @@
 """Tables as aligned text and as HTML, from their dicts: no library is needed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,11 @@ if TYPE_CHECKING:
 
 ROWS = 10
 """As many rows as a notebook shows."""
+COLUMNS = 20
+"""As many columns, where none are named."""
+LEFT = ' style="text-align:left"'
+LINE = 120
+"""Characters of a line of text."""
 
 
 def cell(value: Any) -> str:
@@ -43,37 +48,79 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
+def table_text(table: "Table") -> str:
+    """What `print` shows of a table: as many of its first columns as fit in a line."""
+    names = table.column_names
+    shown = len(names)
+    while shown > 1 and max(map(len, aligned(table, names[:shown]).splitlines())) > LINE:
+        shown -= 1
+    size = f"{table.name}: {_count(table.num_rows, 'row')}, {_count(len(names), 'column')}"
+    left = f"\n… columns not shown: {shorten(', '.join(names[shown:]), LINE - 22)}" if shown < len(names) else ""
+    more = "\n…" if table.num_rows > 5 else ""
+    return f"{size}\n{aligned(table, names[:shown])}{more}{left}"
+
+
 def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int = ROWS) -> str:
     """What a notebook shows of a table."""
     schema = table.schema
-    names = list(columns or schema.names)
+    names = list(columns or schema.names[:COLUMNS])
+    records = table.head(rows).to_dicts()
+    # Notebooks set all to the right, which is for numbers.
+    numeric = {name for name in names if any(isinstance(record[name], (int, float)) for record in records)}
+    side = {name: "" if name in numeric else LEFT for name in names}
     heads = "".join(
-        f'<th title="{escape(" ".join(filter(None, (field.type, field.unit, field.description))))}">'
+        f'<th{side[field.name]} title="{escape(" ".join(filter(None, (field.type, field.unit, field.description))))}">'
         f"{escape(field.name)}</th>"
         for field in map(schema.__getitem__, names)
     )
     body = "".join(
-        f"<tr>{''.join(f'<td>{escape(shorten(cell(record[name]), 60))}</td>' for name in names)}</tr>"
-        for record in table.head(rows).to_dicts()
+        f"<tr>{''.join(f'<td{side[name]}>{escape(shorten(cell(record[name]), 40))}</td>' for name in names)}</tr>"
+        for record in records
     )
-    count = f"{table.num_rows} rows, {len(schema)} columns"
-    more = f", the first {rows} shown" if table.num_rows > rows else ""
+    size = [_count(table.num_rows, "row"), _count(len(schema), "column")]
+    cut = [f"first {rows} rows"] if table.num_rows > rows else []
+    if columns is None and len(schema) > COLUMNS:
+        cut.append(f"first {COLUMNS} columns")
+    more = f"; the {' and the '.join(cut)} shown" if cut else ""
     return (
-        f"<div><b>{escape(table.name)}</b>: {count}{more}"
+        f"<div><b>{escape(table.name)}</b>: {', '.join(size)}{more}"
         f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
-def payload_html(payload: "Payload") -> str:
-    """What a notebook shows of a payload: what it is, and what can be asked of it."""
-    facts = {
-        "status": payload.status,
-        "address": payload.url,
-        "request id": payload.request_id,
-        "bytes": payload._size,
-        "tables": ", ".join(payload.tables) or "none: use to_dict()",
-    }
+def facts_html(title: str, facts: Mapping[str, object]) -> str:
+    """What a notebook shows of anything else: a line for each fact that there is."""
     rows = "".join(
-        f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in facts.items() if value is not None
+        f"<tr><th{LEFT}>{escape(name)}</th><td{LEFT}>{escape(fact(value))}</td></tr>"
+        for name, value in facts.items()
+        if value is not None
     )
-    return f"<div><b>{escape(payload.operation)}</b><table><tbody>{rows}</tbody></table></div>"
+    return f"<div><b>{escape(title)}</b><table><tbody>{rows}</tbody></table></div>"
+
+
+def fact(value: object) -> str:
+    """A fact as text, numbers in groups of three."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def payload_html(payload: "Payload") -> str:
+    """What a notebook shows of a payload: what it is, how fresh, and what can be asked of it."""
+    at, elapsed = payload.fetched_at, payload.elapsed
+    took = "" if elapsed is None else f", in {elapsed.total_seconds():.3f} s"
+    return facts_html(
+        payload.operation,
+        {
+            "status": payload.status,
+            "address": payload.url,
+            "request id": payload.request_id,
+            "fetched": None if at is None else f"{at:%Y-%m-%d %H:%M:%S} UTC{took}",
+            "answers joined": len(payload.parts) if len(payload.parts) > 1 else None,
+            "bytes": payload._size,
+            "fields in no table": len(payload._met) or None,
+            "tables": ", ".join(payload.tables) or "none: use to_dict()",
+        },
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from sideline._core import (
@@ -18,6 +17,7 @@ from sideline._core import (
 )
 from sideline._drift import told
 from sideline._progress import STEP, Told, bar
+from sideline._text import facts_html
 from sideline.errors import IncompleteError
 
 if TYPE_CHECKING:
@@ -25,15 +25,23 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    # The checkers' own, with a default: who writes `Batch` need not say of what.
+    from typing_extensions import TypeVar as _TypeVar
+
     from sideline.client import _Client
 
-Retried = TypeVar("Retried")
+    Retried = _TypeVar("Retried", default=Any)
+else:
+    Retried = TypeVar("Retried")
 """What `retry()` gives: a `Batch`, or a coroutine of one."""
 
 OnError = Literal["raise", "keep"]
 
 STATUSES = ("fetched", "empty", "forbidden", "missing", "failed")
 """How a unit may end; the first two are what a complete batch has."""
+
+HOLES = 10
+"""So many of those that did not come are shown."""
 
 _STATUS = 6
 """Its place in a row of `coverage`."""
@@ -208,19 +216,23 @@ class Batch(Generic[Retried]):
         return f"<sideline.Batch {self.operation}: {units}{counts}; {tables}>"
 
     def _repr_html_(self) -> str:
-        facts = {
-            "units": len(self._units),
-            **{status: count for status, count in self.counts.items() if count},
-            "rows": sum(unit.row[_STATUS + 1] for unit in self._units),
-            "bytes": sum(payload._size for payload in self),
-            "tables": ", ".join(self.tables) or "none: use to_dict() of each payload",
-        }
-        rows = "".join(f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in facts.items())
-        holes = "".join(
-            f"<tr><th>{escape(str(key))}</th><td>{escape(str(error))}</td></tr>"
-            for key, error in list(self.errors.items())[:10]
+        fetched = [unit.payload.fetched_at for unit in self._units if unit.payload is not None]
+        last = max((at for at in fetched if at is not None), default=None)
+        holes = [(f"{unit.status}: {unit.id}", str(unit.error)) for unit in self._units if not unit.came]
+        left_out = len(holes) - HOLES
+        return facts_html(
+            self.operation,
+            {
+                "units": len(self._units),
+                **{status: count for status, count in self.counts.items() if count},
+                "rows": sum(unit.row[_STATUS + 1] for unit in self._units),
+                "bytes": sum(payload._size for payload in self),
+                "last fetched": None if last is None else f"{last:%Y-%m-%d %H:%M:%S} UTC",
+                "tables": ", ".join(self.tables) or "none: use to_dict() of each payload",
+                **dict(holes[:HOLES]),
+                "and": f"{left_out:,} more that did not come: see .coverage" if left_out > 0 else None,
+            },
         )
-        return f"<div><b>{escape(self.operation)}</b><table><tbody>{rows}{holes}</tbody></table></div>"
 
 
 def many(name: str, given: object) -> list[int | str] | None:

@@ -144,7 +144,7 @@ class Client(_Client[Payload, Many]):
         proxy: its address, such as "http://user:password@proxy.example:3128"; default: what `HTTPS_PROXY` and its kin
             say, but for the hosts of `NO_PROXY` and this machine.
         ca_bundle: a file or folder of certificates to trust besides the system's; default: `REQUESTS_CA_BUNDLE`.
-        user_agent: default: "sideline/<version>".
+        user_agent: default: `sideline/<version>`.
         allow_http: let requests go over plain http to a host that is not this machine.
         strict: raise a `DecodeError` for an answer with fields that no table knows, instead of a warning for each.
 

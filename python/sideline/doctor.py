@@ -382,7 +382,7 @@ def _split(error: SidelineError) -> tuple[str, str]:
     else:
         found, separator, advice = text.rpartition(". ")
         found = found if separator else text
-    return found, advice or "see the message; the error classes are described in the README"
+    return found, advice or "see the message; the documentation's page on errors says what to do"
 
 
 def _certified(certificate: tuple[str, int] | None) -> tuple[State, str]:

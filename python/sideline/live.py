@@ -7,9 +7,10 @@ from datetime import datetime
 from os import PathLike
 from time import monotonic
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
+from sideline._text import facts_html
 
 State = Literal["new", "connecting", "connected", "waiting", "closed"]
 
@@ -99,7 +100,7 @@ class LiveStream:
 
     # Taking.
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Update | Notice]:
         core = self._core
         try:
             core.open()
@@ -109,17 +110,17 @@ class LiveStream:
             if not self._entered:
                 core.close()
 
-    def __next__(self) -> Any:
+    def __next__(self) -> Update | Notice:
         self._core.open()
         item = self._core.next()
         if item is None:
             raise StopIteration
         return item
 
-    def __aiter__(self) -> AsyncIterator[Any]:
+    def __aiter__(self) -> AsyncIterator[Update | Notice]:
         return _Loop(self)
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> Update | Notice:
         core = self._core
         core.open()
         while True:
@@ -217,6 +218,21 @@ class LiveStream:
         stats = self.stats
         return f"<sideline.LiveStream {self._what}, {self.state}, {stats.updates} updates, {stats.gaps} gaps>"
 
+    def _repr_html_(self) -> str:
+        stats = self.stats
+        return facts_html(
+            self._what,
+            {
+                "state": self.state,
+                "updates": stats.updates,
+                "bytes": stats.bytes,
+                "reconnects": stats.reconnects or None,
+                "gaps": stats.gaps,
+                "dropped": stats.dropped or None,
+                "waiting to be taken": f"{stats.lag:.1f} s" if stats.lag else None,
+            },
+        )
+
     # Its life.
 
     def close(self) -> None:
@@ -261,7 +277,7 @@ class _Loop:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> Update | Notice:
         self._row += 1
         if self._row >= _TAKEN_IN_A_ROW:
             self._row = 0
@@ -286,7 +302,7 @@ class Batches:
         self._max_rows = max_rows
         self._max_seconds = max_seconds
         self._table = table
-        self._items: list[Any] = []
+        self._items: list[Update | Notice] = []
         self._until = 0.0
         self._error: Exception | None = None
 
@@ -346,7 +362,7 @@ class Batches:
             self._error = error
         return self._give()
 
-    def _begin(self, first: Any) -> None:
+    def _begin(self, first: Update | Notice) -> None:
         self._items.append(first)
         self._until = monotonic() + self._max_seconds
 

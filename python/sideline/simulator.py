@@ -2,10 +2,12 @@
 
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
 from sideline._core import CoreSimulator
+from sideline._text import facts_html
 from sideline.client import AsyncClient, Client
 from sideline.operations import Time
 
@@ -384,3 +386,23 @@ class Simulator:
     def __repr__(self) -> str:
         state = "" if self._finalizer.alive else ", closed"
         return f"<sideline.Simulator {self._sport} at {self.base_url}{state}>"
+
+    def _repr_html_(self) -> str:
+        games = self.games
+        return facts_html(
+            f"Simulator of {self._sport}",
+            {
+                "state": "serving" if self._finalizer.alive else "closed",
+                "teams": len(self.teams),
+                "games": len(games),
+                "season": f"{_day(games[0])} to {_day(games[-1])}" if games else None,
+                "REST": self.base_url,
+                "websocket": self.websocket_url,
+                "Broadcast": self.broadcast_base_url,
+                "requests answered": len(self._core.requests()),
+            },
+        )
+
+
+def _day(game: Mapping[str, Any]) -> str:
+    return f"{datetime.fromtimestamp(game['tipoff_at'] / 1000, UTC):%Y-%m-%d}"

@@ -19,6 +19,8 @@ mod backoff;
 mod box_score;
 mod buffer;
 mod event_stream;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod item;
 pub mod journal;
 mod options;

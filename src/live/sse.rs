@@ -187,6 +187,7 @@ mod tests {
     // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use crate::live::fuzz::by_the_text;
     use proptest::prelude::*;
 
     fn read(chunks: &[&[u8]]) -> (Vec<Frame>, Decoder) {
@@ -194,40 +195,6 @@ mod tests {
         let mut frames = Vec::new();
         chunks.iter().for_each(|chunk| decoder.feed(chunk, |frame| frames.push(frame)).unwrap());
         (frames, decoder)
-    }
-
-    /// The standard's text as it is written: the whole stream decoded, split into lines, then interpreted.
-    fn by_the_text(bytes: &[u8]) -> (Vec<Frame>, String, Option<u64>) {
-        let text = String::from_utf8_lossy(bytes).into_owned();
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        let mut lines: Vec<&str> = text.split('\n').collect();
-        lines.pop(); // What follows the last line end is not a line yet.
-        let (mut frames, mut data, mut event) = (Vec::new(), String::new(), String::new());
-        let (mut buffer, mut last, mut retry) = (String::new(), String::new(), None);
-        for line in lines {
-            let (field, value) = line.split_once(':').unwrap_or((line, ""));
-            let value = if line.contains(':') { value.strip_prefix(' ').unwrap_or(value) } else { value };
-            match field {
-                "" if line.is_empty() => {
-                    last = buffer.clone();
-                    let named = std::mem::take(&mut event);
-                    if let Some(data) = std::mem::take(&mut data).strip_suffix('\n') {
-                        let event = (!named.is_empty()).then(|| named.as_str().into());
-                        frames.push(Frame::Event(Event { event, data: data.into(), id: last.as_str().into() }));
-                    }
-                }
-                "" => frames.push(Frame::Comment(line[1..].into())),
-                "data" => data = data + value + "\n",
-                "event" => event = value.into(),
-                "id" if !value.contains('\0') => buffer = value.into(),
-                "retry" if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) => {
-                    retry = value.parse().ok().or(retry);
-                }
-                _ => {}
-            }
-        }
-        (frames, last, retry)
     }
 
     proptest! {

@@ -110,7 +110,7 @@ fn unreadable(url: &str) -> Error {
 const LONGEST: usize = 8 * 1024;
 
 /// The token in a body whose shape is not documented: a text by itself, or the value of a key `token`, or of one that ends so.
-fn read(body: &[u8]) -> Option<Secret> {
+pub(super) fn read(body: &[u8]) -> Option<Secret> {
     let text = std::str::from_utf8(body).ok()?.trim_start_matches('\u{feff}').trim();
     let token = match serde_json::from_str::<Json>(text) {
         Ok(json) => in_json(&json)?,

@@ -10,7 +10,7 @@
 //! | [`simulator`] | the service on loopback |
 //! | [`convert`] | arguments in |
 //! | [`errors`] | exceptions out |
-//! | [`runtime`], [`per_process`] | the threads behind it all, and what they need to survive a fork |
+//! | [`runtime`], [`crate::per_process`] | the threads behind it all, and what they need to survive a fork |
 
 #![allow(missing_debug_implementations, reason = "these classes show themselves by `__repr__`")]
 
@@ -19,7 +19,6 @@ mod client;
 mod convert;
 mod errors;
 mod payload;
-mod per_process;
 mod pickle;
 mod rows;
 mod runtime;

@@ -1,8 +1,8 @@
 //! The threads behind every client: one tokio runtime for each process, made at the first call, stopped while Python lives.
 
 use crate::error::{Error, Result};
+use crate::per_process::PerProcess;
 use crate::python::errors;
-use crate::python::per_process::PerProcess;
 use pyo3::prelude::*;
 use pyo3_async_runtimes::TaskLocals;
 use pyo3_async_runtimes::generic::{self, ContextExt, JoinError};

@@ -136,6 +136,10 @@ impl Table {
         format!("<sideline.Table {}: {} rows, {columns} columns: {names}>", self.name, self.num_rows())
     }
 
+    fn __str__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        slf.py().import("sideline._text")?.call_method1("table_text", (slf,))
+    }
+
     fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         slf.py().import("sideline._text")?.call_method1("table_html", (slf,))
     }

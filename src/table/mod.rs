@@ -34,8 +34,8 @@ mod skip;
 mod text;
 mod unknown;
 
-#[cfg(test)]
-mod tests;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod tests;
 
 pub use body::Body;
 pub use decl::{Col, Derivation, Resource, Src, Table, Ty, absent, col, derived, index, key, read_elsewhere, request};

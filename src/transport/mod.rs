@@ -19,6 +19,8 @@ mod budget;
 pub mod certificate;
 mod clock;
 mod failure;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod http;
 mod open;
 mod pressure;

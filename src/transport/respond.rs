@@ -104,6 +104,7 @@ fn read(body: &[u8]) -> Said {
     };
     // The wire name carries the service's own name before it (facts 9.8).
     let request_id = object.iter().find(|(key, _)| key.ends_with("RequestId")).and_then(|(_, value)| as_text(value));
+    let request_id = request_id.map(|id| printable(&id, 200)).filter(|id| !id.is_empty());
     let message = object.get("message").and_then(as_text);
     let author = match (request_id.is_some() || object.contains_key("status"), &message) {
         (true, _) => Author::Service,
@@ -127,12 +128,12 @@ pub(super) fn error(answer: &Answer, auth: Auth, attempts: u32, clocks: Clocks) 
         500..=599 => Server,
         _ => Other,
     };
-    let message = match (&answer.refused, said.message) {
-        (Some(refused), _) => refused.clone(),
-        (None, Some(message)) => printable(&message, 2_000),
-        (None, None) if answer.body.is_empty() => "(no body)".into(),
-        (None, None) => start(answer.body.as_slice()),
-    };
+    let message = answer.refused.clone().or_else(|| Some(printable(&said.message?, 2_000)));
+    // Blanks tell nobody anything.
+    let message = message.filter(|text| !text.is_empty()).unwrap_or_else(|| match start(answer.body.as_slice()) {
+        start if start.is_empty() => "(no body)".into(),
+        start => start,
+    });
     let rules = match answer.status {
         400..=499 if said.author == Author::Service => message.split(" | ").map(str::to_string).collect(),
         400 | 422 => vec![message.clone()],
@@ -258,6 +259,8 @@ mod tests {
     fn any_key_ending_in_request_id_gives_the_request_id() {
         assert_eq!(error_of(500, r#"{"serviceRequestId":"a"}"#).request_id.as_deref(), Some("a"));
         assert_eq!(error_of(500, r#"{"xRequestId":7}"#).request_id.as_deref(), Some("7"));
+        let forged = error_of(500, r#"{"xRequestId":"a\nERROR b\u001b[1m"}"#);
+        assert_eq!(forged.request_id.as_deref(), Some("a ERROR b [1m"), "one line: it is logged");
         let mut bare = answer(502, "text/html", "<h1>Bad gateway</h1>");
         bare.headers.push(("x-request-id".into(), "h-1".into()));
         assert_eq!(error(&bare, Auth::Signed, 1, Clocks::default()).request_id.as_deref(), Some("h-1"));
@@ -289,6 +292,8 @@ mod tests {
         let error = error_of(502, "<html>\n\t<b>Bad\u{1b}</b>");
         assert_eq!(error.message, "<html> <b>Bad </b>");
         assert_eq!(error_of(502, "").message, "(no body)");
+        assert_eq!(error_of(502, "\n \u{1}").message, "(no body)");
+        assert_eq!(error_of(404, r#"{"message":" \n"}"#).message, r#"{"message":" \n"}"#);
         assert!(error_of(502, &"é".repeat(5_000)).message.chars().count() <= 201);
     }
 

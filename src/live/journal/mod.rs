@@ -8,6 +8,8 @@
 //! | `recorder` | a writer that is never more than a second behind |
 
 mod format;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod reader;
 mod recorder;
 #[cfg(test)]

@@ -67,3 +67,53 @@ impl<T: Send + Sync> Drop for PerProcess<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn threads_that_ask_at_once_get_one_value_and_it_is_dropped_once() {
+        let (held, made) = (Arc::new(()), AtomicUsize::new(0));
+        let one = PerProcess::new();
+        assert!(one.get().is_none());
+        let make = || {
+            made.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, ()>(held.clone())
+        };
+        let places: Vec<usize> = std::thread::scope(|scope| {
+            let ask = || ptr::from_ref(one.get_or_make(make).unwrap()).addr();
+            let asking: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+            asking.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(places.iter().all(|place| *place == places[0]));
+        assert!(made.into_inner() >= 1 && one.get().is_some());
+        assert_eq!(Arc::strong_count(&held), 2, "those that came too late are gone");
+        drop(one);
+        assert_eq!(Arc::strong_count(&held), 1);
+    }
+
+    #[test]
+    fn the_value_of_another_process_is_not_used_and_not_dropped() {
+        let (held, one) = (Arc::new(()), PerProcess::new());
+        let theirs = Box::into_raw(Box::new(Made { pid: process::id() + 1, value: held.clone() }));
+        one.current.store(theirs, Ordering::Release);
+        assert!(one.get().is_none());
+        assert!(!Arc::ptr_eq(one.get_or_make(|| Ok::<_, ()>(Arc::new(()))).unwrap(), &held));
+        drop(one);
+        assert_eq!(Arc::strong_count(&held), 2);
+        // SAFETY: it came from a box above, and the assertions show that nobody dropped it.
+        drop(unsafe { Box::from_raw(theirs) });
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_made_when_it_is_asked_for_again() {
+        let one = PerProcess::new();
+        assert_eq!(one.get_or_make(|| Err("not yet")), Err("not yet"));
+        assert_eq!(one.get_or_make(|| Ok::<_, ()>(1)), Ok(&1));
+    }
+}

@@ -1,0 +1,42 @@
+"""For mkdocstrings: docstrings as Markdown and Google's style want them, and those that the extension alone has."""
+
+import re
+from typing import Any
+
+import griffe
+
+from sideline import _core
+
+EXAMPLE = re.compile(r"^>>> .*\n?(?:^.+\n?)*", re.M)
+SEVERAL = re.compile(r"^( +)(\w+(?:, \w+)+):( .*(?:\n\1 +.*)*)", re.M)
+
+
+class Docstrings(griffe.Extension):
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        # Its stub has none.
+        tell(pkg["_core"], _core)
+        rewrite(pkg)
+
+
+def tell(of: griffe.Object, real: object) -> None:
+    for name, member in of.members.items():
+        found = getattr(real, name, None)
+        if found is None or member.is_alias:
+            continue
+        if isinstance(found.__doc__, str) and not member.docstring:
+            member.docstring = griffe.Docstring(found.__doc__, parent=member)
+        if member.is_class:
+            tell(member, found)
+
+
+def rewrite(of: griffe.Object) -> None:
+    for member in of.members.values():
+        if not member.is_alias:
+            rewrite(member)
+    if of.docstring:
+        # Markdown would take `>>>` for quotations.
+        text = EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", of.docstring.value)
+        # One line names several parameters: each gets its own.
+        of.docstring.value = SEVERAL.sub(
+            lambda found: "\n".join(f"{found[1]}{name}:{found[3]}" for name in found[2].split(", ")), text
+        )

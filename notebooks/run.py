@@ -1,0 +1,91 @@
+"""Run the notebooks by a real kernel and write their outputs into them.
+
+    python notebooks/run.py [NOTEBOOK ..]
+
+Without credentials in the environment each asks its own simulator. What a run leaves behind that says nothing (times of
+cells, ids of widgets, the kernel's version) is not written; an output that is the same but for ports and clocks is not
+written anew. It takes nbclient and ipykernel.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).parent
+
+VOLATILE = "volatile"
+"""The tag of a cell whose output is another each time: it shows what is going on."""
+
+# What differs from run to run in what is otherwise the same.
+_CHANGING = (
+    (r"127\.0\.0\.1:\d+", "127.0.0.1:port"),
+    (r"(request id</th><td[^>]*>)[^<]+", r"\1…"),
+    (r"(fetched</th><td[^>]*>)[^<]+", r"\1…"),
+    (r"[\d,.]+/s, [\d.]+ s", "…/s, … s"),
+    (r"\bin \d+\.\d+s\b", "in …s"),
+    (r"last fetched: [^\n]+", "last fetched: …"),
+)
+
+
+def run(path: Path, folder: Path) -> Any:
+    """A notebook as it is after a run in a folder, trimmed."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(folder)}}, coalesce_streams=True).execute()
+    for cell in notebook.cells:
+        cell.metadata = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
+        for output in cell.get("outputs", ()):
+            output.pop("transient", None)
+            if "metadata" in output:
+                output["metadata"] = {}
+            for place, text in _texts(output):
+                place[text[0]] = text[1].replace(f"{folder}/", "").replace(str(folder), ".")
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    return notebook
+
+
+def shape(cell: Any) -> list[Any]:
+    """What is the same in every run of a cell: its texts, without what changes; of a volatile one only their kinds."""
+    stable = VOLATILE not in cell.metadata.get("tags", ())
+    shown: list[Any] = []
+    for output in cell.get("outputs", ()):
+        texts = {name: _settled(text) for _, (name, text) in _texts(output)} if stable else {}
+        shown.append((output["output_type"], output.get("name"), sorted(output.get("data", ())), texts))
+    # How often something is said changes too.
+    return shown if stable else sorted({(kind, name, tuple(data)) for kind, name, data, _ in shown}, key=repr)
+
+
+def _texts(output: Any) -> list[tuple[Any, tuple[str, str]]]:
+    found = [(output, ("text", output["text"]))] if "text" in output else []
+    data = output.get("data", {})
+    return found + [(data, (name, text)) for name, text in data.items() if name.startswith("text/")]
+
+
+def _settled(text: str) -> str:
+    for pattern, settled in _CHANGING:
+        text = re.sub(pattern, settled, text)
+    return text
+
+
+def main(names: list[str]) -> None:
+    """Run those named, or all."""
+    for path in [Path(name) for name in names] or sorted(FOLDER.glob("*.ipynb")):
+        before = nbformat.read(path, as_version=4)
+        with tempfile.TemporaryDirectory() as folder:
+            after = run(path, Path(folder).resolve())
+        for old, new in zip(before.cells, after.cells, strict=True):
+            if new.cell_type == "code" and old.outputs and shape(old) == shape(new):
+                new.outputs = old.outputs
+        nbformat.write(after, path)
+        print(path.name, f"{path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

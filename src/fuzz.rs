@@ -1,0 +1,90 @@
+//! What the fuzz targets run (`make fuzz`), and in the ordinary tests every file of their corpus. Each harness stands beside
+//! what it tests, for it looks at private parts; a finding is a panic. Never part of what ships.
+
+// A test that fails is meant to panic.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+/// Runs one input.
+pub type Target = fn(&[u8]);
+
+/// By the name of their program and of their corpus's folder.
+pub static TARGETS: &[(&str, Target)] = &[
+    ("event_stream", crate::live::fuzz::event_stream),
+    ("websocket", crate::live::fuzz::websocket),
+    ("journal", crate::live::journal::fuzz::journal),
+    ("resource", crate::table::tests::fuzz::resource),
+    ("error_body", crate::transport::fuzz::error_body),
+    ("address", crate::transport::fuzz::address),
+];
+
+/// The target of this name.
+pub fn target(name: &str) -> Target {
+    TARGETS.iter().find(|(known, _)| *known == name).expect("a target").1
+}
+
+/// SplitMix64: what is chosen follows from the seed.
+#[derive(Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i + 1));
+        }
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    /// As it is, and a few times with bytes that follow from its place in the list: changed, removed, doubled.
+    fn near(seed: &[u8], random: &mut Random) -> Vec<u8> {
+        let mut bytes = seed.to_vec();
+        for _ in 0..random.below(4) {
+            let at = random.below(bytes.len().max(1)).min(bytes.len());
+            match random.below(3) {
+                0 if at < bytes.len() => bytes[at] = random.next() as u8,
+                1 if at < bytes.len() => drop(bytes.remove(at)),
+                _ => bytes.insert(at, random.pick(b"\"\\{}[]:,0-e \n\r\0\xFF%@/")),
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn every_seed_and_what_is_near_it_passes() {
+        for (name, target) in TARGETS {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
+            let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+            files.sort();
+            assert!(files.len() >= 8, "{name} has {} seeds", files.len());
+            for (number, file) in files.iter().enumerate() {
+                let seed = fs::read(file).unwrap();
+                let mut random = Random(number as u64);
+                for input in std::iter::once(seed.clone()).chain((0..16).map(|_| near(&seed, &mut random))) {
+                    let run = std::panic::catch_unwind(|| target(&input));
+                    assert!(run.is_ok(), "{} near {}", input.escape_ascii(), file.display());
+                }
+            }
+        }
+    }
+}

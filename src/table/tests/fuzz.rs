@@ -1,0 +1,40 @@
+//! Any bytes as a body of any resource: what `serde_json` reads gives the oracle's tables, what it refuses is an error.
+
+use super::compare::{beyond_serde, compare, complete};
+use crate::fuzz::Random;
+use crate::resource::RESOURCES;
+use crate::table::{Body, DecodeError, decode, json_path, unknown_fields};
+use serde_json::Value;
+
+/// The first byte chooses the resource, the second columns and context, the others are the body.
+pub(crate) fn resource(bytes: &[u8]) {
+    let [number, seed, text @ ..] = bytes else { return };
+    let resource = RESOURCES[usize::from(*number) % RESOURCES.len()];
+    let mut random = Random(u64::from(*seed));
+    let body = Body::from(text);
+    let unknown = unknown_fields(resource, &body);
+    match serde_json::from_slice::<Value>(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)) {
+        Ok(_) => {
+            assert!(unknown.is_ok(), "{unknown:?}");
+            compare(resource, text, &mut random);
+        }
+        Err(error) => {
+            let is_json = beyond_serde(&error);
+            assert!(is_json || unknown.is_err(), "{error}");
+            for table in resource.tables {
+                let read = decode(resource, table.name, None, &body, &complete());
+                assert!(is_json || read.is_err(), "{}: {error}", table.name);
+                if let Err(DecodeError::Body { message, path, offset }) = read {
+                    assert!(
+                        offset <= text.len() && path.starts_with('$') && !message.is_empty(),
+                        "{message} at {path}"
+                    );
+                }
+                // What is not asked for is not checked, so this may be a table; it is no panic.
+                let some = [table.cols[random.below(table.cols.len())].name.to_string()];
+                let _ = decode(resource, table.name, Some(&some), &body, &complete());
+            }
+        }
+    }
+    let _ = json_path(&body, random.below(text.len() + 2));
+}

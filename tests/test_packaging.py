@@ -1,0 +1,173 @@
+"""What is given to others: the wheel, the source distribution, their metadata, and the workflow that makes them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "python" / "sideline"
+DIST_INFO = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE", "sboms/sideline.cyclonedx.json"}
+EXTENSION = re.compile(r"sideline/_core\.(abi3\.so|pyd)")
+
+SOURCE = {
+    *("PKG-INFO", "pyproject.toml", "Cargo.toml", "Cargo.lock", "Makefile", "clippy.toml", "rustfmt.toml", "mkdocs.yml"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"),
+    *("src", "python", "tests", "docs", "examples", "notebooks", "benches"),
+}
+"""All that may lie at the top of a source distribution."""
+
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+FOR_DEVELOPERS = {"docs", "notebook", "test"}
+"""Extras that no code of the package asks for."""
+
+USES = {
+    "archive": "sideline.Archive('season').scan('shots')",
+    "arrow": "teams.to_arrow()",
+    "pandas": "teams.to_pandas()",
+    "plot": "import sideline.plot",
+    "polars": "teams.to_polars()",
+}
+"""What asks for each extra."""
+
+# The wheel is compiled where `maturin develop` was not run before.
+pytestmark = pytest.mark.timeout(600)
+
+
+def run(*command: str | Path, at: Path = ROOT, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(list(command), cwd=at, env=env, capture_output=True, text=True, timeout=580)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("wheel")
+    # The profile of `maturin develop`, so that what it compiled is used again.
+    run(sys.executable, "-m", "maturin", "build", "--locked", "--profile", "dev", "--out", out)
+    [made] = out.iterdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return Parser().parsestr(archive.read(name).decode())
+
+
+@pytest.fixture(scope="module")
+def strangers_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a clean environment into which the wheel was installed, from nowhere else."""
+    folder = tmp_path_factory.mktemp("stranger")
+    run(sys.executable, "-m", "venv", "--without-pip", folder)
+    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    # `--isolated`: no setting of this machine's pip says where else to look.
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--isolated", "--no-index", "--disable-pip-version-check", wheel)
+    return python
+
+
+def without_settings() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if not name.endswith("/")}
+    extension = {name for name in names if EXTENSION.fullmatch(name)}
+    about = {name for name in names if re.match(r"sideline-[^/]+\.dist-info/", name)}
+    sources = {f"sideline/{path.relative_to(PACKAGE).as_posix()}" for kind in ("*.py", "*.pyi") for path in PACKAGE.rglob(kind)}
+    assert len(extension) == 1
+    assert {name.partition("/")[2] for name in about} == DIST_INFO
+    assert names - extension - about == {*sources, "sideline/py.typed"}
+
+
+def test_the_source_distribution_holds_the_sources_and_nothing_else(tmp_path: Path) -> None:
+    run(sys.executable, "-m", "maturin", "sdist", "--out", tmp_path)
+    [made] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(made) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / made.name.removesuffix(".tar.gz")
+    held = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert {name.partition("/")[0] for name in held} <= SOURCE
+    assert not [name for name in held if re.search(r"(^|/)(\.|__pycache__/|target/)|\.(so|pyd|pyc|whl|gz|parquet|journal)$", name)]
+    # All that compiles, and all that tests read.
+    for part in ("src", "python", "tests", "docs", "examples", "benches"):
+        kinds = {".rs", ".py", ".pyi", ".json", ".md", ".pem", ".typed"}
+        here = {path.relative_to(ROOT).as_posix() for path in (ROOT / part).rglob("*") if path.suffix in kinds or path.name == "py.typed"}
+        assert {name for name in here if not re.search(r"/\.", name)} <= held
+    assert {"Cargo.lock", "Cargo.toml", "pyproject.toml", "README.md", "LICENSE", "PKG-INFO"} <= held
+    run("cargo", "metadata", "--locked", "--offline", "--format-version=1", at=folder)
+
+
+def test_nothing_is_required_but_by_an_extra(metadata: Message) -> None:
+    required = metadata.get_all("Requires-Dist", [])
+    assert required
+    assert [one for one in required if not re.search(r"extra == '\w+'$", one)] == []
+    assert set(metadata.get_all("Provides-Extra", [])) == set(EXTRAS)
+
+
+def test_a_stranger_installs_it_with_nothing_else_and_pastes_the_readme(strangers_python: Path, tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = re.findall(r"```python\n(.*?)```", readme, re.S)[0]
+    assert "box_score" in run(strangers_python, "-I", "-W", "error", "-c", first, at=tmp_path, env=without_settings())
+    assert "lines of a box score" in run(strangers_python, "-I", ROOT / ".github" / "smoke.py", at=tmp_path, env=without_settings())
+    installed = run(sys.executable, "-m", "pip", "--python", strangers_python, "list", "--isolated", "--format=freeze")
+    assert [line.partition("==")[0] for line in installed.split()] == ["sideline"]
+
+
+@pytest.mark.parametrize("extra", sorted(set(EXTRAS) - FOR_DEVELOPERS))
+def test_what_needs_an_extra_names_its_install_line(extra: str, strangers_python: Path, tmp_path: Path) -> None:
+    program = f"""
+import sideline
+teams = sideline.Payload.from_bytes("teams", b'{{"teams": []}}')
+try:
+    {USES[extra]}
+except ImportError as error:
+    print(error)
+"""
+    said = run(strangers_python, "-I", "-c", program, at=tmp_path, env=without_settings())
+    assert f'pip install "sideline[{extra}]"' in said
+
+
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
+
+
+def test_the_release_has_a_wheel_for_each_platform_made_on_its_own_kind() -> None:
+    rows = WORKFLOW["jobs"]["wheel"]["strategy"]["matrix"]["include"]
+    systems = ["unknown-linux-gnu", "unknown-linux-musl", "apple-darwin", "pc-windows-msvc"]
+    assert sorted(row["target"] for row in rows) == sorted(f"{processor}-{system}" for processor in ("x86_64", "aarch64") for system in systems)
+    for row in rows:
+        # macOS runners are arm64 unless they say intel.
+        runner = row["runner"]
+        is_arm = "arm" in runner or (runner.startswith("macos") and "intel" not in runner)
+        assert is_arm == row["target"].startswith("aarch64"), row
+        assert ("manylinux" in row) == ("linux" in row["target"]), row
+        assert row.get("manylinux", "").startswith("musllinux") == row["target"].endswith("musl"), row
+
+
+def test_the_release_waits_for_all_and_tries_each() -> None:
+    jobs = WORKFLOW["jobs"]
+    assert set(jobs["release"]["needs"]) == {"wheel", "sdist"} == set(jobs) - {"release"}
+    for name in ("wheel", "sdist"):
+        steps = jobs[name]["steps"]
+        built = next(place for place, step in enumerate(steps) if "maturin-action" in step.get("uses", ""))
+        tried = [place for place, step in enumerate(steps) if ".github/smoke.py" in step.get("run", "")]
+        kept = next(place for place, step in enumerate(steps) if "upload-artifact" in step.get("uses", ""))
+        assert tried
+        assert built < min(tried)
+        assert max(tried) < kept
+    # YAML 1.1 reads `on` as true.
+    assert WORKFLOW[True]["push"] == {"tags": ["v*"]}
+    assert WORKFLOW["permissions"] == {"contents": "read"}

@@ -1,0 +1,85 @@
+"""What type checkers see of the package: the programs in `typed/`, by mypy and pyright, both strict; the stubs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TYPED = Path(__file__).parent / "typed"
+PROGRAMS = sorted(path.name for path in TYPED.glob("*.py"))
+REFUSED = {number for number, line in enumerate((TYPED / "mistakes.py").read_text(encoding="utf-8").splitlines(), 1) if "# refused" in line}
+
+# A checker reads the whole package, and the machine may be busy.
+pytestmark = pytest.mark.timeout(300)
+
+ALLOWED = """
+# pyo3 makes it of every name; nobody writes `from sideline._core import *`.
+sideline._core.__all__
+"""
+"""Where the extension may differ from its stub."""
+
+
+def run(*command: str, at: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+    return subprocess.run([sys.executable, "-m", *command], cwd=at, capture_output=True, text=True, env=env, timeout=280)
+
+
+@cache
+def why_pyright_cannot_run() -> str:
+    """Empty where it can. It is a program for Node, which it fetches when it first runs."""
+    done = run("pyright", "--version")
+    return "" if done.returncode == 0 else f"pyright cannot run: {(done.stderr or done.stdout).strip()[-200:]}"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """The programs in a folder of their own: a user's project, without this one's settings."""
+    for name in PROGRAMS:
+        shutil.copy(TYPED / name, tmp_path)
+    return tmp_path
+
+
+def mypy(at: Path) -> tuple[dict[str, set[int]], str]:
+    done = run("mypy", "--strict", "--config-file=", "--cache-dir=.cache", *PROGRAMS, at=at)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    found: dict[str, set[int]] = {name: set() for name in PROGRAMS}
+    for name, line in re.findall(r"^([^:\n]+):(\d+): error:", done.stdout, re.M):
+        found[name].add(int(line))
+    return found, done.stdout
+
+
+def pyright(at: Path) -> tuple[dict[str, set[int]], str]:
+    if reason := why_pyright_cannot_run():
+        pytest.skip(reason)
+    (at / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "strict", "pythonVersion": "3.11"}), encoding="utf-8")
+    done = run("pyright", "--outputjson", "--pythonpath", sys.executable, "--project", ".", at=at)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    assert report["summary"]["filesAnalyzed"] == len(PROGRAMS)
+    found: dict[str, set[int]] = {name: set() for name in PROGRAMS}
+    for told in report["generalDiagnostics"]:
+        found[Path(told["file"]).name].add(told["range"]["start"]["line"] + 1)
+    return found, "\n".join(f"{told['file']}: {told['message']}" for told in report["generalDiagnostics"])
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright], ids=["mypy", "pyright"])
+def test_a_users_program_is_clean_and_a_mistake_is_refused(checker: Callable[[Path], tuple[dict[str, set[int]], str]], elsewhere: Path) -> None:
+    assert REFUSED
+    found, told = checker(elsewhere)
+    assert found == {name: REFUSED if name == "mistakes.py" else set() for name in PROGRAMS}, told
+
+
+def test_the_stubs_are_true(tmp_path: Path) -> None:
+    (tmp_path / "allowed").write_text(ALLOWED, encoding="utf-8")
+    done = run("mypy.stubtest", "sideline._core", "sideline.operations", "--mypy-config-file", "pyproject.toml", "--allowlist", str(tmp_path / "allowed"))
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,36 @@
+"""A script of a user, with the client that is awaited: checked by mypy and pyright, both strict."""
+
+import asyncio
+from typing import assert_type
+
+import sideline
+
+
+async def ask(client: sideline.AsyncClient, session_ids: tuple[str, str]) -> sideline.Table:
+    teams, shots = await asyncio.gather(client.teams(), client.shots(session_ids[0]))
+    assert_type(teams, sideline.Payload)
+    assert_type(shots, sideline.Payload)
+    stats = await client.stats(session_ids[1])
+    assert_type(stats, sideline.Payload)
+    assert_type(await client.subscription_token("a-game"), str)
+    return stats.table("player_stats")
+
+
+async def watch(client: sideline.AsyncClient, game_id: str) -> int:
+    count = 0
+    async with client.live(game_id, sources=["stats"]) as stream:
+        assert_type(stream, sideline.LiveStream)
+        async for item in stream:
+            if isinstance(item, sideline.Update):
+                assert_type(item.seq, int | None)
+                count += 1
+    async for table in client.live_stats(game_id).batches(max_rows=10):
+        assert_type(table, sideline.Table)
+    return count
+
+
+async def main() -> None:
+    async with sideline.AsyncClient(max_concurrency=4) as client:
+        assert_type(client, sideline.AsyncClient)
+        await ask(client, ("one", "two"))
+        await asyncio.wait_for(watch(client, "a-game"), timeout=10)

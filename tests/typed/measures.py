@@ -1,0 +1,23 @@
+"""A script of a user that measures and draws: checked by mypy and pyright, both strict."""
+
+from typing import assert_type
+
+import polars
+from matplotlib.axes import Axes
+
+import sideline
+from sideline import court, metrics, plot
+
+
+def measure(client: sideline.Client, session_id: str, axes: Axes) -> bool:
+    possessions, shots = client.possessions(session_id), client.shots(session_id)
+    assert_type(sideline.audit(possessions=possessions, shots=shots), sideline.Table)
+    assert_type(metrics.ratings(possessions), polars.DataFrame)
+    assert_type(metrics.lineups([possessions], size=2, by=["session_id"]), polars.DataFrame)
+    assert_type(court.COLLEGE_MEN.hoop, tuple[float, float])
+    print(court.transform([1, 2], [3, None], court.HOOP, court.Frame("hoop", "up", "ft")))
+    assert_type(plot.shot_chart(shots, axes, style="hexbin"), Axes)
+    assert_type(sideline.plot.court(kind="pro"), Axes)
+    report = client.doctor()
+    assert_type(report["signature"].state == "failed", bool)
+    return report.ok

@@ -1,0 +1,40 @@
+"""A script of a user that reads live streams: checked by mypy and pyright, both strict."""
+
+import datetime
+from pathlib import Path
+from typing import assert_type
+
+import sideline
+
+
+def told(item: sideline.Update | sideline.Notice) -> str:
+    match item:
+        case sideline.Update():
+            assert_type(item.received_at, datetime.datetime)
+            return item.text
+        case sideline.Disconnected():
+            assert_type(item.retry_at, datetime.datetime | None)
+            return item.reason
+        case sideline.Gap():
+            return f"{item.start} to {item.end}"
+        case sideline.Connected():
+            return f"{item.at}"
+        case sideline.Quiet():
+            return f"{item.since}"
+        case _:
+            return "a notice of a later version"
+
+
+def watch(client: sideline.Client, game_id: str, journal: Path) -> sideline.Table:
+    score = sideline.LiveBoxScore(client.team_game_stats(1, game_id=game_id))
+    with client.live_stats(game_id, overflow="latest").record(journal) as stream:
+        assert_type(stream, sideline.LiveStream)
+        for item in stream:
+            print(told(item))
+            assert_type(score.feed(item), bool)
+            if stream.stats.updates > 10 or stream.state == "closed":
+                break
+    for table in sideline.replay(journal, None).batches(max_rows=100, table="stat_updates"):
+        assert_type(table, sideline.Table)
+    print(told(next(sideline.replay(journal, speed=None))))
+    return score.table()
