@@ -387,3 +387,13 @@ def test_a_clean_season_has_no_violation_and_a_row_that_is_gone_is_one(
     found = archive.audit().to_dicts()
     assert {row["rule"] for row in found} == {"shots_match_events"}
     assert set(archive.audit().column_names) == set(sideline.SCHEMAS["violations"].names)
+
+
+def test_a_service_that_refuses_too_many_is_asked_as_much_as_it_bears(tmp_path: Path, league: sideline.Simulator) -> None:
+    league.faults.add("*", requests_per_second=100, burst=20)
+    known = len(league.requests)
+    with league.client() as client:
+        archive_of(client, tmp_path).sync(**WINTER).raise_if_incomplete()
+    statuses = [request.status for request in league.requests[known:]]
+    assert len(statuses) > 300
+    assert statuses.count(429) < len(statuses) / 50

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,7 @@ def test_a_sync_that_ends_after_any_of_its_transactions_goes_on_where_it_was(
         assert same(before, contents(archive)) == [], number
         assert archive.corrections().is_empty()
 
+    start = datetime.now(UTC)
     lines = asks.stats(asks.game(games[0]).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
     for player in [line["player_id"] for line in lines if not line["is_team_total"]][:3]:
         league.correct(games[0], player, "AST", 1)
@@ -113,6 +115,9 @@ def test_a_sync_that_ends_after_any_of_its_transactions_goes_on_where_it_was(
             with pytest.raises(Killed):
                 archive.sync(game_ids=games, correction_window=None)
             killed_at(None)
+            # Torn off in the middle, the past is the past.
+            then = {name: sorted_rows(archive.as_of(start).to_arrow(name)) for name in ("player_stats", "stat_events")}
+            assert same(then, before) == [], number
             # The game is old: what was torn off is asked for again, and nothing else.
             archive.sync(game_ids=games)
         if number in (None, 1):
@@ -120,6 +125,34 @@ def test_a_sync_that_ends_after_any_of_its_transactions_goes_on_where_it_was(
         assert same(after, contents(archive)) == [], number
         assert corrections_of(archive) == corrections_of(undisturbed), number
     assert second <= len(disturbed)
+
+
+def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(
+    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, killed_at: Callable[[int | None], list[int]]
+) -> None:
+    game = league.games[0]["event_id"]
+    archive = archive_of(asks, tmp_path)
+    archive.sync(game_ids=[game])
+    before = contents(archive)
+    sessions = [session["session_id"] for session in asks.game(game).table("sessions").to_dicts()]
+    old = {session: asks.stats(session) for session in sessions}
+    player = next(line["player_id"] for line in old[sessions[0]].table("box_score").to_dicts() if not line["is_team_total"])
+    league.correct(game, player, "AST", 1)
+    # The event's coverage, the bodies, four tables, the correction: all but the coverage.
+    killed_at(7)
+    with pytest.raises(Killed):
+        archive.sync(game_ids=[game], correction_window=None)
+    killed_at(None)
+    torn_off = archive.corrections().height
+    for session, payload in old.items():
+        league.faults.add(f"*/stats/{session}/stats", status=200, body=payload.raw)
+    archive.sync(game_ids=[game])
+    league.faults.clear()
+    assert before["player_stats"] == sorted_rows(archive.to_arrow("player_stats"))
+    assert before["box_score"] == sorted_rows(archive.to_arrow("box_score"))
+    assert torn_off == 1
+    # The occurrence and the play are still there, and no box score tells of them any more.
+    assert set(archive.corrections()["table"]) == {"stat_events", "play_by_play"}
 
 
 def killed_and_synced_again(root: Path, service: sideline.Simulator, span: dict[str, str], kills: int, longest: float) -> int:

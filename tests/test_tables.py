@@ -87,6 +87,8 @@ COLUMNS = {
     " defensive_actions? map, team_id? id, defender_team_id? id, screener_x? num, screener_y? num, wing? int,"
     " video_time_mark_start? text, start_game_clock? text, start_game_clock_s? num, end_game_clock? text, end_game_clock_s? num,"
     " start_shot_clock? text, start_shot_clock_s? num, end_shot_clock? text, end_shot_clock_s? num",
+    "corrections": "table cat, team_id? id, game_id? text, session_id? text, player_id? id, key? text, field text, old? text, new? text,"
+    " old_version? int, new_version? int, seen_at when",
     "coverage": "operation cat, team_id? id, game_id? text, session_id? text, start? when, end? when, status cat, rows int, request_id? text,"
     " error? text, attempts int32, fetched_at? when",
     "drift": "operation cat, path text, first_seen when, count int, type? cat",

@@ -4,6 +4,7 @@
 pub mod ball_screens;
 pub mod broadcast;
 pub mod catch_up;
+pub mod corrections;
 pub mod coverage;
 pub mod drift;
 pub mod event;
@@ -45,6 +46,7 @@ pub static RESOURCES: &[&Resource] = &[
     &catch_up::CATCH_UP,
     &broadcast::BROADCAST_ROSTER,
     &drift::DRIFT,
+    &corrections::CORRECTIONS,
     &coverage::COVERAGE,
     &live::LIVE_ITEMS,
     &live::STAT_UPDATES,

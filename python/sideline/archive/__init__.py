@@ -192,7 +192,9 @@ class Archive:
         pl = library("polars", "archive")
         frame = read.scan(self._store, "corrections").drop("change")
         if since is not None:
-            frame = frame.filter(pl.col("seen_at") >= _aware(since))
+            # As fine as the column.
+            since = _aware(since).replace(microsecond=since.microsecond // 1000 * 1000)
+            frame = frame.filter(pl.col("seen_at") >= since)
         return frame.sort("seen_at", maintain_order=True).collect()
 
     def as_of(self, when: datetime) -> read.AsOf:

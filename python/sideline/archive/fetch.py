@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -89,8 +90,15 @@ def _line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def fetch(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Outcome]:
-    """Ask for each unit, as many at once as the client allows; `tell` hears how many ended."""
+Came = Callable[[], Outcome]
+"""What was fetched and is yet to be read."""
+
+
+def fetch(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Came]:
+    """Ask for each unit, as many at once as the client allows; `tell` hears how many ended.
+
+    What comes is read by calling it: reading and storing need not hold up what is asked next.
+    """
     by_operation = sorted(units, key=lambda unit: unit.operation)
     done = 0
     for operation, group in groupby(by_operation, key=lambda unit: unit.operation):
@@ -104,13 +112,15 @@ def fetch(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) 
         tell(done)
 
 
-def _at_once(client: "Client", operation: str, units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Outcome]:
+def _at_once(client: "Client", operation: str, units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Came]:
     batch = getattr(client, operation)(
         [unit.id for unit in units], on_error="keep", progress=lambda progress: tell(progress.done)
     )
     for unit, ended, row in zip(units, batch._units, batch.coverage.to_dicts(), strict=True):
-        if not ended.came or ended.payload is None:
-            yield Outcome(
+        if ended.came and ended.payload is not None:
+            yield partial(had, unit, ended.payload.raw, row["fetched_at"], row["request_id"], attempts=row["attempts"])
+        else:
+            lost = Outcome(
                 unit,
                 row["status"],
                 row["fetched_at"],
@@ -118,23 +128,26 @@ def _at_once(client: "Client", operation: str, units: Sequence[Unit], tell: Call
                 error=_line(ended.error) if ended.error else row["error"],
                 attempts=row["attempts"],
             )
-        else:
-            yield had(unit, ended.payload.raw, row["fetched_at"], row["request_id"], row["attempts"])
+            yield partial(_same, lost)
 
 
-def _one_by_one(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Outcome]:
+def _same(outcome: Outcome) -> Outcome:
+    return outcome
+
+
+def _one_by_one(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Came]:
     """Ranges of their own: no batch asks for them. They are large, so that few are in memory."""
 
-    def one(unit: Unit) -> Outcome:
+    def one(unit: Unit) -> Came:
         assert unit.start is not None
         assert unit.end is not None
         try:
             payload: Payload = client.locations(unit.id, unit.start, unit.end)
-            return had(unit, payload.raw, payload.fetched_at or now(), payload.request_id)
         except OF_ONE as error:
-            return not_had(unit, error)
+            return partial(_same, not_had(unit, error))
+        return partial(had, unit, payload.raw, payload.fetched_at or now(), payload.request_id)
 
     with ThreadPoolExecutor(4) as pool:
-        for done, outcome in enumerate(pool.map(one, units), 1):
+        for done, came in enumerate(pool.map(one, units), 1):
             tell(done)
-            yield outcome
+            yield came

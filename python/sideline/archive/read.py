@@ -152,13 +152,12 @@ class AsOf:
     def _changed(self, name: str) -> tuple[set[str], dict[str, datetime]]:
         """Ids of what is not what it was, and of each unit among them the body that was known then."""
         operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
-        applied = {row["unit"]: row["stored_at"] for row in coverage(self._store, ("unit", "stored_at"))}
         ids: set[str] = set()
         then: dict[str, datetime] = {}
         changed: set[str] = set()
         for row in bodies(self._store, None, ("unit", "operation", "id", "stored_at")):
             unit, at = row["unit"], row["stored_at"]
-            if row["operation"] not in operations or applied.get(unit) is None or at > applied[unit]:
+            if row["operation"] not in operations:
                 continue
             if at <= self.when:
                 then[unit] = max(at, then.get(unit, at))

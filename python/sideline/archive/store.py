@@ -89,18 +89,11 @@ def contract(name: str) -> "pyarrow.Schema":
     """A table's columns as its readers get them: milliseconds, and dictionaries for open sets."""
     pa = library("pyarrow", "archive")
     own = own_schemas().get(name)
-    if own is None:
-        return pa.schema(SCHEMAS[name])
-    if name in SCHEMAS:
-        first = pa.schema(SCHEMAS[name])
-        return pa.schema([*first, *(field for field in own if field.name not in first.names)], first.metadata)
-    # An open set.
-    return pa.schema(
-        [
-            pa.field(field.name, pa.dictionary(pa.int32(), pa.string())) if field.name == "table" else field
-            for field in own
-        ]
-    )
+    if name not in SCHEMAS:
+        return own
+    first = pa.schema(SCHEMAS[name])
+    more = [field for field in own or () if field.name not in first.names]
+    return pa.schema([*first, *more], first.metadata)
 
 
 def stored(table: "pyarrow.Table") -> "pyarrow.Table":

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload
 from sideline._progress import Told, bar
 from sideline.archive import plan
-from sideline.archive.fetch import OF_ONE, Outcome, fetch, had, not_had
+from sideline.archive.fetch import OF_ONE, Came, Outcome, fetch, had, not_had
 from sideline.archive.keep import keep, torn
 from sideline.archive.plan import Unit
 from sideline.archive.read import coverage
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sideline.client import Client
 
 _CHUNK = 400
-"""Units fetched before they are stored: what a kill can cost, and what is in memory."""
+"""Units fetched before they are stored: twice as many are in memory, and may be lost by a kill."""
 
 _LATER = timedelta(days=240)
 
@@ -193,17 +193,28 @@ class Sync:
             if shown:
                 shown()
 
-        for chunk in _chunks(groups):
-            outcomes = list(fetch(self._client, chunk, tell))
-            self._keep(outcomes)
-            done += len(chunk)
-            self.rows += sum(outcome.rows for outcome in outcomes)
-            for outcome in outcomes:
-                # Bodies and rows are stored, and would add up.
-                outcome.forget()
-            self.outcomes += outcomes
+        # One chunk is read and stored while the next is fetched.
+        with ThreadPoolExecutor(1) as storing:
+            stored_last: Future[None] | None = None
+            for chunk in _chunks(groups):
+                came = list(fetch(self._client, chunk, tell))
+                done += len(chunk)
+                if stored_last:
+                    stored_last.result()
+                stored_last = storing.submit(self._read_and_keep, came)
+            if stored_last:
+                stored_last.result()
         if shown:
             shown(True)
+
+    def _read_and_keep(self, came: Sequence[Came]) -> None:
+        outcomes = [read() for read in came]
+        self._keep(outcomes)
+        self.rows += sum(outcome.rows for outcome in outcomes)
+        for outcome in outcomes:
+            # Bodies and rows are stored, and would add up.
+            outcome.forget()
+        self.outcomes += outcomes
 
     def _rosters(self, team_ids: Sequence[int] | None) -> Sequence[int]:
         return [] if "roster" not in self._wanted or team_ids == () else self._team_ids
