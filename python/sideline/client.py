@@ -67,6 +67,9 @@ class _Client(Operations[T, B], Streams):
                 "strict": strict,
             }
             self._core = CoreClient({**self._options, "proxy": proxy, "secret": secret, "api_key": api_key})
+        except BaseException:
+            self._options = {}
+            raise
         finally:
             # What a traceback shows of its frames must not be these; an address may hold a password by mistake.
             del secret, api_key, proxy, base_url, websocket_url, broadcast_base_url
