@@ -74,6 +74,11 @@ def drain(connection: socket.socket) -> None:
         pass
 
 
+def saying_nothing(connection: socket.socket) -> None:
+    """Takes the request and hangs up."""
+    read_head(connection)
+
+
 def reset(connection: socket.socket) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()

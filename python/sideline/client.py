@@ -47,25 +47,32 @@ class _Client(Operations[T, B], Streams):
         allow_http: bool = False,
         strict: bool = False,
     ) -> None:
-        # What `repr` and `pickle` may see; the secrets stay in the core.
-        self._options: dict[str, Any] = {
-            "username": username,
-            "environment": environment,
-            "sport": sport,
-            "base_url": base_url,
-            "websocket_url": websocket_url,
-            "broadcast_base_url": broadcast_base_url,
-            "timeout": limits(timeout),
-            "max_retries": max_retries,
-            "max_concurrency": max_concurrency,
-            "requests_per_second": requests_per_second,
-            "proxy": _without_password(proxy),
-            "ca_bundle": None if ca_bundle is None else os.fspath(ca_bundle),
-            "user_agent": user_agent,
-            "allow_http": allow_http,
-            "strict": strict,
-        }
-        self._core = CoreClient({**self._options, "proxy": proxy, "secret": secret, "api_key": api_key})
+        try:
+            # What `repr` and `pickle` may see; the secrets stay in the core.
+            self._options: dict[str, Any] = {
+                "username": username,
+                "environment": environment,
+                "sport": sport,
+                "base_url": base_url,
+                "websocket_url": websocket_url,
+                "broadcast_base_url": broadcast_base_url,
+                "timeout": limits(timeout),
+                "max_retries": max_retries,
+                "max_concurrency": max_concurrency,
+                "requests_per_second": requests_per_second,
+                "proxy": _without_password(proxy),
+                "ca_bundle": None if ca_bundle is None else os.fspath(ca_bundle),
+                "user_agent": user_agent,
+                "allow_http": allow_http,
+                "strict": strict,
+            }
+            self._core = CoreClient({**self._options, "proxy": proxy, "secret": secret, "api_key": api_key})
+        except BaseException:
+            self._options = {}
+            raise
+        finally:
+            # What a traceback shows of its frames must not be these; an address may hold a password by mistake.
+            del secret, api_key, proxy, base_url, websocket_url, broadcast_base_url
 
     def drift(self) -> Table:
         """What this client met so far that no table knows: fields that the service added or renamed.
@@ -82,7 +89,10 @@ class _Client(Operations[T, B], Streams):
         return self._core.drift()
 
     def _live_by_token(self, token: str, seconds: float) -> "LiveStream":
-        return self.live(token=token, silence_limit=seconds, give_up_on=range(300, 600))
+        try:
+            return self.live(token=token, silence_limit=seconds, give_up_on=range(300, 600))
+        finally:
+            del token  # as above
 
     def _arrived(self, payload: Payload) -> Payload:
         if payload._met:
@@ -90,7 +100,9 @@ class _Client(Operations[T, B], Streams):
         return payload
 
     def __repr__(self) -> str:
-        core = self._core
+        core: CoreClient | None = getattr(self, "_core", None)
+        if core is None:
+            return f"<sideline.{type(self).__name__}, not built>"
         closed = ", closed" if core.closed else ""
         return (
             f"<sideline.{type(self).__name__} {core.username or 'without username'} at {core.base_url}, "
@@ -116,7 +128,11 @@ class _Client(Operations[T, B], Streams):
             self._core.close()
 
 
-def _without_password(address: str | None) -> str | None:
+def _without_password(address: object) -> str | None:
+    if address is not None and not isinstance(address, str):
+        # Its type alone: it may hold a password.
+        kind, address = type(address).__name__, None
+        raise TypeError(f'proxy is an address such as "http://proxy.example:3128", not {kind}')
     if not address or "@" not in address:
         return address
     scheme, separator, rest = address.rpartition("://")

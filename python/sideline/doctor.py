@@ -317,6 +317,9 @@ class _Doctor:
         except SidelineError as error:
             self.failed(names[1], error)
             return
+        finally:
+            # Whoever interrupts it gets a traceback, which may show what its frames hold.
+            del token
         where = self.settings["websocket_url"][0]
         if trouble is None:
             self.note(names[1], "ok", f"opened at {where}")

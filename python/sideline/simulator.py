@@ -352,11 +352,19 @@ class Simulator:
 
     def client(self, **options: Any) -> Client:
         """A client of this service; `options` are those of `sideline.Client`."""
-        return Client(**{**self._options(), **options})
+        try:
+            return Client(**{**self._options(), **options})
+        finally:
+            # What a traceback shows of its frames must not be secrets.
+            options.clear()
 
     def async_client(self, **options: Any) -> AsyncClient:
         """An asynchronous client of this service; `options` are those of `sideline.AsyncClient`."""
-        return AsyncClient(**{**self._options(), **options})
+        try:
+            return AsyncClient(**{**self._options(), **options})
+        finally:
+            # What a traceback shows of its frames must not be secrets.
+            options.clear()
 
     def _options(self) -> dict[str, Any]:
         return {

@@ -112,26 +112,30 @@ class Streams:
         'Connected'
         >>> stream.close()
         """
-        if isinstance(sources, str):
-            raise TypeError(f"sources is a list of names: write [{sources!r}]")
-        what = {
-            "game_id": game_id,
-            "token": token,
-            "sources": list(sources),
-            "last_seq": last_seq,
-            "broadcast_summary_level": broadcast_summary_level,
-        }
-        options = {
-            "silence_limit": silence_limit,
-            "retry_wait": retry_wait,
-            "max_wait": max_wait,
-            "notices": notices,
-            "overflow": overflow,
-            "buffer": buffer,
-            "max_event_bytes": max_event_bytes,
-            "quiet_after": quiet_after,
-            "give_up_on": list(give_up_on),
-        }
-        from sideline.live import LiveStream
+        try:
+            if isinstance(sources, str):
+                raise TypeError(f"sources is a list of names: write [{sources!r}]")
+            what = {
+                "game_id": game_id,
+                "sources": list(sources),
+                "last_seq": last_seq,
+                "broadcast_summary_level": broadcast_summary_level,
+            }
+            options = {
+                "silence_limit": silence_limit,
+                "retry_wait": retry_wait,
+                "max_wait": max_wait,
+                "notices": notices,
+                "overflow": overflow,
+                "buffer": buffer,
+                "max_event_bytes": max_event_bytes,
+                "quiet_after": quiet_after,
+                "give_up_on": list(give_up_on),
+            }
+            from sideline.live import LiveStream
 
-        return LiveStream(_live(self._core, what, options), f"live {game_id or 'by token'}")
+            core = _live(self._core, what | {"token": token}, options)
+        finally:
+            # What a traceback shows of its frames must not be this.
+            del token
+        return LiveStream(core, f"live {game_id or 'by token'}")

@@ -1,12 +1,21 @@
 //! Secrets out of texts. Every address that is shown, logged or kept in an error passes here.
 
-use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// What takes a secret's place, as in `Secret`'s own `Debug`.
 const STARS: &str = "***";
 
 /// Parameters whose value is a credential (specification 5.3, facts 3.3).
 const SECRET_PARAMETERS: [&str; 2] = ["apikey", "token"];
+
+/// How libraries write a query's value: all but letters and digits encoded, or these left, or a slash too.
+const SPELLINGS: [&AsciiSet; 3] = [
+    NON_ALPHANUMERIC,
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~'),
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/'),
+];
 
 /// An address without the values of secret parameters and without a username and password.
 pub(crate) fn url(address: &str) -> String {
@@ -35,15 +44,30 @@ fn without_userinfo(head: &str) -> String {
     }
 }
 
-/// A text of a peer or a library without the secrets it may repeat, as they are or as a query has them. Very short ones would
-/// tear words apart and protect nothing.
+/// A text of a peer or a library without the secrets it may repeat: as they are, percent-encoded, or as base64. Very short ones
+/// would tear words apart and protect nothing.
 pub(crate) fn secrets(text: String, secrets: &[String]) -> String {
     let mut text = text;
     for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
-        let encoded = utf8_percent_encode(secret, NON_ALPHANUMERIC).to_string();
-        text = text.replace(secret, STARS).replace(&encoded, STARS);
+        text = text.replace(secret, STARS);
+        for encoded in SPELLINGS.map(|spelling| utf8_percent_encode(secret, spelling).to_string()) {
+            text = text.replace(&encoded, STARS).replace(&in_lower_case(&encoded), STARS);
+        }
+        for encoded in [STANDARD.encode(secret), URL_SAFE.encode(secret)] {
+            text = text.replace(encoded.trim_end_matches('='), STARS);
+        }
     }
     text
+}
+
+/// A percent-encoded text with `%2f` for `%2F`; its letters stay.
+fn in_lower_case(encoded: &str) -> String {
+    let mut digits = 0;
+    let lower = |letter: char| {
+        digits = if letter == '%' { 2 } else { i32::max(digits - 1, -1) };
+        if digits >= 0 { letter.to_ascii_lowercase() } else { letter }
+    };
+    encoded.chars().map(lower).collect()
 }
 
 #[cfg(test)]
@@ -69,6 +93,9 @@ mod tests {
         let given = |secrets: &[&str]| secrets.iter().map(|s| s.to_string()).collect::<Vec<_>>();
         assert_eq!(secrets("bad key canary-1!".into(), &given(&["canary-1", "ab"])), "bad key ***!");
         assert_eq!(secrets("at /x?k=canary%2D1&y".into(), &given(&["canary-1"])), "at /x?k=***&y");
+        for spelled in ["caNary/1+", "caNary%2F1%2B", "caNary%2f1%2b", "caNary/1%2B", "Y2FOYXJ5LzEr"] {
+            assert_eq!(secrets(format!("a {spelled} b"), &given(&["caNary/1+"])), "a *** b");
+        }
         assert_eq!(secrets("about".into(), &given(&["ab", ""])), "about");
     }
 }

@@ -205,6 +205,7 @@ pub(super) fn without_secrets(shared: &Shared, error: Error) -> Error {
             error.message = hide(error.message);
             error.rules = error.rules.into_iter().map(hide).collect();
             error.url = hide(error.url);
+            error.request_id = error.request_id.map(hide);
             Error::Api(error)
         }
         Error::Decode(crate::table::DecodeError::Body { message, path, offset }) => {

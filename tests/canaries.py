@@ -1,0 +1,105 @@
+"""Secrets that can be recognised, and all places where one could show."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import html
+import json
+import pickle
+import re
+import traceback
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from IPython.core.formatters import DisplayFormatter
+from IPython.core.ultratb import VerboseTB
+
+import sideline
+
+OURS = str(Path(sideline.__file__).parent)
+FORMATTER = DisplayFormatter()
+
+
+def forms(secret: str) -> set[str]:
+    """A secret as it is and as texts may have it: percent-encoded (in lower case, as all is compared), as base64, as hex."""
+    data = secret.encode()
+    percent = {quote(secret, safe=""), quote(secret), quote_plus(secret), "".join(f"%{byte:02x}" for byte in data)}
+    percent.add("".join(letter if letter.isalnum() else f"%{ord(letter):02x}" for letter in secret))
+    plain = {secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], html.escape(secret), data.hex()}
+    coded = set()
+    # Base64 of a text around the secret: three places at which it may begin, without the letters that others share.
+    for before in range(3):
+        whole = bytes(before) + data
+        inner = slice((before * 8 + 5) // 6, len(whole) * 8 // 6)
+        coded |= {encode(whole).decode()[inner] for encode in (base64.b64encode, base64.urlsafe_b64encode)}
+    return {form.lower() for form in percent | plain | coded}
+
+
+def leaks(secrets: Mapping[str, str], places: Mapping[str, str | bytes]) -> list[str]:
+    """Which secret is where."""
+    found = []
+    for place, text in places.items():
+        low = (text.decode("latin-1") if isinstance(text, bytes) else text).lower()
+        found += [f"{name} in {place}: {low[max(0, at - 60) : at + 90]!r}" for name, at in _hits(secrets, low)]
+    return found
+
+
+def _hits(secrets: Mapping[str, str], low: str) -> Iterator[tuple[str, int]]:
+    for name, secret in secrets.items():
+        at = next((low.find(form) for form in forms(secret) if form in low), None)
+        if at is not None:
+            yield name, at
+
+
+def shown(thing: Any, name: str = "result") -> Iterator[tuple[str, str | bytes]]:
+    """Every text that a user, a notebook, a logger of errors or another process gets of a thing."""
+    if thing is None or isinstance(thing, (bool, int, float)):
+        return
+    if isinstance(thing, (str, bytes)):
+        yield name, thing
+        return
+    yield f"repr of {name}", repr(thing)
+    yield f"str of {name}", str(thing)
+    # What is neither shown in a notebook nor pickled tells nothing there.
+    with contextlib.suppress(TypeError, AttributeError, pickle.PicklingError):
+        yield f"pickle of {name}", pickle.dumps(thing)
+    yield f"notebook output of {name}", json.dumps([dict(part) for part in FORMATTER.format(thing)], default=str)
+    if hasattr(thing, "__dict__"):
+        yield f"vars of {name}", repr(vars(thing))
+    if isinstance(thing, (list, tuple)):
+        for place, part in enumerate(thing):
+            yield from shown(part, f"{name}[{place}]")
+    elif isinstance(thing, sideline.Payload):
+        yield f"{name}.url and headers", f"{thing.url} {thing.headers} {thing.request_id}"
+        for place, part in enumerate(thing.parts if len(thing.parts) > 1 else ()):
+            yield from shown(part, f"{name}.parts[{place}]")
+    elif isinstance(thing, sideline.Batch):
+        yield f"{name}.coverage", repr(thing.coverage.to_dicts())
+        yield from shown(list(thing.errors.values()), f"{name}.errors")
+        yield from shown(list(thing), f"payloads of {name}")
+    elif isinstance(thing, sideline.Update):
+        yield f"all of {name}", repr([thing.raw, thing.text, thing.event, thing.id, thing.source])
+    elif isinstance(thing, BaseException):
+        yield from _of_an_error(thing, name)
+
+
+def _of_an_error(error: BaseException, name: str) -> Iterator[tuple[str, str | bytes]]:
+    yield f"traceback of {name}", "".join(traceback.format_exception(error))
+    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+    links = [told]
+    for link in links:
+        links += [more for more in (link.__cause__, link.__context__) if more is not None]
+        for frame in link.stack:
+            # In a frame of the user's own the user's secrets may be.
+            if frame.filename.startswith(OURS):
+                yield f"locals of {frame.name} in the traceback of {name}", repr(frame.locals)
+    ours = error.__traceback__
+    while ours is not None and not ours.tb_frame.f_code.co_filename.startswith(OURS):
+        ours = ours.tb_next
+    if ours is not None:
+        yield f"notebook traceback of {name}", re.sub(r"\x1b\[[0-9;]*m", "", VerboseTB().text(type(error), error, ours))
+    for part in ("batch", "payload"):
+        yield from shown(getattr(error, part, None), f"{name}.{part}")

@@ -1,0 +1,518 @@
+"""Processes, threads, loops and signals beside batches and streams: nothing hangs, nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import random
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sideline
+
+# Python 3.12 warns of any fork beside threads.
+FORKS = ("-W", "ignore::DeprecationWarning")
+CLIENTS = 500
+"""`make soak` opens and closes ten thousand."""
+
+HEAD = """
+import asyncio, atexit, gc, json, os, pickle, random, signal, sys, threading, time
+import sideline
+client = sideline.Client()
+GAME, OVER, SESSIONS = {given}
+def press(after=0.4):
+    def pressed():
+        time.sleep(after)
+        globals()["at"] = time.perf_counter()
+        os.kill(os.getpid(), signal.SIGINT)
+    threading.Thread(target=pressed, daemon=True).start()
+def fork(child):
+    pid = os.fork()
+    if pid == 0:
+        code = 9
+        try:
+            code = child() or 0
+        except BaseException as error:
+            print(repr(error), file=sys.stderr)
+        finally:
+            os._exit(code)
+    return pid
+def ended(*pids):
+    return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+"""
+
+
+@pytest.fixture(scope="module")
+def season() -> Iterator[sideline.Simulator]:
+    with sideline.Simulator(seed=7, teams=4, games=12, now="2027-03-01T12:00:00Z") as season:
+        season.streams.heartbeat = 0.05
+        yield season
+
+
+@pytest.fixture(autouse=True)
+def _no_faults_stay(season: sideline.Simulator) -> Iterator[None]:
+    yield
+    season.faults.clear()
+    season.streams.clear()
+
+
+@pytest.fixture(scope="module")
+def given(season: sideline.Simulator) -> tuple[str, str, list[str]]:
+    """A game to come, one that is over, and sessions."""
+    with season.client() as client:
+        games = [game["event_id"] for game in season.games]
+        sessions = [row["session_id"] for row in client.game(games[:4]).table("sessions").to_dicts()]
+    return games[-1], games[0], sessions
+
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(season: sideline.Simulator, given: tuple[str, str, list[str]]) -> Run:
+    """Runs a program as a user would; nothing may come out on stderr. The result is its last line, as JSON."""
+
+    def run(program: str, *options: str, status: int = 0) -> Any:
+        text = HEAD.replace("{given}", repr(given)) + textwrap.dedent(program)
+        command = [sys.executable, *options, "-c", text]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=40, env={**os.environ, **season.environ})
+        assert (done.returncode, done.stderr) == (status, ""), (done.returncode, done.stderr)
+        lines = done.stdout.splitlines()
+        return json.loads(lines[-1]) if lines else None
+
+    return run
+
+
+# Ctrl-C.
+
+BLOCKING = {
+    "next of a stream": "next(stream := client.live(OVER, sources=['x'], notices=False))",
+    "next of an event stream": "[_ for _ in client.live_stats(OVER, notices=False)]",
+    "a stream's wait to connect again": "[_ for _ in client.live('no-such-game', notices=False, give_up_on=())]",
+    "batches of a stream": "[_ for _ in client.live_stats(OVER).batches(max_seconds=60)]",
+    "a replay": "[_ for _ in sideline.replay(journal, 0.0001)]",
+    "a batch": "client.stats(SESSIONS)",
+    "one call": "client.stats(SESSIONS[0])",
+    "ranges that are joined": "client.team_events(1001, '2024-01-01', '2027-01-01')",
+    "doctor": "client.doctor()",
+    "a token": "client.subscription_token(GAME)",
+    "a call that is sent again": "client.broadcast_teams()",
+}
+
+
+@pytest.mark.parametrize("call", BLOCKING)
+def test_ctrl_c_ends_every_call_that_waits(call: str, run: Run, season: sideline.Simulator, tmp_path: Path) -> None:
+    if "stream" not in call and call != "a replay":
+        season.faults.add("/broadcast/*", status=503, headers={"Retry-After": "20"})
+        season.faults.add("/v1/data/*", delay=30.0)
+    journal = tmp_path / "game.journal"
+    took = run(
+        f"""
+        journal = {str(journal)!r}
+        if {call == "a replay"}:
+            with client.live_stats(OVER).record(journal) as stream:
+                [next(stream), time.sleep(0.3), next(stream)]
+        press()
+        try:
+            {BLOCKING[call]}
+        except KeyboardInterrupt:
+            took = time.perf_counter() - at
+        else:
+            took = 99
+        client.close()
+        print(took)
+        """
+    )
+    assert took < 0.5
+
+
+def test_ctrl_c_ends_an_event_loop_with_everything_open(run: Run, season: sideline.Simulator) -> None:
+    season.faults.add("*/stats", delay=30.0)
+    took = run(
+        """
+        async def main():
+            async with sideline.AsyncClient() as client, client.live(OVER) as stream:
+                async def read():
+                    async for _ in stream: pass
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(read())
+                    group.create_task(client.stats(SESSIONS))
+                    group.create_task(client.stats(SESSIONS[0]))
+        press()
+        try:
+            asyncio.run(main())
+        except KeyboardInterrupt:
+            print(time.perf_counter() - at)
+        """
+    )
+    assert took < 0.5
+
+
+# Forks.
+
+STATES = {
+    "an event stream": ("stream = client.live_stats(OVER, notices=False); next(stream)", "stream"),
+    "a websocket": ("stream = client.live(OVER, sources=['stats'], notices=False); next(stream)", "stream"),
+    "a replay": (
+        "s = client.live_stats(OVER).record('{journal}'); next(s); next(s); s.close(); stream = sideline.replay('{journal}', None); next(stream)",
+        "stream",
+    ),
+    "a recording": ("stream = client.live_stats(OVER).record('{journal}'); next(stream)", "stream"),
+    "a closed client": ("client.teams(); client.close(); client = sideline.Client()", "None"),
+    "a batch that is over": ("batch = client.stats(SESSIONS); stream = None", "None"),
+    "an open table": ("table = client.stats(SESSIONS[0]).table(); payload = client.teams(); stream = None", "None"),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_fork_in_any_state_leaves_both_working(state: str, run: Run, tmp_path: Path) -> None:
+    begin, stream = STATES[state]
+    seen = run(
+        f"""
+        {begin.replace("{journal}", str(tmp_path / "game.journal"))}
+        def child():
+            inherited = {stream}
+            if inherited is not None:
+                try:
+                    next(inherited)
+                    return 2
+                except sideline.StreamClosed:
+                    inherited.close()
+            if client.teams().status != 200 or len(client.stats(SESSIONS)) != len(SESSIONS):
+                return 3
+            with client.live_stats(OVER, notices=False) as own:
+                return 0 if next(own).to_dict() else 4
+        codes = ended(fork(child), fork(child))
+        still = client.teams().status
+        if {stream} is not None and {state not in ("a replay",)}:
+            # The parent's stream goes on: heartbeats come, and it is not lost.
+            state = stream.state
+            stream.close()
+        else:
+            state = "connected"
+        print(json.dumps([codes, still, state]))
+        """,
+        *FORKS,
+    )
+    assert seen == [[0, 0], 200, "connected"]
+
+
+def test_forks_while_batches_and_streams_run_in_other_threads(run: Run) -> None:
+    seen = run(
+        """
+        stop = threading.Event()
+        done = []
+        def batches():
+            while not stop.is_set():
+                done.append(len(client.stats(SESSIONS)))
+        def streams():
+            while not stop.is_set():
+                with client.live(OVER, sources=["stats"], notices=False) as stream:
+                    done.append(next(stream).seq)
+        def loops():
+            async def ask():
+                async with sideline.AsyncClient() as mine:
+                    await mine.stats(SESSIONS)
+            while not stop.is_set():
+                asyncio.run(ask())
+        threads = [threading.Thread(target=work) for work in (batches, streams, loops)]
+        for thread in threads: thread.start()
+        def child():
+            return 0 if len(client.stats(SESSIONS)) == len(SESSIONS) else 1
+        codes = []
+        for _ in range(12):
+            codes += ended(fork(child))
+        stop.set()
+        for thread in threads: thread.join()
+        print(json.dumps([codes, len(done) > 0]))
+        """,
+        *FORKS,
+    )
+    assert seen == [[0] * 12, True]
+
+
+def test_a_spawned_process_takes_clients_payloads_batches_and_errors_and_gives_them_back(season: sideline.Simulator, given: Any, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent(
+            f"""
+            import multiprocessing, sideline
+            SESSIONS = {given[2]!r}
+
+            def work(client, payload, batch):
+                again = client.stats(SESSIONS[0])
+                try:
+                    client.stats([SESSIONS[0], "none"])
+                except sideline.IncompleteError as error:
+                    return again, payload, batch.retry(), error
+
+            if __name__ == "__main__":
+                client = sideline.Client()
+                with multiprocessing.get_context("spawn").Pool(1) as pool:
+                    payload, batch = client.teams(), client.stats(SESSIONS)
+                    again, same, retried, error = pool.apply(work, (client, payload, batch))
+                    assert again.raw == client.stats(SESSIONS[0]).raw
+                    assert same.raw == payload.raw
+                    assert retried.to_arrow().equals(batch.to_arrow())
+                    print(error.batch.counts["missing"], len(error.batch.retry(on_error="keep")))
+            """
+        )
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=50, env={**os.environ, **season.environ})
+    assert (done.stdout, done.stderr) == ("1 1\n", "")
+
+
+# Threads, loops, cancellation.
+
+
+def test_threads_with_loops_of_their_own_share_one_client(season: sideline.Simulator, given: tuple[str, str, list[str]]) -> None:
+    _, over, sessions = given
+    client = season.async_client()
+
+    async def work() -> int:
+        async def read() -> int:
+            with client.live(over, sources=["stats"], notices=False) as stream:
+                return sum([1 async for _, _item in _first(stream, 50)])
+
+        batch, seen, *ones = await asyncio.gather(client.stats(sessions), read(), *(client.stats(one) for one in sessions))
+        assert [payload.raw for payload in batch] == [one.raw for one in ones]
+        return seen
+
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(lambda _: [asyncio.run(work()) for _ in range(3)], range(8)))
+    assert seen == [[50] * 3] * 8
+    asyncio.run(client.aclose())
+
+
+async def _first(stream: sideline.LiveStream, count: int) -> Any:
+    for n in range(count):
+        yield n, await anext(stream)
+
+
+def test_a_storm_of_cancellations_leaves_nothing_running(season: sideline.Simulator, given: tuple[str, str, list[str]]) -> None:
+    _, over, sessions = given
+    rng = random.Random(3)
+    season.faults.add("*/stats", delay=0.02, probability=0.5)
+
+    async def storm() -> None:
+        async with season.async_client(max_concurrency=8) as client:
+
+            async def read() -> None:
+                async with client.live(over, sources=["stats"]) as stream:
+                    async for _ in stream:
+                        await asyncio.sleep(0)
+
+            makes = [lambda: client.stats(sessions), lambda: client.stats(sessions[0]), read, lambda: client.subscription_token(over), client.doctor]
+            for _ in range(20):
+                tasks = [asyncio.ensure_future(rng.choice(makes)()) for _ in range(30)]
+                await asyncio.sleep(rng.random() * 0.03)
+                for task in tasks:
+                    if rng.random() < 0.9:
+                        task.cancel()
+                        if rng.random() < 0.3:
+                            await asyncio.sleep(0)
+                    else:
+                        asyncio.get_running_loop().call_later(0.2, task.cancel)
+                ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)
+                wrong = [one for one in ended if isinstance(one, Exception)]
+                assert wrong == []
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+            # Each of the few places is free again.
+            began = time.perf_counter()
+            assert len(await client.stats(sessions)) == len(sessions)
+            assert time.perf_counter() - began < 5
+
+    asyncio.run(storm())
+
+
+def test_what_is_collected_in_another_thread_is_closed_there(season: sideline.Simulator, given: tuple[str, str, list[str]]) -> None:
+    _, over, sessions = given
+    before = _held()
+    errors: list[Any] = []
+    hook, sys.unraisablehook = sys.unraisablehook, errors.append
+    try:
+        for _ in range(20):
+            client = season.client()
+            stream = client.live(over, sources=["stats"], notices=False)
+            next(stream)
+            cycle: dict[str, Any] = {"client": client, "stream": stream, "batch": client.stats(sessions[:2]), "table": client.teams().table()}
+            cycle["self"] = cycle
+            loop = asyncio.new_event_loop()
+            asking = season.async_client()
+            waiting = loop.create_task(asking.stats(sessions[0]))
+            loop.run_until_complete(asyncio.sleep(0))
+            # Its loop is gone before its answer.
+            waiting.cancel()
+            loop.run_until_complete(asyncio.gather(waiting, return_exceptions=True))
+            loop.close()
+            cycle["loop"] = loop, asking
+            del client, stream, cycle, loop, asking, waiting
+            collecting = threading.Thread(target=gc.collect)
+            collecting.start()
+            collecting.join(10)
+            assert not collecting.is_alive()
+    finally:
+        sys.unraisablehook = hook
+    assert errors == []
+    _settles(before)
+
+
+def _held() -> tuple[int, int]:
+    """Threads and descriptors of this process: the simulator's too."""
+    tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else threading.active_count()
+    return tasks, len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+
+
+def _settles(before: tuple[int, int], seconds: float = 10.0) -> None:
+    until = time.monotonic() + seconds
+    while any(now > then + 2 for now, then in zip(_held(), before, strict=True)) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert all(now <= then + 2 for now, then in zip(_held(), before, strict=True)), (before, _held())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory and descriptors are read from /proc")
+def test_clients_that_are_opened_and_closed_leave_nothing(run: Run) -> None:
+    threads, descriptors, tasks, grown = run(
+        f"""
+        def held():
+            with open("/proc/self/statm") as file:
+                pages = int(file.read().split()[1])
+            return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")), pages * os.sysconf("SC_PAGE_SIZE")
+        async def one(n):
+            async with sideline.AsyncClient() as client:
+                await client.teams()
+            return len(asyncio.all_tasks())
+        most = 0
+        def rounds(count):
+            global most
+            for n in range(count):
+                with sideline.Client() as client:
+                    if n % 5 == 0: client.teams()
+                    if n % 25 == 0:
+                        with client.live(OVER, sources=["stats"]) as stream: next(stream)
+                if n % 10 == 0:
+                    most = max(most, asyncio.run(one(n)))
+            gc.collect()
+            time.sleep(0.5)
+        rounds({CLIENTS // 5})
+        before = held()
+        rounds({CLIENTS})
+        after = held()
+        print(json.dumps([after[0] - before[0], after[1] - before[1], most, (after[2] - before[2]) / {CLIENTS}]))
+        """
+    )
+    assert threads <= 2
+    assert descriptors <= 2
+    assert tasks == 1
+    assert grown < 10_000, "bytes for each client"
+
+
+# Exits.
+
+UNDER_WAY = {
+    "a batch": "client.stats(SESSIONS * 5)",
+    "a stream": "[_ for _ in client.live(OVER)]",
+    "a recording": "[_ for _ in client.live_stats(OVER).record('{journal}')]",
+    "a replay": "[_ for _ in sideline.replay('{recorded}', 0.01)]",
+    "the doctor": "client.doctor()",
+    "an event loop": "asyncio.run(everything())",
+    "many clients": "[sideline.Client().teams() for _ in range(10_000)]",
+}
+
+
+@pytest.mark.parametrize("what", UNDER_WAY)
+def test_an_exit_at_any_point_is_clean(what: str, run: Run, season: sideline.Simulator, tmp_path: Path) -> None:
+    recorded = tmp_path / "recorded"
+    with season.client() as client, client.live_stats(season.games[0]["event_id"]).record(recorded) as stream:
+        _ = [next(stream), next(stream)]
+    season.faults.add("*/stats", delay=0.03)
+    work = UNDER_WAY[what].replace("{journal}", str(tmp_path / "journal")).replace("{recorded}", str(recorded))
+    for after, how in (
+        (0.0, "sys.exit(3)"),
+        (0.005, "os._exit(3)"),
+        (0.03, "sys.exit(3)"),
+        (0.15, "sys.exit(3)"),
+        (0.3, "os.kill(os.getpid(), signal.SIGKILL)"),
+    ):
+        run(
+            f"""
+            async def everything():
+                async with sideline.AsyncClient() as mine, mine.live(OVER) as stream:
+                    await asyncio.gather(mine.stats(SESSIONS), anext(stream), mine.doctor())
+                    await asyncio.sleep(9)
+            def work():
+                try:
+                    {work}
+                except sideline.SidelineError:
+                    pass  # what is under way is told that the interpreter exits
+            threading.Thread(target=work, daemon=True).start()
+            time.sleep({after})
+            {how}
+            """,
+            status=-9 if "SIGKILL" in how else 3,
+        )
+
+
+def test_an_exit_in_the_middle_of_a_call_of_the_main_thread_is_clean(run: Run) -> None:
+    for after in (0.001, 0.01, 0.05, 0.2):
+        run(
+            f"""
+            signal.signal(signal.SIGALRM, lambda *_: sys.exit(3))
+            signal.setitimer(signal.ITIMER_REAL, {after})
+            while True:
+                client.stats(SESSIONS)
+                with client.live(OVER, sources=["stats"]) as stream:
+                    [next(stream), next(stream)]
+            """,
+            status=3,
+        )
+
+
+def test_python_in_development_mode_has_nothing_to_complain_of(run: Run, tmp_path: Path) -> None:
+    seen = run(
+        f"""
+        journal = {str(tmp_path / "game.journal")!r}
+        async def main():
+            async with sideline.AsyncClient() as client, client.live(OVER, sources=["stats"], notices=False) as stream:
+                batch, one, item = await asyncio.gather(client.stats(SESSIONS), client.teams(), anext(stream))
+                async for _ in stream: break
+                waiting = asyncio.create_task(anext(client.live("none", give_up_on=())))
+                await asyncio.sleep(0.05)
+                waiting.cancel()
+                await asyncio.gather(waiting, return_exceptions=True)
+                return len(batch)
+        count = asyncio.run(main())
+        batch = client.stats([*SESSIONS, "none"], on_error="keep")
+        pickle.loads(pickle.dumps(batch)).table().to_arrow()
+        client.team_events(1001, "2024-01-01", "2027-01-01").to_polars()
+        client.shots(SESSIONS[0]).to_pandas()
+        with client.live_stats(OVER).record(journal) as stream: next(stream), next(stream)
+        list(sideline.replay(journal, None))
+        for _ in client.live(OVER, sources=["stats"]): break
+        assert client.doctor().ok
+        with sideline.Simulator(teams=4, games=8) as service, service.client() as other:
+            other.teams()
+        abandoned = client.live(OVER, sources=["stats"]); next(abandoned)
+        del abandoned
+        gc.collect()
+        print(json.dumps(count == len(SESSIONS)))
+        """,
+        "-X",
+        "dev",
+        "-W",
+        "error",
+        "-X",
+        "warn_default_encoding",
+    )
+    assert seen is True

@@ -1,0 +1,493 @@
+"""No secret in anything that is shown, stored or passed on: one list of situations, one check."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from independent import Asked, as_json, server
+from wire import listener, proxy, saying_nothing
+
+import sideline
+import streams
+from canaries import OURS, forms, leaks, shown
+
+SECRET, KEY, TOKEN, PASSWORD = "s3cret/canary+one=", "key/canary+two=", "token/canary+three=", "proxy/canary+four="
+NOW = "2027-03-01T12:00:00Z"
+QUICK: dict[str, Any] = {"retry_wait": 0.01, "max_wait": 0.02}
+
+
+@dataclass
+class World:
+    """What a situation has at hand."""
+
+    service: sideline.Simulator
+    folder: Path
+    canaries: dict[str, str] = field(default_factory=lambda: {"secret": SECRET, "key": KEY, "token": TOKEN, "password": PASSWORD})
+
+    def __post_init__(self) -> None:
+        self.canaries["the simulator's key"] = self.service.api_key
+        self.game = self.service.games[0]["event_id"]
+        self.team = self.service.games[0]["home_team_id"]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"username": "ann", "secret": SECRET, "max_retries": 1, "timeout": 3}
+
+    def client(self, **more: Any) -> sideline.Client:
+        return self.service.client(**self.options | more)
+
+    def of(self, base_url: str, **more: Any) -> sideline.Client:
+        """A client of another server than the simulator."""
+        addresses = {"base_url": base_url, "broadcast_base_url": base_url, "websocket_url": base_url.replace("http", "ws", 1)}
+        return sideline.Client(**self.options | {"api_key": KEY} | addresses | more)
+
+    def session(self) -> str:
+        return str(self.client().game(self.game).to_dict()["results"][0]["id"])
+
+
+def tried(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """What it gives, or raises."""
+    try:
+        return call(*arguments, **named)
+    except Exception as error:
+        return error
+
+
+def caught(call: Callable[..., Any], *arguments: Any, **named: Any) -> BaseException:
+    error = tried(call, *arguments, **named)
+    assert isinstance(error, Exception), "nothing was raised"
+    return error
+
+
+Situation = Callable[[World], Any]
+SITUATIONS: dict[str, Situation] = {}
+
+
+def situation(name: str) -> Callable[[Situation], Situation]:
+    def add(function: Situation) -> Situation:
+        SITUATIONS[name] = function
+        return function
+
+    return add
+
+
+# Answers.
+
+
+@situation("every kind of answer")
+def _(world: World) -> Any:
+    with world.client() as client:
+        session = world.session()
+        answers = [client.teams(), client.roster(world.team), client.schedule("2026-11-01"), client.game(world.game), client.stats(session)]
+        answers += [client.team_events(world.team, "2025-11-01", "2027-03-01"), client.get("/v1/data/teams"), client.matchup(world.team, "2026-11-01", reference="SHOTTRACKER", gender="MEN")]  # fmt: skip
+        keyed = [client.broadcast_teams(), client.broadcast_stats(world.game), client.broadcast_schedule(), client.broadcast_roster(world.team)]
+        world.canaries["a token that was given"] = client.subscription_token(world.game)
+        return [client, *answers, *keyed, [answer.table() for answer in answers if answer.tables], client.drift()]
+
+
+@situation("the asynchronous client")
+def _(world: World) -> Any:
+    async def ask() -> list[Any]:
+        async with world.service.async_client(**world.options) as client:
+            found = await asyncio.gather(client.teams(), client.broadcast_teams(), client.stats("no-such-session"), return_exceptions=True)
+            return [client, *found]
+
+    return asyncio.run(ask())
+
+
+@situation("fields that no table knows")
+def _(world: World) -> Any:
+    body = {"teams": [{"id": 1, "name": "a", "brand_new": 1}]}
+    world.service.faults.add("/v1/data/teams", status=200, body=body)
+    with world.client() as client, world.client(strict=True) as strict:
+        return [client.teams(), client.drift(), caught(strict.teams)]
+
+
+# Refusals.
+
+
+def each_status(world: World, ask: Callable[[sideline.Client], Any]) -> list[Any]:
+    errors: list[Any] = []
+    for status in (400, 401, 403, 404, 409, 418, 422, 429, 500, 502, 503):
+        for body in ({"status": status, "message": "no"}, b"<html>no</html>"):
+            world.service.faults.clear()
+            world.service.faults.add(status=status, body=body, headers={"Retry-After": "0"})
+            with world.client() as client:
+                errors.append(caught(ask, client))
+    return errors
+
+
+@situation("every status to a signed request")
+def _(world: World) -> Any:
+    return each_status(world, lambda client: client.teams())
+
+
+@situation("every status to a request with the key")
+def _(world: World) -> Any:
+    return each_status(world, lambda client: client.broadcast_teams())
+
+
+@situation("wrong credentials, and none")
+def _(world: World) -> Any:
+    found = [caught(client.teams) for client in (world.client(username="eve"), world.client(secret=TOKEN), world.client(username=None))]
+    return [*found, caught(world.client(api_key=KEY).broadcast_teams), caught(world.service.client, username="", secret=SECRET)]
+
+
+def repeating(asked: Asked) -> Any:
+    """What a chatty gateway says: the request, in every spelling."""
+    spelled = [KEY, SECRET, quote(KEY, safe=""), quote(KEY), quote(KEY, safe="").lower(), base64.b64encode(KEY.encode()).decode(), asked.target]
+    return as_json({"status": 400, "message": " ".join([*spelled, str(asked.headers)])}, 400, x_request_id=KEY)
+
+
+@situation("a service that repeats the request in its refusal")
+def _(world: World) -> Any:
+    with server(repeating) as made, world.of(made.base_url) as client:
+        return [caught(client.teams), caught(client.broadcast_teams), client.roster([1, 2], on_error="keep"), caught(client.game, ["a", "b"])]
+
+
+# Connections.
+
+BROKEN: list[dict[str, Any]] = [
+    {"reset": True}, {"cut_at": 20}, {"cut_at": 0}, {"content_length": 5}, {"content_length": -5}, {"gzip": "damaged"}, {"gzip": "cut"},
+    {"status": 200, "body": b"<html>portal</html>"}, {"status": 200, "body": b'{"teams": [{"id": "x'}, {"status": 200, "body": {"teams": [{"id": "x"}]}},
+    {"delay": 5.0}, {"bytes_per_second": 1}, {"clock_offset": 4000.0}, {"clock_offset": -4000.0},
+]  # fmt: skip
+
+
+@situation("answers that break on the way")
+def _(world: World) -> Any:
+    found: list[Any] = []
+    for fault in BROKEN:
+        world.service.faults.clear()
+        world.service.faults.add(**fault)
+        with world.client(timeout=0.4) as client:
+            for payload in (tried(client.teams), tried(client.broadcast_teams)):
+                found.append(payload)
+                if isinstance(payload, sideline.Payload):
+                    found += [tried(payload.to_dict), tried(payload.table)]
+    return found
+
+
+@situation("nothing listens, no such name, no TLS")
+def _(world: World) -> Any:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    plain = world.service.base_url.replace("http://", "https://")
+    clients = [world.of(address) for address in (f"http://127.0.0.1:{port}", "https://service.invalid", plain)]
+    return [[caught(client.teams), caught(client.broadcast_teams), caught(client.roster, [1, 2])] for client in clients]
+
+
+@situation("redirects")
+def _(world: World) -> Any:
+    found: list[Any] = []
+    with server(lambda asked: as_json({"at": "elsewhere"})) as elsewhere:
+        for to in ("https://ann:pw@far.invalid{}", elsewhere.base_url + "{}", "http://far.invalid{}", "ftp://far{}", "{}", "//far.invalid{}"):
+            turn = lambda asked, to=to: (302, {"location": to.format(asked.target)}, b"")  # noqa: E731
+            with server(turn) as made, world.of(made.base_url) as client:
+                found += [caught(client.teams), caught(client.broadcast_teams)]
+        assert elsewhere.asked == [], "nothing is sent elsewhere"
+    return found
+
+
+@situation("foreign links")
+def _(world: World) -> Any:
+    with world.client() as client:
+        found: list[Any] = [client.follow(f"https://far.invalid/v1/data/teams?apikey={quote(KEY)}&token={quote(TOKEN, safe='')}")]
+        assert {asked.path for asked in world.service.requests} == {"/v1/data/teams"}
+        for link in ("https://far.invalid/x", "file:///v1/data/teams", "//far.invalid/v2", ""):
+            found.append(caught(client.follow, link))
+        return found
+
+
+@situation("plain http to a host that is not this machine")
+def _(world: World) -> Any:
+    return [caught(world.of, "http://far.invalid"), caught(world.of("http://far.invalid", allow_http=True, timeout=2).teams)]
+
+
+# Proxies.
+
+
+@situation("proxies")
+def _(world: World) -> Any:
+    found: list[Any] = []
+    userinfo = f"ann:{quote(PASSWORD, safe='')}@"
+    place = "service.invalid"
+    port = int(world.service.base_url.rpartition(":")[2])
+    with proxy({place: port, f"{place}:443": port}, credentials=f"ann:{PASSWORD}") as right, proxy({}, credentials="ann:another") as wrong:
+        for between in (right.address, wrong.address):
+            for base in (f"http://{place}", f"https://{place}"):
+                through = between.replace("//", f"//{userinfo}")
+                with world.of(base, proxy=through, allow_http=True) as client:
+                    found += [client, client.doctor(), tried(client.teams), tried(client.broadcast_teams)]
+        assert len(right.heads) > 4
+        assert len(wrong.heads) > 2
+    return found
+
+
+@situation("a proxy that repeats its credentials, and one that says nothing")
+def _(world: World) -> Any:
+    def repeat(connection: socket.socket) -> None:
+        head = connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 407 No\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
+
+    found: list[Any] = []
+    for serve in (repeat, saying_nothing):
+        with listener(serve) as between:
+            address = f"http://ann:{quote(PASSWORD, safe='')}@127.0.0.1:{between.port}"
+            for base in ("http://service.invalid", "https://service.invalid"):
+                with world.of(base, proxy=address, allow_http=True, timeout=1) as client:
+                    found += [client, caught(client.teams)]
+    return found
+
+
+# Settings.
+
+
+@situation("settings that cannot be")
+def _(world: World) -> Any:
+    code = quote(PASSWORD, safe="")
+    wrong: list[dict[str, Any]] = [
+        {"secret": f"{SECRET}\n"}, {"api_key": f"{KEY}\0"}, {"secret": SECRET.encode()}, {"api_key": [KEY]}, {"proxy": f"socks5://ann:{code}@h:1"},
+        {"proxy": f"ann:{code}@h"}, {"proxy": f"http://ann:{code}@[h"}, {"proxy": f"http://ann:{code}@".encode()}, {"proxy": [f"http://ann:{code}@h"]},
+        {"proxy": f"http://ann:{PASSWORD}@h:x"}, {"base_url": f"https://ann:{code}@h"}, {"base_url": f"https://h/?apikey={quote(KEY, safe='')}"}, {"websocket_url": f"wss://h/?token={quote(TOKEN)}"},
+        {"timeout": "soon"}, {"timeout": -1}, {"sport": "chess"}, {"ca_bundle": "no-such-file"}, {"max_retries": -1}, {"max_concurrency": 0}, {"no_such": 1},
+    ]  # fmt: skip
+    base = world.options | {"api_key": KEY, "proxy": f"http://ann:{code}@127.0.0.1:9"}
+    found: list[Any] = []
+    for more in wrong:
+        found += [caught(sideline.Client, **base | more), caught(sideline.AsyncClient, **base | more), caught(world.service.client, **base | more)]
+    return found
+
+
+@situation("a client that is copied, pickled and closed")
+def _(world: World) -> Any:
+    client = world.client(proxy=f"http://ann:{quote(PASSWORD, safe='')}@127.0.0.1:9")
+    again = pickle.loads(pickle.dumps(client))
+    found = [client, again, caught(again.teams), again.doctor()]
+    client.close()
+    return [*found, client, caught(client.teams), caught(client.live_stats, "x"), caught(client.doctor)]
+
+
+# Many.
+
+
+@situation("batches and what they raise")
+def _(world: World) -> Any:
+    session = world.session()
+    with world.client() as client:
+        kept = client.stats([session, "no-such-session", session], on_error="keep")
+        failed = caught(client.stats, [session, "none"])
+        keyed = client.broadcast_stats([world.game, "none"], on_error="keep", progress=True)
+        world.service.faults.add(status=503, headers={"Retry-After": "0"})
+        down = caught(client.broadcast_stats, [world.game] * 3)
+        again = caught(kept.retry)
+    return [kept, failed, keyed, down, again, pickle.loads(pickle.dumps(failed)), pickle.loads(pickle.dumps(kept))]
+
+
+# Streams.
+
+
+def items(stream: sideline.LiveStream, count: int) -> list[Any]:
+    found: list[Any] = [stream]
+    with stream:
+        for _ in range(count):
+            try:
+                item = stream._core.next_within(1.5)
+            except Exception as error:
+                return [*found, error]
+            found.append(item)
+    return found
+
+
+@situation("streams, cut, refused and recorded")
+def _(world: World) -> Any:
+    found: list[Any] = []
+    for place, fault in enumerate([{}, {"cut_at": 400}, {"status": 401}, {"status": 500}, {"status": 403, "body": {"message": "no"}}, {"reset": True}]):
+        world.service.faults.clear()
+        if fault:
+            world.service.faults.add("*stream*", **fault)
+            world.service.faults.add("/live/v2/*", **fault)
+        with world.client() as client:
+            for name, stream in (("sse", client.live_stats(world.game, **QUICK)), ("ws", client.live(world.game, sources=["stats"], **QUICK))):
+                path = world.folder / f"{name}-{place}.journal"
+                found.append(items(stream.record(path), 6))
+                found.append(list(sideline.replay(path, None)))
+    assert any("apikey" in asked.query for asked in world.service.requests)
+    assert any("token" in asked.query for asked in world.service.requests)
+    return found
+
+
+@situation("a server of streams that repeats the request")
+def _(world: World) -> Any:
+    found: list[Any] = []
+
+    def repeat(connection: socket.socket) -> None:
+        asked = made.requests[-1].decode()
+        # A server knows what it was given, and may spell it as it likes.
+        known = TOKEN if "token=" in asked else KEY
+        spelled = [known, quote(known, safe=""), quote(known).lower(), base64.b64encode(known.encode()).decode()]
+        said = json.dumps({"message": f"{asked} {' '.join(spelled)}"}).encode()
+        connection.sendall(b"HTTP/1.1 400 No\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(said) + said)
+
+    with streams.server([repeat]) as made, world.of(made.base_url) as client:
+        found += [items(client.live_stats("g", **QUICK), 4), items(client.live("g", token=TOKEN, **QUICK), 4), caught(client.subscription_token, "g")]
+        found += [items(client.live(token=TOKEN, give_up_on=[400]), 4), items(client.live_stats("g", give_up_on=[400]), 4)]
+    assert any(b"token=" in asked for asked in made.requests)
+    return found
+
+
+@situation("a token that is wrong, revoked, or beside wrong options")
+def _(world: World) -> Any:
+    with world.client() as client:
+        found: list[Any] = [items(client.live(token=TOKEN), 3), items(client.live(token=TOKEN, give_up_on=(), **QUICK), 3)]
+        stream = client.live(world.game, sources=["stats"], **QUICK)
+        with stream:
+            found += [stream, next(stream), next(stream)]
+            world.service.revoke_tokens()
+            found += [item for _, item in zip(range(200), stream, strict=False) if isinstance(item, sideline.Notice)]
+        for wrong in ({"buffer": 0}, {"overflow": "x"}, {"silence_limit": -1.0}, {"sources": "stats"}, {"sources": 5}, {"last_seq": -1}, {"give_up_on": 5}):
+            found.append(tried(client.live, token=TOKEN, **wrong))
+        for token in (f"{TOKEN}\n", TOKEN.encode(), [TOKEN]):
+            found.append(caught(lambda token=token: next(client.live(token=token))))
+        assert sum(isinstance(one, Exception) for one in found) >= 8
+        return [*found, caught(client._live_by_token, TOKEN, -1.0)]
+
+
+# Tools.
+
+
+@situation("the doctor")
+def _(world: World) -> Any:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    clients = [
+        world.client(),
+        world.client(secret=f" {SECRET}"),
+        world.client(api_key=KEY),
+        world.of(f"http://127.0.0.1:{port}"),
+        world.of("https://service.invalid"),
+    ]
+    reports: list[Any] = [client.doctor() for client in clients]
+    assert reports[0].ok
+    for status in (401, 403, 500):
+        world.service.faults.add(status=status)
+        reports.append(world.client().doctor())
+        world.service.faults.clear()
+    return [*reports, [report.checks for report in reports]]
+
+
+@situation("the command line")
+def _(world: World) -> Any:
+    good = {**os.environ, **world.service.environ, "SIDELINE_USERNAME": "ann", "SIDELINE_SECRET": SECRET, "SIDELINE_LOG": "debug", "RUST_LOG": "trace"}
+    proxied = good | {"HTTPS_PROXY": f"http://ann:{quote(PASSWORD)}@127.0.0.1:9", "SIDELINE_BASE_URL": "https://far.invalid", "SIDELINE_API_KEY": KEY}
+    runs = [
+        (good, ["doctor"], 0),
+        (good | {"SIDELINE_API_KEY": KEY}, ["doctor"], 1),
+        (good | {"SIDELINE_SECRET": f"{SECRET}\n"}, ["doctor"], 1),
+        (good | {"SIDELINE_BASE_URL": f"https://ann:{quote(PASSWORD)}@h"}, ["doctor"], 1),
+        (proxied, ["doctor"], 1),
+        (good | {"SIDELINE_API_KEY": KEY}, ["record", "--schedule-id", world.game, str(world.folder / "a.journal")], 1),
+        (good | {"SIDELINE_SECRET": TOKEN}, ["record", "--game-id", world.game, str(world.folder / "b.journal")], 1),
+    ]
+    found = []
+    for environment, arguments, status in runs:
+        done = subprocess.run([sys.executable, "-X", "dev", "-m", "sideline", *arguments], env=environment, capture_output=True, timeout=30)
+        assert done.returncode == status, (arguments, done.stdout, done.stderr)
+        found += [done.stdout, done.stderr]
+    return found
+
+
+# The check.
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with sideline.Simulator(seed=7, teams=4, games=8, now=NOW) as service:
+        service.credentials.add("ann", SECRET)
+        yield World(service, tmp_path)
+
+
+@pytest.fixture
+def found(world: World, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Callable[[Situation], list[str]]:
+    """What a situation leaks, in any of the places where people look."""
+
+    def found(situation: Situation) -> list[str]:
+        caplog.set_level(1)
+        for name in [name for name in logging.root.manager.loggerDict if name.startswith("sideline")]:
+            caplog.set_level(1, logger=name)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            things = situation(world)
+        places: dict[str, str | bytes] = {}
+        for place, text in shown(things):
+            places[f"{place} ({len(places)})"] = text
+        for place, text in zip(("stdout", "stderr"), capfd.readouterr(), strict=True):
+            places[place] = text
+        for record in caplog.records:
+            places[f"log {len(places)}"] = f"{record.getMessage()} {vars(record)}"
+        for warning in warned:
+            places[f"warning {len(places)}"] = str(warning)
+        for path in world.folder.rglob("*"):
+            if path.is_file():
+                places[str(path.name)] = path.read_bytes()
+        tokens = {asked.query["token"] for asked in world.service.requests if "token" in asked.query}
+        canaries = world.canaries | {f"token {place}": token for place, token in enumerate(tokens) if isinstance(token, str)}
+        return leaks(canaries, places)
+
+    return found
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_no_secret_is_told(name: str, found: Callable[[Situation], list[str]]) -> None:
+    assert found(SITUATIONS[name]) == []
+
+
+def _planted(world: World) -> Any:
+    frame = "def planted(ask, secret):\n    ask()\n"
+    scope: dict[str, Any] = {}
+    exec(compile(frame, f"{OURS}/planted.py", "exec"), scope)
+    return caught(scope["planted"], lambda: [][0], SECRET)
+
+
+class _Kept:
+    def __init__(self, secret: str) -> None:
+        self.secret = secret
+
+
+PLANTED: dict[str, Situation] = {
+    "stdout": lambda world: sys.stdout.write(SECRET),
+    "stderr of the process": lambda world: os.write(2, KEY.encode()),
+    "log": lambda world: logging.getLogger("sideline.planted").debug("at %s", quote(KEY, safe="")),
+    "warning": lambda world: warnings.warn(f"Basic {base64.b64encode(f'ann:{PASSWORD}'.encode()).decode()}", stacklevel=1),
+    "locals": _planted,
+    "text of an error": lambda world: ValueError(TOKEN),
+    "attribute": lambda world: _Kept(SECRET),
+    "file": lambda world: (world.folder / "f").write_bytes(b"\0" + KEY.encode()),
+    "part of a list": lambda world: [None, [f"x{quote(SECRET).lower()}x"]],
+}
+
+
+@pytest.mark.parametrize("place", PLANTED)
+def test_the_check_sees_a_secret_that_was_planted(place: str, found: Callable[[Situation], list[str]]) -> None:
+    assert found(PLANTED[place])
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "ann:"])
+def test_base64_is_seen_wherever_the_secret_stands_in_it(before: str) -> None:
+    assert leaks({"it": PASSWORD}, {"there": base64.b64encode(f"{before}{PASSWORD} and more".encode()).decode()})
+    assert len(forms(PASSWORD)) >= 8
