@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -390,6 +390,8 @@ def test_a_service_that_goes_wrong_gives_right_answers_or_documented_errors() ->
             max_examples=EXAMPLES or 30,
             stateful_step_count=25,
             deadline=None,
+            # A service that goes wrong by chance and time does not do so again: no shrinking.
+            phases=(Phase.generate,),
             database=None,
             derandomize=not EXAMPLES,
             suppress_health_check=list(HealthCheck),
