@@ -111,7 +111,7 @@ INVALID: list[tuple[Ask, type[Exception]]] = [
     (lambda c: c.stats("../teams"), ValueError),
     (lambda c: c.stats(""), ValueError),
     (lambda c: c.stats(3.5), TypeError),
-    (lambda c: c.stats([["a"]]), TypeError),
+    (lambda c: c.stats([["a"]]), ValueError),
     (lambda c: c.stats({"a"}), TypeError),
     (lambda c: c.schedule("yesterday"), ValueError),
     (lambda c: c.schedule("2026-11-01T20:00:00"), ValueError),
@@ -294,11 +294,16 @@ class FaultyService(RuleBasedStateMachine):
     @rule(case=st.sampled_from(INVALID))
     def ask_for_what_cannot_be(self, case: tuple[Ask, type[Exception]]) -> None:
         ask, expected = case
-        before = len(self.world.service.requests)
+        before = self.sent()
         assert self.client
         with pytest.raises(expected):
             ask(self.client)
-        assert len(self.world.service.requests) == before, "nothing was sent"
+        assert self.sent() == before, "nothing was sent"
+
+    def sent(self) -> int:
+        """Requests but those of streams, which connect again when they like."""
+        own = ("/live/", "/event-stream", "/_subscribe")
+        return sum(not any(part in seen.path for part in own) for seen in self.world.service.requests)
 
     @precondition(lambda self: self.client is not None)
     @rule()
