@@ -171,13 +171,14 @@ class Round:
         game = self.game["event_id"]
         told = self.told(self.truth)
         path = self.folder / "game.journal"
-        box, items, last = sideline.LiveBoxScore(), [], 0
+        box, items = sideline.LiveBoxScore(), []
+        seen = {0}
         with self.client.live(game, sources=SOURCES, **LIVE).record(path) as stream:
-            for item in self.until(stream, lambda: last == told[-1]["seq"]):
+            for item in self.until(stream, lambda: told[-1]["seq"] in seen):
                 items.append(item)
                 box.feed(item)
                 if isinstance(item, sideline.Update):
-                    last = item.seq
+                    seen.add(item.seq)
                     if self.rng.random() < 0.001:
                         self.host("faulty", "revoke_tokens")
             stats = stream.stats
@@ -382,12 +383,17 @@ def flat(found: Findings) -> None:
         found.check(late - early <= allowed, f"{name} grew from {early} to {late}")
 
 
-def report(found: Findings, seconds: float, seed: int) -> str:
+def measured() -> str:
+    """The commit, as it is now."""
+
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=Path(__file__).parent, capture_output=True, text=True).stdout.strip()
 
     commit = git("rev-parse", "--short=12", "HEAD") or "unknown"
-    changed = ", with changes" if git("status", "--porcelain", "--untracked-files=no") else ""
+    return commit + (", with changes" if git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def report(found: Findings, seconds: float, seed: int, commit: str) -> str:
     where = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     table = "".join(f"| {name} | {count:,} |\n" for name, count in found.counts.items())
     errors = ", ".join(f"{count:,} {name}" for name, count in found.errors.most_common()) or "none"
@@ -396,7 +402,7 @@ def report(found: Findings, seconds: float, seed: int) -> str:
     wrong = "".join(f"\n```\n{text[:2000]}\n```\n" for text in found.wrong[:20]) or "None.\n"
     return f"""# Soak
 
-`SOAK_SECONDS={seconds:.0f} SOAK_SEED={seed} make soak` at commit {commit}{changed}; {where}.
+`SOAK_SECONDS={seconds:.0f} SOAK_SEED={seed} make soak` at commit {commit}; {where}.
 
 Live stream, websocket, batches and archive sync at once, against a simulator with random faults; every delivered fact is
 compared with what a twin without faults sent ([tests/soak.py](../tests/soak.py)).
@@ -419,7 +425,7 @@ def main() -> int:
     seconds = float(os.environ.get("SOAK_SECONDS", "3600"))
     seed = int(os.environ.get("SOAK_SEED", "1"))
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "soak-report.md")
-    found, host = Findings(), Host()
+    found, host, commit = Findings(), Host(), measured()
     end = time.monotonic() + seconds
     # All ten thousand from five minutes on.
     clients(host, found, min(10_000, int(seconds * 34)))
@@ -433,7 +439,7 @@ def main() -> int:
             print(f"round {number}: {len(found.wrong)} wrong, the last: {found.wrong[-1]}", file=sys.stderr)
     host.close()
     flat(found)
-    text = report(found, seconds, seed)
+    text = report(found, seconds, seed, commit)
     path.write_text(text, encoding="utf-8")
     print(text)
     return 1 if found.wrong else 0
