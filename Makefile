@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PY     := python tests docs benches examples .github
 
-.PHONY: help demo test lint lint-rust lint-python test-rust test-python docs site bench fuzz miri notebooks soak
+.PHONY: soak help demo test lint lint-rust lint-python test-rust test-python docs site bench fuzz miri notebooks soak
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
@@ -18,6 +18,7 @@ help:
 	@echo "make lint    the checks alone: rustfmt, clippy, ruff, mypy"
 	@echo "make docs    write docs/tables.md from the declarations"
 	@echo "make site    the documentation as HTML, in site/"
+	@echo "make soak    everything at once for SOAK_SECONDS (default an hour) against random faults; soak-report.md"
 	@echo "make bench   decoding against named peers, with a release build"
 	@echo "make fuzz    each target of fuzz/ for SECONDS=$(SECONDS) (nightly Rust, cargo-fuzz)"
 	@echo "make miri    the unsafe parts under Miri (nightly Rust with miri)"
@@ -76,6 +77,10 @@ fuzz:
 # processor, so the tests that only repeat do less under it. Isolation is lifted for the process id.
 miri:
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked --no-default-features --lib -- table:: per_process::
+
+# SOAK_SECONDS (default 3600), SOAK_SEED.
+soak: $(VENV)/.built $(VENV)/.tested-with
+	$(BIN)/python tests/soak.py soak-report.md
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'

@@ -160,6 +160,7 @@ class FaultyService(RuleBasedStateMachine):
         self.client: sideline.Client | None = None
         self.streams: list[sideline.LiveStream] = []
         self.allowed: set[type[BaseException]] = set()
+        self.retries = 0
 
     # What goes wrong.
 
@@ -173,7 +174,9 @@ class FaultyService(RuleBasedStateMachine):
     def clear_the_faults(self) -> None:
         self.world.service.faults.clear()
         self.world.service.streams.clear()
-        self.allowed.clear()
+        # A connection that the service ended behind a whole answer is found out by the next request on it. A client that sends
+        # nothing twice can only tell.
+        self.allowed &= set() if self.retries or self.client is None else {sideline.TransportError}
 
     @rule(game=st.integers(0, 2), stat=st.sampled_from(["AST", "BLK"]))
     def correct_a_game(self, game: int, stat: str) -> None:
@@ -187,6 +190,7 @@ class FaultyService(RuleBasedStateMachine):
     @rule(retries=st.integers(0, 2), at_once=st.sampled_from([1, 4, 16]))
     def open_a_client(self, retries: int, at_once: int) -> None:
         timeout = sideline.Timeout(connect=TIMEOUT, read=TIMEOUT, total=TIMEOUT)
+        self.retries = retries
         self.client = self.world.service.client(max_retries=retries, max_concurrency=at_once, timeout=timeout)
 
     @precondition(lambda self: self.client is not None)
@@ -229,6 +233,9 @@ class FaultyService(RuleBasedStateMachine):
         else:
             check(result, truth())
         assert time.monotonic() - began < SOON
+
+    def is_the_same(self, payload: sideline.Payload, truth: sideline.Payload) -> None:
+        assert payload.raw == truth.raw
 
     def pickles(self, error: BaseException) -> None:
         assert str(pickle.loads(pickle.dumps(error))) == str(error)
@@ -310,13 +317,14 @@ class FaultyService(RuleBasedStateMachine):
     def ask_for_what_is_not_there(self) -> None:
         assert self.client
         try:
-            self.client.stats("no-such-session")
+            # What came instead of an answer is read here at the latest.
+            body = self.client.stats("no-such-session").to_dict()
         except sideline.NotFound:
             pass
         except sideline.SidelineError as error:
             self.is_allowed(error)
         else:
-            raise AssertionError("there is no such session")
+            raise AssertionError(f"there is no such session: {body}")
 
     # Streams.
 
@@ -375,7 +383,7 @@ class FaultyService(RuleBasedStateMachine):
             stream.close()
         if self.client is not None:
             # Without faults the same client is as good as new.
-            assert self.client.teams().to_dict() == self.world.truth.teams().to_dict()
+            self.right_or_allowed(self.client.teams, self.world.truth.teams, self.is_the_same)
             self.client.close()
         self.streams, self.client = [], None
         gc.collect()

@@ -19,12 +19,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from canaries import OURS, forms, leaks, shown
 from independent import Asked, as_json, server
 from wire import listener, proxy, saying_nothing
 
 import sideline
 import streams
-from canaries import OURS, forms, leaks, shown
 
 SECRET, KEY, TOKEN, PASSWORD = "s3cret/canary+one=", "key/canary+two=", "token/canary+three=", "proxy/canary+four="
 NOW = "2027-03-01T12:00:00Z"

@@ -1,0 +1,449 @@
+"""Everything at once for a long time, against a service that goes wrong at random; every delivered fact is compared with what was sent.
+
+    python tests/soak.py [REPORT]      SOAK_SECONDS (default 3600), SOAK_SEED
+
+Each round has a season of its own, twice: one simulator has the faults, its twin none, and says what is true. In a round a game
+is played and read over both streams, recorded and replayed, while batches are asked for and an archive is synced. The
+simulators run in another process, so that memory, descriptors and threads measured here are the client's alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import multiprocessing
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import sideline
+
+NOW = "2027-03-01T12:00:00Z"
+SOURCES = ["stats", "shots", "marker"]
+LIVE: dict[str, Any] = {"retry_wait": 0.01, "max_wait": 0.1, "silence_limit": 1.5, "give_up_on": ()}
+GROWTH = 24 << 20
+"""Bytes that the second half of the rounds may have more than the quarter before it: what an allocator keeps."""
+
+
+# The other process: the services.
+
+
+def serve(pipe: Connection) -> None:
+    """Simulators by name, told what to do as tuples: name, path of a method, arguments."""
+    services: dict[str, sideline.Simulator] = {}
+    while True:
+        name, method, arguments, named = pipe.recv()
+        if method == "open":
+            services[name] = sideline.Simulator(**named)
+            services[name].streams.heartbeat = 0.1
+            made = services[name]
+            pipe.send((made._options(), made.games, made.teams))
+            continue
+        if method == "end":
+            return
+        at: Any = services[name]
+        for part in method.split("."):
+            at = getattr(at, part)
+        pipe.send(at(*arguments, **named))
+        if method == "close":
+            del services[name]
+
+
+class Host:
+    """The other process, asked one thing at a time."""
+
+    def __init__(self) -> None:
+        self._pipe, theirs = multiprocessing.Pipe()
+        self._lock = threading.Lock()
+        self._process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,), daemon=True)
+        self._process.start()
+
+    def __call__(self, name: str, method: str, *arguments: Any, **named: Any) -> Any:
+        with self._lock:
+            self._pipe.send((name, method, arguments, named))
+            return None if method == "end" else self._pipe.recv()
+
+    def close(self) -> None:
+        self("", "end")
+        self._process.join(10)
+
+
+# What was found.
+
+
+@dataclass
+class Findings:
+    counts: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    samples: list[tuple[int, int, int]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, what: str, count: int = 1) -> None:
+        with self.lock:
+            self.counts[what] += count
+
+    def error(self, error: BaseException) -> None:
+        with self.lock:
+            self.errors[type(error).__name__] += 1
+
+    def check(self, right: bool, what: str) -> None:
+        self.add("comparisons")
+        if not right:
+            with self.lock:
+                self.wrong.append(what)
+
+
+def held() -> tuple[int, int, int]:
+    """Resident bytes, descriptors and threads of this process."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return resident, len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+
+
+# A round.
+
+REST_FAULTS: list[dict[str, Any]] = [
+    {"status": 500}, {"status": 503, "headers": {"Retry-After": "0"}}, {"status": 404, "body": {"status": 404, "message": "gone"}}, {"status": 403, "body": {"status": 403, "message": "no"}},
+    {"reset": True}, {"cut_at": 300}, {"cut_at": 300, "reset": True}, {"content_length": 5}, {"content_length": -5}, {"gzip": "whole"}, {"gzip": "damaged"}, {"gzip": "cut"},
+    {"trailing": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"}, {"informational": [103]}, {"stale": True}, {"delay": 0.1}, {"clock_offset": 600.0},
+    {"status": 200, "body": b"<html>log in</html>"}, {"status": 429, "headers": {"Retry-After": "0"}},
+]  # fmt: skip
+
+
+@dataclass
+class Round:
+    host: Host
+    found: Findings
+    rng: random.Random
+    folder: Path
+    number: int
+
+    def __post_init__(self) -> None:
+        size = {"seed": self.number, "teams": 4, "games": 8, "now": NOW}
+        options, self.games, self.teams = self.host("faulty", "open", **size)
+        true, *_ = self.host("true", "open", **size)
+        self.truth = sideline.Client(**true)
+        self.client = sideline.Client(**options, max_retries=3, timeout=10, max_concurrency=8)
+        self.awaited = sideline.AsyncClient(**options, max_retries=1, timeout=5)
+        self.game = self.games[-1]
+        self.over = [game["event_id"] for game in self.games[:3]]
+        rows = self.truth.game(self.over).table("sessions").to_dicts()
+        self.sessions = list(dict.fromkeys(row["session_id"] for row in rows))
+        self.bodies = {session: self.truth.stats(session).raw for session in self.sessions}
+
+    def close(self) -> None:
+        self.client.close()
+        asyncio.run(self.awaited.aclose())
+        self.truth.close()
+        self.host("faulty", "close")
+        self.host("true", "close")
+
+    def go_wrong(self) -> None:
+        for fault in self.rng.sample(REST_FAULTS, 6):
+            self.host("faulty", "faults.add", "/v1/data/*", probability=0.04, **fault)
+            self.host("faulty", "faults.add", "/broadcast/v1/games/*", probability=0.04, **fault)
+        for path, most in (("/live/v2/games", 30_000), ("/broadcast/v1/stats/event-stream", 60_000)):
+            for _ in range(self.rng.randrange(5, 40)):
+                self.host("faulty", "faults.add", path, cut_at=self.rng.randrange(most), reset=self.rng.random() < 0.3, times=1)
+            for status in (500, 401, 429):
+                self.host("faulty", "faults.add", path, status=status, times=1, probability=0.3)
+            self.host("faulty", "streams.stall", path, after=self.rng.randrange(200), times=1)
+        self.host("faulty", "streams.slow", 200_000, times=2)
+
+    # What runs at once.
+
+    def websocket(self) -> None:
+        game = self.game["event_id"]
+        told = self.told(self.truth)
+        path = self.folder / "game.journal"
+        box, items = sideline.LiveBoxScore(), []
+        seen = {0}
+        with self.client.live(game, sources=SOURCES, **LIVE).record(path) as stream:
+            for item in self.until(stream, lambda: told[-1]["seq"] in seen):
+                items.append(item)
+                box.feed(item)
+                if isinstance(item, sideline.Update):
+                    seen.add(item.seq)
+                    if self.rng.random() < 0.001:
+                        self.host("faulty", "revoke_tokens")
+            stats = stream.stats
+        updates = [item.to_dict() for item in items if isinstance(item, sideline.Update)]
+        self.found.check(updates == told, f"websocket: {len(updates)} messages of {len(told)}, or others, or in another order")
+        self.found.check(stats.dropped == 0, "websocket: messages were dropped")
+        gaps = sum(isinstance(item, sideline.Gap) for item in items)
+        self.found.check(gaps == stats.gaps, "websocket: a hole without a Gap")
+        self.found.check(box_score(box.table()) == self.rest(), "websocket: another box score than REST's")
+        again = [item.to_dict() for item in sideline.replay(path, None, notices=False)]
+        self.found.check(again == told, "replay: not what was recorded")
+        self.found.add("websocket messages", len(updates))
+        self.found.add("websocket connections", stats.reconnects + 1)
+        self.found.add("gaps told", gaps)
+
+    def event_stream(self) -> None:
+        box, last = sideline.LiveBoxScore(), -1
+        with self.client.live_stats(self.game["event_id"], **LIVE) as stream:
+            for item in self.until(stream, lambda: box_score(box.table()) == self.rest()):
+                box.feed(item)
+                if isinstance(item, sideline.Update):
+                    version = item.to_dict()["version"]
+                    self.found.check(version >= last, f"event stream: version {version} after {last}")
+                    last = version
+            stats = stream.stats
+        self.found.check(box_score(box.table()) == self.rest(), "event stream: another box score than REST's")
+        self.found.add("event stream documents", stats.updates)
+        self.found.add("event stream connections", stats.reconnects + 1)
+
+    def batches(self) -> None:
+        ids = [*self.sessions, "no-such-session", *self.sessions]
+        for _ in range(6):
+            batch = self.client.stats(ids, on_error="keep")
+            self.compare(batch, ids)
+            if not batch.complete:
+                again = batch.retry(on_error="keep")
+                self.compare(again, ids)
+                self.found.check(len(again) >= len(batch), "batch: retry lost what had come")
+
+        async def awaited() -> None:
+            for batch in await asyncio.gather(*(self.awaited.stats(ids, on_error="keep") for _ in range(4))):
+                self.compare(batch, ids)
+            tasks = [asyncio.ensure_future(self.awaited.stats(ids)) for _ in range(4)]
+            await asyncio.sleep(0.02)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        asyncio.run(awaited())
+
+    def compare(self, batch: Any, ids: list[str]) -> None:
+        coverage = batch.coverage.to_dicts()
+        self.found.check([row["session_id"] for row in coverage] == ids, "batch: a unit is not accounted for")
+        came = [row["session_id"] for row in coverage if row["status"] in ("fetched", "empty")]
+        for session, payload in zip(came, batch, strict=True):
+            self.found.check(payload.raw == self.bodies.get(session), f"batch: another body for {session}")
+        for error in batch.errors.values():
+            self.found.error(error)
+            self.found.check(isinstance(error, sideline.SidelineError), f"batch: {error!r}")
+        self.found.add("batch units", len(ids))
+
+    def archive(self) -> None:
+        if not hasattr(sideline, "Archive"):
+            return
+        archive = sideline.Archive(self.folder / "season", self.client)
+        for _ in range(30):
+            report = archive.sync(game_ids=self.over)
+            self.found.add("archive syncs")
+            for row in report.coverage.to_dicts():
+                if row["error"]:
+                    self.found.add("archive units that failed and were asked again")
+            if report.complete:
+                break
+        else:
+            # What is refused for good in this round is not there, and said so: without faults it comes.
+            self.host("faulty", "faults.clear")
+            self.found.check(archive.sync(game_ids=self.over).complete, "archive: incomplete without faults")
+        for name, ask in (("player_stats", self.truth.stats), ("stat_events", self.truth.stats_details), ("shots", self.truth.shots)):
+            stored, true = rows(archive.to_arrow(name)), rows(ask(self.sessions).table(name).to_arrow())
+            self.found.check(stored == true, f"archive: {name} has {len(stored)} rows, true are {len(true)}, or others")
+            self.found.add("archive rows", len(stored))
+
+    # Its parts.
+
+    def told(self, client: sideline.Client) -> list[Any]:
+        """What the twin's websocket sends of the whole game."""
+        self.host("true", "play", self.game["event_id"], None)
+        found: list[Any] = []
+        with client.live(self.game["event_id"], sources=SOURCES, notices=False) as stream:
+            while (item := stream._core.next_within(1.0)) is not None:
+                found.append(item.to_dict())
+        self.played.set()
+        return found
+
+    def rest(self) -> dict[Any, Any]:
+        self.played.wait(60)
+        if not self.finals:
+            teams = self.game["home_team_id"], self.game["away_team_id"]
+            self.finals = [self.truth.team_game_stats(team, game_id=self.game["event_id"]).table("box_score") for team in teams]
+        return box_score(*self.finals)
+
+    def until(self, stream: sideline.LiveStream, is_over: Callable[[], Any], seconds: float = 90.0) -> Iterator[Any]:
+        end = time.monotonic() + seconds
+        looked = 0.0
+        while time.monotonic() < end:
+            item = stream._core.next_within(0.3)
+            if item is not None:
+                yield item
+            if (item is None or time.monotonic() - looked > 0.5) and is_over():
+                return
+            looked = time.monotonic() if item is None else looked
+        self.found.check(False, f"{stream!r}: not over after {seconds} s")
+
+    def run(self) -> None:
+        self.played, self.finals = threading.Event(), []
+        self.go_wrong()
+        self.host("faulty", "play", self.game["event_id"], self.rng.choice([600.0, 1500.0, 3000.0]))
+
+        def guarded(work: Callable[[], None]) -> None:
+            try:
+                work()
+            except BaseException:
+                self.found.check(False, f"{work.__name__} raised:\n{traceback.format_exc()}")
+
+        parts = [self.websocket, self.event_stream, self.batches, self.archive]
+        threads = [threading.Thread(target=guarded, args=(part,)) for part in parts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.found.add("rounds")
+
+
+def box_score(*tables: sideline.Table) -> dict[tuple[int, int], dict[str, float]]:
+    """Stats by team and player. A code that is 0 may be absent; the score is a team's."""
+    lines = (row for table in tables for row in table.to_dicts())
+    return {(row["team_id"], row["player_id"]): {k: v for k, v in row.items() if k.isupper() and v and not k.endswith("_SCORE")} for row in lines}
+
+
+def rows(table: Any) -> list[str]:
+    """In an order of their own, columns by name."""
+    names = sorted(table.column_names)
+    return sorted(repr([row[name] for name in names]) for row in table.to_pylist())
+
+
+# The whole.
+
+
+@contextmanager
+def round_of(host: Host, found: Findings, seed: int, number: int) -> Iterator[Round]:
+    with tempfile.TemporaryDirectory() as folder:
+        made = Round(host, found, random.Random(f"{seed} {number}"), Path(folder), number)
+        try:
+            yield made
+        finally:
+            made.close()
+
+
+def clients(host: Host, found: Findings, count: int) -> None:
+    """Opens and closes so many."""
+    options, *_ = host("clients", "open", teams=4, games=8, now=NOW)
+
+    async def one() -> int:
+        async with sideline.AsyncClient(**options) as client:
+            await client.teams()
+        return len(asyncio.all_tasks())
+
+    def some(count: int) -> None:
+        for n in range(count):
+            with sideline.Client(**options) as client:
+                if n % 4 == 0:
+                    client.teams()
+            if n % 20 == 0:
+                found.check(asyncio.run(one()) == 1, "a task was left")
+
+    some(count // 10)
+    before = settled()
+    some(count)
+    after = settled()
+    host("clients", "close")
+    found.add("clients opened and closed", count)
+    grown = after[0] - before[0]
+    found.check(grown < 8 << 20, f"{count} clients left {grown} bytes")
+    found.check(after[1] <= before[1] + 2 and after[2] <= before[2] + 2, f"{count} clients left descriptors or threads: {before}, {after}")
+    found.counts["bytes that those clients left"] = max(0, grown)
+
+
+def settled() -> tuple[int, int, int]:
+    gc.collect()
+    time.sleep(1.0)
+    return held()
+
+
+def flat(found: Findings) -> None:
+    samples = found.samples
+    if len(samples) < 4:
+        return
+    quarter = len(samples) // 4
+    for place, (name, allowed) in enumerate([("bytes", GROWTH), ("descriptors", 4), ("threads", 4)]):
+        # The first quarter is what is made once and kept.
+        early, late = (median(sample[place] for sample in part) for part in (samples[quarter : 2 * quarter], samples[-quarter:]))
+        found.check(late - early <= allowed, f"{name} grew from {early} to {late}")
+
+
+def measured() -> str:
+    """The commit, as it is now."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=Path(__file__).parent, capture_output=True, text=True).stdout.strip()
+
+    commit = git("rev-parse", "--short=12", "HEAD") or "unknown"
+    return commit + (", with changes" if git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def report(found: Findings, seconds: float, seed: int, commit: str) -> str:
+    where = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    table = "".join(f"| {name} | {count:,} |\n" for name, count in found.counts.items())
+    errors = ", ".join(f"{count:,} {name}" for name, count in found.errors.most_common()) or "none"
+    span = [[sample[place] for sample in found.samples] for place in range(3)] if found.samples else [[0]] * 3
+    resident, descriptors, threads = span
+    wrong = "".join(f"\n```\n{text[:2000]}\n```\n" for text in found.wrong[:20]) or "None.\n"
+    return f"""# Soak
+
+`SOAK_SECONDS={seconds:.0f} SOAK_SEED={seed} make soak` at commit {commit}; {where}.
+
+Live stream, websocket, batches and archive sync at once, against a simulator with random faults; every delivered fact is
+compared with what a twin without faults sent ([tests/soak.py](../tests/soak.py)).
+
+| what | count |
+|---|--:|
+{table}| **of the comparisons wrong** | **{len(found.wrong)}** |
+
+Errors that the faults made, each told for its unit in `coverage`: {errors}.
+
+After each round: memory {resident[0] / 2**20:.0f} MiB at first, {resident[-1] / 2**20:.0f} at the end, {max(resident) / 2**20:.0f} at most; \
+descriptors {descriptors[0]}, {descriptors[-1]}, {max(descriptors)}; threads {threads[0]}, {threads[-1]}, {max(threads)}.
+
+## What was wrong
+
+{wrong}"""
+
+
+def main() -> int:
+    seconds = float(os.environ.get("SOAK_SECONDS", "3600"))
+    seed = int(os.environ.get("SOAK_SEED", "1"))
+    path = Path(sys.argv[1] if len(sys.argv) > 1 else "soak-report.md")
+    found, host, commit = Findings(), Host(), measured()
+    end = time.monotonic() + seconds
+    # All ten thousand from five minutes on.
+    clients(host, found, min(10_000, int(seconds * 34)))
+    number = 0
+    while number == 0 or time.monotonic() < end:
+        number += 1
+        with round_of(host, found, seed, number) as now:
+            now.run()
+        found.samples.append(settled())
+        if found.wrong:
+            print(f"round {number}: {len(found.wrong)} wrong, the last: {found.wrong[-1]}", file=sys.stderr)
+    host.close()
+    flat(found)
+    text = report(found, seconds, seed, commit)
+    path.write_text(text, encoding="utf-8")
+    print(text)
+    return 1 if found.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
