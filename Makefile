@@ -15,7 +15,7 @@ help:
 	@echo "make test    every check and test"
 	@echo "make lint    the checks alone: rustfmt, clippy, ruff, mypy"
 	@echo "make docs    write docs/tables.md from the declarations"
-	@echo "make bench   decoding against named peers, with a release build"
+	@echo "make bench   speed against named peers, with a release build; writes benches/REPORT.md"
 
 demo: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/sideline demo --seed 7 --out $(OUT)
@@ -51,10 +51,11 @@ docs: $(VENV)/.built $(VENV)/.arrow
 # An environment of its own: an editable install would put the release build where the tests look for theirs.
 bench:
 	$(PYTHON) -m venv target/bench
-	target/bench/bin/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2" msgspec pyarrow
-	target/bench/bin/maturin build --locked --release --out target/bench/wheels
+	target/bench/bin/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2" --requirement benches/requirements.txt
+	rm -rf target/bench/wheels
+	CARGO_TARGET_DIR=target/bench/cargo target/bench/bin/maturin build --locked --release --out target/bench/wheels
 	target/bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/bench/wheels/*.whl
-	target/bench/bin/python benches/decode.py
+	target/bench/bin/python benches/report.py
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'

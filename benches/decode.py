@@ -72,9 +72,7 @@ def arrow(rounds: int) -> list[Row]:
         work = workloads()[name]
         times = interleaved({OURS: lambda w=work: to_arrow(w), SIMDJSON: lambda w=work: parse(w.raw)}, rounds)
         tables = len(work.payload().tables)
-        rows.append(
-            share("Arrow", f"{name}, bytes → {tables} table{'s' * (tables > 1)}", SIMDJSON, times, OURS, None)
-        )
+        rows.append(share("Arrow", f"{name}, bytes → {tables} table{'s' * (tables > 1)}", SIMDJSON, times, OURS, None))
     return rows
 
 

@@ -92,18 +92,15 @@ def workloads() -> dict[str, Workload]:
     return {one.name: one for one in made}
 
 
-def snapshots(count: int) -> list[str]:
-    """Documents of the event stream of a game that is played as fast as it is read."""
+def snapshots() -> list[str]:
+    """Documents of the event stream of a game that is played as fast as it is read: its first hundred."""
     with sideline.Simulator(seed=7, now=NOW) as service, service.client() as client:
-        game = next(game["event_id"] for game in service.games if game["tipoff_at"] > 1_803_931_200_000)
-        service.play(game, None)
-        texts: list[str] = []
-        with client.live_stats(game, notices=False) as stream:
-            for item in stream:
-                texts.append(item.text)
-                if len(texts) == count:
-                    break
-    return texts
+        game = service.games[-1]["event_id"]
+        with client.live_stats(game) as stream:
+            # What plays as fast as it is read plays on where nobody reads yet.
+            next(item for item in stream if isinstance(item, sideline.Connected))
+            service.play(game, None)
+            return [next(stream).text for _ in range(100)]
 
 
 if __name__ == "__main__":
