@@ -19,7 +19,7 @@ help:
 	@echo "make docs    write docs/tables.md from the declarations"
 	@echo "make site    the documentation as HTML, in site/"
 	@echo "make soak    everything at once for SOAK_SECONDS (default an hour) against random faults; soak-report.md"
-	@echo "make bench   decoding against named peers, with a release build"
+	@echo "make bench   speed against named peers, with a release build; writes benches/REPORT.md"
 	@echo "make fuzz    each target of fuzz/ for SECONDS=$(SECONDS) (nightly Rust, cargo-fuzz)"
 	@echo "make miri    the unsafe parts under Miri (nightly Rust with miri)"
 
@@ -60,10 +60,11 @@ site: $(VENV)/.built $(VENV)/.tested-with
 # An environment of its own: an editable install would put the release build where the tests look for theirs.
 bench:
 	$(PYTHON) -m venv target/bench
-	target/bench/bin/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2" msgspec pyarrow
-	target/bench/bin/maturin build --locked --release --out target/bench/wheels
+	target/bench/bin/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2" --requirement benches/requirements.txt
+	rm -rf target/bench/wheels
+	CARGO_TARGET_DIR=target/bench/cargo target/bench/bin/maturin build --locked --release --out target/bench/wheels
 	target/bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/bench/wheels/*.whl
-	target/bench/bin/python benches/decode.py
+	target/bench/bin/python benches/report.py
 
 # What is found goes to fuzz/artifacts, and the way there to target/: fuzz/corpus holds seeds, and is read only. The lock is a
 # copy, so that what is fuzzed is built of what ships.

@@ -1,135 +1,165 @@
-"""Stat details of a full game, bytes to Arrow: sideline against msgspec -> pyarrow, in one run.
+"""Bytes to Arrow, to frames and to dicts: against named peers, and against a parse that builds nothing.
 
-    make bench          # builds the release extension in an environment of its own, then runs this
+    target/bench/bin/python benches/decode.py [--rounds 40]
 
-The peer is the best plain-Python route we know: typed msgspec structs, one pass that fills a list for each column (parents
-repeated, clocks parsed once for each distinct text), `pyarrow.array` with the final types. Both make the same table, which is
-checked before anything is timed. Rounds are interleaved, so that a machine that slows down slows both.
+What a peer makes is compared with what we make before anything is timed.
 """
 
 from __future__ import annotations
 
 import argparse
-import platform
+import math
 import statistics
-import time
-from collections.abc import Callable
-from functools import lru_cache
 
-import msgspec
+import orjson
+import pandas
+import peers
+import polars
 import pyarrow as pa
-
-import sideline
-
-
-class Occurrence(msgspec.Struct):
-    occurred_at: int
-    value: float
-    period: str
-    game_clock: str | None = None
-    shot_clock: str | None = None
-    x: float | None = None
-    y: float | None = None
-    z: float | None = None
-    hoop_to_event_x: float | None = None
-    hoop_to_event_y: float | None = None
+import simdjson
+from measure import Row, faster, interleaved, share, spread
+from workloads import Workload, workloads
 
 
-class Details(msgspec.Struct):
-    firstname: str
-    lastname: str
+OURS, MSGSPEC, SIMDJSON = "sideline", "msgspec → pyarrow", "simdjson's DOM parse (pysimdjson)"
+DICTS = ("game", "period", "possessions", "schedule", "roster", "session stats", "locations")
 
 
-class Line(msgspec.Struct):
-    id: int
-    version: int
-    stats: dict[str, list[Occurrence]]
-    player_details: Details | None = None
+def same(work: str, ours: object, theirs: object) -> None:
+    if ours != theirs:
+        raise SystemExit(f"{work}: the results differ, so nothing is timed")
 
 
-class Team(msgspec.Struct):
-    id: int
-    name: str
-    player_stats: list[Line]
+def text_for_categories(table: pa.Table, schema: pa.Schema) -> list[dict[str, object]]:
+    return table.cast(schema).to_pylist()
 
 
-class Body(msgspec.Struct):
-    teams: list[Team]
+def to_arrow(work: Workload) -> list[pa.Table]:
+    payload = work.payload()
+    return [pa.table(payload.table(name)) for name in payload.tables]
 
 
-DECODER = msgspec.json.Decoder(Body)
-SCHEMA = pa.schema(sideline.SCHEMAS["stat_events"])
-PLAIN = pa.schema([f.with_type(pa.string()) if pa.types.is_dictionary(f.type) else f for f in SCHEMA])
+def parse(raw: bytes) -> object:
+    # A new parser each time: a document keeps its parser busy.
+    return simdjson.Parser().parse(raw)
 
 
-@lru_cache(maxsize=100_000)
-def seconds(clock: str | None) -> float | None:
-    if clock is None:
-        return None
-    total = 0.0
-    for part in clock.split(":"):
-        total = total * 60 + float(part)
-    return total
+def arrow(rounds: int) -> list[Row]:
+    rows = []
+    for name, peer, schemas, reach in (
+        ("game", lambda w: [peers.stat_events(w.raw, **w.ids)], [peers.STAT_EVENTS], (8, 1.2)),
+        ("period", lambda w: [peers.stat_events(w.raw, **w.ids)], [peers.STAT_EVENTS], (8, 1.2)),
+        ("possessions", lambda w: list(peers.possessions(w.raw, **w.ids)),
+         [peers.POSSESSIONS, peers.EVENTS, peers.PLAYERS], (8, 1.6)),
+    ):  # fmt: skip
+        work = workloads()[name]
+        for ours, theirs, schema in zip(to_arrow(work), peer(work), schemas, strict=True):
+            same(name, text_for_categories(ours, schema), theirs.to_pylist())
+        contenders = {
+            OURS: lambda work=work: to_arrow(work),
+            MSGSPEC: lambda work=work, peer=peer: peer(work),
+            SIMDJSON: lambda work=work: parse(work.raw),
+        }
+        times = interleaved(contenders, rounds)
+        title = {"possessions": "possessions, bytes → its three tables"}.get(
+            name, f"stat details of a {name}, bytes → Arrow, all columns"
+        )
+        rows += [
+            faster("Arrow", title, MSGSPEC, times, OURS, reach[0]),
+            share("Arrow", title, SIMDJSON, times, OURS, reach[1]),
+        ]
+    for name in ("schedule", "locations", "session stats", "roster"):
+        work = workloads()[name]
+        times = interleaved({OURS: lambda w=work: to_arrow(w), SIMDJSON: lambda w=work: parse(w.raw)}, rounds)
+        tables = len(work.payload().tables)
+        rows.append(share("Arrow", f"{name}, bytes → {tables} table{'s' * (tables > 1)}", SIMDJSON, times, OURS, None))
+    return rows
 
 
-def with_msgspec(raw: bytes, game_id: str) -> pa.Table:
-    columns: dict[str, list[object]] = {name: [] for name in SCHEMA.names}
-    c = columns
-    for team in DECODER.decode(raw).teams:
-        for line in team.player_stats:
-            who = line.player_details
-            for stat, occurrences in line.stats.items():
-                n = len(occurrences)
-                for name, value in (
-                    ("session_id", None), ("game_id", game_id), ("team_id", team.id), ("team_name", team.name), ("player_id", line.id),
-                    ("first_name", who and who.firstname), ("last_name", who and who.lastname), ("is_team_total", line.id == 0),
-                    ("version", line.version), ("stat", stat),
-                ):  # fmt: skip
-                    c[name] += [value] * n
-                c["occurred_at"] += [o.occurred_at for o in occurrences]
-                c["value"] += [o.value for o in occurrences]
-                c["game_clock"] += [o.game_clock for o in occurrences]
-                c["game_clock_s"] += [seconds(o.game_clock) for o in occurrences]
-                c["shot_clock"] += [o.shot_clock for o in occurrences]
-                c["shot_clock_s"] += [seconds(o.shot_clock) for o in occurrences]
-                c["period"] += [o.period for o in occurrences]
-                c["x"] += [o.x for o in occurrences]
-                c["y"] += [o.y for o in occurrences]
-                c["z"] += [o.z for o in occurrences]
-                c["hoop_to_event_x"] += [o.hoop_to_event_x for o in occurrences]
-                c["hoop_to_event_y"] += [o.hoop_to_event_y for o in occurrences]
-    return pa.Table.from_arrays([pa.array(columns[f.name], f.type) for f in PLAIN], schema=PLAIN)
+def columns(rounds: int) -> list[Row]:
+    rows = []
+    for name, asked in (
+        ("game", ["player_id", "stat", "occurred_at", "value"]),
+        ("locations", ["t", "player_id", "x", "y"]),
+    ):
+        work = workloads()[name]
+        whole = work.payload().table()
+        same(name, pa.table(work.payload().table(columns=asked)), pa.table(whole).select(asked))
+        times = interleaved(
+            {
+                OURS: lambda w=work, c=asked: pa.table(w.payload().table(columns=c)),
+                "all": lambda w=work: pa.table(w.payload().table()),
+            },
+            rounds,
+        )
+        title = f"{name}: four columns of {len(whole.column_names)}"
+        rows.append(share("Columns", title, "all", times, OURS, 0.7))
+    return rows
 
 
-def with_sideline(raw: bytes, game_id: str) -> pa.Table:
-    return pa.table(sideline.Payload.from_bytes("game_stats_details", raw, game_id=game_id).table())
+def values(column: pandas.Series) -> list[object]:
+    return [None if value is None or value is pandas.NA or value != value else value for value in column.tolist()]
 
 
-def timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+def frames(rounds: int) -> list[Row]:
+    work = workloads()["game"]
+    raw, game = work.raw, work.ids["game_id"]
+    plain = work.payload().to_polars().with_columns(polars.col(polars.Categorical).cast(polars.String))
+    if not plain.equals(peers.to_polars(raw, game)):
+        raise SystemExit("polars: the results differ, so nothing is timed")
+    ours, theirs = work.payload().to_pandas(), peers.to_pandas(raw, game)
+    same("pandas", list(ours), list(theirs))
+    for name in theirs:
+        same(f"pandas, {name}", values(ours[name]), values(theirs[name]))
+    polars_times = interleaved(
+        {OURS: lambda: work.payload().to_polars(), "orjson rows": lambda: peers.to_polars(raw, game)}, rounds
+    )
+    pandas_times = interleaved(
+        {OURS: lambda: work.payload().to_pandas(), "orjson rows": lambda: peers.to_pandas(raw, game)}, rounds
+    )
+    return [
+        faster("Frames", "stat details of a game, bytes → polars", "orjson rows", polars_times, OURS, 15),
+        faster("Frames", "stat details of a game, bytes → pandas", "orjson rows", pandas_times, OURS, 8),
+    ]
+
+
+def dicts(rounds: int) -> list[Row]:
+    rows, all_ratios = [], []
+    for name in DICTS:
+        work = workloads()[name]
+        same(name, work.payload().to_dict(), orjson.loads(work.raw))
+        # The payload is made outside: what is compared is the building of the objects.
+        payload = work.payload()
+        many = max(1, 200_000 // len(work.raw))
+        contenders = {
+            OURS: lambda p=payload, n=many: [p.to_dict() for _ in range(n)],
+            "orjson": lambda r=work.raw, n=many: [orjson.loads(r) for _ in range(n)],
+        }
+        times = interleaved(contenders, rounds)
+        rows.append(share("Dicts", f"{name}, bytes → dicts", "orjson", times, OURS, 1.1))
+        all_ratios.append([o / t for o, t in zip(times[OURS], times["orjson"], strict=True)])
+    means = [math.exp(statistics.fmean(map(math.log, one_round))) for one_round in zip(*all_ratios, strict=True)]
+    mean = spread(means)
+    geometric = Row(
+        "Dicts",
+        f"bytes → dicts, geometric mean of {len(DICTS)} workloads",
+        "orjson",
+        f"{mean.of('×')} of its time",
+        "≤ 1×",
+        mean.median <= 1,
+    )
+    return [geometric, *rows]
+
+
+def rows(rounds: int) -> list[Row]:
+    return arrow(rounds) + columns(rounds) + frames(max(5, rounds // 3)) + dicts(rounds)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=40)
-    rounds = parser.parse_args().rounds
-    with sideline.Simulator(seed=7, now="2026-11-20T20:00:00Z") as service, service.client() as client:
-        game = service.games[0]["event_id"]
-        raw = client.game_stats_details(game).raw
-    ours, theirs = with_sideline(raw, game), with_msgspec(raw, game)
-    if ours.cast(PLAIN).combine_chunks().to_pylist() != theirs.to_pylist():
-        raise SystemExit("the two tables differ: nothing is timed")
-    times = [(timed(lambda: with_msgspec(raw, game)), timed(lambda: with_sideline(raw, game))) for _ in range(rounds)]
-    ratios = sorted(peer / own for peer, own in times)
-    peer, own = (statistics.median(t) * 1e3 for t in zip(*times, strict=True))
-    print(
-        f"{platform.machine()}, Python {platform.python_version()}, msgspec {msgspec.__version__}, pyarrow {pa.__version__}"
-    )
-    print(f"stat details of a full game: {len(raw) / 1e6:.2f} MB, {ours.num_rows} rows, {rounds} interleaved rounds")
-    print(f"msgspec -> pyarrow {peer:.2f} ms, sideline {own:.2f} ms (medians)")
-    print(f"ratio {statistics.median(ratios):.1f} (median; {ratios[0]:.1f} to {ratios[-1]:.1f})")
+    for row in rows(parser.parse_args().rounds):
+        print(f"{row.work} | {row.peer} | {row.measured} | {row.reach} {row.reached} | {row.times}", flush=True)
 
 
 if __name__ == "__main__":

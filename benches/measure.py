@@ -1,0 +1,111 @@
+"""How everything here is timed: contenders take turns in one process, so that a machine that slows down slows all of them."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+Times = dict[str, list[float]]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of several measurements: the median, and what half of them lie between."""
+
+    median: float
+    low: float
+    high: float
+
+    def of(self, unit: str) -> str:
+        return f"{number(self.median)}{unit} ({number(self.low)}–{number(self.high)})"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the report."""
+
+    group: str
+    work: str
+    peer: str
+    measured: str
+    reach: str = ""
+    """The aim, as issue 7 words it; empty for a row that is told for its own sake."""
+    reached: bool | None = None
+    times: str = ""
+    note: str = ""
+
+
+def number(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def spread(values: Sequence[float]) -> Spread:
+    if len(values) < 4:
+        return Spread(statistics.median(values), min(values), max(values))
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return Spread(median, low, high)
+
+
+def timed(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds of one call. What it gives is thrown away after the clock has stopped."""
+    start = clock()
+    result = work()
+    seconds = clock() - start
+    del result
+    return seconds
+
+
+def interleaved(contenders: Mapping[str, Callable[[], object]], rounds: int, warm: int = 2) -> Times:
+    """The times of each contender, a turn for each in every round; the order turns too."""
+    names = list(contenders)
+    times: Times = {name: [] for name in names}
+    for turn in range(-warm, rounds):
+        gc.collect()
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            seconds = timed(contenders[name])
+            if turn >= 0:
+                times[name].append(seconds)
+    return times
+
+
+def ratio(times: Times, over: str, under: str) -> Spread:
+    """Of each round."""
+    return spread([a / b for a, b in zip(times[over], times[under], strict=True)])
+
+
+def faster(group: str, work: str, peer: str, times: Times, own: str, reach: float | None, note: str = "") -> Row:
+    """How many times the peer's time is of ours."""
+    times_faster = ratio(times, peer, own)
+    return Row(
+        group,
+        work,
+        peer,
+        f"{times_faster.of('×')} as fast",
+        f"≥ {reach:g}×" if reach else "",
+        times_faster.median >= reach if reach else None,
+        _times(times, own, peer),
+        note,
+    )
+
+
+def share(group: str, work: str, limit: str, times: Times, own: str, reach: float | None, note: str = "") -> Row:
+    """What part of the limit's time ours is."""
+    part = ratio(times, own, limit)
+    return Row(
+        group,
+        work,
+        limit,
+        f"{part.of('×')} of its time",
+        f"≤ {reach:g}×" if reach else "",
+        part.median <= reach if reach else None,
+        _times(times, own, limit),
+        note,
+    )
+
+
+def _times(times: Times, own: str, other: str) -> str:
+    ours, theirs = (statistics.median(times[name]) * 1e3 for name in (own, other))
+    return f"{number(ours)} ms, {number(theirs)} ms"
