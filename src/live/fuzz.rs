@@ -127,10 +127,10 @@ pub(crate) fn websocket(bytes: &[u8]) {
     let _ = (table::stat_updates(&items), score.table());
 }
 
-/// Number and source by their definition, over all that `serde_json` reads; `None`: it reads nothing, or an escape may hide
-/// a key.
+/// Number and source by their definition, over all that `serde_json` reads; `None`: it reads nothing, an escape may hide a
+/// key, or a number is a negative zero, to it a float.
 fn by_serde(text: &str) -> Option<(Option<i64>, Option<String>)> {
-    let tree: Node = serde_json::from_str(text).ok().filter(|_| !text.contains('\\'))?;
+    let tree: Node = serde_json::from_str(text).ok().filter(|_| !text.contains('\\') && !text.contains("-0"))?;
     let (mut seqs, mut sources) = (Vec::new(), Vec::new());
     walk(&tree, 1, &mut |depth, key, value| match (key, value) {
         ("seq", Node::Int(seq)) => seqs.push((depth, *seq)),

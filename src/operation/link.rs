@@ -57,7 +57,8 @@ pub(super) fn get(path: &str, parameters: Arguments) -> Result<Request> {
 
 /// The two as they are written in the link; a fragment never goes on the wire.
 fn path_and_query(link: &str) -> Result<(&str, &str)> {
-    let link = link.split('#').next().unwrap_or_default();
+    // Blanks around it come with what is copied.
+    let link = link.trim().split('#').next().unwrap_or_default();
     let lower = link.to_ascii_lowercase();
     let after_scheme = ["https://", "http://", "//"].iter().find(|scheme| lower.starts_with(*scheme));
     let from_path = match after_scheme {

@@ -336,6 +336,7 @@ fn a_link_keeps_path_and_query_and_finds_its_resource_whatever_its_host() {
         assert_eq!(request.auth, Auth::Signed);
     }
     assert_eq!(follow("/v1/data/teams#top").path, "/v1/data/teams");
+    assert_eq!(follow(" /v1/data/teams ").path, "/v1/data/teams");
     let written = follow("https://h/v1/data/sensors/locations?id=a%2Fb+c&from=1");
     assert_eq!(written.query, "id=a%2Fb+c&from=1");
 }

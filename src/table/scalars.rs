@@ -98,7 +98,7 @@ mod tests {
         ] {
             assert_eq!(clock_seconds(text.as_bytes()), Some(seconds), "{text}");
         }
-        for tenth in 0..36_000u32 {
+        for tenth in (0..36_000u32).step_by(if cfg!(miri) { 997 } else { 1 }) {
             let text = format!("{}:{:02}.{}", tenth / 600, tenth / 10 % 60, tenth % 10);
             let nearest: f64 = format!("{}.{}", tenth / 10, tenth % 10).parse().unwrap();
             assert_eq!(clock_seconds(text.as_bytes()), Some(nearest), "{text}");

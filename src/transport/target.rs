@@ -44,7 +44,9 @@ impl Target {
             }
         };
         let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
-        let url = Url::parse(&format!("{base}{}{query}", request.path))
+        // Url encodes blanks within, but takes those at the end away.
+        let address = format!("{base}{}{query}", request.path).replace(' ', "%20");
+        let url = Url::parse(&address)
             .map_err(|error| Error::Argument(format!("the path {:?} cannot be sent: {error}", request.path)))?;
         Ok(Target { url, credential })
     }
@@ -141,6 +143,13 @@ mod tests {
     fn sent(target: &Target) -> reqwest::Request {
         let noon = UNIX_EPOCH + Duration::from_secs(1_793_534_400);
         target.request(target.url(), noon, 0).unwrap()
+    }
+
+    #[test]
+    fn a_blank_at_the_end_is_sent_like_one_within() {
+        let sent = |path: &str, query: &str| target("https://host", Auth::Signed, path, query).url;
+        assert_eq!(sent("/v1/a b ", "").path(), "/v1/a%20b%20");
+        assert_eq!(sent("/v1/a", "x=b c ").query(), Some("x=b%20c%20"));
     }
 
     #[test]

@@ -52,7 +52,8 @@ fn lines(bytes: &[u8]) {
     let file = [&format::beginning()[..], &format::pack(&again, entries.len() as u32).unwrap()].concat();
     let (reread, end) = both(&file);
     assert!(end.is_ok());
-    assert_eq!(reread, entries);
+    // The items alone: a line of a gap says twice when it ended, and only a line that was made up says it differently.
+    assert!(reread.iter().map(|(_, item)| item).eq(entries.iter().map(|(_, item)| item)), "{entries:?}");
     let cut = whole.len() - bytes.len() % whole.len();
     let (first, end) = both(&whole[..cut]);
     assert!(end.is_ok() && entries.starts_with(&first));

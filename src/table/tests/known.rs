@@ -245,11 +245,12 @@ fn an_unknown_field_comes_with_an_example_s_type_and_place() {
 
 #[test]
 fn deep_nesting_is_no_stack() {
+    let depth = if cfg!(miri) { 200 } else { 200_000 };
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
-        let deep = format!("{}1{}", open.repeat(200_000), close.repeat(200_000));
+        let deep = format!("{}1{}", open.repeat(depth), close.repeat(depth));
         let body = format!(r#"{{"teams":[{{"id":1,"unknown":{deep}}}]}}"#);
         assert_eq!(read(&team::TEAMS, "teams", &body).unwrap().num_rows(), 1);
-        assert!(read(&team::TEAMS, "teams", &open.repeat(200_000)).is_err());
+        assert!(read(&team::TEAMS, "teams", &open.repeat(depth)).is_err());
     }
 }
 
