@@ -7,6 +7,8 @@
 //! FOLDER: game.json, game.json.gz, small.json, small.json.gz, and NAME.sse for each event stream, which is asked for by
 //! `schedule_id=NAME`: its bytes at once. `schedule_id=paced` sends paced.json again and again, with the time it was sent.
 
+#![allow(clippy::expect_used, clippy::print_stdout, reason = "a program of its own, for make bench")]
+
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
