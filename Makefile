@@ -6,15 +6,16 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
-PY     := python tests docs benches examples
+PY     := python tests docs benches examples notebooks
 
-.PHONY: help demo test lint lint-rust lint-python test-rust test-python docs bench
+.PHONY: help demo test lint lint-rust lint-python test-rust test-python docs notebooks bench
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
 	@echo "make test    every check and test"
 	@echo "make lint    the checks alone: rustfmt, clippy, ruff, mypy"
 	@echo "make docs    write docs/tables.md from the declarations"
+	@echo "make notebooks  run the notebooks and write their outputs"
 	@echo "make bench   decoding against named peers, with a release build"
 
 demo: $(VENV)/.built $(VENV)/.arrow
@@ -47,6 +48,9 @@ test-python: $(VENV)/.built $(VENV)/.tested-with
 
 docs: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/python docs/make_tables.py
+
+notebooks: $(VENV)/.built $(VENV)/.tested-with
+	$(BIN)/python notebooks/run.py
 
 # An environment of its own: an editable install would put the release build where the tests look for theirs.
 bench:
