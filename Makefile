@@ -8,9 +8,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
-PY     := python tests docs benches examples .github
+PY     := python tests docs benches examples notebooks .github
 
-.PHONY: soak help demo test lint lint-rust lint-python test-rust test-python docs site bench fuzz miri notebooks soak
+.PHONY: help demo test lint lint-rust lint-python test-rust test-python docs site bench fuzz miri notebooks soak
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
@@ -18,6 +18,7 @@ help:
 	@echo "make lint    the checks alone: rustfmt, clippy, ruff, mypy"
 	@echo "make docs    write docs/tables.md from the declarations"
 	@echo "make site    the documentation as HTML, in site/"
+	@echo "make notebooks  run the notebooks and write their outputs"
 	@echo "make soak    everything at once for SOAK_SECONDS (default an hour) against random faults; soak-report.md"
 	@echo "make bench   speed against named peers, with a release build; writes benches/REPORT.md"
 	@echo "make fuzz    each target of fuzz/ for SECONDS=$(SECONDS) (nightly Rust, cargo-fuzz)"
@@ -56,6 +57,9 @@ docs: $(VENV)/.built $(VENV)/.arrow
 
 site: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/mkdocs build --strict
+
+notebooks: $(VENV)/.built $(VENV)/.tested-with
+	$(BIN)/python notebooks/run.py
 
 # An environment of its own: an editable install would put the release build where the tests look for theirs.
 bench:

@@ -24,6 +24,7 @@ VOLATILE = "volatile"
 # What differs from run to run in what is otherwise the same.
 _CHANGING = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:port"),
+    (r"(request id )[0-9a-f-]{36}", r"\1…"),
     (r"(request id</th><td[^>]*>)[^<]+", r"\1…"),
     (r"(fetched</th><td[^>]*>)[^<]+", r"\1…"),
     (r"[\d,.]+/s, [\d.]+ s", "…/s, … s"),

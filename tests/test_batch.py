@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -344,7 +345,8 @@ def test_what_did_not_come_raises_and_what_came_is_in_the_exception(service: sid
         batch.retry()
     assert "2 failed" in repr(batch)
     shown = batch._repr_html_()
-    assert sessions[1] in shown
+    assert f"failed: {sessions[1]}" in shown
+    assert re.search(r"last fetched</th><td[^>]*>\d{4}-", shown)
     assert service.secret not in str(raised.value) + repr(batch) + shown
 
 
@@ -555,3 +557,9 @@ def test_a_thousand_take_the_memory_of_their_bodies_and_tables(service: sideline
     told = f"bodies {bodies:,} took {for_bodies:,}; tables {held:,} took {for_table:,}"
     assert for_bodies < 1.6 * bodies + 30e6, told
     assert for_table < 1.6 * held + 30e6, told
+
+
+def test_of_many_holes_ten_are_shown(client: sideline.Client) -> None:
+    shown = client.stats([f"no-{number}" for number in range(25)], on_error="keep")._repr_html_()
+    assert shown.count("missing: no-") == 10
+    assert "15 more that did not come" in shown

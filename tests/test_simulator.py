@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -261,3 +263,16 @@ def test_a_broadcast_roster_is_the_roster(season: sideline.Simulator, client: si
         shared = [column for column in columns if column in own.column_names]
         assert len(shared) >= 5
         assert rows(own, *shared) == rows(other, *shared)
+
+
+def test_a_notebook_sees_what_it_serves_and_no_secret() -> None:
+    with sideline.Simulator(seed=7, teams=4, games=8, now=NOW) as small, small.client() as asks:
+        asks.teams()
+        served = small._repr_html_()
+    assert all(f">{text}<" in served for text in ("serving", "4", "8", small.base_url, small.websocket_url))
+    assert re.search(r"requests answered</th><td[^>]*>1<", served)
+    days = [datetime.fromtimestamp(small.games[place]["tipoff_at"] / 1000, UTC).date() for place in (0, -1)]
+    assert f">{days[0]} to {days[1]}<" in served
+    assert ">closed<" in small._repr_html_()
+    assert small.secret not in served
+    assert small.api_key not in served

@@ -199,3 +199,41 @@ def test_a_notebook_sees_the_first_rows(table: sideline.Table) -> None:
     html = sideline.Payload.from_bytes("teams", json.dumps(many).encode()).table()._repr_html_()
     assert html.count("<tr>") == 1 + 10
     assert "500 rows" in html
+
+
+def test_print_shows_the_first_rows_and_what_does_not_fit(client: sideline.Client, session_id: str, table: sideline.Table) -> None:
+    assert str(table).splitlines() == [
+        "games: 3 rows, 5 columns",
+        "game_id  tipoff_at            status  home_team_id  fan_engagement_enabled",
+        "g-1      2026-11-01 20:00:00  ACTIVE            46                    True",
+        "g-2                           ACTIVE",
+        "g-3      1969-12-31 23:59:59                    47                   False",
+    ]
+    wide = client.stats(session_id).table("box_score")
+    first, *lines = str(wide).splitlines()
+    assert first == f"box_score: {wide.num_rows} rows, {len(wide.column_names)} columns"
+    assert all(len(line) <= 120 for line in lines)
+    assert len(lines) == 1 + 5 + 2
+    shown = lines[0].split()
+    rest = lines[-1].removeprefix("… columns not shown: ").rstrip("…").split(", ")
+    assert wide.column_names[: len(shown) + 3] == shown + rest[:3]
+
+
+def test_a_table_without_rows_says_so() -> None:
+    empty = sideline.Payload.from_bytes("teams", b'{"teams": []}').table()
+    assert str(empty).startswith("teams: 0 rows, 7 columns\nteam_id  name")
+    assert "0 rows" in empty._repr_html_()
+
+
+def test_a_wide_table_is_cut_and_says_so(client: sideline.Client, session_id: str) -> None:
+    possessions = client.possessions(session_id).table("possessions")
+    html = possessions._repr_html_()
+    assert f"{len(possessions.column_names)} columns; the first 10 rows and the first 20 columns shown" in html
+    assert html.count("<th") - 1 == 20  # <thead> is one more
+    assert len(html) < 20_000
+
+
+def test_numbers_stand_at_the_right_and_texts_at_the_left(table: sideline.Table) -> None:
+    html = table._repr_html_()
+    assert "<td>46</td>" in html
+    assert '<td style="text-align:left">ACTIVE</td>' in html

@@ -12,6 +12,8 @@ ROWS = 10
 """As many rows as a notebook shows."""
 COLUMNS = 20
 """As many columns, where none are named."""
+CELL = 80
+"""Characters of a cell in a notebook."""
 LEFT = ' style="text-align:left"'
 LINE = 120
 """Characters of a line of text."""
@@ -74,7 +76,7 @@ def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int =
         for field in map(schema.__getitem__, names)
     )
     body = "".join(
-        f"<tr>{''.join(f'<td{side[name]}>{escape(shorten(cell(record[name]), 40))}</td>' for name in names)}</tr>"
+        f"<tr>{''.join(f'<td{side[name]}>{escape(shorten(cell(record[name]), CELL))}</td>' for name in names)}</tr>"
         for record in records
     )
     size = [_count(table.num_rows, "row"), _count(len(schema), "column")]

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from sideline._core import Table
+from sideline._text import LEFT, facts_html
 from sideline.errors import IncompleteError
 
 HAD = ("fetched", "empty")
@@ -88,13 +89,10 @@ class ArchiveInfo:
         }
 
     def _repr_html_(self) -> str:
-        facts = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in self._facts().items()
-        )
-        rows = "".join(f"<tr><th>{name}</th><td>{count:,}</td></tr>" for name, count in self.rows.items())
+        rows = "".join(f"<tr><th{LEFT}>{name}</th><td>{count:,}</td></tr>" for name, count in self.rows.items())
         holes = "".join(f"<li>{escape(hole_line(hole))}</li>" for hole in self.holes[:10])
         return (
-            f"<div><b>{escape(self.root)}</b><table><tbody>{facts}</tbody></table>"
-            f"<table><thead><tr><th>table</th><th>rows</th></tr></thead><tbody>{rows}</tbody></table>"
+            f"{facts_html(f'archive {self.root}', self._facts())}"
+            f"<div><table><thead><tr><th{LEFT}>table</th><th>rows</th></tr></thead><tbody>{rows}</tbody></table>"
             f"{f'<ul>{holes}</ul>' if holes else ''}</div>"
         )

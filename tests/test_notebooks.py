@@ -1,0 +1,98 @@
+"""The notebooks run, by a real kernel: on their own simulator, and on the service that the environment names."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+import sideline
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+RUNNER = runpy.run_path(str(ROOT / "notebooks" / "run.py"))
+
+SECRET = "canary-secret-of-the-environment"
+
+
+def read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)
+
+
+def code(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def outputs(notebook: Any) -> str:
+    return json.dumps([cell.outputs for cell in code(notebook)])
+
+
+def streams(notebook: Any) -> set[str]:
+    return {output["name"] for cell in code(notebook) for output in cell.outputs if output["output_type"] == "stream"}
+
+
+def test_there_are_ten_and_the_readme_has_them_all() -> None:
+    assert [path.name[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in range(1, 11)]
+    listed = re.findall(r"\(notebooks/(\S+\.ipynb)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert listed == [path.name for path in NOTEBOOKS]
+
+
+def test_all_begin_with_the_same_three_lines() -> None:
+    (first,) = {code(read(path))[0].source for path in NOTEBOOKS}
+    assert len(first.splitlines()) == 3
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_is_committed_was_run_and_is_small(path: Path) -> None:
+    notebook = read(path)
+    assert [cell.execution_count for cell in code(notebook)] == list(range(1, len(code(notebook)) + 1))
+    assert path.stat().st_size < 250_000
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+    assert notebook.metadata["language_info"] == {"name": "python"}
+    assert not re.search(r"/(tmp|home|root|work|Users)\b", outputs(notebook)), "a path of the machine that ran it"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_run_shows_what_is_committed(path: Path, tmp_path: Path) -> None:
+    committed, now = read(path), RUNNER["run"](path, tmp_path)
+    for old, new in zip(code(committed), code(now), strict=True):
+        assert RUNNER["shape"](new) == RUNNER["shape"](old), f"run make notebooks; the cell is\n{new.source}"
+    assert streams(now) <= {"stdout"}, "a warning"
+    with sideline.Simulator(seed=7, teams=4, games=24) as same:
+        for notebook in (committed, now):
+            assert same.secret not in outputs(notebook)
+            assert same.api_key not in outputs(notebook)
+
+
+def test_they_ask_the_service_of_the_environment_and_show_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All in one kernel, one after the other: what each lacks when it is alone is for the test above."""
+    together = nbformat.v4.new_notebook(cells=[cell for path in NOTEBOOKS for cell in code(read(path))])
+    nbformat.write(together, tmp_path / "all.ipynb")
+    # By the real clock, as the real service is.
+    with sideline.Simulator(seed=11, teams=4, games=24) as service:
+        service.credentials.add("canary", SECRET)
+        for name, value in {**service.environ, "SIDELINE_USERNAME": "canary", "SIDELINE_SECRET": SECRET}.items():
+            monkeypatch.setenv(name, value)
+        shown = outputs(RUNNER["run"](tmp_path / "all.ipynb", tmp_path))
+        assert service.base_url in shown
+        asked = {seen.path for seen in service.requests}
+        assert SECRET not in shown
+        assert service.api_key not in shown
+    assert {"/v1/data/teams", "/v1/data/schedule/games", "/v1/data/sensors/locations"} <= asked
+
+
+def test_a_cell_that_shows_something_else_is_seen() -> None:
+    cell = nbformat.v4.new_code_cell(outputs=[nbformat.v4.new_output("stream", name="stdout", text="7 rows at http://127.0.0.1:4711")])
+    other = nbformat.from_dict(json.loads(json.dumps(cell)))
+    other.outputs[0]["text"] = "7 rows at http://127.0.0.1:4712"
+    assert RUNNER["shape"](cell) == RUNNER["shape"](other)
+    other.outputs[0]["text"] = "8 rows at http://127.0.0.1:4711"
+    assert RUNNER["shape"](cell) != RUNNER["shape"](other)
+    for one in (cell, other):
+        one.metadata["tags"] = ["volatile"]
+    assert RUNNER["shape"](cell) == RUNNER["shape"](other)
