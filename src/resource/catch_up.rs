@@ -9,7 +9,7 @@ use crate::table::{Resource, Table, Ty::*, absent, col, index, key, read_elsewhe
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 
 /// A player's line of a whole game. Codes may be absent when zero.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,25 +69,30 @@ pub static CATCH_UP: Resource = Resource {
 /// What an answer with these parts holds (names joined by commas): their tables, in the order asked. None where a name is
 /// no part, or stands twice.
 pub fn of(parts: &str) -> Option<&'static Resource> {
-    // Sixty-four at most, for the life of the process.
-    static MADE: LazyLock<Mutex<HashMap<String, &'static Resource>>> = LazyLock::new(Mutex::default);
-    let names: Vec<&str> = parts.split(',').collect();
-    let is_part = |(at, name): (usize, &&str)| PARTS.contains(name) && !names[..at].contains(name);
-    if !names.iter().enumerate().all(is_part) {
-        return None;
+    MADE.get(parts).copied()
+}
+
+/// Every choice of parts, in every order: sixty-four. Made at once, so that no lock is taken afterwards, which a fork might
+/// leave locked.
+static MADE: LazyLock<HashMap<String, &'static Resource>> = LazyLock::new(|| {
+    let mut orders: Vec<Vec<&str>> = vec![Vec::new()];
+    let mut made = HashMap::new();
+    while let Some(order) = orders.pop() {
+        for part in PARTS.iter().filter(|part| !order.contains(part)) {
+            let longer = [order.as_slice(), &[*part]].concat();
+            made.insert(longer.join(","), &*Box::leak(Box::new(with(&longer))));
+            orders.push(longer);
+        }
     }
-    let mut made = MADE.lock().unwrap_or_else(|e| e.into_inner());
-    Some(made.entry(parts.into()).or_insert_with(|| {
-        let of_part = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
-        let tables = names.iter().flat_map(|name| CATCH_UP.tables.iter().copied().filter(|t| of_part(t.rows, name)));
-        let asked = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
-        let known = CATCH_UP.known.iter().copied().filter(asked);
-        Box::leak(Box::new(Resource {
-            tables: tables.collect::<Vec<_>>().leak(),
-            known: known.collect::<Vec<_>>().leak(),
-            ..CATCH_UP
-        }))
-    }))
+    made
+});
+
+fn with(names: &[&str]) -> Resource {
+    let of_part = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
+    let tables = names.iter().flat_map(|name| CATCH_UP.tables.iter().copied().filter(|t| of_part(t.rows, name)));
+    let asked = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
+    let known = CATCH_UP.known.iter().copied().filter(asked);
+    Resource { tables: tables.collect::<Vec<_>>().leak(), known: known.collect::<Vec<_>>().leak(), ..CATCH_UP }
 }
 
 static PLAYER_STATS: Table = Table {

@@ -22,15 +22,17 @@ pub(super) fn plan(
 ) -> Result<Arc<Plan>, DecodeError> {
     let key =
         (std::ptr::from_ref(resource).addr(), root, std::ptr::from_ref(table).addr(), columns.map(<[String]>::to_vec));
-    let plans = || PLANS.lock().unwrap_or_else(|e| e.into_inner());
-    if let Some(plan) = plans().get(&key) {
-        return Ok(plan.clone());
+    // Never waited for: another thread may have held them when this process was forked, and then nobody gives them back.
+    let plans = || PLANS.try_lock().ok();
+    if let Some(plan) = plans().and_then(|plans| plans.get(&key).cloned()) {
+        return Ok(plan);
     }
     let plan = Arc::new(compile(resource, root, table, columns)?);
-    let mut plans = plans();
-    if plans.len() >= KEPT {
-        plans.clear();
+    if let Some(mut plans) = plans() {
+        if plans.len() >= KEPT {
+            plans.clear();
+        }
+        plans.insert(key, plan.clone());
     }
-    plans.insert(key, plan.clone());
     Ok(plan)
 }

@@ -116,13 +116,16 @@ impl Known {
     }
 }
 
-/// Compiled once and kept; a resource is told by its address: it is static.
+/// Compiled once and kept; a resource is told by its address: it is static. What is kept is never waited for: another thread
+/// may have held it when this process was forked, and then nobody gives it back.
 fn known(resource: &'static Resource, root: &'static str) -> Arc<Known> {
     type Kept = HashMap<(usize, &'static str), Arc<Known>>;
     static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
-    let mut kept = KEPT.lock().unwrap_or_else(|e| e.into_inner());
-    let key = (std::ptr::from_ref(resource).addr(), root);
-    kept.entry(key).or_insert_with(|| Arc::new(Known::of(resource, root))).clone()
+    let make = || Arc::new(Known::of(resource, root));
+    match KEPT.try_lock() {
+        Ok(mut kept) => kept.entry((std::ptr::from_ref(resource).addr(), root)).or_insert_with(make).clone(),
+        Err(_) => make(),
+    }
 }
 
 /// The report for a body whose documents lie at `root`: in the order met, what is missing last. A fault comes with its
