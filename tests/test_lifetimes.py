@@ -27,7 +27,7 @@ CLIENTS = 500
 """`make soak` opens and closes ten thousand."""
 
 HEAD = """
-import asyncio, atexit, gc, json, os, pickle, random, signal, sys, threading, time
+import asyncio, atexit, faulthandler, gc, json, os, pickle, random, signal, sys, threading, time
 import sideline
 client = sideline.Client()
 GAME, OVER, SESSIONS = {given}
@@ -41,6 +41,7 @@ def fork(child):
     pid = os.fork()
     if pid == 0:
         code = 9
+        faulthandler.dump_traceback_later(15, exit=True)  # where it hangs, if it does
         try:
             code = child() or 0
         except BaseException as error:
