@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 import runpy
 from pathlib import Path
 from typing import Any
 
+import matplotlib.image
 import nbformat
+import numpy as np
 import pytest
 
 import sideline
@@ -34,6 +38,13 @@ def outputs(notebook: Any) -> str:
 
 def streams(notebook: Any) -> set[str]:
     return {output["name"] for cell in code(notebook) for output in cell.outputs if output["output_type"] == "stream"}
+
+
+def changed(before: str, after: str) -> float:
+    """The share of a picture's pixels that are others: letters differ a little from machine to machine."""
+    one, other = (matplotlib.image.imread(io.BytesIO(base64.b64decode(picture)), format="png") for picture in (before, after))
+    assert one.shape == other.shape
+    return float((np.abs(one - other).max(axis=2) > 0.3).mean())
 
 
 def test_there_are_ten_and_the_readme_has_them_all() -> None:
@@ -62,6 +73,8 @@ def test_a_run_shows_what_is_committed(path: Path, tmp_path: Path) -> None:
     committed, now = read(path), RUNNER["run"](path, tmp_path)
     for old, new in zip(code(committed), code(now), strict=True):
         assert RUNNER["shape"](new) == RUNNER["shape"](old), f"run make notebooks; the cell is\n{new.source}"
+        for before, after in zip(RUNNER["pictures"](old), RUNNER["pictures"](new), strict=True):
+            assert changed(before, after) < 0.005, f"run make notebooks; the picture is of\n{new.source}"
     assert streams(now) <= {"stdout"}, "a warning"
     with sideline.Simulator(seed=7, teams=4, games=24) as same:
         for notebook in (committed, now):
