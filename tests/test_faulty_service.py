@@ -400,7 +400,7 @@ def test_a_service_that_goes_wrong_gives_right_answers_or_documented_errors() ->
         # Two runs in a row: the first makes the threads that every client shares.
         FaultyService.world.service.client().teams()
         FaultyService.TestCase.settings = settings(
-            max_examples=EXAMPLES or 30,
+            max_examples=EXAMPLES or 60,
             stateful_step_count=25,
             deadline=None,
             database=None,
