@@ -101,7 +101,7 @@ BLOCKING = {
     "next of an event stream": "[_ for _ in client.live_stats(OVER, notices=False)]",
     "a stream's wait to connect again": "[_ for _ in client.live('no-such-game', notices=False, give_up_on=())]",
     "batches of a stream": "[_ for _ in client.live_stats(OVER).batches(max_seconds=60)]",
-    "a replay": "[_ for _ in sideline.replay(journal, 0.0001)]",
+    "a replay": "[_ for _ in sideline.replay(journal, 1e-7)]",
     "a batch": "client.stats(SESSIONS)",
     "one call": "client.stats(SESSIONS[0])",
     "ranges that are joined": "client.team_events(1001, '2024-01-01', '2027-01-01')",
