@@ -39,6 +39,10 @@ GROWTH = 24 << 20
 """Bytes that the second half of the rounds may have more than the quarter before it: what an allocator keeps."""
 
 
+ONE_HEAP = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""glibc keeps a heap for each of some sixty threads of Delta Lake, Arrow and polars; what they keep free would hide a leak."""
+
+
 # The other process: the services.
 
 
@@ -413,7 +417,7 @@ compared with what a twin without faults sent ([tests/soak.py](../tests/soak.py)
 
 Errors that the faults made, each told for its unit in `coverage`: {errors}.
 
-After each round: memory {resident[0] / 2**20:.0f} MiB at first, {resident[-1] / 2**20:.0f} at the end, {max(resident) / 2**20:.0f} at most; \
+With {" ".join(f"{name}={value}" for name, value in ONE_HEAP.items())}, after each round: memory {resident[0] / 2**20:.0f} MiB at first, {resident[-1] / 2**20:.0f} at the end, {max(resident) / 2**20:.0f} at most; \
 descriptors {descriptors[0]}, {descriptors[-1]}, {max(descriptors)}; threads {threads[0]}, {threads[-1]}, {max(threads)}.
 
 ## What was wrong
@@ -446,4 +450,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    if not ONE_HEAP.keys() <= os.environ.keys():
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ONE_HEAP})
     sys.exit(main())
