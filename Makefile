@@ -71,7 +71,7 @@ fuzz:
 # Miri checks each unsafe block: bounds, provenance, initialisation, data races. It is about a thousand times slower than a
 # processor, so the tests that only repeat do less under it. Isolation is lifted for the process id.
 miri:
-	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked --no-default-features --lib -- table:: per_process::
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --no-default-features --lib -- table:: per_process::
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
