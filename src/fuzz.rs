@@ -27,7 +27,7 @@ pub fn target(name: &str) -> Target {
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn number(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -35,7 +35,7 @@ impl Random {
         z ^ (z >> 31)
     }
     pub fn below(&mut self, n: usize) -> usize {
-        (self.number() % n as u64) as usize
+        (self.word() % n as u64) as usize
     }
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
@@ -62,7 +62,7 @@ mod tests {
         for _ in 0..random.below(4) {
             let at = random.below(bytes.len().max(1)).min(bytes.len());
             match random.below(3) {
-                0 if at < bytes.len() => bytes[at] = random.number() as u8,
+                0 if at < bytes.len() => bytes[at] = random.word() as u8,
                 1 if at < bytes.len() => drop(bytes.remove(at)),
                 _ => bytes.insert(at, random.pick(b"\"\\{}[]:,0-e \n\r\0\xFF%@/")),
             }

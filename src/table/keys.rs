@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_key_is_compared_to_its_last_byte() {
-        for len in 0..=LONGEST - 3 {
+        for len in (0..=LONGEST - 3).step_by(if cfg!(miri) { 15 } else { 1 }) {
             let key: String = (0..len).map(|i| char::from(b'a' + (i % 26) as u8)).collect();
             let text = format!("\"{key}\":1");
             assert!(at(&key, &text), "{len}");

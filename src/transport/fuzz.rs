@@ -193,7 +193,8 @@ fn hides_the_password(text: &str, error: &Error) {
 /// An address as it is shown has no password, and no value of a secret parameter.
 fn shown(text: &str) {
     redact::url(text);
-    let Ok(url) = Url::parse(text) else { return };
+    // No request has a fragment; an @ in one may hide more than it should, for a text that is no address may be a password.
+    let Some(url) = Url::parse(text).ok().filter(|url| url.fragment().is_none()) else { return };
     let shown = redact::url(url.as_str());
     let Ok(read) = Url::parse(&shown) else { panic!("{shown} was {url}") };
     assert!(read.password().is_none() && read.username().is_empty(), "{shown}");

@@ -325,7 +325,7 @@ impl Writer<'_> {
             1 => self.random.below(100) as i64,
             2 => self.random.below(100_000_000) as i64 - 50_000_000,
             3 => 1_700_000_000_000 + self.random.below(1_000_000_000) as i64,
-            _ => self.random.number() as i64 >> 12,
+            _ => self.random.word() as i64 >> 12,
         };
         if !self.random.chance(self.manner.odd) {
             return self.text.push_str(&value.to_string());
@@ -344,8 +344,8 @@ impl Writer<'_> {
             0 => (self.random.below(30_000) as i64 - 15_000).to_string(),
             1 => format!("{}.{}", self.random.below(1000), self.random.below(1000)),
             2 => format!("-{}.{:03}", self.random.below(20_000), self.random.below(1000)),
-            3 => format!("{:e}", self.random.number() as f64 / 1e7),
-            4 => format!("{}", f64::from_bits(self.random.number() >> 2)),
+            3 => format!("{:e}", self.random.word() as f64 / 1e7),
+            4 => format!("{}", f64::from_bits(self.random.word() >> 2)),
             _ => format!("0.{:017}", self.random.below(1_000_000_000)),
         };
         if self.random.chance(self.manner.odd) {
