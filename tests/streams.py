@@ -7,12 +7,15 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import sideline
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
 Connection = Callable[[socket.socket], None]
+
+QUICK: dict[str, Any] = {"retry_wait": 0.02, "max_wait": 0.1, "silence_limit": 5.0}
 
 
 @dataclass
@@ -37,6 +40,20 @@ class Server:
 
 def send(data: bytes) -> Connection:
     return lambda connection: connection.sendall(HEAD + data)
+
+
+def numbered(count: int, first: int = 0) -> bytes:
+    return b"".join(b'id: %d\ndata: {"n":%d}\n\n' % (n, n) for n in range(first, first + count))
+
+
+def then_hold(data: bytes) -> Connection:
+    """Sends, then keeps the connection until the client goes."""
+
+    def connection(to: socket.socket) -> None:
+        to.sendall(HEAD + data)
+        to.recv(1)
+
+    return connection
 
 
 @contextmanager

@@ -21,21 +21,7 @@ import pytest
 
 import sideline
 from sideline import cli
-from streams import HEAD, Server, send, server
-
-QUICK: dict[str, Any] = {"retry_wait": 0.02, "max_wait": 0.1, "silence_limit": 5.0}
-
-
-def numbered(count: int, first: int = 0) -> bytes:
-    return b"".join(b'id: %d\ndata: {"n":%d}\n\n' % (n, n) for n in range(first, first + count))
-
-
-def then_hold(data: bytes) -> Callable[[socket.socket], None]:
-    def connection(to: socket.socket) -> None:
-        to.sendall(HEAD + data)
-        to.recv(1)
-
-    return connection
+from streams import HEAD, QUICK, Server, numbered, send, server, then_hold
 
 
 def ticking(seconds: float) -> Callable[[socket.socket], None]:

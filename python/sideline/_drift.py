@@ -1,32 +1,25 @@
 """Fields that the service sent and no table knows: told once as a warning, or refused."""
 
-import logging
 import sys
-import warnings
 
 from sideline._core import Payload
-from sideline.errors import DecodeError, SchemaDriftWarning
-
-_MANY = 20
 
 
 def tell(payload: Payload, *, strict: bool) -> None:
     """Warn of each path that the client meets for the first time; where `strict`, refuse the answer."""
     told(payload, warn=not strict)
-    if strict:
-        paths = [path for path, *_ in payload._met]
-        more = f" and {len(paths) - _MANY} more" if len(paths) > _MANY else ""
-        raise DecodeError(
-            f"{payload.operation}: the answer is not what the tables know: {', '.join(paths[:_MANY])}{more}; "
-            "strict=True refuses it. It is in the exception's .payload; without strict=True it is a warning",
-            path="$",
-            offset=payload._met[0][2],
-            payload=payload,
-        )
+    if strict and (refusal := payload._refusal()):
+        raise refusal
 
 
 def told(payload: Payload, *, warn: bool) -> None:
     """Log each path that is met for the first time, and warn at the line outside this package that asked."""
+    # Not at the top: hardly an answer needs them.
+    import logging
+    import warnings
+
+    from sideline.errors import SchemaDriftWarning
+
     for path, kind, _, is_new in payload._met:
         if is_new:
             rows = path.partition(" ")[0]

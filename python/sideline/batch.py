@@ -17,7 +17,6 @@ from sideline._core import (
 )
 from sideline._drift import told
 from sideline._progress import STEP, Told, bar
-from sideline._text import facts_html
 from sideline.errors import IncompleteError
 
 if TYPE_CHECKING:
@@ -216,6 +215,8 @@ class Batch(Generic[Retried]):
         return f"<sideline.Batch {self.operation}: {units}{counts}; {tables}>"
 
     def _repr_html_(self) -> str:
+        from sideline._text import facts_html
+
         fetched = [unit.payload.fetched_at for unit in self._units if unit.payload is not None]
         last = max((at for at in fetched if at is not None), default=None)
         holes = [(f"{unit.status}: {unit.id}", str(unit.error)) for unit in self._units if not unit.came]

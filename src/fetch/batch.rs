@@ -2,10 +2,9 @@
 
 use super::coverage::covered;
 use super::plan::Unit;
-use super::{Drift, Met, Payload, run_counted};
+use super::{Drift, Met, Payload, refusal, run_counted};
 use crate::error::{Error, Result};
 use crate::resource::coverage::Covered;
-use crate::table::DecodeError;
 use crate::transport::Transport;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -102,10 +101,8 @@ fn read(
 ) -> (Payload, Vec<Met>, std::result::Result<Option<usize>, Error>) {
     let met = drift.look(&payload, now);
     let rows = || {
-        if strict && let Some(first) = met.first() {
-            let paths: Vec<&str> = met.iter().take(20).map(|met| met.unknown.path.as_str()).collect();
-            let message = format!("fields that no table knows ({}); strict=True refuses them", paths.join(", "));
-            return Err(Error::Decode(DecodeError::Body { message, path: "$".into(), offset: first.unknown.offset }));
+        if strict && let Some(error) = refusal(&met) {
+            return Err(error);
         }
         let mut rows = None;
         // On a copy: joined answers would be kept twice.
@@ -121,7 +118,7 @@ fn read(
 }
 
 /// A task that did not come to its end: a panic goes on, and the runtime's end is the interpreter's.
-fn stopped(error: tokio::task::JoinError) -> Error {
+pub(super) fn stopped(error: tokio::task::JoinError) -> Error {
     match error.try_into_panic() {
         Ok(panic) => resume_unwind(panic),
         Err(_) => Error::Transport("the interpreter is exiting; no request is sent any more".into()),

@@ -1,15 +1,23 @@
 //! What the service sent and no declaration knows, kept for a client: each answer is looked at as it comes.
 
 use super::Payload;
+use super::batch::stopped;
 use crate::error::{Error, Result};
 use crate::resource::drift::{DRIFT, Drifted};
-use crate::table::{self, Body, Context, Unknown};
+use crate::table::{self, Body, Context, DecodeError, Unknown};
 use arrow_array::RecordBatch;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::task::spawn_blocking;
 
 /// Beyond so many paths nothing is added: where data stands as keys, each would be a path.
 const KEPT: usize = 1000;
+
+/// Paths that a refusal names.
+const NAMED: usize = 20;
+
+/// A body of so many bytes is looked at in a fraction of a millisecond.
+const SHORT: usize = 256 * 1024;
 
 #[derive(Debug, Default)]
 pub struct Drift {
@@ -40,6 +48,16 @@ impl Drift {
         met.collect()
     }
 
+    /// As [`Drift::look`], away from the threads that read sockets where it takes a while.
+    pub async fn look_apart(self: Arc<Self>, payload: Payload, now: SystemTime) -> Result<(Payload, Vec<Met>)> {
+        let is_short = payload.size() <= SHORT;
+        let look = move || {
+            let met = self.look(&payload, now);
+            (payload, met)
+        };
+        if is_short { Ok(look()) } else { spawn_blocking(look).await.map_err(stopped) }
+    }
+
     /// The table `drift`, in the order met.
     pub fn table(&self) -> Result<RecordBatch> {
         let json = {
@@ -48,6 +66,21 @@ impl Drift {
         };
         table::decode(&DRIFT, "drift", None, &Body::from(json.as_slice()), &Context::default()).map_err(Error::Decode)
     }
+}
+
+/// What `strict` refuses an answer with; `None`: nothing in it is unknown.
+pub fn refusal(met: &[Met]) -> Option<Error> {
+    let first = met.first()?;
+    let named: Vec<&str> = met.iter().take(NAMED).map(|met| met.unknown.path.as_str()).collect();
+    let more = match met.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "the answer holds what no table knows: {}{more}; strict=True refuses it (without it, it is a warning); what came is in the exception's .payload",
+        named.join(", ")
+    );
+    Some(Error::Decode(DecodeError::Body { message, path: "$".into(), offset: first.unknown.offset }))
 }
 
 /// Counts one more answer with a path; whether it is the first.

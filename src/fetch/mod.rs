@@ -21,7 +21,7 @@ mod windows;
 pub use batch::{Counters, Done, run as run_all};
 pub use concat::table as table_of;
 pub use coverage::table as coverage;
-pub use drift::{Drift, Met};
+pub use drift::{Drift, Met, refusal};
 pub use plan::{Plan, Unit, plan};
 
 use crate::error::{Error, Result};

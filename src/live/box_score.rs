@@ -3,11 +3,11 @@
 
 use super::item::Update;
 use crate::error::{Error, Result};
-use crate::resource::stats::{PlayerDetails, PlayerStats, STATS, StatsBody, TeamStats};
+use crate::resource::stats::{PlayerDetails, STATS};
 use crate::table::{self, Body, Context};
 use arrow_array::RecordBatch;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value, json};
 use std::collections::BTreeMap;
 
 /// The lines of both teams.
@@ -20,8 +20,7 @@ pub struct BoxScore {
 
 #[derive(Debug, Clone, Default)]
 struct Team {
-    name: String,
-    logo_image_link: String,
+    name: Option<String>,
     lines: BTreeMap<i64, Line>,
 }
 
@@ -43,10 +42,41 @@ struct Message {
 
 #[derive(Deserialize)]
 struct Change {
-    team_id: Value,
-    player_id: Value,
-    stats: Map<String, Value>,
+    team_id: Id,
+    player_id: Id,
+    stats: Stats,
     version: Option<Value>,
+}
+
+/// A number or a text of digits.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "Value")]
+struct Id(i64);
+
+impl TryFrom<Value> for Id {
+    type Error = &'static str;
+
+    fn try_from(value: Value) -> std::result::Result<Self, Self::Error> {
+        id(&value).map(Id).ok_or("not an id")
+    }
+}
+
+/// Values that a column of the table takes: a message with another one is none that a box score is made of.
+#[derive(Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
+struct Stats(Map<String, Value>);
+
+impl TryFrom<Map<String, Value>> for Stats {
+    type Error = &'static str;
+
+    fn try_from(stats: Map<String, Value>) -> std::result::Result<Self, Self::Error> {
+        let fits = |value: &Value| match value {
+            Value::Number(_) | Value::Null => true,
+            Value::String(text) => serde_json::from_str::<Number>(text).is_ok(),
+            _ => false,
+        };
+        if stats.values().all(fits) { Ok(Stats(stats)) } else { Err("not a number") }
+    }
 }
 
 impl BoxScore {
@@ -57,7 +87,7 @@ impl BoxScore {
         let is_stats = message.kind.as_ref().and_then(Value::as_str) == Some("stats");
         let changed = match (message.teams, message.data) {
             (Some(teams), _) => self.replace(teams),
-            (None, Some(data)) if is_stats => serde_json::from_value(data).ok().and_then(|change| self.apply(change)),
+            (None, Some(data)) if is_stats => serde_json::from_value(data).ok().map(|change| self.apply(change)),
             // A snapshot inside an envelope (source `broadcastsummary`).
             (None, Some(Value::Object(mut data))) => data.remove("teams").and_then(|teams| self.replace(teams)),
             _ => None,
@@ -89,54 +119,51 @@ impl BoxScore {
         self.ignored
     }
 
-    fn apply(&mut self, change: Change) -> Option<bool> {
-        let (team, player) = (id(&change.team_id)?, id(&change.player_id)?);
+    fn apply(&mut self, change: Change) -> bool {
         let version = change.version.as_ref().and_then(id);
-        let line = self.teams.entry(team).or_default().lines.entry(player).or_default();
+        let team = self.teams.entry(change.team_id.0).or_default();
+        let line = team.lines.entry(change.player_id.0).or_default();
         if is_older(version, line.version, true) {
-            return Some(false);
+            return false;
         }
         line.version = version.or(line.version);
-        line.stats.extend(change.stats);
-        Some(true)
+        line.stats.extend(change.stats.0);
+        true
     }
 
     /// Whole lines. `None`: these are no teams with lines.
     fn replace(&mut self, teams: Value) -> Option<bool> {
         #[derive(Deserialize)]
         struct WireTeam {
-            id: Value,
+            id: Id,
             #[serde(default)]
             name: Option<String>,
-            #[serde(default)]
-            logo_image_link: Option<String>,
             player_stats: Vec<WireLine>,
         }
         #[derive(Deserialize)]
         struct WireLine {
-            id: Value,
+            id: Id,
             #[serde(default)]
             player_details: Option<PlayerDetails>,
             #[serde(default)]
             version: Option<Value>,
-            stats: Map<String, Value>,
+            stats: Stats,
         }
         let teams: Vec<WireTeam> = serde_json::from_value(teams).ok()?;
         let mut changed = false;
         for wire in teams {
-            let team = self.teams.entry(id(&wire.id)?).or_default();
-            team.name = wire.name.unwrap_or(std::mem::take(&mut team.name));
-            team.logo_image_link = wire.logo_image_link.unwrap_or(std::mem::take(&mut team.logo_image_link));
+            let team = self.teams.entry(wire.id.0).or_default();
+            team.name = wire.name.or(team.name.take());
             for new in wire.player_stats {
                 let version = new.version.as_ref().and_then(id);
-                let line = team.lines.entry(id(&new.id)?).or_default();
+                let line = team.lines.entry(new.id.0).or_default();
                 line.details = new.player_details.or(line.details.take());
-                if is_older(version, line.version, false) || line.stats == new.stats {
+                if is_older(version, line.version, false) || line.stats == new.stats.0 {
                     line.version = line.version.max(version);
                     continue;
                 }
                 line.version = version.or(line.version);
-                line.stats = new.stats;
+                line.stats = new.stats.0;
                 changed = true;
             }
         }
@@ -145,29 +172,9 @@ impl BoxScore {
 
     /// The table `box_score`.
     pub fn table(&self) -> Result<RecordBatch> {
-        let teams = self.teams.iter().map(|(id, team)| TeamStats {
-            id: *id,
-            name: team.name.clone(),
-            logo_image_link: team.logo_image_link.clone(),
-            player_stats: team
-                .lines
-                .iter()
-                .map(|(id, line)| PlayerStats {
-                    id: *id,
-                    player_details: line.details.clone(),
-                    version: line.version.unwrap_or(0),
-                    games_played: None,
-                    stats: line.stats.clone(),
-                })
-                .collect(),
-        });
-        let body = StatsBody { teams: teams.collect() };
-        let mut json = serde_json::to_value(&body).map_err(|error| Error::Argument(error.to_string()))?;
-        for team in json["teams"].as_array_mut().into_iter().flatten().filter(|team| team["name"] == "") {
-            // No message has said it.
-            team["name"] = serde_json::Value::Null;
-        }
-        let json = json.to_string();
+        let line = |(id, line): (&i64, &Line)| json!({ "id": id, "player_details": line.details, "version": line.version, "stats": line.stats });
+        let team = |(id, team): (&i64, &Team)| json!({ "id": id, "name": team.name, "player_stats": team.lines.iter().map(line).collect::<Value>() });
+        let json = json!({ "teams": self.teams.iter().map(team).collect::<Value>() }).to_string();
         table::decode(&STATS, "box_score", None, &Body::from(json.as_bytes()), &Context::default())
             .map_err(Error::Decode)
     }
@@ -232,6 +239,24 @@ mod tests {
         assert!(score.feed(&stats(11, 101, json!({"FGA": 4.0, "FG": 2.0, "PTS": 5.0}), "DELETED_TWO_POINT_MAKE")));
         assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "FGA")], [Some(5.0), Some(4.0)]);
         assert!(score.table().unwrap().column_by_name("team_name").unwrap().is_null(0), "nobody has said it");
+    }
+
+    /// Not even the teams before the one that does not fit.
+    #[test]
+    fn a_message_that_does_not_fit_changes_nothing_at_all() {
+        let mut score = BoxScore::default();
+        for value in [json!(true), json!("many"), json!({}), json!([1])] {
+            assert!(!score.feed(&stats(11, 1, json!({"FG": 1, "FGA": value}), "TWO_POINT_MAKE")));
+            let teams = json!([{"id": 1, "player_stats": [{"id": 11, "stats": {"FG": 1}}]},
+                {"id": 2, "player_stats": [{"id": 21, "stats": {"FG": value}}]}]);
+            assert!(!score.feed(&update(&json!({"teams": teams}))));
+        }
+        let teams =
+            json!([{"id": 1, "player_stats": [{"id": 11, "stats": {"FG": 1}}]}, {"id": "x", "player_stats": []}]);
+        assert!(!score.feed(&update(&json!({"teams": teams}))));
+        assert_eq!((score.table().unwrap().num_rows(), score.ignored()), (0, 0));
+        assert!(score.feed(&stats(11, 1, json!({"FG": "3", "FGA": null}), "TWO_POINT_MAKE")));
+        assert_eq!([value(&score, 11, "FG"), value(&score, 11, "FGA")], [Some(3.0), None]);
     }
 
     #[test]

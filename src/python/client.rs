@@ -235,8 +235,7 @@ impl CoreClient {
         let (unpickled, drift) = (self.unpickled, self.met()?);
         let fetched = async move {
             let payload = fetch::run(&transport, call).await?;
-            let met = drift.look(&payload, SystemTime::now());
-            Ok((payload, met))
+            drift.look_apart(payload, SystemTime::now()).await
         };
         Ok(async move {
             match AssertUnwindSafe(fetched).catch_unwind().await {

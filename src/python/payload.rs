@@ -153,6 +153,15 @@ impl Payload {
         met.map(|met| (met.unknown.path.as_str(), met.unknown.kind, met.unknown.offset, met.is_new)).collect()
     }
 
+    /// The exception with which `strict` refuses it; `None`: nothing in it is unknown.
+    fn _refusal<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = slf.py();
+        let Some(error) = fetch::refusal(&slf.get().met) else { return Ok(None) };
+        let error = errors::raise(py, error).into_value(py).into_bound(py).into_any();
+        error.setattr("payload", slf)?;
+        Ok(Some(error))
+    }
+
     /// The single answers where several were joined; else this one alone.
     #[getter]
     fn parts(slf: Bound<'_, Self>) -> PyResult<Vec<Py<Payload>>> {

@@ -1,7 +1,7 @@
 //! Answers that do not end: one attempt to open a stream. When to try again is the stream's own matter.
 
 use super::failure::Failure;
-use super::redirect::{self, Redirect};
+use super::redirect::Redirect;
 use super::respond::{self, Clocks};
 use super::target::Target;
 use super::{Shared, Transport, http, redact, send};
@@ -77,9 +77,7 @@ impl Transport {
             let mut asked = target.request(&url, SystemTime::now(), 0).map_err(Unopened::of)?;
             asked.headers_mut().extend(headers.clone());
             let response = execute(shared, &client, asked, &target.shown()).await?;
-            let location = response.headers().get(header::LOCATION);
-            let location = location.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-            let refused = match redirect::read(&url, response.status().as_u16(), location.as_deref(), followed) {
+            let refused = match send::redirected(&response, &url, followed) {
                 Redirect::Follow(to) => {
                     (url, followed) = (to, followed + 1);
                     continue;

@@ -137,8 +137,7 @@ async fn attempt(shared: &Shared, client: &Client, target: &Target) -> Result<At
             Err(error) => return Ok(Attempt::Failure(Failure::of(error))),
         };
         let clocks = Clocks { ahead: learn(shared, &response, sent), used };
-        let location = response.headers().get("location").map(|value| String::from_utf8_lossy(value.as_bytes()));
-        let refused = match redirect::read(&url, response.status().as_u16(), location.as_deref(), followed) {
+        let refused = match redirected(&response, &url, followed) {
             Redirect::Follow(to) => {
                 (url, followed) = (to, followed + 1);
                 continue;
@@ -151,6 +150,12 @@ async fn attempt(shared: &Shared, client: &Client, target: &Target) -> Result<At
             Err(failure) => Attempt::Failure(failure),
         });
     }
+}
+
+/// Where an answer sends its request, which was the redirect of so many.
+pub(super) fn redirected(response: &reqwest::Response, url: &Url, followed: u32) -> Redirect {
+    let location = response.headers().get("location").map(|value| String::from_utf8_lossy(value.as_bytes()));
+    redirect::read(url, response.status().as_u16(), location.as_deref(), followed)
 }
 
 /// Learns the server's clock from an answer; one out of a cache (`Age`) is dated by when it was made.
