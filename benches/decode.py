@@ -20,7 +20,6 @@ import simdjson
 from measure import Row, faster, interleaved, share, spread
 from workloads import Workload, workloads
 
-
 OURS, MSGSPEC, SIMDJSON = "sideline", "msgspec → pyarrow", "simdjson's DOM parse (pysimdjson)"
 DICTS = ("game", "period", "possessions", "schedule", "roster", "session stats", "locations")
 

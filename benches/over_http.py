@@ -182,11 +182,10 @@ def peak(what: str, base: str) -> float:
 
 
 def rows(rounds: int) -> list:
+    import peers
     from measure import Row, faster, number, ratio, spread
     from serving import serving
     from workloads import workloads
-
-    import peers
 
     found = []
     with serving() as served:

@@ -65,7 +65,8 @@ def serving() -> Iterator[Served]:
             (folder / f"{stream}.sse").write_bytes(framed + b"0\r\n\r\n")
         (folder / "paced.json").write_bytes(documents["small"][-1])
         with subprocess.Popen([_binary(), folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdin and process.stdout
+            assert process.stdin
+            assert process.stdout
             ports = [int(process.stdout.readline()) for _ in range(2)]
             try:
                 yield Served(*(f"http://127.0.0.1:{port}" for port in ports))

@@ -43,10 +43,9 @@ def ours(base: str, name: str) -> Iterator[dict]:
 
 
 async def ours_async(base: str, name: str) -> AsyncIterator[dict]:
-    async with sideline.AsyncClient(**options(base)) as client:
-        async with client.live_stats(name, notices=False) as stream:
-            async for item in stream:
-                yield item.to_dict()
+    async with sideline.AsyncClient(**options(base)) as client, client.live_stats(name, notices=False) as stream:
+        async for item in stream:
+            yield item.to_dict()
 
 
 async def by_hand(base: str, name: str) -> AsyncIterator[dict]:
@@ -61,15 +60,17 @@ async def by_hand(base: str, name: str) -> AsyncIterator[dict]:
 
 
 async def by_httpx(base: str, name: str) -> AsyncIterator[dict]:
-    async with httpx.AsyncClient(timeout=30) as client:
-        async with httpx_sse.aconnect_sse(client, "GET", address(base, name)) as source:
-            async for event in source.aiter_sse():
-                yield orjson.loads(event.data)
+    async with (
+        httpx.AsyncClient(timeout=30) as client,
+        httpx_sse.aconnect_sse(client, "GET", address(base, name)) as source,
+    ):
+        async for event in source.aiter_sse():
+            yield orjson.loads(event.data)
 
 
 def taken(reader: Iterator[dict], count: int) -> dict:
-    for number, document in enumerate(reader, 1):
-        if number == count:
+    for seen, document in enumerate(reader, 1):
+        if seen == count:
             reader.close()
             return document
     raise SystemExit("the stream ended early")
