@@ -3,7 +3,7 @@
     target/bench/bin/python benches/over_http.py [--rounds 5]
 
 Every contender signs each request, keeps its connections, and has as many requests at once as the others. The server is a process
-of its own that answers from memory (`server.rs`); CPU is that of the client's process, all threads.
+of its own that answers from memory (`server/serve.rs`); CPU is that of the client's process, all threads.
 """
 
 from __future__ import annotations
