@@ -1,4 +1,4 @@
-"""The server of `server.rs` with its files, for as long as a block lasts."""
+"""The server of `server/serve.rs` with its files, for as long as a block lasts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Served:
 
 def _binary() -> Path:
     made = HERE.parent / "target" / "bench" / "server"
-    source = HERE / "server.rs"
+    source = HERE / "server" / "serve.rs"
     if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
         subprocess.run(["rustc", "-O", "--edition", "2024", source, "-o", made], check=True)
     return made

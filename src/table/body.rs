@@ -1,6 +1,8 @@
 //! Response bytes in a buffer that the cursor can read past the end of.
 
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Zero bytes kept after the body, so that wide reads need no bounds check.
 pub(crate) const PADDING: usize = 64;
@@ -10,13 +12,16 @@ pub(crate) const PADDING: usize = 64;
 pub struct Body {
     padded: Vec<u8>,
     len: usize,
+    /// All of it was read as JSON and is. Copies share what one of them learned.
+    sound: Arc<AtomicBool>,
 }
 
 impl Body {
     pub fn with_capacity(bytes: usize) -> Self {
-        Body { padded: Vec::with_capacity(bytes + PADDING), len: 0 }
+        Body { padded: Vec::with_capacity(bytes + PADDING), ..Body::default() }
     }
     pub fn extend_from_slice(&mut self, more: &[u8]) {
+        self.sound = Arc::default();
         self.padded.truncate(self.len);
         self.padded.extend_from_slice(more);
         self.len = self.padded.len();
@@ -39,6 +44,13 @@ impl Body {
         copy.resize(self.len + PADDING, 0);
         Cow::Owned(copy)
     }
+    /// Whether every byte of it was checked before: nothing needs to be checked again.
+    pub(super) fn is_sound(&self) -> bool {
+        self.sound.load(Ordering::Relaxed)
+    }
+    pub(super) fn found_sound(&self) {
+        self.sound.store(true, Ordering::Relaxed);
+    }
     pub fn len(&self) -> usize {
         self.len
     }
@@ -57,7 +69,7 @@ impl From<&[u8]> for Body {
 
 impl From<Vec<u8>> for Body {
     fn from(bytes: Vec<u8>) -> Self {
-        Body { len: bytes.len(), padded: bytes }.finish()
+        Body { len: bytes.len(), padded: bytes, ..Body::default() }.finish()
     }
 }
 

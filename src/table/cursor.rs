@@ -65,6 +65,14 @@ impl<'a> Cursor<'a> {
         u64::from_le(unsafe { self.at.add(ahead).cast::<u64>().read_unaligned() })
     }
 
+    /// The 64 bytes from here on.
+    #[inline(always)]
+    pub fn block(&self) -> &[u8; 64] {
+        const { assert!(PADDING >= 64) };
+        // SAFETY: `at <= end`, and the padding after it makes 64 bytes readable; nothing writes to them for `'a`.
+        unsafe { &*self.at.cast::<[u8; 64]>() }
+    }
+
     /// Over `n` bytes that the caller has looked at, none of them zero (so none of them padding).
     #[inline(always)]
     pub fn advance(&mut self, n: usize) {

@@ -42,8 +42,9 @@ pub(super) enum Repeated {
     KeepFirst,
 }
 
-/// Decodes a body (`cursor` at its start) by a plan. A fault comes with its offset.
-pub(super) fn run(plan: &Plan, cursor: Cursor, repeated: Repeated) -> Result<Decoded, (Fault, usize)> {
+/// Decodes a body (`cursor` at its start) by a plan. What no column asks for is checked as JSON, or only stepped over. A fault
+/// comes with its offset.
+pub(super) fn run(plan: &Plan, cursor: Cursor, repeated: Repeated, checked: bool) -> Result<Decoded, (Fault, usize)> {
     let learned = plan.learned();
     let elements = |level: usize| {
         let guess = (learned.density[level] * cursor.len() as f64 * 1.05) as usize + 8;
@@ -69,6 +70,7 @@ pub(super) fn run(plan: &Plan, cursor: Cursor, repeated: Repeated) -> Result<Dec
         ends: plan.levels[1..].iter().map(|_| Vec::new()).collect(),
         open: OpenColumns::new(&plan.open),
         repeated,
+        checked,
         repeats: Repeats::default(),
         ids: Vec::new(),
     };
@@ -98,6 +100,7 @@ struct Decoder<'a> {
     ends: Vec<Vec<u32>>,
     open: OpenColumns,
     repeated: Repeated,
+    checked: bool,
     repeats: Repeats,
     /// Of one lineup.
     ids: Vec<i64>,
@@ -479,7 +482,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn skip(&mut self) -> Read<()> {
-        if self.plan.checked { self.cursor.skip_checked() } else { self.cursor.skip_unchecked() }
+        if self.checked { self.cursor.skip_checked() } else { self.cursor.skip_unchecked() }
     }
 
     #[cold]

@@ -129,7 +129,12 @@ fn decode_once(
     let cursor = open(body.as_slice(), &padded).map_err(Stopped::Error)?;
     let root = root::choose(resource, cursor);
     let plan = plans::plan(resource, root, table, columns).map_err(Stopped::Error)?;
-    match decode::run(&plan, cursor, repeated) {
+    let checked = plan.checked && !body.is_sound();
+    let decoded = decode::run(&plan, cursor, repeated, checked);
+    if checked && decoded.is_ok() {
+        body.found_sound();
+    }
+    match decoded {
         Ok(decoded) => finish::finish(&plan, decoded, context).map_err(Stopped::Error),
         Err((Fault::RepeatedKey, _)) => Err(Stopped::RepeatedKey),
         Err((fault, offset)) => Err(Stopped::Error(fault.at(body.as_slice(), offset, |column| plan.need(column)))),
@@ -140,8 +145,10 @@ fn decode_once(
 pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<Unknown>, DecodeError> {
     let padded = body.padded();
     let cursor = open(body.as_slice(), &padded)?;
-    unknown::report(resource, root::choose(resource, cursor), cursor)
-        .map_err(|(fault, offset)| fault.at(body.as_slice(), offset, |_| String::new()))
+    let found = unknown::report(resource, root::choose(resource, cursor), cursor)
+        .map_err(|(fault, offset)| fault.at(body.as_slice(), offset, |_| String::new()))?;
+    body.found_sound();
+    Ok(found)
 }
 
 /// Where in the JSON a byte of the body lies, such as `$.teams[0].id`.

@@ -1,4 +1,5 @@
-//! Eight bytes at a time: the primitives that read wide. Portable here; wider twins for one processor take their place.
+//! Eight and 64 bytes at a time: the primitives that read wide. What one processor does wider has a portable twin, and tests
+//! hold them against each other.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -49,9 +50,100 @@ pub(super) fn head(word: u64, count: usize) -> u64 {
     if count >= 8 { word } else { word & ((1 << (8 * count)) - 1) }
 }
 
+/// Which of 64 bytes are what a skipped value is skipped by; the first byte lowest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Marks {
+    pub quotes: u64,
+    /// `{` and `[`.
+    pub opening: u64,
+    /// `}` and `]`.
+    pub closing: u64,
+    /// Backslashes and control characters, the padding among them.
+    pub odd: u64,
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn marks(block: &[u8; 64]) -> Marks {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+    };
+    let mut marks = Marks { quotes: 0, opening: 0, closing: 0, odd: 0 };
+    for (part, bytes) in block.as_chunks::<16>().0.iter().enumerate() {
+        // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from an array of sixteen.
+        let [quotes, opening, closing, odd] = unsafe {
+            let bytes = _mm_loadu_si128(bytes.as_ptr().cast::<__m128i>());
+            let all = |byte: u8| _mm_set1_epi8(byte as i8);
+            let equal = |bytes, byte| _mm_cmpeq_epi8(bytes, all(byte));
+            // `[` and `{`, `]` and `}` are one bit apart.
+            let folded = _mm_or_si128(bytes, all(0x20));
+            let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, all(0x1F)), bytes);
+            let odd = _mm_or_si128(control, equal(bytes, b'\\'));
+            [equal(bytes, b'"'), equal(folded, b'{'), equal(folded, b'}'), odd]
+                .map(|mask| u64::from(_mm_movemask_epi8(mask) as u16) << (16 * part))
+        };
+        marks.quotes |= quotes;
+        marks.opening |= opening;
+        marks.closing |= closing;
+        marks.odd |= odd;
+    }
+    marks
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use portable_marks as marks;
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+#[inline(always)]
+pub(super) fn portable_marks(block: &[u8; 64]) -> Marks {
+    let mut marks = Marks { quotes: 0, opening: 0, closing: 0, odd: 0 };
+    for (place, byte) in block.iter().enumerate() {
+        marks.quotes |= u64::from(*byte == b'"') << place;
+        marks.opening |= u64::from(byte | 0x20 == b'{') << place;
+        marks.closing |= u64::from(byte | 0x20 == b'}') << place;
+        marks.odd |= u64::from(*byte < 0x20 || *byte == b'\\') << place;
+    }
+    marks
+}
+
+/// For each bit whether it and those below it are odd in number: from a quote up to the next, that one not included.
+#[inline(always)]
+pub(super) fn parity(mut bits: u64) -> u64 {
+    for shift in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << shift;
+    }
+    bits
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_byte_at_each_place_is_marked_alike_by_both_ways() {
+        for place in 0..64 {
+            for byte in 0..=255u8 {
+                let mut block = [b'a'; 64];
+                block[place] = byte;
+                let bit = |is: bool| u64::from(is) << place;
+                let expected = Marks {
+                    quotes: bit(byte == b'"'),
+                    opening: bit(matches!(byte, b'{' | b'[')),
+                    closing: bit(matches!(byte, b'}' | b']')),
+                    odd: bit(byte < 0x20 || byte == b'\\'),
+                };
+                assert_eq!(marks(&block), expected, "{byte} at {place}");
+                assert_eq!(portable_marks(&block), expected, "{byte} at {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_string_reaches_from_its_quote_to_the_byte_before_the_next() {
+        assert_eq!(parity(0b0100_1000_0010_0100), 0b0011_1000_0001_1100);
+        assert_eq!(parity(1 << 63), 1 << 63);
+        assert_eq!(parity(1), u64::MAX);
+    }
 
     fn word(text: &[u8]) -> u64 {
         let mut bytes = [0; 8];

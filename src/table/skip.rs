@@ -3,6 +3,7 @@
 
 use super::cursor::Cursor;
 use super::fault::{Fault, Read, Wanted};
+use super::scan;
 
 /// How the open brackets nest: one bit each, the first 64 without allocating.
 #[derive(Default)]
@@ -96,6 +97,9 @@ impl Cursor<'_> {
         }
         let mut depth = 0usize;
         loop {
+            if depth > 0 && self.skip_blocks(&mut depth) {
+                return Ok(());
+            }
             match self.byte() {
                 b'"' => {
                     self.skip_string()?;
@@ -110,6 +114,43 @@ impl Cursor<'_> {
             if depth == 0 {
                 return Ok(());
             }
+        }
+    }
+
+    /// Over what 64 bytes at a time can tell of the inside of brackets, `depth` of them open; whether over the last of them.
+    /// It stops before a string that is long, escaped or damaged, and before anything odd outside of strings.
+    #[inline(always)]
+    fn skip_blocks(&mut self, depth: &mut usize) -> bool {
+        fn below(place: u32) -> u64 {
+            if place < 64 { (1 << place) - 1 } else { u64::MAX }
+        }
+        loop {
+            let marks = scan::marks(self.block());
+            let plain = marks.odd.trailing_zeros();
+            let quotes = marks.quotes & below(plain);
+            // A string that is not closed here is left for the next block.
+            let len = if quotes.count_ones() % 2 == 1 { 63 - quotes.leading_zeros() } else { plain };
+            if len == 0 {
+                return false;
+            }
+            let structure = !scan::parity(quotes) & below(len);
+            let (opening, mut closing) = (marks.opening & structure, marks.closing & structure);
+            if closing.count_ones() as usize >= *depth {
+                let mut closed = 0;
+                while closing != 0 {
+                    let place = closing.trailing_zeros();
+                    closed += 1;
+                    if *depth + (opening & below(place)).count_ones() as usize == closed {
+                        self.advance(place as usize + 1);
+                        return true;
+                    }
+                    closing &= closing - 1;
+                }
+                *depth = *depth + opening.count_ones() as usize - closed;
+            } else {
+                *depth = *depth + opening.count_ones() as usize - closing.count_ones() as usize;
+            }
+            self.advance(len as usize);
         }
     }
 
@@ -163,6 +204,44 @@ mod tests {
         for text in ["", "[", "[\"a", "{\"a\":[1,2}", ",", "]"] {
             let (checked, unchecked, _) = both(text);
             assert!(checked.is_err() && unchecked.is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_end_is_found_wherever_blocks_begin_and_strings_stand() {
+        let long = "x".repeat(130);
+        let parts = [
+            "[1,{\"a\":2}]",
+            "\"]}\"",
+            "\"\\\"]\"",
+            "{\n \"b\" : [ ]\t}",
+            "\"\"",
+            "-1.5",
+            &long_text(&long),
+            "[[[[]]]]",
+        ];
+        for shift in 0..130 {
+            let mut text = format!("[\"{}\"", "y".repeat(shift));
+            for part in (0..40).map(|i| parts[(i * i + shift) % parts.len()]) {
+                text.push(',');
+                text.push_str(part);
+            }
+            text.push(']');
+            assert_eq!(both(&format!("{text},[]]")), (Ok(()), Ok(()), text.len()), "{shift}");
+            for cut in [text.len() - 1, text.len() / 2, text.len() / 3] {
+                assert!(both(&text[..cut]).1.is_err(), "{shift}, cut at {cut}");
+            }
+        }
+        fn long_text(text: &str) -> String {
+            format!("\"{text}\"")
+        }
+    }
+
+    #[test]
+    fn a_control_character_in_a_skipped_string_is_seen_at_any_place() {
+        for before in 0..140 {
+            let text = format!("[\"{}\u{1}\",1]", "x".repeat(before));
+            assert!(both(&text).1.is_err(), "{before}");
         }
     }
 

@@ -400,3 +400,28 @@ fn a_session_s_shots_have_no_points_given() {
     assert_eq!(integers(&batch, "points"), [Some(3), Some(0)]);
     assert_eq!(texts(&batch, "session_id"), [Some("s-1".to_string()), Some("s-1".into())]);
 }
+
+#[test]
+fn a_body_is_checked_again_until_all_of_it_was_found_sound() {
+    let context = Context::default();
+    let asked = ["team_id".to_string()];
+    let broken = Body::from(&br#"{"teams":[{"id":1,"x":[[01]]}]}"#[..]);
+    for _ in 0..2 {
+        // What no column asks for is stepped over, which proves nothing.
+        assert!(decode(&team::TEAMS, "teams", Some(&asked), &broken, &context).is_ok());
+        assert!(decode(&team::TEAMS, "teams", None, &broken, &context).is_err());
+        assert!(unknown_fields(&team::TEAMS, &broken).is_err());
+    }
+    for whole in [true, false] {
+        let mut body = Body::from(&br#"{"teams":[{"id":1,"x":[[1]]}]}"#[..]);
+        if whole {
+            decode(&team::TEAMS, "teams", None, &body, &context).unwrap();
+        } else {
+            unknown_fields(&team::TEAMS, &body).unwrap();
+        }
+        assert_eq!(integers(&decode(&team::TEAMS, "teams", None, &body, &context).unwrap(), "team_id"), [Some(1)]);
+        // More bytes make another body of it.
+        body.extend_from_slice(b"1");
+        assert!(decode(&team::TEAMS, "teams", None, &body.finish(), &context).is_err());
+    }
+}

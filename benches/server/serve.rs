@@ -1,7 +1,7 @@
 //! The service of the HTTP and stream rows: canned answers from memory, a thread for each connection, the standard library alone,
 //! so that it is never what limits a client. It checks no signature.
 //!
-//!     rustc -O --edition 2024 benches/server.rs -o target/bench/server
+//!     rustc -O --edition 2024 benches/server/serve.rs -o target/bench/server
 //!     target/bench/server FOLDER      # prints the ports of a plain and of a gzip listener; lives until its stdin ends
 //!
 //! FOLDER: game.json, game.json.gz, small.json, small.json.gz, and NAME.sse for each event stream, which is asked for by
