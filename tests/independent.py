@@ -106,7 +106,7 @@ def server(answer: Callable[[Asked], Answer]) -> Iterator[Server]:
         thread.join()
 
 
-GRAMMAR = re.compile(r'hmac username="([^"]*)",algorithm="hmac-sha1",headers="date host request-line",signature="([A-Za-z0-9+/=]*)"')
+GRAMMAR = re.compile(r'hmac username="(.+)",algorithm="hmac-sha1",headers="date host request-line",signature="([A-Za-z0-9+/=]*)"')
 
 
 def verified(asked: Asked, secrets: dict[str, str], now: float) -> str | None:

@@ -22,7 +22,7 @@ GATEWAY_DATE = "HMAC signature cannot be verified, a valid date or x-date header
 
 @pytest.mark.parametrize(
     ("username", "secret"),
-    [("ann", "s3cret"), ("ann@example.com", "é⚽ long " * 40), ("a b,c=d", "x"), ("Ünal", "/+=\\\"'")],
+    [("ann", "s3cret"), ("ann@example.com", "é⚽ long " * 40), ("a b,c=d", "x"), ("Ünal", "/+=\\\"'"), ('o"ne', "x")],
 )
 @pytest.mark.parametrize("call", ["teams", "team_events", "roster", "follow"])
 def test_our_signature_is_accepted_by_a_server_that_shares_no_code(username: str, secret: str, call: str) -> None:

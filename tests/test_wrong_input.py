@@ -101,7 +101,7 @@ def test_a_missing_secret_names_its_variable(monkeypatch: pytest.MonkeyPatch) ->
     [
         {"environment": "prod"}, {"sport": "soccer"}, {"base_url": "http://example.com"}, {"base_url": "example.com"},
         {"base_url": "ftp://example.com"}, {"base_url": "https://user:pw@example.com"}, {"timeout": -1}, {"max_concurrency": 0},
-        {"requests_per_second": 0}, {"secret": "a\nb"}, {"username": 'a"b'}, {"max_retries": -1}, {"ca_bundle": "/no/such/file"},
+        {"requests_per_second": 0}, {"secret": "a\nb"}, {"max_retries": -1}, {"ca_bundle": "/no/such/file"},
     ],
     ids=str,
 )  # fmt: skip
