@@ -10,7 +10,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -131,6 +131,12 @@ def test_a_wrong_option_says_what_is_right(three: Server, wrong: dict[str, Any],
 def test_a_missing_key_names_its_variable() -> None:
     with sideline.Client(broadcast_base_url="http://127.0.0.1:1") as client, pytest.raises(sideline.ConfigurationError, match="SIDELINE_API_KEY"):
         list(client.live_stats("g1"))
+
+
+@pytest.mark.parametrize("stream", [lambda c: c.live_stats("g1"), lambda c: c.live("g1")])
+def test_a_missing_credential_is_the_first_thing_that_a_stream_tells(stream: Callable[[sideline.Client], sideline.LiveStream]) -> None:
+    with sideline.Client(base_url="http://127.0.0.1:1", broadcast_base_url="http://127.0.0.1:1") as client, pytest.raises(sideline.ConfigurationError, match="SIDELINE_"):
+        next(stream(client))
 
 
 MANY = 1_000_000

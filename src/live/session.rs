@@ -106,6 +106,10 @@ pub(super) async fn run<W: Wire>(
             }
             Err(refusal) => {
                 let Refusal { reason, status, error, wait, is_final } = refusal;
+                if let (true, None, Some(error)) = (is_final, &hole, &error) {
+                    // Nothing was sent, so nothing was lost: the first item is the error.
+                    return error.clone();
+                }
                 let hole = hole.get_or_insert_with(|| Hole { start: begun, reason: reason.clone() });
                 let ends = is_final || status.is_some_and(|status| options.give_up_on.contains(&status));
                 if let Some(error) = error.filter(|_| ends) {
