@@ -154,7 +154,7 @@ pub(super) fn error(answer: &Answer, auth: Auth, attempts: u32, clocks: Clocks) 
         }
         PermissionDenied => "The body is not the service's: a proxy or a firewall may have answered".into(),
         NotFound => "Check the id, and that it belongs to this environment and sport".into(),
-        InvalidRequest => String::new(),
+        InvalidRequest => "Correct the request: .rules lists what it breaks".into(),
         RateLimited => "Lower requests_per_second or max_concurrency, or try again later".into(),
         Server => "The service failed; try again later, and name the request id to its support".into(),
         Other if answer.status == 407 => super::failure::PROXY_CREDENTIALS.into(),
