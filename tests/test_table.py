@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -118,6 +120,21 @@ def test_pandas_has_types_that_do_not_depend_on_the_data(table: sideline.Table) 
     assert {name: str(kind) for name, kind in empty.dtypes.items() if name != "game_id"} == kinds
     assert frame["tipoff_at"][0] == pd.Timestamp("2026-11-01T20:00:00.250Z")
     assert frame["home_team_id"].isna().tolist() == [False, True, False]
+
+
+def test_a_column_of_nulls_is_in_pandas_what_it_is_with_texts() -> None:
+    def kinds(name: bytes) -> dict[str, str]:
+        frame = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 46, "name": %s}]}' % name).to_pandas()
+        return {column: str(kind) for column, kind in frame.dtypes.items()}
+
+    assert kinds(b"null") == kinds(b'"Mariners"')
+
+
+def test_a_table_is_copied_and_travels_by_pickle(table: sideline.Table) -> None:
+    assert copy.copy(table) is copy.deepcopy(table) is table
+    travelled = pickle.loads(pickle.dumps(table))
+    assert (travelled.name, travelled.to_dicts(), travelled.schema) == (table.name, table.to_dicts(), table.schema)
+    assert travelled.to_arrow().schema.equals(table.to_arrow().schema, check_metadata=True)
 
 
 def test_what_is_never_null_is_plain_in_pandas() -> None:

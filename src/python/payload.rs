@@ -236,18 +236,22 @@ impl Payload {
         true
     }
 
+    /// The keys of the dict.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("keys")
     }
 
+    /// The values of the dict.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("values")
     }
 
+    /// The keys and values of the dict.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("items")
     }
 
+    /// The dict's value for a key, or `default`.
     #[pyo3(signature = (key, default = None))]
     fn get<'py>(&self, key: &Bound<'py, PyAny>, default: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let py = key.py();

@@ -37,6 +37,9 @@ impl Table {
     }
 }
 
+/// What makes a table again, and of what: its name and a `pyarrow.Table`.
+type Pickled<'py> = (Bound<'py, PyAny>, (String, Bound<'py, PyAny>));
+
 #[pymethods]
 impl Table {
     /// Any Arrow table, under a name.
@@ -49,16 +52,19 @@ impl Table {
         Self::new(py, name, batches)
     }
 
+    /// Which table it is: a key of `sideline.SCHEMAS`.
     #[getter]
     fn name(&self) -> &str {
         &self.name
     }
 
+    /// How many rows it has.
     #[getter]
     fn num_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
+    /// The columns' names, in order.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
@@ -120,6 +126,21 @@ impl Table {
             left -= taken;
         }
         Table { name: self.name.clone(), schema: self.schema.clone(), batches }
+    }
+
+    /// It cannot change: a copy is the same table.
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    /// Pickled as a `pyarrow.Table`, which it takes.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        let from_arrow = slf.get_type().getattr("_from_arrow")?;
+        Ok((from_arrow, (slf.get().name.clone(), Self::to_arrow(slf.clone())?)))
     }
 
     fn __len__(&self) -> usize {
