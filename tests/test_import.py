@@ -70,6 +70,11 @@ def test_every_public_name_is_there_and_documented(name: str) -> None:
         assert public.__module__.startswith("sideline")
 
 
+def test_completion_offers_public_names_alone() -> None:
+    assert [name for name in dir(sideline) if name.startswith("_")] == ["__version__"]
+    assert {"court", "metrics", "plot"} < set(dir(sideline))
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="Clinet"):
         sideline.Clinet  # noqa: B018
