@@ -397,3 +397,9 @@ def test_a_fault_that_cannot_be_served_is_refused(service: sideline.Simulator, w
         service.faults.add(**wrong)
     head = httpx.get(service.base_url + TEAMS)
     assert head.status_code == 401, "nothing was added"
+
+
+def test_no_headers_are_none(service: sideline.Simulator) -> None:
+    service.faults.add("/v1/data/teams", status=404, headers=None)
+    with service.client() as client, pytest.raises(sideline.NotFound):
+        client.teams()

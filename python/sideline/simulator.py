@@ -37,7 +37,7 @@ class Faults:
         *,
         status: int | None = None,
         body: object = None,
-        headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+        headers: Mapping[str, str] | Iterable[tuple[str, str]] | None = None,
         delay: float = 0.0,
         cut_at: int | None = None,
         reset: bool = False,
@@ -87,7 +87,7 @@ class Faults:
         200
         >>> service.faults.add(requests_per_second=50, burst=5, retry_after=True)
         """
-        pairs = headers.items() if isinstance(headers, Mapping) else headers
+        pairs = headers.items() if isinstance(headers, Mapping) else headers or ()
         self._core.add_fault(
             path,
             status=status,
@@ -331,7 +331,9 @@ class Simulator:
         self._core.play(game_id, speed)
 
     def correct(self, game_id: str, player_id: int, stat: str, delta: int) -> None:
-        """Correct a player's stat after the fact: streams tell it, and all other answers have it.
+        """Correct a player's stat after the fact: streams tell it, stats, details and the score have it.
+
+        Possessions and shots tell what was seen, and stay as they are.
 
         Raises `ValueError` where there is no such game, player or stat, or where nothing is to be taken away.
 
