@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -397,3 +397,26 @@ def test_a_service_that_refuses_too_many_is_asked_as_much_as_it_bears(tmp_path: 
     statuses = [request.status for request in league.requests[known:]]
     assert len(statuses) > 300
     assert statuses.count(429) < len(statuses) / 50
+
+
+@pytest.mark.parametrize("time", ["2020-01-01", "2020-01-01T00:00:00Z", 1_577_836_800_000, date(2020, 1, 1), datetime(2020, 1, 1, tzinfo=UTC)])
+def test_a_time_of_the_past_is_what_times_are_everywhere(tmp_path: Path, time: Any) -> None:
+    archive = sideline.Archive(tmp_path)
+    assert archive.as_of(time).scan("shots").collect().is_empty()
+    assert archive.corrections(since=time).is_empty()
+
+
+@pytest.mark.parametrize("wrong", [datetime(2020, 1, 1), "yesterday", 1.5])
+def test_a_time_that_is_none_says_what_to_write(tmp_path: Path, wrong: Any) -> None:
+    archive = sideline.Archive(tmp_path)
+    for call in (archive.as_of, archive.corrections):
+        with pytest.raises((ValueError, TypeError), match=r"^(when|since) "):
+            call(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["x", ["1001", "x"], [1.5], 1.5])
+def test_what_is_no_team_is_named_before_anything_is_asked(tmp_path: Path, league: sideline.Simulator, wrong: Any) -> None:
+    known = len(league.requests)
+    with pytest.raises((ValueError, TypeError), match="team_ids"), league.client() as client:
+        sideline.Archive(tmp_path, client).sync(wrong, start="2026-11-01")
+    assert len(league.requests) == known

@@ -76,7 +76,7 @@ def test_an_incomplete_sync_ends_with_3_and_names_its_holes(tmp_path: Path, leag
     ("arguments", "environment", "says"),
     [
         (FEBRUARY, {"SIDELINE_SECRET": ""}, "SIDELINE_SECRET"),
-        ([], {}, "give the range"),
+        ([], {}, "give the range: --from"),
         ([*FEBRUARY, "--tables", "shot"], {}, "no archived table is named shot"),
     ],
 )

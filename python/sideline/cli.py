@@ -126,6 +126,8 @@ def _simulate(given: argparse.Namespace) -> int:
 def _sync(given: argparse.Namespace) -> int:
     from sideline.archive.command import sync
 
+    if given.start is None and given.games is None:
+        raise ValueError("give the range: --from, and --to where it is not now; or --games")
     window = None if given.correction_window == math.inf else timedelta(days=given.correction_window)
     return sync(given.path, given.teams, given.games, given.start, given.end, given.tables, window)
 

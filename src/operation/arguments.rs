@@ -148,7 +148,8 @@ fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-fn time(name: &str, value: Value) -> Result<i64> {
+/// A time in epoch milliseconds.
+pub fn time(name: &str, value: Value) -> Result<i64> {
     match value {
         Value::Int(milliseconds) if DateTime::from_timestamp_millis(milliseconds).is_some() => Ok(milliseconds),
         Value::Int(number) => Err(Error::Argument(format!("{name} {number} is not a time in epoch milliseconds"))),

@@ -14,6 +14,7 @@ mod link;
 mod live;
 pub mod ranges;
 
+pub use arguments::time;
 pub use live::live_stats;
 
 use crate::config::Config;

@@ -70,6 +70,13 @@ pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> 
     errors::guard(py, || convert::ids(name, &values)?.into_iter().map(plain).collect())
 }
 
+/// A time, as operations take it, in epoch milliseconds.
+#[pyfunction]
+#[pyo3(name = "_epoch_ms")]
+pub fn epoch_ms(py: Python<'_>, name: &str, time: &Bound<'_, PyAny>) -> PyResult<i64> {
+    errors::guard(py, || convert::epoch_ms(name, time))
+}
+
 /// Waits for all units; `tick` is called about twenty times a second, and what it raises ends the call.
 #[pyfunction]
 #[pyo3(name = "_batch_sync")]

@@ -1,7 +1,8 @@
 //! Arguments in: Python values to what an operation takes. What a value may be depends on the argument's name; whether it is
 //! right is for the operation to say.
 
-use crate::operation::{Arguments, Value};
+use crate::operation::{self, Arguments, Value};
+use crate::python::errors;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyString};
@@ -126,17 +127,9 @@ pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     )))
 }
 
-/// A time as epoch milliseconds, where no operation is there to read ISO 8601.
+/// A time as epoch milliseconds, where no operation takes it.
 pub fn epoch_ms(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
-    let text = match time(name, value)? {
-        Value::Int(milliseconds) => return Ok(milliseconds),
-        Value::Text(text) => text,
-        other => return Err(PyTypeError::new_err(format!("{name} is a time, not {other:?}"))),
-    };
-    // A date alone means midnight UTC.
-    let whole = if text.len() == "2026-11-01".len() { format!("{text}T00:00:00Z") } else { text };
-    let datetime = value.py().import("datetime")?.getattr("datetime")?;
-    instant(name, &datetime.call_method1("fromisoformat", (whole,))?)
+    operation::time(name, time(name, value)?).map_err(|error| errors::raise(value.py(), error))
 }
 
 /// Many ids, as plain integers and texts; what is wrong with one is told with its place.

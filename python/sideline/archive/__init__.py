@@ -16,10 +16,10 @@ The examples run against the simulator; in them `archive` holds `games` games, o
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from sideline._core import Table
+from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import Told
 from sideline.archive import plan, read
@@ -28,6 +28,7 @@ from sideline.archive.plan import TABLES
 from sideline.archive.report import HAD, ArchiveInfo, SyncReport
 from sideline.archive.store import Store, contract, now, own_schemas
 from sideline.archive.sync import Sync
+from sideline.batch import many
 
 if TYPE_CHECKING:
     import duckdb
@@ -117,7 +118,10 @@ class Archive:
             raise ValueError("give team_ids with a range, or game_ids, not both")
         wanted = plan.operations(tables)
         run = Sync(self._store, client, wanted=wanted, window=correction_window, clock=self._clock, progress=progress)
-        run.run(_listed(team_ids), _listed(game_ids), start, self._clock() if end is None else end)
+        teams = _listed("team_ids", team_ids)
+        if teams is not None and not all(str(team).isascii() and str(team).isdigit() for team in teams):
+            raise ValueError(f"team_ids are numbers, not {teams}")
+        run.run(teams, _listed("game_ids", game_ids), start, self._clock() if end is None else end)
         report = self._report(run)
         if on_error == "raise":
             report.raise_if_incomplete()
@@ -180,7 +184,7 @@ class Archive:
         """
         return read.to_arrow(self._store, name)
 
-    def corrections(self, since: datetime | None = None) -> "polars.DataFrame":
+    def corrections(self, since: "Time | None" = None) -> "polars.DataFrame":
         """What changed after it was first stored, once its game was over; the newest last.
 
         A correction is told once, where the box score tells it: the team's total, the occurrence that came with it and
@@ -193,18 +197,19 @@ class Archive:
         frame = read.scan(self._store, "corrections").drop("change")
         if since is not None:
             # As fine as the column.
-            since = _aware(since).replace(microsecond=since.microsecond // 1000 * 1000)
+            since = _aware("since", since)
+            since = since.replace(microsecond=since.microsecond // 1000 * 1000)
             frame = frame.filter(pl.col("seen_at") >= since)
         return frame.sort("seen_at", maintain_order=True).collect()
 
-    def as_of(self, when: datetime) -> read.AsOf:
+    def as_of(self, when: "Time") -> read.AsOf:
         """The archive as it was known at a time: `as_of(when).scan(name)` has every table as it was stored then.
 
         >>> import datetime
         >>> archive.as_of(datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)).scan("shots").collect().height
         0
         """
-        return read.AsOf(self._store, _aware(when))
+        return read.AsOf(self._store, _aware("when", when))
 
     def info(self) -> ArchiveInfo:
         """Rows, games, holes and freshness.
@@ -266,16 +271,20 @@ class Archive:
         return self.info()._repr_html_()
 
 
-def _listed(ids: Any) -> list[Any] | None:
+def _listed(name: str, ids: Any) -> list[Any] | None:
     if ids is None:
         return None
-    return list(dict.fromkeys([ids] if isinstance(ids, (int, str)) else ids))
+    # In an archive they have no order.
+    several = many(name, sorted(ids) if isinstance(ids, (set, frozenset)) else ids)
+    return list(dict.fromkeys(_ids(name, [ids]) if several is None else several))
 
 
-def _aware(when: datetime) -> datetime:
-    if when.tzinfo is None:
-        raise ValueError("the time has no time zone: write datetime(..., tzinfo=UTC)")
-    return when
+def _aware(name: str, when: "Time") -> datetime:
+    milliseconds = _epoch_ms(name, when)
+    if isinstance(when, datetime):
+        # As fine as it is.
+        return when
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def _named(name: str, rows: list[dict[str, Any]], columns: list[str]) -> Table:
