@@ -26,7 +26,12 @@ State = Literal["ok", "failed", "missing", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One step."""
+    """One step.
+
+    >>> check = client.doctor()["username"]
+    >>> check.state, check.found == f"{service.username} (argument)"
+    ('ok', True)
+    """
 
     name: str
     state: State
