@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import subprocess
@@ -12,9 +13,10 @@ import pyarrow.parquet as parquet
 import pytest
 
 import sideline
-from sideline.cli import main
+from sideline.cli import _parser, main
 
 COMMAND = [sys.executable, "-W", "error", "-m", "sideline"]
+COMMANDS = ["demo", "simulate", "sync", "doctor", "record"]
 TABLES = ["games", "sessions", "box_score", "stat_events", "possessions", "shots"]
 
 
@@ -50,6 +52,35 @@ def test_simulate_prints_what_to_export_and_ends_at_ctrl_c() -> None:
         running.send_signal(signal.SIGINT)
         out, errors = running.communicate(timeout=10)
         assert (running.returncode, out, errors) == (0, "", "")
+
+
+def test_help_says_what_each_command_does_what_each_option_means_and_where_credentials_come_from(capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*arguments: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    whole = " ".join(said("--help").split())
+    for word in ("SIDELINE_USERNAME", "SIDELINE_SECRET", "SIDELINE_API_KEY", "sideline doctor", *COMMANDS):
+        assert word in whole
+    for command in COMMANDS:
+        text = said(command, "--help")
+        about = text.split("\n\n")[1]
+        assert len(about.split()) > 8, command
+    assert "Exit status" in said("doctor", "--help")
+    [commands] = [action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction)]
+    assert set(commands.choices) == set(COMMANDS)
+    assert [(name, action.dest) for name, parser in commands.choices.items() for action in parser._actions if not action.help] == []
+
+
+def test_the_module_and_the_script_are_the_same_command() -> None:
+    script = Path(sys.executable).with_name("sideline")
+    texts = [subprocess.run([*command, "--help"], capture_output=True, text=True, timeout=30) for command in (COMMAND, [str(script)])]
+    assert texts[0].stdout == texts[1].stdout != ""
+    nothing = subprocess.run(COMMAND, capture_output=True, text=True, timeout=30)
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert nothing.stderr.startswith("usage: sideline")
 
 
 @pytest.mark.parametrize(

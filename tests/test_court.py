@@ -7,10 +7,13 @@ import random
 from fractions import Fraction
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from hypothesis import strategies as st
 
 import sideline
 from sideline import court
@@ -81,6 +84,19 @@ def test_floats_come_back_to_the_last_bits_and_whole_millimetres_stay_whole(fram
     if frame.unit == "mm":
         assert off == 0
         assert all(isinstance(one, int) for one in court.transform(17, -4, COURT, frame, hoop=(3, -12_700)))
+
+
+PLACES = st.floats(-32_000, 32_000, allow_subnormal=False)
+
+
+@hypothesis.given(PLACES, PLACES, st.sampled_from(FRAMES), st.integers(-150, 150), st.integers(12_000, 13_500), st.booleans())
+def test_any_float_comes_back_within_what_is_documented(x: float, y: float, frame: Frame, hoop_x: int, hoop_y: int, far: bool) -> None:
+    hoop = (hoop_x, -hoop_y if far else hoop_y)
+    back = court.transform(*court.transform(x, y, COURT, frame, hoop=hoop), frame, COURT, hoop=hoop)
+    # A float of the court's size is known to 4e-12.
+    assert max(abs(back[0] - x), abs(back[1] - y)) <= 4e-11
+    if frame.unit == "mm" and frame.origin == "centre":
+        assert back == (x, y)
 
 
 @pytest.mark.parametrize(("attacking", "free_throw"), [("up", (0, -15)), ("down", (0, 15)), ("right", (-15, 0)), ("left", (15, 0))])
@@ -164,6 +180,23 @@ def test_every_coordinate_of_the_tables_says_its_frame() -> None:
     }
     assert set(frames.values()) == {"court", "hoop", None}
     assert sideline.SCHEMAS["shots"]["distance_cm"].frame is None
+
+
+def test_every_x_y_and_z_has_its_unit_origin_and_direction_in_arrows_metadata() -> None:
+    seen = 0
+    for name, schema in sideline.SCHEMAS.items():
+        for field in pa.schema(schema):
+            if field.name.split("_")[-1] not in ("x", "y", "z") or name == "ball_screens":
+                continue
+            seen += 1
+            told = {key.decode(): value.decode() for key, value in field.metadata.items()}
+            assert (told["unit"], told["frame"]) == ("mm", "hoop" if field.name.startswith(("hoop_to", "hoop_player")) else "court"), (name, field.name)
+            axis = field.name[-1]
+            ways = {"court": {"x": "across the court", "y": "along the court", "z": "above the floor"}, "hoop": {"x": "to the right", "y": "towards mid-court"}}
+            assert ways[told["frame"]][axis] in told["description"]
+            origin = {"court": "the floor" if axis == "z" else "from its centre", "hoop": "from the hoop"}[told["frame"]]
+            assert origin in told["description"]
+    assert seen == 24
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ import html
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ import pytest
 import yaml
 
 import sideline
+from sideline import cli
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -48,6 +51,44 @@ def test_what_the_documentation_shows_runs(block: Block, service: sideline.Simul
     command = [sys.executable, "-W", "error", *tests, "test_block.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, env=env)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+
+
+SHELL = [
+    (page.name, line.partition("#")[0].strip())
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]
+    for code in re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
+    for line in code.splitlines()
+]
+
+
+@pytest.mark.parametrize(("page", "command"), SHELL)
+def test_what_the_documentation_types_into_a_shell_can_be_typed(page: str, command: str) -> None:
+    words = shlex.split(command)
+    if words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    elif words[0] == "sideline":
+        cli._parser().parse_args(words[1:])
+    elif words[0] == "export":
+        names = {word.partition("=")[0] for word in words[1:]}
+        assert names <= {line.partition("=")[0] for line in re.findall(r"SIDELINE_\w+", (DOCS / "index.md").read_text(encoding="utf-8"))}
+    else:
+        assert words[:2] == ["pip", "install"]
+        extras = set(re.findall(r"\w+", words[2]))
+        assert extras <= set(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"])
+
+
+def test_there_is_no_code_that_nothing_runs() -> None:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        opened = re.findall(r"^ *```(\w*)$", page.read_text(encoding="utf-8"), re.M)[::2]
+        assert set(opened) <= {"python", "sh"}, page.name
+
+
+def test_every_link_leads_somewhere() -> None:
+    """The site's builder looks at the pages of docs/ alone."""
+    for page in [*ROOT.glob("*.md"), *DOCS.glob("*.md"), *(ROOT / "benches").glob("*.md")]:
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+        for link in re.findall(r"\]\(([^)#\s]+)", text):
+            assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
 
 
 def test_every_page_that_should_show_code_does() -> None:

@@ -1,10 +1,14 @@
-"""The examples in the documentation run, against the simulator."""
+"""Everything public says what it is and shows it; the examples in the documentation run, against the simulator."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
+import re
+import types
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +17,46 @@ import pytest
 import sideline
 from sideline import court, metrics, operations
 
+REFERENCE = (Path(__file__).parent.parent / "docs" / "reference.md").read_text(encoding="utf-8")
+VALUES = (str, tuple, types.MappingProxyType, court.Frame, court.Court)
+
+
+def named() -> Iterator[tuple[str, Any]]:
+    """What the reference documents: names, and of a module all that is its own."""
+    for path in re.findall(r"^::: (sideline\.\S+)$", REFERENCE, re.M):
+        owner, _, name = path.rpartition(".")
+        found = getattr(importlib.import_module(owner), name)
+        if isinstance(found, types.ModuleType):
+            for inner, one in vars(found).items():
+                if not inner.startswith("_") and getattr(one, "__module__", None) == path:
+                    yield f"{path}.{inner}", one
+        else:
+            yield path, found
+
+
+PUBLIC = {path: found for path, found in named() if not isinstance(found, VALUES)}
+
+
+def members(of: Any) -> dict[str, Any]:
+    """The public methods and properties of a class, the inherited ones too; what a record merely holds is not among them."""
+    own = {name: vars(base)[name] for base in reversed(of.__mro__) if base.__module__.startswith("sideline") for name in vars(base)}
+    return {name: one for name, one in own.items() if not name.startswith("_") and not isinstance(one, types.MemberDescriptorType)}
+
+
+def of_the_extension() -> Iterator[doctest.DocTest]:
+    """doctest looks for Python's own functions alone."""
+    for path, of in PUBLIC.items():
+        if isinstance(of, type) and of.__module__ == "sideline":
+            for name, one in {"": of, **members(of)}.items():
+                found = doctest.DocTestParser().get_doctest(inspect.getdoc(one) or "", {}, f"{path}.{name}".rstrip("."), None, None)
+                if found.examples:
+                    yield found
+
+
 FOUND = pkgutil.walk_packages(sideline.__path__, "sideline.")
-MODULES = [importlib.import_module(module.name) for module in FOUND if not module.name.startswith("sideline._")]
+MODULES = [importlib.import_module(module.name) for module in FOUND if not module.name.startswith("sideline._") or module.name == "sideline._progress"]
 EXAMPLES = [example for module in MODULES for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
+EXAMPLES += of_the_extension()
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +96,30 @@ def test_the_example_runs(
     out: list[str] = []
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
     assert doctest.DocTestRunner(optionflags=flags).run(example, out=out.append).failed == 0, "".join(out)
+
+
+def test_everything_public_is_in_the_reference() -> None:
+    names = {f"sideline.{name}" for name in sideline.__all__ if not isinstance(getattr(sideline, name), VALUES)}
+    assert names <= set(PUBLIC)
+    assert {f"sideline.plot.{name}" for name in sideline.plot.__all__} <= set(PUBLIC)
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_what_is_public_says_what_it_is(path: str) -> None:
+    of = PUBLIC[path]
+    assert inspect.getdoc(of)
+    silent = [name for name, one in members(of).items() if not inspect.getdoc(one)] if isinstance(of, type) else []
+    assert silent == []
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_what_is_public_shows_it(path: str) -> None:
+    """In its own text, in that of a method, or where it is of a family (errors, notices) in its parent's."""
+    of = PUBLIC[path]
+    family = [base for base in of.__mro__ if base.__module__.startswith("sideline")] if isinstance(of, type) else [of]
+    texts = [base.__doc__ or "" for base in family]
+    texts += [inspect.getdoc(one) or "" for one in members(of).values()] if isinstance(of, type) else []
+    assert any(">>>" in text for text in texts)
 
 
 def test_every_method_of_the_clients_has_an_example() -> None:

@@ -299,6 +299,12 @@ def test_a_service_in_trouble_fails_at_the_answer(season: sideline.Simulator) ->
     assert "request id" in report["answer"].found
 
 
+def test_an_address_with_a_path_of_its_own_fails_at_the_answer_and_names_base_url(season: sideline.Simulator) -> None:
+    report = looked(season.client(base_url=f"{season.base_url}/api"))
+    assert those(report) == ["answer"]
+    assert "base_url" in report["answer"].advice
+
+
 # -- proxies
 
 

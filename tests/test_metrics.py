@@ -1,4 +1,4 @@
-"""Measures against a game worked by hand, against the simulator's own bookkeeping, and against a plain loop."""
+"""Measures against two games worked by hand, against the simulator's own bookkeeping, and against a plain loop."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def stats_body(box: dict[int, dict[int, dict[str, int]]] = BOX) -> dict[str, Any
     return {"teams": [{"id": team, "player_stats": lines(team)} for team in box]}
 
 
-def possessions_body() -> dict[str, Any]:
+def possessions_body(game: dict[int, list[tuple[str, str, list[int], list[int], list[Event]]]] = PLAYED) -> dict[str, Any]:
     def possession(start: str, end: str, own: list[int], other: list[int], events: list[Event]) -> dict[str, Any]:
         stats = [{"player_id": player, "possession_type": kind, "details": details} for player, (kind, details) in events]
         clocks = {"start_game_clock": start, "end_game_clock": end}
         return {**clocks, "player_ids": own, "opposing_player_ids": other, "stats": stats}
 
-    return {"teams": [{"id": team, "possessions": [possession(*one) for one in played]} for team, played in PLAYED.items()]}
+    return {"teams": [{"id": team, "possessions": [possession(*one) for one in played]} for team, played in game.items()]}
 
 
 def read(operation: str, body: object, session_id: str = "S") -> sideline.Payload:
@@ -296,6 +296,151 @@ def test_what_cannot_be_measured_is_refused(client: sideline.Client, session_id:
         metrics.four_factors(games, POSSESSIONS)
     with pytest.raises(ValueError, match="for box_score it lacks is_team_total"):
         metrics.shooting(STATS.to_polars("box_score").drop("is_team_total"))
+
+
+# The second game: two halves, each a session of its own; team 7 brings 76 for 71 at half-time, team 9 brings 96 for 95.
+#
+#   team  clock        what                                                                                   7 : 9
+#   7     10:00-9:45   71 makes a two, 72 assists                                                             2 : 0
+#   9      9:45-9:25   91 makes a three                                                                       2 : 3
+#   7      9:25-9:05   72 misses a three                                                                      2 : 3
+#   9      9:05-8:50   94 had rebounded, 92 loses the ball                                                    2 : 3
+#   7      8:50-8:30   73 had stolen it, is fouled by 95, makes both                                          4 : 3
+#   9      8:30-8:10   93 misses a two, 91 rebounds, misses a two                                             4 : 3
+#   half-time, 74 has the rebound
+#   9     10:00-9:40   96 makes a two, is fouled by 72, misses the free throw                                 4 : 5
+#   7      9:40-9:30   75 had rebounded, 76 makes a three, 73 assists                                         7 : 5
+#   9      9:30-9:00   92 makes a three, 93 assists                                                           7 : 8
+#   7      9:00-8:55   74 loses the ball                                                                      7 : 8
+#   9      8:55-8:35   94 misses a three, 93 rebounds, makes a two                                            7 : 10
+#   7      8:35-8:30   75 misses a two, 76 rebounds, makes a two                                              9 : 10
+SEVEN, SEVEN_LATER, NINE, NINE_LATER = [71, 72, 73, 74, 75], [72, 73, 74, 75, 76], [91, 92, 93, 94, 95], [91, 92, 93, 94, 96]
+MISSED_THREE, MISSED_FREE_THROW = ("FGA", ["FGA3"]), ("FTA", [])
+OFFENSIVE, DEFENSIVE = ("OFFENSIVE_REB", ["REB"]), ("DEFENSIVE_REB", ["REB"])
+ASSIST, STEAL, FOUL, LOST = ("AST", []), ("STL", []), ("FL", []), ("TO", ["LBTO"])
+HALVES: dict[str, dict[int, list[tuple[str, str, list[int], list[int], list[Event]]]]] = {
+    "H1": {
+        7: [
+            ("10:00.0", "9:45.0", SEVEN, NINE, [(71, TWO), (72, ASSIST)]),
+            ("9:25.0", "9:05.0", SEVEN, NINE, [(72, MISSED_THREE)]),
+            ("8:50.0", "8:30.0", SEVEN, NINE, [(73, STEAL), (95, FOUL), (73, FREE_THROW), (73, FREE_THROW)]),
+        ],
+        9: [
+            ("9:45.0", "9:25.0", NINE, SEVEN, [(91, THREE)]),
+            ("9:05.0", "8:50.0", NINE, SEVEN, [(94, DEFENSIVE), (92, LOST)]),
+            ("8:30.0", "8:10.0", NINE, SEVEN, [(93, MISS), (91, OFFENSIVE), (91, MISS), (74, DEFENSIVE)]),
+        ],
+    },
+    "H2": {
+        7: [
+            ("9:40.0", "9:30.0", SEVEN_LATER, NINE_LATER, [(75, DEFENSIVE), (76, THREE), (73, ASSIST)]),
+            ("9:00.0", "8:55.0", SEVEN_LATER, NINE_LATER, [(74, LOST)]),
+            ("8:35.0", "8:30.0", SEVEN_LATER, NINE_LATER, [(75, MISS), (76, OFFENSIVE), (76, TWO)]),
+        ],
+        9: [
+            ("10:00.0", "9:40.0", NINE_LATER, SEVEN_LATER, [(96, TWO), (72, FOUL), (96, MISSED_FREE_THROW)]),
+            ("9:30.0", "9:00.0", NINE_LATER, SEVEN_LATER, [(92, THREE), (93, ASSIST)]),
+            ("8:55.0", "8:35.0", NINE_LATER, SEVEN_LATER, [(94, MISSED_THREE), (93, OFFENSIVE), (93, TWO)]),
+        ],
+    },
+}
+BOXES: dict[str, dict[int, dict[int, dict[str, int]]]] = {
+    "H1": {
+        7: {
+            0: {"FG": 1, "FGA": 2, "FG2": 1, "FT": 2, "FTA": 2, "PTS": 4, "AST": 1, "STL": 1, "DEFENSIVE_REB": 1, "REB": 1},
+            71: {"FG": 1, "FGA": 1, "FG2": 1, "PTS": 2},
+            72: {"FGA": 1, "AST": 1},
+            73: {"FT": 2, "FTA": 2, "PTS": 2, "STL": 1},
+            74: {"DEFENSIVE_REB": 1, "REB": 1},
+        },
+        9: {
+            0: {"FG": 1, "FGA": 3, "FG3": 1, "PTS": 3, "TO": 1, "OFFENSIVE_REB": 1, "DEFENSIVE_REB": 1, "REB": 2, "FL": 1},
+            91: {"FG": 1, "FGA": 2, "FG3": 1, "PTS": 3, "OFFENSIVE_REB": 1, "REB": 1},
+            92: {"TO": 1},
+            93: {"FGA": 1},
+            94: {"DEFENSIVE_REB": 1, "REB": 1},
+            95: {"FL": 1},
+        },
+    },
+    "H2": {
+        7: {
+            0: {"FG": 2, "FGA": 3, "FG2": 1, "FG3": 1, "PTS": 5, "AST": 1, "TO": 1, "OFFENSIVE_REB": 1, "DEFENSIVE_REB": 1, "REB": 2, "FL": 1},
+            72: {"FL": 1},
+            73: {"AST": 1},
+            74: {"TO": 1},
+            75: {"FGA": 1, "DEFENSIVE_REB": 1, "REB": 1},
+            76: {"FG": 2, "FGA": 2, "FG2": 1, "FG3": 1, "PTS": 5, "OFFENSIVE_REB": 1, "REB": 1},
+        },
+        9: {
+            0: {"FG": 3, "FGA": 4, "FG2": 2, "FG3": 1, "FTA": 1, "PTS": 7, "AST": 1, "OFFENSIVE_REB": 1, "REB": 1},
+            92: {"FG": 1, "FGA": 1, "FG3": 1, "PTS": 3},
+            93: {"FG": 1, "FGA": 1, "FG2": 1, "PTS": 2, "AST": 1, "OFFENSIVE_REB": 1, "REB": 1},
+            94: {"FGA": 1},
+            96: {"FG": 1, "FGA": 1, "FG2": 1, "FTA": 1, "PTS": 2},
+        },
+    },
+}
+HALVES_STATS = [read("stats", stats_body(box), half) for half, box in BOXES.items()]
+HALVES_POSSESSIONS = [read("possessions", possessions_body(played), half) for half, played in HALVES.items()]
+
+
+def test_the_second_game_agrees_with_itself_too() -> None:
+    for stats, possessions in zip(HALVES_STATS, HALVES_POSSESSIONS, strict=True):
+        assert sideline.audit(stats=stats, possessions=possessions).to_dicts() == []
+
+
+def test_a_game_is_its_halves_added_up_before_anything_is_divided() -> None:
+    shooting = metrics.shooting(HALVES_STATS)
+    seven, nine = (row(shooting, team_id=team, player_id=0) for team in (7, 9))
+    assert [seven[code] for code in ("FG", "FGA", "FG3", "FTA", "PTS")] == [3, 5, 1, 2, 9]
+    assert [nine[code] for code in ("FG", "FGA", "FG3", "FTA", "PTS")] == [4, 7, 2, 1, 10]
+    assert [seven["effective_field_goal"], nine["effective_field_goal"]] == pytest.approx([3.5 / 5, 5 / 7])
+    assert [seven["true_shooting"], nine["true_shooting"]] == pytest.approx([9 / (2 * 5.88), 10 / (2 * 7.44)])
+    factors = ["effective_field_goal", "turnover_rate", "offensive_rebound_rate", "free_throw_rate"]
+    game = metrics.four_factors(HALVES_STATS, HALVES_POSSESSIONS)
+    assert row(game.select("team_id", *factors), team_id=7) == pytest.approx(dict(zip(["team_id", *factors], [7, 0.7, 1 / 6, 1 / 2, 2 / 5], strict=True)))
+    assert row(game.select("team_id", *factors), team_id=9) == pytest.approx(dict(zip(["team_id", *factors], [9, 5 / 7, 1 / 6, 2 / 4, 0], strict=True)))
+    halves = metrics.four_factors(HALVES_STATS, HALVES_POSSESSIONS, by=["session_id"])
+    assert halves.select("session_id", "team_id", *factors).rows() == [
+        ("H1", 7, 1 / 2, 0.0, 0 / 1, 2 / 2),
+        ("H1", 9, 1.5 / 3, 1 / 3, 1 / 2, 0.0),
+        ("H2", 7, 2.5 / 3, 1 / 3, 1 / 1, 0.0),
+        ("H2", 9, 3.5 / 4, 0.0, 1 / 2, 0.0),
+    ]
+
+
+def test_the_second_games_ratings_are_by_its_six_possessions() -> None:
+    table = metrics.ratings(HALVES_POSSESSIONS)
+    assert table.select("team_id", "possessions", "opponent_possessions", "points", "opponent_points", "seconds").rows() == [
+        (7, 6, 6, 9, 10, 200.0),
+        (9, 6, 6, 10, 9, 200.0),
+    ]
+    assert table["offensive_rating"].to_list() == pytest.approx([150, 1000 / 6])
+    assert table["net_rating"].to_list() == pytest.approx([-100 / 6, 100 / 6])
+
+
+def test_who_came_at_half_time_has_the_second_half_and_who_left_the_first() -> None:
+    players = metrics.plus_minus(HALVES_POSSESSIONS)
+    seven = {71: 4 - 3, 72: -1, 73: -1, 74: -1, 75: -1, 76: 5 - 7}
+    nine = {91: 1, 92: 1, 93: 1, 94: 1, 95: 3 - 4, 96: 7 - 5}
+    assert dict(players.select("player_id", "plus_minus").rows()) == seven | nine
+    assert {one: row(players, player_id=one)["seconds"] for one in (71, 72, 76)} == {71: 110.0, 72: 200.0, 76: 90.0}
+    on_off = metrics.on_off(HALVES_POSSESSIONS)
+    expected = {71: (100 / 3, -200 / 3), 76: (-200 / 3, 100 / 3), 95: (-100 / 3, 200 / 3), 96: (200 / 3, -100 / 3)}
+    for player, (on, off) in expected.items():
+        line = row(on_off, player_id=player)
+        assert [line["on_net_rating"], line["off_net_rating"], line["net_rating_difference"]] == pytest.approx([on, off, on - off]), player
+    fives = metrics.lineups(HALVES_POSSESSIONS).filter(team_id=7)
+    assert sorted(fives.select("lineup", "possessions", "opponent_possessions", "points", "opponent_points", "plus_minus").rows()) == [
+        ("71-72-73-74-75", 3, 3, 4, 3, 1),
+        ("72-73-74-75-76", 3, 3, 5, 7, -2),
+    ]
+    # Four stayed: what two fives share is counted once, with the possessions of both.
+    for size, count in {4: 5 + 5 - 1, 3: 10 + 10 - 4, 2: 10 + 10 - 6}.items():
+        assert len(metrics.lineups(HALVES_POSSESSIONS, size=size).filter(team_id=7)) == count
+    pairs = metrics.lineups(HALVES_POSSESSIONS, size=2)
+    assert (row(pairs, lineup="72-73")["possessions"], row(pairs, lineup="72-73")["plus_minus"]) == (6, -1)
+    assert pairs.filter(lineup="71-76").is_empty()
 
 
 def test_a_simulated_game_adds_up(client: sideline.Client, game: dict[str, Any]) -> None:

@@ -59,6 +59,18 @@ def test_all_begin_with_the_same_three_lines() -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_first_cell_says_how_to_ask_the_real_service_and_no_line_runs_out_of_the_page(path: Path) -> None:
+    cells = read(path).cells
+    assert cells[0].cell_type == "markdown"
+    assert cells[0].source.startswith("# ")
+    assert {"`SIDELINE_USERNAME`", "`SIDELINE_SECRET`"} <= set(re.findall(r"`SIDELINE_\w+`", cells[0].source))
+    rest = [line for cell in cells[2:] if cell.cell_type == "code" for line in cell.source.splitlines()]
+    assert [line for line in rest if len(line) > 110] == []
+    # Five minutes.
+    assert sum(len(cell.source.split()) for cell in cells) < 500
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_what_is_committed_was_run_and_is_small(path: Path) -> None:
     notebook = read(path)
     assert [cell.execution_count for cell in code(notebook)] == list(range(1, len(code(notebook)) + 1))
@@ -97,6 +109,19 @@ def test_they_ask_the_service_of_the_environment_and_show_no_secret(tmp_path: Pa
         assert SECRET not in shown
         assert service.api_key not in shown
     assert {"/v1/data/teams", "/v1/data/schedule/games", "/v1/data/sensors/locations"} <= asked
+
+
+@pytest.mark.parametrize("path", [path for path in NOTEBOOKS if path.name[:2] in ("07", "08")], ids=lambda path: path.stem)
+def test_where_no_game_is_going_on_they_say_so_and_play_a_simulated_one(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with sideline.Simulator(seed=11, teams=4, games=24) as service:
+        service.faults.add("/v1/data/schedule/games", status=200, body={"games": []})
+        for name, value in service.environ.items():
+            monkeypatch.setenv(name, value)
+        notebook = RUNNER["run"](path, tmp_path)
+        assert [seen.path for seen in service.requests] == ["/v1/data/schedule/games"]
+    shown = outputs(notebook)
+    assert "No game is going on now. The cells below play a simulated one." in shown
+    assert "1001" in shown
 
 
 def test_a_cell_that_shows_something_else_is_seen() -> None:

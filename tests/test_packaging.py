@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -68,13 +70,39 @@ def metadata(wheel: Path) -> Message:
 
 
 @pytest.fixture(scope="module")
-def strangers_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of a clean environment into which the wheel was installed, from nowhere else."""
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A source distribution, unpacked."""
+    folder = tmp_path_factory.mktemp("sources")
+    run(sys.executable, "-m", "maturin", "sdist", "--out", folder)
+    [made] = folder.glob("*.tar.gz")
+    with tarfile.open(made) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / made.name.removesuffix(".tar.gz")
+
+
+@pytest.fixture(scope="module")
+def built_by_pip(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that `pip install .` makes of the source distribution, and installs."""
+    # In the same folder each time, so that compilers find again what they compiled; the members bear one old time.
+    folder = ROOT / "target" / "sources"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(sources, folder, copy_function=shutil.copyfile)
+    out = tmp_path_factory.mktemp("by-pip")
+    # `--isolated`: no setting of this machine's pip says where else to look. What builds is taken from here.
+    pip = ("-m", "pip", "wheel", "--isolated", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target"), "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    run(sys.executable, *pip, "--config-settings", "build-args=--profile dev --locked", "--wheel-dir", out, folder, env=environment)
+    [made] = out.iterdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def strangers_python(built_by_pip: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a clean environment into which the sources were installed, and nothing else."""
     folder = tmp_path_factory.mktemp("stranger")
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    # `--isolated`: no setting of this machine's pip says where else to look.
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--isolated", "--no-index", "--disable-pip-version-check", wheel)
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--isolated", "--no-index", "--disable-pip-version-check", built_by_pip)
     return python
 
 
@@ -93,13 +121,13 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert names - extension - about == {*sources, "sideline/py.typed"}
 
 
-def test_the_source_distribution_holds_the_sources_and_nothing_else(tmp_path: Path) -> None:
-    run(sys.executable, "-m", "maturin", "sdist", "--out", tmp_path)
-    [made] = tmp_path.glob("*.tar.gz")
-    with tarfile.open(made) as archive:
-        archive.extractall(tmp_path, filter="data")
-    folder = tmp_path / made.name.removesuffix(".tar.gz")
-    held = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+def test_what_pip_makes_of_the_source_distribution_is_the_same_wheel(built_by_pip: Path, wheel: Path) -> None:
+    names = [set(zipfile.ZipFile(one).namelist()) for one in (built_by_pip, wheel)]
+    assert names[0] == names[1]
+
+
+def test_the_source_distribution_holds_the_sources_and_nothing_else(sources: Path) -> None:
+    held = {path.relative_to(sources).as_posix() for path in sources.rglob("*") if path.is_file()}
     assert {name.partition("/")[0] for name in held} <= SOURCE
     assert not [name for name in held if re.search(r"(^|/)(\.|__pycache__/|target/)|\.(so|pyd|pyc|whl|gz|parquet|journal)$", name)]
     # All that compiles, and all that tests read.
@@ -108,7 +136,7 @@ def test_the_source_distribution_holds_the_sources_and_nothing_else(tmp_path: Pa
         here = {path.relative_to(ROOT).as_posix() for path in (ROOT / part).rglob("*") if path.suffix in kinds or path.name == "py.typed"}
         assert {name for name in here if not re.search(r"/\.", name)} <= held
     assert {"Cargo.lock", "Cargo.toml", "pyproject.toml", "README.md", "LICENSE", "PKG-INFO"} <= held
-    run("cargo", "metadata", "--locked", "--offline", "--format-version=1", at=folder)
+    run("cargo", "metadata", "--locked", "--offline", "--format-version=1", at=sources)
 
 
 def test_nothing_is_required_but_by_an_extra(metadata: Message) -> None:
@@ -141,6 +169,33 @@ except ImportError as error:
     assert f'pip install "sideline[{extra}]"' in said
 
 
+PATHS = ROOT / ".github" / "paths.py"
+
+
+@pytest.mark.parametrize(
+    "path", ["/root/.cargo/registry/src/one/lib.rs", "/home/ann/sideline/src/lib.rs", "/Users/ann/lib.rs", r"C:\Users\ann\lib.rs", ".cargo/registry"]
+)
+def test_a_wheel_that_tells_where_it_was_built_is_found(path: str, tmp_path: Path) -> None:
+    told = runpy.run_path(str(PATHS))["told"]
+    with zipfile.ZipFile(tmp_path / "one.whl", "w") as archive:
+        archive.writestr("sideline/_core.abi3.so", b"\x00panicked at crates/tokio-1/src/lib.rs /rustc/0a1b/library/core\x00")
+    assert told(tmp_path / "one.whl") == []
+    with zipfile.ZipFile(tmp_path / "one.whl", "a") as archive:
+        archive.writestr("sideline/more.so", b"\x7fELF" + path.encode() + b"\x00")
+    assert len(told(tmp_path / "one.whl")) == 1
+    assert "sideline/more.so" in told(tmp_path / "one.whl")[0]
+
+
+def test_no_file_of_the_package_but_the_extension_names_a_folder_of_the_builders(wheel: Path, tmp_path: Path) -> None:
+    """The extension's own are mapped away by the release (`RUSTFLAGS`), which tries it: this one is of the dev profile."""
+    copy = tmp_path / wheel.name
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(copy, "w") as rest:
+        for name in whole.namelist():
+            if not EXTENSION.fullmatch(name):
+                rest.writestr(name, whole.read(name))
+    assert runpy.run_path(str(PATHS))["told"](copy) == []
+
+
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
 
 
@@ -168,6 +223,12 @@ def test_the_release_waits_for_all_and_tries_each() -> None:
         assert tried
         assert built < min(tried)
         assert max(tried) < kept
+    looked = [place for place, step in enumerate(jobs["wheel"]["steps"]) if ".github/paths.py" in step.get("run", "")]
+    assert looked
+    assert looked[0] < next(place for place, step in enumerate(jobs["wheel"]["steps"]) if "upload-artifact" in step.get("uses", ""))
+    homes = ["/root", "/Users/runner", r"C:\Users\runneradmin"]
+    mapped = re.findall(r"--remap-path-prefix=(\S+?)[/\\]\.cargo[/\\]registry[/\\]src=crates", WORKFLOW["env"]["RUSTFLAGS"])
+    assert mapped == homes
     # YAML 1.1 reads `on` as true.
     assert WORKFLOW[True]["push"] == {"tags": ["v*"]}
     assert WORKFLOW["permissions"] == {"contents": "read"}

@@ -28,7 +28,7 @@ from matplotlib.text import Text
 
 import sideline
 from sideline.plot import court, possession_timeline, shot_chart, tracking, zones
-from sideline.plot._shots import hexagons
+from sideline.plot._shots import apart, hexagons
 
 BASELINES = Path(__file__).parent / "baselines"
 
@@ -456,6 +456,27 @@ def test_a_zone_stands_at_the_mean_of_its_shots() -> None:
         "zone 11": ("1/1", (5000.0, 6000.0)),
     }
     assert "zone borders are not published" in ax.get_xlabel()
+
+
+def overlapping(boxes: list[Any]) -> list[tuple[int, int]]:
+    return [(one, other) for one in range(len(boxes)) for other in range(one) if boxes[one].overlaps(boxes[other])]
+
+
+def test_zones_that_would_meet_give_way_and_all_can_be_read() -> None:
+    ax = zones(some_shots(), new())
+    ax.figure.canvas.draw()
+    assert overlapping([text.get_bbox_patch().get_window_extent() for text in ax.texts]) == []
+    rng = np.random.default_rng(3)
+    places, sizes = rng.uniform(-6000, 6000, (23, 2)), np.tile([1500.0, 600.0], (23, 1))
+    moved = apart(places, sizes)
+    clear = np.abs(moved[:, None] - moved[None]) >= (sizes[:, None] + sizes[None]) / 2
+    assert (clear.any(axis=2) | np.eye(23, dtype=bool)).all()
+    # What meets nothing stays where it is.
+    alone = np.array([[0.0, 0.0], [9000.0, 0.0]])
+    assert (apart(alone, sizes[:2]) == alone).all()
+    assert places.tolist() == np.random.default_rng(3).uniform(-6000, 6000, (23, 2)).tolist()
+    # Two at one place part, too.
+    assert len({tuple(place) for place in apart(np.zeros((2, 2)), sizes[:2]).tolist()}) == 2
 
 
 def test_the_zones_of_a_game_hold_each_shot_once(client: sideline.Client, game: dict[str, Any]) -> None:

@@ -222,9 +222,9 @@ def test_print_shows_the_first_rows_and_what_does_not_fit(client: sideline.Clien
     assert str(table).splitlines() == [
         "games: 3 rows, 5 columns",
         "game_id  tipoff_at            status  home_team_id  fan_engagement_enabled",
-        "g-1      2026-11-01 20:00:00  ACTIVE            46                    True",
+        "g-1      2026-11-01 20:00:00  ACTIVE            46  True",
         "g-2                           ACTIVE",
-        "g-3      1969-12-31 23:59:59                    47                   False",
+        "g-3      1969-12-31 23:59:59                    47  False",
     ]
     wide = client.stats(session_id).table("box_score")
     first, *lines = str(wide).splitlines()

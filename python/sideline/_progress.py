@@ -12,7 +12,13 @@ STEP = 0.1
 
 
 class Progress(NamedTuple):
-    """How far a batch is. A function given as `progress=` is called with one whenever it changed, and at the end."""
+    """How far a batch is. A function given as `progress=` is called with one whenever it changed, and at the end.
+
+    >>> told = []
+    >>> batch = client.stats([session_id], progress=told.append)
+    >>> told[-1].done, told[-1].total
+    (1, 1)
+    """
 
     operation: str
     done: int

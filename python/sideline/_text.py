@@ -32,13 +32,18 @@ def cell(value: Any) -> str:
     return str(value)
 
 
+def is_number(value: Any) -> bool:
+    """Whether it stands to the right: True and False are words."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def aligned(table: "Table", columns: Sequence[str] | None = None, rows: int = 5, width: int = 24) -> str:
     """The first rows as text: numbers to the right, all else to the left."""
     names = list(columns or table.column_names)
     records = table.head(rows).to_dicts()
     lines = [names, *([shorten(cell(record[name]), width) for name in names] for record in records)]
     widths = [max(len(line[position]) for line in lines) for position in range(len(names))]
-    numeric = [any(isinstance(record[name], (int, float)) for record in records) for name in names]
+    numeric = [any(is_number(record[name]) for record in records) for name in names]
     justify: list[Callable[[str, int], str]] = [str.rjust if number else str.ljust for number in numeric]
     return "\n".join(
         "  ".join(justify[position](text, widths[position]) for position, text in enumerate(line)).rstrip()
@@ -68,7 +73,7 @@ def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int =
     names = list(columns or schema.names[:COLUMNS])
     records = table.head(rows).to_dicts()
     # Notebooks set all to the right, which is for numbers.
-    numeric = {name for name in names if any(isinstance(record[name], (int, float)) for record in records)}
+    numeric = {name for name in names if any(is_number(record[name]) for record in records)}
     side = {name: "" if name in numeric else LEFT for name in names}
     heads = "".join(
         f'<th{side[field.name]} title="{escape(" ".join(filter(None, (field.type, field.unit, field.description))))}">'

@@ -36,32 +36,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="sideline", description="Client and simulator of a sports tracking data service."
+        prog="sideline",
+        description="Client and simulator of a sports tracking data service.",
+        epilog="Who you are is read from SIDELINE_USERNAME and SIDELINE_SECRET, and for the Broadcast API from "
+        "SIDELINE_API_KEY. Each command has its own --help. Nothing works? sideline doctor. No service? sideline demo.",
     )
     parser.add_argument("--version", action="version", version=f"sideline {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    demo = commands.add_parser("demo", help="walk through a simulated season and write its tables as Parquet files")
+    demo = commands.add_parser(
+        "demo",
+        help="walk through a simulated season and write its tables as Parquet files",
+        description="Serve a season on this machine, walk from its schedule to box score, stat events, possessions and "
+        "shots, print the tables and write them as Parquet files. It needs no service and no credentials.",
+    )
     demo.add_argument("--seed", type=int, default=7, help="which season (default: 7)")
     demo.add_argument(
         "--out", type=Path, default=Path("demo-output"), help="the folder to write (default: demo-output)"
     )
     demo.set_defaults(run=_demo)
 
-    simulate = commands.add_parser("simulate", help="serve a simulated season until Ctrl-C")
-    simulate.add_argument("--port", type=int, default=0, help="default: any free one")
+    simulate = commands.add_parser(
+        "simulate",
+        help="serve a simulated season until Ctrl-C",
+        description="Serve the whole service on this machine until Ctrl-C, and print the variables with which a client "
+        "comes here. With --now the same seed gives the same bodies.",
+    )
+    simulate.add_argument("--port", type=int, default=0, help="to listen at (default: any free one)")
     simulate.add_argument("--seed", type=int, default=0, help="which season (default: 0)")
-    simulate.add_argument("--sport", choices=["basketball", "football"], default="basketball")
-    simulate.add_argument("--teams", type=int, default=16, help="default: 16")
-    simulate.add_argument("--games", type=int, default=240, help="default: 240")
-    simulate.add_argument("--now", help="the season's clock, frozen: ISO 8601 (default: the real clock)")
-    simulate.add_argument("--tracking-hz", type=int, default=2, help="steps of locations in a second (default: 2)")
+    simulate.add_argument(
+        "--sport", choices=["basketball", "football"], default="basketball", help="default: basketball"
+    )
+    simulate.add_argument("--teams", type=int, default=16, metavar="COUNT", help="in the season (default: 16)")
+    simulate.add_argument("--games", type=int, default=240, metavar="COUNT", help="in the season (default: 240)")
+    simulate.add_argument(
+        "--now", metavar="TIME", help="the season's clock, frozen: ISO 8601 with a time zone (default: the real clock)"
+    )
+    simulate.add_argument(
+        "--tracking-hz", type=int, default=2, metavar="HZ", help="steps of locations in a second (default: 2)"
+    )
     simulate.set_defaults(run=_simulate)
 
     sync = commands.add_parser(
         "sync",
         help="fetch into an archive what is new or may have changed",
-        description="Exit status: 0 complete, 3 incomplete (the holes are printed), 1 error. The client is that of the "
+        description="Fetch a season into Delta Lake tables; a sync that was killed goes on where it was. Exit status: "
+        "0 complete, 3 incomplete (the holes are printed), 1 error. The client is that of the "
         "environment: SIDELINE_USERNAME, SIDELINE_SECRET.",
     )
     sync.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
@@ -79,12 +99,28 @@ def _parser() -> argparse.ArgumentParser:
     )
     sync.set_defaults(run=_sync)
 
-    doctor = commands.add_parser("doctor", help="say what is wrong with the set-up; exit status 1 if something is")
-    doctor.add_argument("--environment", choices=["production", "development"], help="default: SIDELINE_ENVIRONMENT")
-    doctor.add_argument("--sport", choices=["basketball", "football"], help="default: SIDELINE_SPORT")
+    doctor = commands.add_parser(
+        "doctor",
+        help="say what is wrong with the set-up; exit status 1 if something is",
+        description="Go through the set-up step by step: settings and where each comes from (secrets by their length "
+        "alone), proxy, DNS, TCP, TLS, the clock, the signature, privileges, the websocket, the Broadcast key. Each "
+        "line is ok, failed, missing (a privilege that was not granted) or skipped, and says what to do. About ten "
+        "small requests. Exit status: 0 nothing failed, 1 something did.",
+    )
+    doctor.add_argument(
+        "--environment",
+        choices=["production", "development"],
+        help="default: SIDELINE_ENVIRONMENT, else production",
+    )
+    doctor.add_argument("--sport", choices=["basketball", "football"], help="default: SIDELINE_SPORT, else basketball")
     doctor.set_defaults(run=_doctor)
 
-    record = commands.add_parser("record", help="append a live stream to a journal, until Ctrl-C")
+    record = commands.add_parser(
+        "record",
+        help="append a live stream to a journal, until Ctrl-C",
+        description="Append each item of a live stream to a journal, which sideline.replay gives again, until Ctrl-C. "
+        "A recorder that is killed loses a second at most.",
+    )
     which = record.add_mutually_exclusive_group(required=True)
     which.add_argument("--schedule-id", metavar="ID", help="the Broadcast API's event stream of a game")
     which.add_argument("--game-id", metavar="ID", help="the live websocket of a game")

@@ -88,8 +88,9 @@ def transform(
             hoops are calibrated at each venue, and differ from the rules' by centimetres and more (facts 7). Where
             nothing was sent, there is `COLLEGE_MEN.hoop` and its like.
 
-    It is exact: what comes back from the way there and back is what went in, but for the last bits of a float that was
-    divided into another unit; whole millimetres stay whole. Raises `ValueError` where a hoop is needed and not given,
+    It is exact: what comes back from the way there and back is what went in, and whole millimetres stay whole. Only a
+    float that was divided into another unit, or is no whole number and was moved to another origin, comes back rounded,
+    by less than 1e-10 mm. Raises `ValueError` where a hoop is needed and not given,
     or lies at y 0.
 
     >>> shots = client.shots(session_id).to_polars()

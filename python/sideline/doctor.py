@@ -26,7 +26,12 @@ State = Literal["ok", "failed", "missing", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One step."""
+    """One step.
+
+    >>> check = client.doctor()["username"]
+    >>> check.state, check.found == f"{service.username} (argument)"
+    ('ok', True)
+    """
 
     name: str
     state: State
@@ -242,7 +247,11 @@ class _Doctor:
         except SidelineError as error:
             # It says nothing of the signature: what answers is not the service, or the service is in trouble.
             self.checks = [check for check in self.checks if check.name != "answer"]
-            self.failed("answer", error)
+            if isinstance(error, NotFound):
+                no_path = "check base_url: what answers there has no such path, and every client's teams are at it"
+                self.note("answer", "failed", _split(error)[0], no_path)
+            else:
+                self.failed("answer", error)
             self.note("signature", "skipped", f"no answer to judge it by; {signed}")
             return False
         else:

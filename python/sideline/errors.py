@@ -10,7 +10,16 @@ if TYPE_CHECKING:
 
 
 class SidelineError(Exception):
-    """The base of every exception of this package."""
+    """The base of every exception of this package.
+
+    >>> try:
+    ...     client.roster(999_999)
+    ... except sideline.NotFound as error:
+    ...     print(error.status, error.request_id is not None)
+    ... except sideline.SidelineError as error:
+    ...     print("anything else that went wrong:", error)
+    404 True
+    """
 
 
 class ConfigurationError(SidelineError):
@@ -109,7 +118,15 @@ class RequestTimeout(TransportError, TimeoutError):
 
 
 class SchemaDriftWarning(UserWarning):
-    """The service sent what no table knows: told once for each path. Nothing of it is lost: `to_dict()` has it."""
+    """The service sent what no table knows: told once for each path. Nothing of it is lost: `to_dict()` has it.
+
+    >>> import warnings
+    >>> service.faults.add("/v1/data/teams", body={"teams": [{"id": 7, "mascot": "owl"}]}, times=1)
+    >>> with warnings.catch_warnings(record=True, action="always") as told, service.client() as fresh:
+    ...     mascot = fresh.teams()["teams"][0]["mascot"]
+    >>> mascot, told[0].category is sideline.SchemaDriftWarning
+    ('owl', True)
+    """
 
 
 class DecodeError(SidelineError):

@@ -16,7 +16,13 @@ State = Literal["new", "connecting", "connected", "waiting", "closed"]
 
 
 class Notice:
-    """What a stream tells about itself, among its updates."""
+    """What a stream tells about itself, among its updates.
+
+    >>> with client.live_stats(live_game_id) as stream:
+    ...     notice = next(stream)
+    >>> isinstance(notice, sideline.Notice), notice.at.tzinfo is not None
+    (True, True)
+    """
 
     __slots__ = ()
 
@@ -65,7 +71,13 @@ class Quiet(Notice):
 
 @dataclass(frozen=True, slots=True)
 class StreamStats:
-    """What a stream has done so far."""
+    """What a stream has done so far.
+
+    >>> with client.live_stats(live_game_id) as stream:
+    ...     items = [next(stream), next(stream)]
+    >>> stream.stats.updates >= 1, stream.stats.gaps
+    (True, 0)
+    """
 
     updates: int
     """Updates received."""
@@ -295,6 +307,12 @@ class Batches:
     """The items of a stream as Arrow tables; see `LiveStream.batches`.
 
     What was taken for a batch that was not given, because the wait was cancelled or interrupted, is in the next one.
+
+    >>> with client.live_stats(live_game_id) as stream:
+    ...     for table in stream.batches(max_rows=2, max_seconds=5):
+    ...         break
+    >>> table.column_names == sideline.SCHEMAS["live_items"].names
+    True
     """
 
     def __init__(self, stream: LiveStream, max_rows: int, max_seconds: float, table: str) -> None:

@@ -35,6 +35,13 @@ class MissingStat(SidelineError, ValueError):
     """A measure needs a stat code that none of the rows has: its value would be a guess.
 
     `stats`: the codes.
+
+    >>> box = client.stats(session_id).to_polars("box_score").drop("FG3")
+    >>> try:
+    ...     metrics.shooting(box)
+    ... except metrics.MissingStat as error:
+    ...     error.stats
+    ('FG3',)
     """
 
     stats: tuple[str, ...]

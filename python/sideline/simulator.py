@@ -13,7 +13,13 @@ from sideline.operations import Time
 
 
 class SeenRequest(NamedTuple):
-    """A request that the simulator answered, or cut."""
+    """A request that the simulator answered, or cut.
+
+    >>> client.teams().status
+    200
+    >>> service.requests[-1].path, service.requests[-1].status
+    ('/v1/data/teams', 200)
+    """
 
     method: str
     path: str

@@ -13,6 +13,7 @@
 //! | [`runtime`], [`crate::per_process`] | the threads behind it all, and what they need to survive a fork |
 
 #![allow(missing_debug_implementations, reason = "these classes show themselves by `__repr__`")]
+#![allow(clippy::doc_lazy_continuation, reason = "`>>>` begins one of Python's examples, and what it gives follows")]
 
 mod batch;
 mod client;

@@ -14,6 +14,14 @@ use pyo3::types::{PyBytes, PyDict, PyString, PyType};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// One response of the service: `to_dict()` loses nothing of it, `table()` and `to_*()` give fixed, typed columns.
+///
+/// It is read as the body's dict is: by key, `len`, iteration.
+///
+/// >>> stats = client.stats(session_id)
+/// >>> stats.status, stats.tables
+/// (200, ['player_stats', 'box_score'])
+/// >>> len(stats["teams"])
+/// 2
 #[pyclass(frozen, module = "sideline")]
 pub struct Payload {
     inner: fetch::Payload,
@@ -57,6 +65,10 @@ impl Payload {
     /// The same for a body that lies in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
     ///
     /// The ids are those of the request, which the body does not repeat. Raises `ValueError` for an unknown operation.
+    ///
+    /// >>> teams = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 7, "name": "Comets"}]}')
+    /// >>> teams.table(columns=["team_id", "name"]).to_dicts()
+    /// [{'team_id': 7, 'name': 'Comets'}]
     #[classmethod]
     #[pyo3(signature = (operation, raw, *, session_id = None, game_id = None, team_id = None))]
     fn from_bytes(
@@ -85,6 +97,9 @@ impl Payload {
     }
 
     /// The JSON as Python objects, nothing dropped; a new object at each call.
+    ///
+    /// >>> client.teams().to_dict()["teams"][0]["sport"]
+    /// 'BASKETBALL'
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || objects(py, self.body(py)?))
     }
@@ -104,6 +119,9 @@ impl Payload {
     /// One table of the body; none named is the first. `columns` limits what is built.
     ///
     /// Raises `DecodeError` where the body does not fit, `ValueError` where there is no such table or column.
+    ///
+    /// >>> client.stats(session_id).table("box_score", columns=["team_id", "player_id", "PTS"]).column_names
+    /// ['team_id', 'player_id', 'PTS']
     #[pyo3(signature = (name = None, columns = None))]
     fn table(&self, py: Python<'_>, name: Option<String>, columns: Option<Vec<String>>) -> PyResult<Table> {
         errors::guard(py, || {
@@ -115,18 +133,27 @@ impl Payload {
     }
 
     /// As ``table(name).to_arrow()``: a `pyarrow.Table`.
+    ///
+    /// >>> client.teams().to_arrow().schema.field("team_id").type
+    /// DataType(int64)
     #[pyo3(signature = (name = None))]
     fn to_arrow<'py>(&self, py: Python<'py>, name: Option<String>) -> PyResult<Bound<'py, PyAny>> {
         Table::frame(Bound::new(py, self.table(py, name, None)?)?, "to_arrow")
     }
 
     /// As ``table(name).to_polars()``: a `polars.DataFrame`.
+    ///
+    /// >>> client.teams().to_polars()["team_id"].is_unique().all()
+    /// True
     #[pyo3(signature = (name = None))]
     fn to_polars<'py>(&self, py: Python<'py>, name: Option<String>) -> PyResult<Bound<'py, PyAny>> {
         Table::frame(Bound::new(py, self.table(py, name, None)?)?, "to_polars")
     }
 
     /// As ``table(name).to_pandas()``: a `pandas.DataFrame`.
+    ///
+    /// >>> client.teams().to_pandas().team_id.is_unique
+    /// True
     #[pyo3(signature = (name = None))]
     fn to_pandas<'py>(&self, py: Python<'py>, name: Option<String>) -> PyResult<Bound<'py, PyAny>> {
         Table::frame(Bound::new(py, self.table(py, name, None)?)?, "to_pandas")
@@ -139,6 +166,9 @@ impl Payload {
     }
 
     /// Paths in the body that no table knows: fields that the service added, or renamed.
+    ///
+    /// >>> sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 7, "mascot": "owl"}]}').unknown_fields()
+    /// ['teams[].mascot']
     fn unknown_fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         errors::guard(py, || {
             let found = py.detach(|| self.inner.unknown_fields()).map_err(|e| errors::raise(py, e))?;
@@ -236,22 +266,25 @@ impl Payload {
         true
     }
 
-    /// The keys of the dict.
+    /// Those of `to_dict()`.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("keys")
     }
 
-    /// The values of the dict.
+    /// Those of `to_dict()`.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("values")
     }
 
-    /// The keys and values of the dict.
+    /// Those of `to_dict()`.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("items")
     }
 
-    /// The dict's value for a key, or `default`.
+    /// As `get` of `to_dict()`.
+    ///
+    /// >>> client.teams().get("no such key", "nothing")
+    /// 'nothing'
     #[pyo3(signature = (key, default = None))]
     fn get<'py>(&self, key: &Bound<'py, PyAny>, default: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let py = key.py();

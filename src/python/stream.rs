@@ -164,6 +164,11 @@ fn raise(py: Python<'_>, error: Error) -> PyErr {
 }
 
 /// One message of a live stream, as it came: `to_dict()`, `text`, `raw`.
+///
+/// >>> with client.live_stats(live_game_id, notices=False) as stream:
+/// ...     update = next(stream)
+/// >>> update.event, len(update.raw) == len(update.text.encode()), update.received_at.tzinfo is not None
+/// ('message', True, True)
 #[pyclass(frozen, module = "sideline")]
 pub struct Update {
     inner: live::Update,
@@ -174,6 +179,10 @@ impl Update {
     /// The JSON as Python objects, nothing dropped; a new object at each call.
     ///
     /// Raises `DecodeError` where the message is no JSON: `text` has it then.
+    ///
+    /// >>> with client.live_stats(live_game_id, notices=False) as stream:
+    /// ...     next(stream).to_dict()["schedule_id"] == live_game_id
+    /// True
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || objects(py, &Body::from(self.inner.text.as_bytes())))
     }

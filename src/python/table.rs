@@ -16,6 +16,11 @@ use std::sync::Arc;
 
 /// A named Arrow table. pyarrow, polars, DuckDB and others read it as it stands: ``pl.DataFrame(table)``,
 /// ``pa.table(table)``, ``duckdb.sql("from table")``.
+///
+/// >>> table = client.stats(session_id).table("box_score")
+/// >>> import polars as pl
+/// >>> pl.DataFrame(table).height == table.num_rows == len(table)
+/// True
 #[pyclass(frozen, module = "sideline")]
 pub struct Table {
     name: String,
@@ -52,7 +57,7 @@ impl Table {
         Self::new(py, name, batches)
     }
 
-    /// Which table it is: a key of `sideline.SCHEMAS`.
+    /// Its name, as in `sideline.SCHEMAS`.
     #[getter]
     fn name(&self) -> &str {
         &self.name
@@ -64,7 +69,7 @@ impl Table {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// The columns' names, in order.
+    /// The columns' names, in their order.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
@@ -94,26 +99,41 @@ impl Table {
     }
 
     /// A `pyarrow.Table`.
+    ///
+    /// >>> client.teams().table().to_arrow().column_names[:2]
+    /// ['team_id', 'name']
     fn to_arrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         Self::frame(slf, "to_arrow")
     }
 
     /// A `polars.DataFrame`; needs no pyarrow.
+    ///
+    /// >>> client.teams().table(columns=["team_id"]).to_polars().dtypes
+    /// [Int64]
     fn to_polars(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         Self::frame(slf, "to_polars")
     }
 
     /// A `pandas.DataFrame`: categories are categoricals, times aware, and what may be null is of a type that has nulls.
+    ///
+    /// >>> client.teams().table(columns=["sport"]).to_pandas().sport.dtype.name
+    /// 'category'
     fn to_pandas(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         Self::frame(slf, "to_pandas")
     }
 
     /// A list with a dict for each row; times are aware datetimes. It needs no library.
+    ///
+    /// >>> client.teams().table(columns=["gender", "sport"]).to_dicts()[0]
+    /// {'gender': 'MEN', 'sport': 'BASKETBALL'}
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         errors::guard(py, || rows::dicts(py, &self.batches))
     }
 
     /// The first rows.
+    ///
+    /// >>> client.teams().table().head(2).num_rows
+    /// 2
     #[pyo3(signature = (rows = 5))]
     fn head(&self, rows: usize) -> Table {
         let (mut left, mut batches) = (rows, Vec::new());
@@ -167,6 +187,11 @@ impl Table {
 }
 
 /// The columns of a table: a sequence of `Field`, by name too.
+///
+/// >>> sideline.SCHEMAS["teams"].names[:3]
+/// ['team_id', 'name', 'gender']
+/// >>> sideline.SCHEMAS["shots"]["distance_cm"].unit
+/// 'cm'
 #[pyclass(frozen, module = "sideline", eq)]
 #[derive(PartialEq)]
 pub struct Schema {
@@ -188,6 +213,7 @@ impl Schema {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
+    /// The columns, in their order.
     #[getter]
     fn fields(&self) -> Vec<Field> {
         self.schema.fields().iter().map(|field| Field(field.as_ref().clone())).collect()
@@ -204,7 +230,10 @@ impl Schema {
         to_schema_pycapsule(py, self.schema.as_ref())
     }
 
-    /// A `pyarrow.Schema`.
+    /// A `pyarrow.Schema`, with unit and meaning in the metadata of its fields.
+    ///
+    /// >>> sideline.SCHEMAS["locations"].to_arrow().field("x").metadata[b"unit"]
+    /// b'mm'
     fn to_arrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         slf.py().import("sideline._frames")?.call_method1("schema_to_arrow", (slf,))
     }
@@ -246,6 +275,10 @@ impl Schema {
 }
 
 /// One column of a schema.
+///
+/// >>> x = sideline.SCHEMAS["locations"]["x"]
+/// >>> x.type, x.nullable, x.unit, x.frame
+/// ('double', True, 'mm', 'court')
 #[pyclass(frozen, module = "sideline", eq)]
 #[derive(PartialEq)]
 pub struct Field(ArrowField);
@@ -272,6 +305,7 @@ impl Field {
 
 #[pymethods]
 impl Field {
+    /// The column's name.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
@@ -284,6 +318,7 @@ impl Field {
         type_name(self.0.data_type())
     }
 
+    /// Whether it may be null.
     #[getter]
     fn nullable(&self) -> bool {
         self.0.is_nullable()

@@ -55,7 +55,12 @@ def hole_line(hole: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class ArchiveInfo:
-    """What an archive holds: see `Archive.info`."""
+    """What an archive holds: see `Archive.info`.
+
+    >>> info = archive.info()
+    >>> info.holes, info.rows["box_score"] > 0
+    ([], True)
+    """
 
     root: str
     rows: dict[str, int]

@@ -15,6 +15,9 @@ from sideline.plot._look import EFFICIENCY, MAKE, MISS, efficiency_scale, text_o
 
 FRAME = ("hoop_player_x", "hoop_player_y")
 
+LETTERS = 7.5
+"""Points: the size of a zone's numbers."""
+
 
 class Shots:
     """The shots that can be drawn, and a note of those that cannot."""
@@ -171,7 +174,7 @@ def zones(
     """Draw makes and attempts of each of the service's zones on a half court.
 
     The service numbers its zones (1 to 14, advanced 1 to 23) and does not publish their borders. None are made up here:
-    each zone stands at the mean place of its own shots, which are the dots.
+    each zone stands at the mean place of its own shots, which are the dots; where two would meet, both give way.
 
     Parameters:
         shots: the table `shots`; needed are `hoop_player_x`, `hoop_player_y`, `is_make`, `points`, `zone`.
@@ -196,14 +199,16 @@ def zones(
     sums: dict[str, Any] = {name: np.bincount(of, weights=found[name]) for name in (*FRAME, "is_make", "points")}
     centres = np.column_stack([sums["hoop_player_x"] / count, sums["hoop_player_y"] / count])
     colours = EFFICIENCY.to_rgba(sums["points"] / count)
-    for position, (zone, centre) in enumerate(zip(numbers, centres, strict=True)):
+    labels = [f"{int(made)}/{shot}" for made, shot in zip(sums["is_make"], count, strict=True)]
+    places = apart(centres, _label_sizes(ax, labels))
+    for position, (zone, centre) in enumerate(zip(numbers, places, strict=True)):
         ax.text(
             float(centre[0]),
             float(centre[1]),
-            f"{int(sums['is_make'][position])}/{count[position]}",
+            labels[position],
             ha="center",
             va="center",
-            fontsize=7.5,
+            fontsize=LETTERS,
             color=text_on(colours[position]),
             zorder=3,
             gid=f"{column} {int(zone)}",
@@ -211,3 +216,34 @@ def zones(
         )
     efficiency_scale(ax)
     return _titled(ax, found, "zone borders are not published:\neach zone is at the mean place of its shots")
+
+
+def apart(places: Numbers, sizes: Numbers) -> Numbers:
+    """Boxes around these places, of these widths and heights, each moved as little as it takes to overlap no other."""
+    moved = places.astype(np.float64)
+    # So many boxes as there are zones come to rest within a few rounds.
+    for _ in range(100):
+        rests = True
+        for one in range(len(moved)):
+            for other in range(one):
+                away = moved[one] - moved[other]
+                overlap = (sizes[one] + sizes[other]) / 2 - np.abs(away)
+                if overlap.min() <= 0:
+                    continue
+                rests, axis = False, int(overlap.argmin())
+                step = (overlap[axis] / 2 + 1) * (1 if away[axis] >= 0 else -1)
+                moved[one, axis] += step
+                moved[other, axis] -= step
+        if rests:
+            break
+    return moved
+
+
+def _label_sizes(ax: Axes, labels: list[str]) -> Numbers:
+    """Widths and heights of numbers in a box, in the court's millimetres, as the axes stand now."""
+    extent = ax.get_window_extent()
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    pixel = max((right - left) / extent.width, (high - low) / extent.height)
+    # A digit is as wide as 0.64 of its size; the box adds 0.3 on each side, and there is a little air between two.
+    letters = np.array([(0.64 * len(label) + 0.8, 1.8) for label in labels])
+    return np.asarray(letters * LETTERS * ax.figure.dpi / 72 * pixel, dtype=np.float64)
