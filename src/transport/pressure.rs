@@ -20,7 +20,7 @@ const LEAST_RATE: f64 = 0.5;
 const NO_RATE: f64 = 1000.0;
 /// While nothing was refused the window does not double in less: a service next door would have refused a whole window before
 /// the first refusal was read.
-const ROUND: Duration = Duration::from_millis(10);
+const ROUND: Duration = Duration::from_millis(3);
 /// What a refusal leaves of what was answered since the one before.
 const KEPT: f64 = 0.96;
 /// What it leaves of the rate at the least, and one soon after another.
