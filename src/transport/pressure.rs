@@ -2,8 +2,10 @@
 //! down by a factor, answers bring it up by steps. Pure: time is given.
 //!
 //! Before the first refusal there is no rate, and the window doubles with each round of answers to the client's limit. The
-//! first refusal starts a rate, from what was answered in the last whole second or from [`FIRST_RATE`]. Below the rate that was
-//! refused last it creeps, so that few requests are spent on probing; above it the limit has changed, and it grows fast.
+//! first refusal starts a rate, from what was answered in the last whole second or from [`FIRST_RATE`]. A bucket of tokens is
+//! empty at each refusal, so that what was answered between two of them is what it lets pass, or less where it was full
+//! meanwhile: a little below that the rate goes on. Up to the rate that was refused it creeps, so that few requests are spent
+//! on probing; above it the limit has changed, and it grows fast.
 
 use std::time::Duration;
 use tokio::time::Instant;
@@ -16,7 +18,12 @@ const FIRST_RATE: f64 = 4.0;
 const LEAST_RATE: f64 = 0.5;
 /// A rate beyond this is none.
 const NO_RATE: f64 = 1000.0;
-/// What a refusal leaves of the rate, and one soon after another.
+/// While nothing was refused the window does not double in less: a service next door would have refused a whole window before
+/// the first refusal was read.
+const ROUND: Duration = Duration::from_millis(3);
+/// What a refusal leaves of what was answered since the one before.
+const KEPT: f64 = 0.96;
+/// What it leaves of the rate at the least, and one soon after another.
 const CUT: f64 = 0.8;
 const DEEP_CUT: f64 = 0.6;
 /// Fewer answers than this between two refusals: the rate was far off.
@@ -25,7 +32,7 @@ const SOON: u32 = 10;
 /// part of itself.
 const SEARCH: (f64, f64) = (2.0, 0.25);
 /// How long it takes to come back to the rate that was refused, in answers and in seconds: the longer counts.
-const CREEP: (f64, f64) = (200.0, 15.0);
+const CREEP: (f64, f64) = (300.0, 15.0);
 /// Above the refused rate by this factor, the limit is taken to have changed. A bucket that is full lets some of it pass.
 const CHANGED: f64 = 1.25;
 
@@ -35,6 +42,8 @@ pub(super) struct Pressure {
     /// The rate that a user set, and when it allows the next request.
     limit: Option<(f64, Option<Instant>)>,
     window: f64,
+    /// When the window may grow beyond, while nothing was refused.
+    round: Option<(Instant, f64)>,
     rate: Option<f64>,
     /// The rate that was refused last, and what a cut made of it; zero: not known.
     refused: f64,
@@ -55,6 +64,7 @@ impl Pressure {
             most_at_once,
             limit: requests_per_second.map(|rate| (rate, None)),
             window: most_at_once.min(FIRST_WINDOW),
+            round: None,
             rate: None,
             refused: 0.0,
             kept: 0.0,
@@ -101,7 +111,7 @@ impl Pressure {
             self.second = Some((now, 0));
         }
         self.answers_since_cut = self.answers_since_cut.saturating_add(1);
-        self.window = (self.window + if self.cut.is_none() { 1.0 } else { 1.0 / self.window }).min(self.most_at_once);
+        self.window = self.wider(now).min(self.most_at_once);
         let Some(rate) = self.rate else { return };
         let step = if rate > self.refused * CHANGED {
             SEARCH.0.min(SEARCH.1 * rate)
@@ -111,6 +121,17 @@ impl Pressure {
         self.rate = Some(rate + step).filter(|rate| *rate < NO_RATE);
     }
 
+    fn wider(&mut self, now: Instant) -> f64 {
+        if self.cut.is_some() {
+            return self.window + 1.0 / self.window;
+        }
+        let (until, bound) = self.round.get_or_insert((now + ROUND, self.window));
+        if now >= *until {
+            (*until, *bound) = (now + ROUND, 2.0 * self.window);
+        }
+        (self.window + 1.0).min(*bound)
+    }
+
     /// The service refused a request that went out at `sent`; `hold`: it says for how long none is welcome. What went out
     /// before the last cut knew nothing of it, and cuts nothing more.
     pub(super) fn refused(&mut self, sent: Instant, now: Instant, hold: Option<Duration>) {
@@ -118,23 +139,29 @@ impl Pressure {
         if self.cut.is_some_and(|cut| sent <= cut) {
             return;
         }
-        let soon = self.cut.is_some() && self.answers_since_cut < SOON;
-        match self.rate {
-            None => {
+        match (self.rate, self.answered_since(now)) {
+            (None, _) => {
                 let learned = f64::from(self.last_second);
                 let known = learned > FIRST_RATE;
                 self.refused = if known { learned } else { 0.0 };
                 self.kept = if known { learned * CUT } else { FIRST_RATE };
             }
-            Some(rate) => {
+            (Some(rate), answered) => {
+                let kept = answered.map(|answered| (answered * KEPT).clamp(rate * CUT, rate * KEPT));
                 self.refused = rate;
-                self.kept = (rate * if soon { DEEP_CUT } else { CUT }).max(LEAST_RATE);
+                self.kept = kept.unwrap_or(rate * DEEP_CUT).max(LEAST_RATE);
             }
         }
         self.rate = Some(self.kept);
         self.window = (self.window / 2.0).max(1.0);
         self.cut = Some(now);
         self.answers_since_cut = 0;
+    }
+
+    /// Answers in a second since the last cut; `None`: too few to tell.
+    fn answered_since(&self, now: Instant) -> Option<f64> {
+        let passed = now.saturating_duration_since(self.cut?).as_secs_f64();
+        (self.answers_since_cut >= SOON).then(|| f64::from(self.answers_since_cut) / passed.max(0.001))
     }
 }
 
@@ -241,9 +268,10 @@ mod tests {
     fn refusals_of_one_burst_are_one_event() {
         let start = Instant::now();
         let mut pressure = Pressure::new(16, None);
-        for _ in 0..40 {
-            pressure.answered(start);
+        for answer in 0..40 {
+            pressure.answered(start + answer * Duration::from_millis(1));
         }
+        let start = start + Duration::from_millis(40);
         assert_eq!(pressure.window(), 16);
         for _ in 0..16 {
             pressure.refused(start, start + Duration::from_millis(5), None);
