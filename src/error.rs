@@ -19,6 +19,9 @@ pub enum Error {
     /// No connection (`ConnectError`).
     #[error("{0}")]
     Connect(String),
+    /// The same, for a certificate that cannot be trusted: another attempt cannot cure it.
+    #[error("{0}")]
+    Certificate(String),
     /// Connect, read or total timeout (`RequestTimeout`).
     #[error("{0}")]
     Timeout(String),

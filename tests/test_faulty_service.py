@@ -354,13 +354,16 @@ class FaultyService(RuleBasedStateMachine):
                 item = stream._core.next_within(0.05)
                 if item is None:
                     break
-                if isinstance(item, sideline.Update):
-                    item.to_dict()
+                self.took(stream, item)
         except sideline.SidelineError as error:
             # It stays among the streams: what can be done next must not depend on time.
             self.is_allowed(error)
             assert list(stream) == [], "it told once, and ended"
         assert time.monotonic() - began < SOON
+
+    def took(self, stream: sideline.LiveStream, item: sideline.Update | sideline.Notice) -> None:
+        if isinstance(item, sideline.Update):
+            item.to_dict()
 
     @precondition(lambda self: self.streams)
     @rule(which=st.integers(0, 2))

@@ -47,7 +47,8 @@ class Streams:
             buffer: items that wait to be taken.
             max_event_bytes: an event beyond it ends the stream with a `TransportError`.
             quiet_after: seconds without an update, while heartbeats come, after which `Quiet` is told.
-            give_up_on: statuses that end the stream with their error; any other is tried again.
+            give_up_on: statuses that end the stream with their error; any other is tried again. A certificate that
+                cannot be trusted ends it too.
             last_event_id: sent with the first request.
 
         >>> stream = client.live_stats(live_game_id)

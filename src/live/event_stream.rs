@@ -76,8 +76,8 @@ fn broken(error: &(dyn std::error::Error + 'static)) -> String {
 impl From<Unopened> for Refusal {
     fn from(unopened: Unopened) -> Self {
         let Unopened { error, status, wait } = unopened;
-        // A wrong setting stays wrong.
-        let is_final = matches!(error, Error::Configuration(_) | Error::Argument(_));
+        // A wrong setting stays wrong, and what answers with a wrong certificate is not the service.
+        let is_final = matches!(error, Error::Configuration(_) | Error::Argument(_) | Error::Certificate(_));
         Refusal { reason: error.to_string(), status, error: Some(error), wait, is_final }
     }
 }

@@ -61,7 +61,7 @@ pub(super) struct Refusal {
     pub error: Option<Error>,
     /// What `Retry-After` asks for.
     pub wait: Option<Duration>,
-    /// Whatever `give_up_on` says (a missing credential).
+    /// Whatever `give_up_on` says (a missing credential, a certificate that cannot be trusted).
     pub is_final: bool,
 }
 

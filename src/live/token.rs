@@ -79,6 +79,7 @@ impl Token {
     pub(super) fn hide_in(&self, error: Error) -> Error {
         match error {
             Error::Connect(text) => Error::Connect(self.hide(text)),
+            Error::Certificate(text) => Error::Certificate(self.hide(text)),
             Error::Timeout(text) => Error::Timeout(self.hide(text)),
             Error::Transport(text) => Error::Transport(self.hide(text)),
             Error::Api(error) => {

@@ -24,7 +24,7 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
             }
             class_of(answer.kind)
         }
-        Error::Connect(_) => "ConnectError",
+        Error::Connect(_) | Error::Certificate(_) => "ConnectError",
         Error::Timeout(_) => "RequestTimeout",
         Error::Transport(_) => "TransportError",
         Error::Decode(DecodeError::Body { path, offset, .. }) => {

@@ -9,6 +9,7 @@ use std::io;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Connect,
+    Certificate,
     Timeout,
     Transport,
 }
@@ -41,7 +42,9 @@ impl Failure {
         let story = chain(&error);
         let tls = error.is_connect().then(|| source_of::<rustls::Error>(&error)).flatten();
         let (outcome, class, what, hint) = if let Some(tls) = tls {
-            (Outcome::Final, Class::Connect, "no secure connection", tls_hint(tls))
+            let is_certificate = matches!(tls, rustls::Error::InvalidCertificate(_));
+            let class = if is_certificate { Class::Certificate } else { Class::Connect };
+            (Outcome::Final, class, "no secure connection", tls_hint(tls))
         } else if story.contains(ASKS_FOR_CREDENTIALS) {
             (Outcome::Final, Class::Connect, "the proxy refused (status 407)", PROXY_CREDENTIALS)
         } else if story.contains(NO_SERVER_NAME) {
@@ -104,6 +107,7 @@ impl Failure {
         let text = format!("GET {url} failed{tries}: {}. {}", self.text, self.hint);
         match self.class {
             Class::Connect => Error::Connect(text),
+            Class::Certificate => Error::Certificate(text),
             Class::Timeout => Error::Timeout(text),
             Class::Transport => Error::Transport(text),
         }

@@ -204,6 +204,7 @@ pub(super) fn without_secrets(shared: &Shared, error: Error) -> Error {
     let hide = |text: String| redact::secrets(text, &secrets);
     match error {
         Error::Connect(text) => Error::Connect(hide(text)),
+        Error::Certificate(text) => Error::Certificate(hide(text)),
         Error::Timeout(text) => Error::Timeout(hide(text)),
         Error::Transport(text) => Error::Transport(hide(text)),
         Error::Api(mut error) => {

@@ -1,0 +1,181 @@
+"""The state machine of `test_faulty_service.py` while a game is played: its clock runs, lines are corrected, streams are open.
+
+`HYPOTHESIS_EXAMPLES=500 pytest tests/test_faulty_game.py` is a longer run, of other examples.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule
+
+import sideline
+from soak import box_score
+from test_faulty_service import EXAMPLES, FaultyService, World
+
+SPEEDS = (None, 60.0, 1200.0, 6000.0, 1e9)
+
+
+class PlayedGame(FaultyService):
+    """One game more, which has not begun yet."""
+
+    followed: int = 0
+    """Streams that told the whole game."""
+
+    @initialize()
+    def begin(self) -> None:
+        type(self).world = World()
+        self.world.service.streams.heartbeat = 0.05
+        self.game = self.world.service.games[-1]
+        self.sides = [self.game["home_team_id"], self.game["away_team_id"]]
+        self.players = [row["player_id"] for side in self.sides for row in self.world.truth.roster(side).table().to_dicts()[:5]]
+        # What is told of the game itself, past all faults.
+        self.is_played = False
+        self.points = 0.0
+        self.boxes: dict[int, tuple[sideline.LiveStream, sideline.LiveBoxScore]] = {}
+        self.last: dict[int, float] = {}
+        super().begin()
+
+    @rule(speed=st.sampled_from(SPEEDS))
+    def play_on(self, speed: float | None) -> None:
+        try:
+            self.world.service.play(self.game["event_id"], speed)
+        except ValueError as error:
+            if not self.is_played or "the game is over" not in str(error):
+                raise
+        self.is_played = True
+
+    @precondition(lambda self: self.is_played)
+    @rule(player=st.integers(0, 9), stat=st.sampled_from(["AST", "BLK", "PTS", "DIST"]))
+    def correct_the_game(self, player: int, stat: str) -> None:
+        try:
+            self.world.service.correct(self.game["event_id"], self.players[player], stat, +1)
+        except ValueError as error:
+            if "has no session yet" not in str(error):
+                raise
+
+    @precondition(lambda self: self.is_played)
+    @rule(seconds=st.sampled_from([0.01, 0.1]))
+    def time_passes(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    @precondition(lambda self: self.client is not None)
+    @rule(which=st.integers(0, 5))
+    def ask_about_the_game(self, which: int) -> None:
+        game, client = self.game["event_id"], self.client
+        assert client
+        ask = [
+            lambda: client.game(game),
+            lambda: client.team_game_stats(self.sides[0], game_id=game),
+            lambda: client.broadcast_stats(game),
+            lambda: client.game_shots(game),
+            lambda: client.catch_up(game, ["stats", "shots"]),
+            lambda: client.schedule("2027-03-01", "2027-03-31"),
+        ][which]
+
+        def check(payload: sideline.Payload, _: None) -> None:
+            assert payload.status == 200
+            try:
+                for name in payload.tables:
+                    payload.table(name)
+            except sideline.DecodeError as error:
+                self.is_allowed(error)
+                return
+            if which == 1:
+                # What was answered once is not taken back: corrections add here.
+                points = sum(row["PTS"] or 0.0 for row in payload.table("box_score").to_dicts())
+                assert points >= self.points
+                self.points = points
+
+        if not self.is_played:
+            # Nothing is known of it yet.
+            self.allowed.add(sideline.NotFound)
+        self.right_or_allowed(ask, lambda: None, check)
+
+    # Its streams.
+
+    @precondition(lambda self: self.client is not None and len(self.streams) < 3)
+    @rule(websocket=st.booleans())
+    def follow_the_game(self, websocket: bool) -> None:
+        options: dict[str, Any] = {"retry_wait": 0.01, "max_wait": 0.02, "silence_limit": 1.0}
+        game, client = self.game["event_id"], self.client
+        assert client
+        stream = client.live(game, sources=["stats"], **options) if websocket else client.live_stats(game, **options)
+        stream.__enter__()
+        self.streams.append(stream)
+        self.boxes[id(stream)] = stream, sideline.LiveBoxScore()
+
+    @precondition(lambda self: self.boxes)
+    @rule(which=st.integers(0, 2))
+    def read_all_that_is_there(self, which: int) -> None:
+        self.read_a_stream(which, 5_000)
+
+    def took(self, stream: sideline.LiveStream, item: sideline.Update | sideline.Notice) -> None:
+        super().took(stream, item)
+        known = self.boxes.get(id(stream))
+        if known is None or known[0] is not stream:
+            return
+        known[1].feed(item)
+        if isinstance(item, sideline.Update):
+            last = self.last.get(id(stream), -1)
+            now = item.seq if item.seq is not None else item.to_dict()["version"]
+            # Messages have numbers of their own; of documents one may come again.
+            assert now > last if item.seq is not None else now >= last
+            self.last[id(stream)] = now
+
+    def teardown(self) -> None:
+        self.clear_the_faults()
+        try:
+            open_ones = [(stream, box) for stream, box in self.boxes.values() if stream in self.streams and stream.state != "closed"]
+            if self.is_played and open_ones:
+                self.all_come_to_the_same(open_ones)
+            super().teardown()
+        finally:
+            self.world.close()
+
+    def all_come_to_the_same(self, streams: list[tuple[sideline.LiveStream, sideline.LiveBoxScore]]) -> None:
+        with contextlib.suppress(ValueError):
+            self.world.service.play(self.game["event_id"], 1e9)
+        service, until = self.world.service, time.monotonic() + 30
+        with service.client() as asks:
+            while True:
+                ended = []
+                for stream, box in streams:
+                    try:
+                        while (item := stream._core.next_within(0.1)) is not None:
+                            self.took(stream, item)
+                    except sideline.SidelineError as error:
+                        # It had ended before the faults did.
+                        self.is_allowed(error)
+                        ended.append((stream, box))
+                streams = [one for one in streams if one not in ended]
+                rest = box_score(*(asks.team_game_stats(side, game_id=self.game["event_id"]).table("box_score") for side in self.sides))
+                boxes = [box_score(box.table()) for _, box in streams]
+                if all(box == rest for box in boxes):
+                    PlayedGame.followed += len(streams)
+                    return
+                assert time.monotonic() < until, [{key: (box.get(key), rest[key]) for key in rest if box.get(key) != rest[key]} for box in boxes]
+
+
+@pytest.mark.timeout(0 if EXAMPLES else 120)
+def test_a_game_that_is_played_through_faults_is_told_alike_by_all_streams_and_answers() -> None:
+    # The first run makes the threads that every client shares.
+    with sideline.Simulator(seed=5, teams=4, games=8) as service, service.client() as client:
+        client.teams()
+    PlayedGame.followed = 0
+    PlayedGame.TestCase.settings = settings(
+        max_examples=EXAMPLES or 50,
+        stateful_step_count=25,
+        deadline=None,
+        phases=(Phase.generate,),
+        database=None,
+        derandomize=not EXAMPLES,
+        suppress_health_check=list(HealthCheck),
+    )
+    PlayedGame.TestCase().runTest()
+    assert PlayedGame.followed > 3

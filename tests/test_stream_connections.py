@@ -1,0 +1,339 @@
+"""Streams over TLS and through proxies, as they should be and as they should not: real ones, on loopback."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from wire import Serve, answering, drain, headers, listener, over_tls, proxy, read_head, relay, reset
+
+import sideline
+from test_tls import expired, of_another_host, to_come, unknown, without_intermediate
+
+Certified = Callable[..., ssl.SSLContext]
+
+NOW = "2027-03-01T12:00:00Z"
+QUICK: dict[str, Any] = {"retry_wait": 0.01, "max_wait": 0.02, "silence_limit": 5.0}
+TOKEN, KEY = "token-canary", "key-canary"
+
+OPENED: dict[str, Callable[..., sideline.LiveStream]] = {
+    "event stream": lambda client, game, **more: client.live_stats(game, **QUICK | more),
+    "websocket": lambda client, game, **more: client.live(token=TOKEN, **QUICK | more),
+    "token of a websocket": lambda client, game, **more: client.live(game, sources=["stats"], **QUICK | more),
+}
+each_stream = pytest.mark.parametrize("opened", OPENED.values(), ids=OPENED)
+
+
+@pytest.fixture(scope="module")
+def season() -> Iterator[sideline.Simulator]:
+    with sideline.Simulator(seed=3, teams=4, games=8, now=NOW) as season:
+        season.streams.heartbeat = 0.05
+        yield season
+
+
+@pytest.fixture(scope="module")
+def over(season: sideline.Simulator) -> str:
+    return str(season.games[0]["event_id"])
+
+
+def given(place: str, bundle: Path, **more: Any) -> sideline.Client:
+    """A client to whom all three services are at one place."""
+    addresses = {"base_url": f"https://{place}", "broadcast_base_url": f"https://{place}", "websocket_url": f"wss://{place}"}
+    return sideline.Client(**{"username": "ann", "secret": "secret-canary", "api_key": KEY, "ca_bundle": bundle} | addresses | more)
+
+
+def known(season: sideline.Simulator) -> dict[str, str]:
+    """What the simulator lets in."""
+    return {"username": season.username, "secret": season.secret, "api_key": season.api_key}
+
+
+def to(season: sideline.Simulator, heads: list[bytes] | None = None) -> Serve:
+    """Passes on to the simulator, and keeps what began each connection."""
+
+    def serve(connection: socket.socket) -> None:
+        first = read_head(connection)
+        if heads is not None:
+            heads.append(first)
+        with socket.create_connection(("127.0.0.1", int(season.base_url.rpartition(":")[2]))) as upstream:
+            upstream.sendall(first)
+            relay(connection, upstream, bytearray())
+
+    return serve
+
+
+def secure(context: ssl.SSLContext, serve: Serve) -> Serve:
+    # What is passed on ends with its connection, without a notice.
+    return over_tls(context, serve, notify=False)
+
+
+def until_it_ends(stream: sideline.LiveStream) -> tuple[list[Any], sideline.SidelineError]:
+    items: list[Any] = []
+    with pytest.raises(sideline.SidelineError) as caught:
+        items.extend(stream)
+    return items, caught.value
+
+
+def losses(stream: sideline.LiveStream, count: int) -> list[sideline.Disconnected]:
+    found: list[sideline.Disconnected] = []
+    with stream:
+        for item in stream:
+            if isinstance(item, sideline.Disconnected):
+                found.append(item)
+                if len(found) == count:
+                    break
+    return found
+
+
+def first(stream: sideline.LiveStream) -> Any:
+    with stream:
+        return next(item for item in stream if isinstance(item, sideline.Update)).to_dict()
+
+
+# TLS.
+
+
+def of_the_season(season: sideline.Simulator, game: str, opened: Callable[..., sideline.LiveStream], client: sideline.Client) -> sideline.LiveStream:
+    if opened is OPENED["websocket"]:
+        with season.client() as asks:
+            return client.live(token=asks.subscription_token(game), sources=["stats"], **QUICK)
+    return opened(client, game)
+
+
+@each_stream
+def test_a_stream_over_tls_is_the_same_stream(opened: Any, season: sideline.Simulator, over: str, certified: Certified, bundle: Path) -> None:
+    heads: list[bytes] = []
+    with listener(secure(certified("127.0.0.1"), to(season, heads))) as seen, season.client() as plain:
+        with given(f"127.0.0.1:{seen.port}", bundle, **known(season)) as client:
+            assert first(of_the_season(season, over, opened, client)) == first(of_the_season(season, over, opened, plain))
+    assert all("referer" not in headers(head) for head in heads)
+    if opened is not OPENED["event stream"]:
+        assert headers(heads[-1])["upgrade"] == "websocket"
+
+
+@each_stream
+@pytest.mark.parametrize(
+    ("fault", "cause", "advice"),
+    [
+        (unknown, "UnknownIssuer", "ca_bundle="),
+        (expired, "certificate expired", "clock"),
+        (to_come, "certificate not valid yet", "clock"),
+        (of_another_host, "not valid for name", "Check the address"),
+        (without_intermediate, "UnknownIssuer", "intermediate"),
+    ],
+)
+def test_a_certificate_that_cannot_be_trusted_ends_a_stream_at_once_with_its_cause(
+    opened: Any, fault: Any, cause: str, advice: str, authority: trustme.CA, bundle: Path
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    fault(authority, context)
+    heads: list[bytes] = []
+    with listener(over_tls(context, answering(heads))) as seen, given(f"127.0.0.1:{seen.port}", bundle) as client:
+        stream = opened(client, "g", give_up_on=())
+        items, error = until_it_ends(stream)
+        assert (seen.connections, heads) == (1, [])
+    assert type(error) is sideline.ConnectError
+    assert cause in str(error)
+    assert advice in str(error)
+    assert [type(item) for item in items] == [sideline.Disconnected, sideline.Gap]
+    assert cause in items[0].reason
+    assert items[0].retry_at is None
+    assert stream.state == "closed"
+
+
+@each_stream
+def test_a_certificate_that_becomes_bad_ends_a_stream_that_stood(
+    opened: Any, season: sideline.Simulator, over: str, certified: Certified, authority: trustme.CA, bundle: Path
+) -> None:
+    bad = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    expired(authority, bad)
+    serves = [secure(certified("127.0.0.1"), to(season))]
+    with listener(lambda connection: serves[0](connection)) as seen, given(f"127.0.0.1:{seen.port}", bundle, **known(season)) as client:
+        stream = of_the_season(season, over, opened, client)
+        while not isinstance(next(stream), sideline.Update):
+            pass
+        serves[0] = over_tls(bad, drain)
+        season.streams.cut()
+        items, error = until_it_ends(stream)
+    assert "certificate expired" in str(error)
+    assert isinstance(items[-1], sideline.Gap)
+    assert items[-1].end is None
+
+
+@each_stream
+def test_a_handshake_that_hangs_is_given_up_told_and_tried_again(opened: Any, bundle: Path) -> None:
+    began = time.monotonic()
+    with listener(drain) as seen, given(f"127.0.0.1:{seen.port}", bundle, timeout=sideline.Timeout(connect=0.3, read=9, total=0.3), max_retries=0) as client:
+        found = losses(opened(client, "g"), 2)
+        assert seen.connections >= 2
+    assert all("timeout" in loss.reason for loss in found)
+    assert all(loss.retry_at is not None for loss in found)
+    assert time.monotonic() - began < 5
+
+
+@each_stream
+def test_the_silence_limit_ends_a_handshake_that_hangs(opened: Any, bundle: Path) -> None:
+    with listener(drain) as seen, given(f"127.0.0.1:{seen.port}", bundle) as client:
+        assert losses(opened(client, "g", silence_limit=0.3), 1)[0].reason == "no answer within 0.3 s"
+
+
+@each_stream
+@pytest.mark.parametrize("end", [lambda connection: None, reset, lambda connection: connection.sendall(b"\x16\x03\x03\x00\x7a\x02")])
+def test_a_handshake_that_is_cut_is_told_and_tried_again(
+    opened: Any, end: Serve, season: sideline.Simulator, over: str, certified: Certified, bundle: Path
+) -> None:
+    def cut(connection: socket.socket) -> None:
+        connection.recv(65536)
+        end(connection)
+
+    serves = iter([cut, cut])
+    well = secure(certified("127.0.0.1"), to(season))
+    with listener(lambda connection: next(serves, well)(connection)) as seen:
+        with given(f"127.0.0.1:{seen.port}", bundle, **known(season), max_retries=0) as client, of_the_season(season, over, opened, client) as stream:
+            items = [next(stream) for _ in range(5)]
+    assert [type(item) for item in items] == [sideline.Disconnected] * 2 + [sideline.Gap, sideline.Connected, sideline.Update]
+    assert all("handshake" in item.reason or "connection" in item.reason for item in items[:2])
+
+
+@each_stream
+def test_what_speaks_no_tls_is_named(opened: Any, bundle: Path) -> None:
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        connection.shutdown(socket.SHUT_WR)
+        drain(connection)
+
+    with listener(serve) as seen, given(f"127.0.0.1:{seen.port}", bundle) as client:
+        assert "does not speak TLS" in losses(opened(client, "g"), 1)[0].reason
+
+
+# Proxies.
+
+
+@contextmanager
+def between(season: sideline.Simulator, certified: Certified, heads: list[bytes], **more: Any) -> Iterator[Any]:
+    """A proxy to a service that only it can reach."""
+    with listener(secure(certified("service.invalid"), to(season, heads))) as tls, listener(to(season, heads)) as bare:
+        with proxy({"service.invalid:443": tls.port, "service.invalid:80": bare.port, "service.invalid": bare.port}, **more) as made:
+            yield made
+
+
+@each_stream
+def test_a_tunnel_carries_a_stream_and_the_proxy_learns_the_host_alone(
+    opened: Any, season: sideline.Simulator, over: str, certified: Certified, bundle: Path
+) -> None:
+    heads: list[bytes] = []
+    with between(season, certified, heads, credentials="ann:pw") as made:
+        through = made.address.replace("//", "//ann:pw@")
+        with given("service.invalid", bundle, **known(season), proxy=through) as client:
+            assert first(of_the_season(season, over, opened, client))
+    assert set(made.lines) == {"CONNECT service.invalid:443 HTTP/1.1"}
+    assert all("proxy-authorization" in headers(head) for head in made.heads)
+    assert all("proxy-authorization" not in headers(head) for head in heads)
+    for unheard in (b"apikey", b"token", b"hmac", season.api_key.encode(), b"/live/"):
+        assert unheard not in made.overheard
+
+
+@each_stream
+def test_a_forwarding_proxy_gives_the_service_no_credentials_of_its_own(
+    opened: Any, season: sideline.Simulator, over: str, certified: Certified, bundle: Path
+) -> None:
+    heads: list[bytes] = []
+    plain = {"base_url": "http://service.invalid", "broadcast_base_url": "http://service.invalid", "websocket_url": "ws://service.invalid", "allow_http": True}
+    with between(season, certified, heads, credentials="ann:pw") as made:
+        with given("", bundle, **known(season) | plain, proxy=made.address.replace("//", "//ann:pw@")) as client:
+            assert first(of_the_season(season, over, opened, client))
+    assert all("proxy-authorization" in headers(head) for head in made.heads)
+    assert all("proxy-authorization" not in headers(head) for head in heads)
+
+
+@each_stream
+@pytest.mark.parametrize("userinfo", ["", "ann:pw-canary@"])
+def test_a_proxy_that_refuses_the_credentials_is_named_with_what_to_do(
+    opened: Any, userinfo: str, season: sideline.Simulator, certified: Certified, bundle: Path
+) -> None:
+    with between(season, certified, [], credentials="ann:another") as made:
+        with given("service.invalid", bundle, proxy=made.address.replace("//", f"//{userinfo}")) as client:
+            loss = losses(opened(client, "g"), 1)[0]
+    assert "proxy refused (status 407)" in loss.reason
+    assert "http://user:password@host:port" in loss.reason
+    assert "canary" not in repr(loss)
+
+
+PAGE = b"<html><title>Log in to the hotel's network</title></html>"
+LYING: dict[str, tuple[tuple[Any, ...], str]] = {
+    "an error": ((b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n",), "no connection through the proxy"),
+    "no HTTP": ((b"\x00\xff\x15 garbage\r\n\r\n",), "no connection through the proxy"),
+    "nothing": ((), "no connection through the proxy"),
+    "a page in place of the service": (
+        (b"HTTP/1.1 200 OK\r\n\r\n", lambda connection: connection.recv(9999), b"HTTP/1.1 200 OK\r\n\r\n" + PAGE),
+        "does not speak TLS",
+    ),
+    "an end after its consent": ((b"HTTP/1.1 200 OK\r\n\r\n",), "handshake"),
+}
+
+
+@each_stream
+@pytest.mark.parametrize("lie", LYING)
+def test_a_proxy_that_lies_is_named_and_nothing_of_it_is_an_update(opened: Any, lie: str, bundle: Path) -> None:
+    said, text = LYING[lie]
+
+    def serve(connection: socket.socket) -> None:
+        for part in (read_head, *said):
+            if callable(part):
+                part(connection)
+            else:
+                connection.sendall(part)
+        connection.shutdown(socket.SHUT_WR)
+        drain(connection)
+
+    with listener(serve) as seen, given("service.invalid", bundle, proxy=f"http://127.0.0.1:{seen.port}", max_retries=0) as client:
+        with opened(client, "g") as stream:
+            items = [next(stream) for _ in range(2)]
+            assert stream.stats.updates == 0
+    assert [type(item) for item in items] == [sideline.Disconnected] * 2
+    assert text in items[0].reason
+    assert "proxy" in items[0].reason
+    assert "canary" not in repr(items)
+
+
+@each_stream
+def test_a_proxy_with_a_certificate_of_its_own_making_reads_nothing(opened: Any, bundle: Path) -> None:
+    """A proxy that opens TLS itself, as some networks' do: unless its authority is given, it is refused."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("service.invalid").configure_cert(context)
+    heads: list[bytes] = []
+    with listener(over_tls(context, answering(heads))) as inside, proxy({"service.invalid:443": inside.port}) as made:
+        with given("service.invalid", bundle, proxy=made.address) as client:
+            _, error = until_it_ends(opened(client, "g"))
+    assert "UnknownIssuer" in str(error)
+    assert heads == []
+
+
+# Redirects.
+
+
+@pytest.mark.parametrize("place", ["https://far.invalid{}", "http://127.0.0.1:{port}{}", "//far.invalid{}"])
+@each_stream
+def test_a_redirect_to_a_foreign_host_is_not_followed(opened: Any, place: str) -> None:
+    elsewhere: list[bytes] = []
+    with listener(answering(elsewhere)) as other:
+
+        def serve(connection: socket.socket) -> None:
+            target = read_head(connection).split(b" ")[1].decode()
+            location = place.replace("{port}", str(other.port)).format(target)
+            connection.sendall(f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+
+        with listener(serve) as seen:
+            plain = f"http://127.0.0.1:{seen.port}"
+            addresses = {"base_url": plain, "broadcast_base_url": plain, "websocket_url": plain.replace("http", "ws")}
+            with sideline.Client(username="ann", secret="secret-canary", api_key=KEY, **addresses) as client:
+                loss = losses(opened(client, "g"), 1)[0]
+    assert elsewhere == []
+    assert loss.status == 302
+    assert "canary" not in repr(loss)
