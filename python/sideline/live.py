@@ -142,6 +142,7 @@ class LiveStream:
     async def _ready(self) -> None:
         """Until there is something to take. Nothing is taken: to give the wait up loses nothing."""
         core = self._core
+        bell: Bell | None
         try:
             bell = self._bells.pop()
         except IndexError:
