@@ -9,7 +9,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Literal, Self
 
-from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
+from sideline._core import Bell, CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
 from sideline._text import facts_html
 
 State = Literal["new", "connecting", "connected", "waiting", "closed"]
@@ -109,6 +109,7 @@ class LiveStream:
         self._core = core
         self._what = what
         self._entered = False
+        self._bells: list[Bell] = []
 
     # Taking.
 
@@ -134,19 +135,52 @@ class LiveStream:
 
     async def __anext__(self) -> Update | Notice:
         core = self._core
+        item = core.take()
+        if item is not None:
+            return item
         core.open()
         while True:
-            item = core.take()
-            if item is not None:
-                return item
             if core.ended:
                 # It may have ended between the two.
                 item = core.take()
                 if item is None:
                     raise StopAsyncIteration
                 return item
-            # Nothing is taken while it waits: to give the wait up loses nothing.
+            await self._ready()
+            item = core.take()
+            if item is not None:
+                return item
+
+    async def _ready(self) -> None:
+        """Until there is something to take. Nothing is taken: to give the wait up loses nothing."""
+        core = self._core
+        bell: Bell | None
+        try:
+            bell = self._bells.pop()
+        except IndexError:
+            bell = core.bell()
+        if bell is None:
             await core.wait()
+            return
+        try:
+            if not core.set(bell):
+                return
+            loop = asyncio.get_running_loop()
+            rung = loop.create_future()
+            try:
+                loop.add_reader(bell, _ring, rung)
+            except NotImplementedError:
+                # A loop that watches no descriptors, such as Windows' own.
+                await core.wait()
+                return
+            try:
+                await rung
+            finally:
+                if bell.rest():
+                    loop.remove_reader(bell)
+        finally:
+            if not core.ended:
+                self._bells.append(bell)
 
     def batches(
         self,
@@ -273,6 +307,11 @@ class LiveStream:
         self.close()
 
 
+def _ring(rung: asyncio.Future[None]) -> None:
+    if not rung.done():
+        rung.set_result(None)
+
+
 _TAKEN_IN_A_ROW = 64
 """So many items are taken without a look at the event loop: its other tasks wait no longer than these take."""
 
@@ -373,7 +412,7 @@ class Batches:
                 if core.ended or left <= 0:
                     break
                 try:
-                    await asyncio.wait_for(core.wait(), left)
+                    await asyncio.wait_for(self._stream._ready(), left)
                 except TimeoutError:
                     break
         except Exception as error:

@@ -5,6 +5,7 @@ use super::item::{Item, Notice};
 use super::options::Overflow;
 use crate::error::Error;
 use std::collections::VecDeque;
+use std::iter::Peekable;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Notify;
@@ -62,12 +63,20 @@ struct Inner {
     counts: Counts,
     /// `Some`: nothing more is put in.
     end: Option<Option<Error>>,
+    /// Threads that wait: to wake none costs a system call too.
+    blocked: usize,
 }
 
 impl Buffer {
     pub fn new(capacity: usize, overflow: Overflow, notices: bool) -> Self {
-        let inner =
-            Inner { items: VecDeque::new(), updates: 0, state: State::New, counts: Counts::default(), end: None };
+        let inner = Inner {
+            items: VecDeque::new(),
+            updates: 0,
+            state: State::New,
+            counts: Counts::default(),
+            end: None,
+            blocked: 0,
+        };
         Buffer {
             inner: Mutex::new(inner),
             ready: Notify::new(),
@@ -85,47 +94,59 @@ impl Buffer {
 
     /// Puts an item in; under `block` it waits for room.
     pub async fn push(&self, item: Item) {
-        let mut item = item;
+        self.push_all(std::iter::once(item)).await;
+    }
+
+    /// Puts items in, in their order: locked once and waking once for all that there is room for.
+    pub async fn push_all(&self, items: impl Iterator<Item = Item> + Send) {
+        let mut items = items.peekable();
         loop {
             let room = self.room.notified();
-            match self.try_push(item) {
-                Ok(()) => return,
-                Err(back) => item = back,
+            if self.try_push(&mut items) {
+                return;
             }
             room.await;
         }
     }
 
-    /// Gives the item back where there is no room for it.
-    pub fn try_push(&self, item: Item) -> Result<(), Item> {
+    /// Takes no more items than there is room for; whether those were all.
+    pub fn try_push<I: Iterator<Item = Item>>(&self, items: &mut Peekable<I>) -> bool {
         let mut inner = self.inner();
-        if inner.end.is_some() {
-            return Ok(());
-        }
-        let is_update = matches!(item, Item::Update(_));
-        if !is_update && !self.notices {
+        let is_blocking = self.overflow == Overflow::Block;
+        while inner.end.is_none()
+            && let Some(item) =
+                items.next_if(|item| !is_blocking || inner.items.len() < self.capacity || !self.is_kept(item))
+        {
             inner.count(&item);
-            return Ok(());
+            if !self.is_kept(&item) {
+                continue;
+            }
+            let is_update = matches!(item, Item::Update(_));
+            match self.overflow {
+                // Notices are few, and what they tell is told nowhere else: they stay.
+                Overflow::DropOldest if is_update && inner.updates >= self.capacity => inner.drop_oldest(),
+                Overflow::Latest if is_update && inner.updates >= 1 => inner.drop_oldest(),
+                Overflow::Block | Overflow::DropOldest | Overflow::Latest => {}
+            }
+            inner.updates += usize::from(is_update);
+            inner.items.push_back(item);
         }
-        match self.overflow {
-            Overflow::Block if inner.items.len() >= self.capacity => return Err(item),
-            Overflow::Block => {}
-            // Notices are few, and what they tell is told nowhere else: they stay.
-            Overflow::DropOldest if is_update && inner.updates >= self.capacity => inner.drop_oldest(),
-            Overflow::Latest if is_update && inner.updates >= 1 => inner.drop_oldest(),
-            Overflow::DropOldest | Overflow::Latest => {}
-        }
-        inner.count(&item);
-        inner.updates += usize::from(is_update);
-        inner.items.push_back(item);
-        drop(inner);
-        self.wake();
-        Ok(())
+        let all = inner.end.is_some() || items.peek().is_none();
+        self.wake(inner);
+        all
     }
 
-    fn wake(&self) {
+    fn is_kept(&self, item: &Item) -> bool {
+        self.notices || matches!(item, Item::Update(_))
+    }
+
+    fn wake(&self, inner: MutexGuard<'_, Inner>) {
+        let blocked = inner.blocked;
+        drop(inner);
         self.ready.notify_waiters();
-        self.ready_blocking.notify_all();
+        if blocked > 0 {
+            self.ready_blocking.notify_all();
+        }
     }
 
     /// The next item, if it is there.
@@ -154,8 +175,7 @@ impl Buffer {
         let mut inner = self.inner();
         inner.updates += usize::from(matches!(item, Item::Update(_)));
         inner.items.push_front(item);
-        drop(inner);
-        self.wake();
+        self.wake(inner);
     }
 
     /// Waits until there is something to take, and takes nothing.
@@ -179,7 +199,9 @@ impl Buffer {
             if left.is_zero() {
                 return false;
             }
+            inner.blocked += 1;
             inner = self.ready_blocking.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner).0;
+            inner.blocked -= 1;
         }
         true
     }
@@ -194,8 +216,7 @@ impl Buffer {
         let mut inner = self.inner();
         inner.end.get_or_insert(error);
         inner.state = State::Closed;
-        drop(inner);
-        self.wake();
+        self.wake(inner);
         self.room.notify_waiters();
     }
 
@@ -288,31 +309,40 @@ mod tests {
         all
     }
 
-    fn filled(overflow: Overflow, notices: bool) -> Buffer {
+    /// Whether they were all put in.
+    fn put(buffer: &Buffer, items: impl IntoIterator<Item = Item>) -> bool {
+        buffer.try_push(&mut items.into_iter().peekable())
+    }
+
+    fn filled(overflow: Overflow, notices: bool, one_by_one: bool) -> Buffer {
         let buffer = Buffer::new(3, overflow, notices);
-        for item in [update(1), notice(), update(2), update(3), update(4), update(5)] {
-            let _ = buffer.try_push(item);
+        let items = [update(1), notice(), update(2), update(3), update(4), update(5)];
+        match one_by_one {
+            true => items.into_iter().for_each(|item| drop(put(&buffer, [item]))),
+            false => drop(put(&buffer, items)),
         }
         buffer
     }
 
     #[test]
     fn a_full_buffer_takes_no_more_or_gives_way_as_its_policy_says() {
-        assert_eq!(numbers(&filled(Overflow::Block, true)), [Some(1), None, Some(2)]);
-        let dropped = filled(Overflow::DropOldest, true);
-        assert_eq!(dropped.counts().dropped, 2);
-        assert_eq!(numbers(&dropped), [None, Some(3), Some(4), Some(5)]);
-        let latest = filled(Overflow::Latest, false);
-        assert_eq!((latest.counts().dropped, latest.counts().updates), (4, 5));
-        assert_eq!(numbers(&latest), [Some(5)]);
+        for one_by_one in [true, false] {
+            assert_eq!(numbers(&filled(Overflow::Block, true, one_by_one)), [Some(1), None, Some(2)]);
+            let dropped = filled(Overflow::DropOldest, true, one_by_one);
+            assert_eq!(dropped.counts().dropped, 2);
+            assert_eq!(numbers(&dropped), [None, Some(3), Some(4), Some(5)]);
+            let latest = filled(Overflow::Latest, false, one_by_one);
+            assert_eq!((latest.counts().dropped, latest.counts().updates), (4, 5));
+            assert_eq!(numbers(&latest), [Some(5)]);
+        }
     }
 
     #[test]
     fn the_end_comes_after_what_was_put_in_before_and_its_error_once() {
         let buffer = Buffer::new(3, Overflow::Block, true);
-        buffer.try_push(update(1)).unwrap();
+        assert!(put(&buffer, [update(1)]));
         buffer.end(Some(Error::Closed));
-        buffer.try_push(update(2)).unwrap();
+        assert!(put(&buffer, [update(2)]));
         assert!(matches!(buffer.take(), Taken::Item(_)));
         assert!(matches!(buffer.take(), Taken::Ended(Some(Error::Closed))));
         assert!(matches!(buffer.take(), Taken::Ended(None)));
@@ -335,8 +365,8 @@ mod tests {
         let buffer = Arc::new(Buffer::new(2, Overflow::Block, true));
         let put = buffer.clone();
         let task = tokio::spawn(async move {
-            for n in 0..1000 {
-                put.push(update(n)).await;
+            for n in (0..1000).step_by(10) {
+                put.push_all((n..n + 10).map(update)).await;
             }
         });
         let mut taken = Vec::new();
@@ -355,10 +385,10 @@ mod tests {
         let buffer = Arc::new(Buffer::new(2, Overflow::Block, true));
         assert!(!buffer.ready_within(Duration::from_millis(1)));
         for end in [false, true] {
-            let put = buffer.clone();
+            let there = buffer.clone();
             let thread = std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_millis(20));
-                if end { put.end(None) } else { put.try_push(update(1)).unwrap() }
+                if end { there.end(None) } else { assert!(put(&there, [update(1)])) }
             });
             assert!(buffer.ready_within(Duration::from_secs(20)));
             numbers(&buffer);

@@ -7,7 +7,11 @@ use super::sse::{Decoder, Frame};
 use crate::error::Error;
 use crate::operation::Request;
 use crate::transport::{Transport, Unopened};
+use bytes::Bytes;
+use futures_util::FutureExt;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 #[derive(Debug)]
@@ -30,7 +34,8 @@ impl Wire for EventStream {
 
     async fn connect(&mut self) -> Result<Events, Refusal> {
         let response = self.transport.open_event_stream(&self.request, &self.last_event_id).await?;
-        Ok(Events { response, decoder: Decoder::new(self.limit, self.last_event_id.clone()) })
+        let decoder = Decoder::new(self.limit, self.last_event_id.clone());
+        Ok(Events { response, decoder, bytes: 0, end: None })
     }
 
     fn lost(&mut self, connection: Events) {
@@ -38,19 +43,27 @@ impl Wire for EventStream {
     }
 }
 
+/// Updates, and bytes, in one go.
+const ENOUGH: (usize, usize) = (64, 64 * 1024);
+
 #[derive(Debug)]
 pub(super) struct Events {
     response: reqwest::Response,
     decoder: Decoder,
+    /// Read, and not told of yet.
+    bytes: usize,
+    /// How it ended, while what came before is being given.
+    end: Option<Lost>,
 }
 
-impl Connection for Events {
-    async fn read(&mut self, into: &mut Vec<Update>) -> Result<Read, Lost> {
-        let chunk = match self.response.chunk().await {
+impl Events {
+    fn take(&mut self, chunk: reqwest::Result<Option<Bytes>>, into: &mut Vec<Update>) -> Result<(), Lost> {
+        let chunk = match chunk {
             Ok(Some(chunk)) => chunk,
             Ok(None) => return Err(Lost::Ended("the service ended the stream".into())),
             Err(error) => return Err(Lost::Ended(broken(&error.without_url()))),
         };
+        self.bytes += chunk.len();
         let received_at = SystemTime::now();
         let fed = self.decoder.feed(&chunk, |frame| {
             if let Frame::Event(event) = frame {
@@ -58,13 +71,50 @@ impl Connection for Events {
                 into.push(Update { event, id, text, seq: None, source: None, received_at });
             }
         });
-        fed.map_err(|error| Lost::Fatal(Error::Transport(format!("the event stream holds {error}"))))?;
-        Ok(Read { bytes: chunk.len() })
+        fed.map_err(|error| Lost::Fatal(Error::Transport(format!("the event stream holds {error}"))))
+    }
+}
+
+impl Connection for Events {
+    /// A service that flushes each event sends each as a chunk: what is there already comes along, and costs no wait of its own.
+    async fn read(&mut self, into: &mut Vec<Update>) -> Result<Read, Lost> {
+        if let Some(end) = self.end.take() {
+            return Err(end);
+        }
+        // Bytes are here where the last wait was given up while it gathered.
+        if self.bytes == 0 {
+            let chunk = self.response.chunk().await;
+            self.take(chunk, into)?;
+        }
+        while into.len() < ENOUGH.0 && self.bytes < ENOUGH.1 {
+            turn().await;
+            let Some(chunk) = self.response.chunk().now_or_never() else { break };
+            if let Err(end) = self.take(chunk, into) {
+                self.end = Some(end);
+                break;
+            }
+        }
+        Ok(Read { bytes: std::mem::take(&mut self.bytes) })
     }
 
     fn retry(&self) -> Option<Duration> {
         self.decoder.retry()
     }
+}
+
+/// Lets the tasks that wait for their turn have it: the one among them that reads the socket hands over one chunk at a time.
+/// tokio's own `yield_now` would ask the system for news first.
+async fn turn() {
+    let mut had = false;
+    poll_fn(|cx| {
+        if had {
+            return Poll::Ready(());
+        }
+        had = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// What the library says of it names no cause; its innermost error does.

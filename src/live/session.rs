@@ -194,9 +194,7 @@ async fn listen<C: Connection>(connection: &mut C, options: &Options, buffer: &B
         if !updates.is_empty() {
             had_update = true;
             quiet = Quiet { since: SystemTime::now(), lasted: Duration::ZERO, told: false };
-            for update in updates.drain(..) {
-                buffer.push(Item::Update(update)).await;
-            }
+            buffer.push_all(updates.drain(..).map(Item::Update)).await;
         }
         if let Some(lost) = failed {
             break lost;

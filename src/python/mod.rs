@@ -6,7 +6,7 @@
 //! | [`batch`] | many ids at once |
 //! | [`payload`], [`pickle`] | one answer: dict, bytes, tables |
 //! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
-//! | [`stream`] | live streams and their items |
+//! | [`stream`], [`bell`] | live streams and their items; how an event loop learns of one |
 //! | [`simulator`] | the service on loopback |
 //! | [`convert`] | arguments in |
 //! | [`errors`] | exceptions out |
@@ -16,6 +16,8 @@
 #![allow(clippy::doc_lazy_continuation, reason = "`>>>` begins one of Python's examples, and what it gives follows")]
 
 mod batch;
+#[cfg(unix)]
+mod bell;
 mod client;
 mod convert;
 mod errors;
@@ -42,6 +44,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::CoreStream>()?;
     module.add_class::<stream::Update>()?;
     module.add_class::<stream::CoreBoxScore>()?;
+    #[cfg(unix)]
+    module.add_class::<bell::Bell>()?;
     module.add_function(wrap_pyfunction!(client::read_certificate, module)?)?;
     module.add_function(wrap_pyfunction!(batch::ids, module)?)?;
     module.add_function(wrap_pyfunction!(batch::epoch_ms, module)?)?;

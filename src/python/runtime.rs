@@ -1,4 +1,5 @@
-//! The threads behind every client: one tokio runtime for each process, made at the first call, stopped while Python lives.
+//! The threads behind every client: a tokio runtime for calls and one for streams in each process, made when they are first
+//! needed, stopped while Python lives.
 
 use crate::error::{Error, Result};
 use crate::per_process::PerProcess;
@@ -30,6 +31,10 @@ struct Workers {
 
 static WORKERS: PerProcess<Workers> = PerProcess::new();
 
+/// Streams have one thread for all of them. A stream's tasks hand over to each other at each event, and where there is a second
+/// thread it is woken for many of these: that cost more than half of an event's time.
+static STREAMS: PerProcess<Workers> = PerProcess::new();
+
 /// The process whose interpreter is exiting.
 static ENDED_IN: AtomicU32 = AtomicU32::new(0);
 
@@ -39,13 +44,22 @@ fn ended() -> bool {
 
 /// The runtime of this process.
 pub fn handle() -> Result<Handle> {
+    made(&WORKERS, 2, "sideline")
+}
+
+/// The streams' runtime of this process.
+pub fn streams() -> Result<Handle> {
+    made(&STREAMS, 1, "sideline-live")
+}
+
+fn made(slot: &PerProcess<Workers>, threads: usize, name: &str) -> Result<Handle> {
     if ended() {
         return Err(Error::Transport("the interpreter is exiting; no request is sent any more".into()));
     }
-    let workers = WORKERS.get_or_make(|| {
+    let workers = slot.get_or_make(|| {
         let runtime = Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("sideline")
+            .worker_threads(threads)
+            .thread_name(name)
             .enable_all()
             .build()
             .map_err(|e| Error::Transport(format!("no thread could be started: {e}")))?;
@@ -60,7 +74,7 @@ pub fn handle() -> Result<Handle> {
 #[pyo3(name = "_shutdown")]
 pub fn shutdown(py: Python<'_>) {
     ENDED_IN.store(std::process::id(), Ordering::Release);
-    if let Some(workers) = WORKERS.get() {
+    for workers in [STREAMS.get(), WORKERS.get()].into_iter().flatten() {
         py.detach(|| {
             let owned = workers.owned.lock().unwrap_or_else(|e| e.into_inner()).take();
             if let Some(runtime) = owned {

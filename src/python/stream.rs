@@ -4,6 +4,8 @@ use crate::config::Secret;
 use crate::error::{Error, Result};
 use crate::live::{self, BoxScore, Item, Live, Notice, Options, Overflow, State, Stream, Taken};
 use crate::operation;
+#[cfg(unix)]
+use crate::python::bell::Bell;
 use crate::python::client::{CoreClient, option};
 use crate::python::payload::{datetime, objects};
 use crate::python::table::Table;
@@ -50,7 +52,7 @@ impl CoreStream {
     /// Connects, the first time it is called.
     fn open(&self, py: Python<'_>) -> PyResult<()> {
         let stream = self.stream(py)?;
-        let handle = runtime::handle().map_err(|e| errors::raise(py, e))?;
+        let handle = runtime::streams().map_err(|e| errors::raise(py, e))?;
         py.detach(|| stream.open(&handle));
         Ok(())
     }
@@ -101,7 +103,24 @@ impl CoreStream {
         }
     }
 
-    /// An awaitable that ends when there is something to take, and takes nothing.
+    /// What wakes an event loop that can watch descriptors; `None` where no more of them are to be had.
+    #[cfg(unix)]
+    fn bell(&self) -> Option<Bell> {
+        Bell::new().ok()
+    }
+
+    #[cfg(not(unix))]
+    fn bell(&self) -> Option<bool> {
+        None
+    }
+
+    /// The bell rings when there is something to take, and nothing is taken; `False`: there is something now.
+    #[cfg(unix)]
+    fn set(&self, py: Python<'_>, bell: &Bound<'_, Bell>) -> PyResult<bool> {
+        Ok(bell.get().set(self.stream(py)?.buffer()))
+    }
+
+    /// An awaitable that ends when there is something to take, and takes nothing: for loops that watch no descriptors.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let buffer = self.stream(py)?.buffer().clone();
         runtime::awaitable(py, async move { buffer.ready().await })
