@@ -8,6 +8,7 @@
 //! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
 //! | [`stream`] | live streams and their items |
 //! | [`simulator`] | the service on loopback |
+//! | [`dicts`] | JSON as Python objects |
 //! | [`convert`] | arguments in |
 //! | [`errors`] | exceptions out |
 //! | [`runtime`], [`crate::per_process`] | the threads behind it all, and what they need to survive a fork |
@@ -17,6 +18,7 @@
 mod batch;
 mod client;
 mod convert;
+mod dicts;
 mod errors;
 mod payload;
 mod pickle;
