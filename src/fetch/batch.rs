@@ -92,24 +92,29 @@ async fn fetch(transport: &Transport, drift: Arc<Drift>, unit: Unit, strict: boo
     Ok(Done { came, error: ended.err(), covered })
 }
 
-/// Reads an answer to its end, so that what counts as fetched has rows in every table that is asked for later.
+/// Reads an answer to its end, so that what counts as fetched has rows in every table that is asked for later. Nothing is
+/// built where one pass tells that every table decodes: a batch keeps the bodies alone.
 fn read(
     drift: &Drift,
     payload: Payload,
     strict: bool,
     now: SystemTime,
 ) -> (Payload, Vec<Met>, std::result::Result<Option<usize>, Error>) {
-    let met = drift.look(&payload, now);
+    // A body that is no JSON has nothing unknown: decoding it tells what is wrong.
+    let survey = payload.survey().unwrap_or_default();
+    let met = drift.meet(payload.operation, survey.unknown, now);
     let rows = || {
         if strict && let Some(error) = refusal(&met) {
             return Err(error);
         }
-        let mut rows = None;
-        // On a copy: joined answers would be kept twice.
-        let copy = payload.clone();
-        for name in copy.tables() {
-            let table = copy.table(Some(name), None)?;
-            rows.get_or_insert(table.iter().map(|batch| batch.num_rows()).sum());
+        let mut rows = survey.rows;
+        if rows.is_none() {
+            // On a copy: joined answers would be kept twice.
+            let copy = payload.clone();
+            for name in copy.tables() {
+                let table = copy.table(Some(name), None)?;
+                rows.get_or_insert(table.iter().map(|batch| batch.num_rows()).sum());
+            }
         }
         Ok(rows)
     };

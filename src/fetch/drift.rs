@@ -37,14 +37,16 @@ impl Drift {
         if payload.resource.is_none() {
             return Vec::new();
         }
-        let found = payload.unknown_fields().unwrap_or_default();
+        self.meet(payload.operation, payload.unknown_fields().unwrap_or_default(), now)
+    }
+
+    /// The same of what was found already.
+    pub(super) fn meet(&self, operation: &str, found: Vec<Unknown>, now: SystemTime) -> Vec<Met> {
         if found.is_empty() {
             return Vec::new();
         }
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let met = found
-            .into_iter()
-            .map(|unknown| Met { is_new: count(&mut rows, payload.operation, &unknown, now), unknown });
+        let met = found.into_iter().map(|unknown| Met { is_new: count(&mut rows, operation, &unknown, now), unknown });
         met.collect()
     }
 

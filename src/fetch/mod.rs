@@ -27,7 +27,7 @@ pub use plan::{Plan, Unit, plan};
 use crate::error::{Error, Result};
 use crate::operation::{self, Call, Join};
 use crate::resource::Resource;
-use crate::table::{self, Body, Context, DecodeError, Unknown};
+use crate::table::{self, Body, Context, DecodeError, Survey, Unknown};
 use crate::transport::{Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
@@ -131,6 +131,15 @@ impl Payload {
             }
         }
         Ok(found)
+    }
+
+    /// The same, and the rows of the first table where one pass is enough to know that every table decodes.
+    fn survey(&self) -> Result<Survey> {
+        let resource = self.with_tables()?;
+        match self.parts.as_slice() {
+            [_, _, ..] => Ok(Survey { unknown: self.unknown_fields()?, rows: None }),
+            _ => table::survey(resource, self.body()?, &self.context).map_err(as_error),
+        }
     }
 
     fn with_tables(&self) -> Result<&'static Resource> {

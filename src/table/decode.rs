@@ -387,7 +387,7 @@ impl<'a> Decoder<'a> {
                 }
             },
             Op::Bool(i) => {
-                let value = self.boolean()?;
+                let value = self.cursor.boolean()?;
                 self.cells.bools[i as usize].push(value);
             }
             Op::Clock(i) => {
@@ -399,8 +399,11 @@ impl<'a> Decoder<'a> {
                 self.cells.bools[i as usize].push(id.map(|id| id == 0));
             }
             Op::IsMake(i) => {
-                let made =
-                    if self.cursor.byte() == b'"' { scalars::is_make(&self.cursor.string()?) } else { self.boolean()? };
+                let made = if self.cursor.byte() == b'"' {
+                    scalars::is_make(&self.cursor.string()?)
+                } else {
+                    self.cursor.boolean()?
+                };
                 self.cells.bools[i as usize].push(made);
             }
             Op::LinkMs(i, parameter) => {
@@ -493,24 +496,6 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn boolean(&mut self) -> Read<Option<bool>> {
-        let here = self.cursor;
-        match self.cursor.byte() {
-            b't' if self.cursor.take_word(b"true") => Ok(Some(true)),
-            b'f' if self.cursor.take_word(b"false") => Ok(Some(false)),
-            b'0'..=b'9' | b'-' => match self.cursor.integer() {
-                Ok(Some(0)) => Ok(Some(false)),
-                Ok(Some(1)) => Ok(Some(true)),
-                Err(Fault::Number) => Err(Fault::Number),
-                _ => {
-                    self.cursor = here;
-                    Err(Fault::Expected(Wanted::Boolean))
-                }
-            },
-            _ => self.cursor.null_or(Wanted::Boolean).map(|()| None),
-        }
-    }
-
     /// Whatever stands here: what is no clock has no seconds.
     fn clock(&mut self) -> Read<Option<f64>> {
         match self.cursor.byte() {
@@ -574,7 +559,7 @@ impl<'a> Decoder<'a> {
 
 /// Calls `item` at each element of an array; `false` for null.
 #[inline(always)]
-fn each<'a>(cursor: &mut Cursor<'a>, mut item: impl FnMut(&mut Cursor<'a>) -> Read<()>) -> Read<bool> {
+pub(super) fn each<'a>(cursor: &mut Cursor<'a>, mut item: impl FnMut(&mut Cursor<'a>) -> Read<()>) -> Read<bool> {
     if cursor.byte() != b'[' {
         return cursor.null_or(Wanted::Array).map(|()| false);
     }

@@ -197,7 +197,7 @@ fn request(col: &Col, value: Option<&str>, rows: usize) -> Read<Option<ArrayRef>
 }
 
 /// An id of another system is no number of ours.
-fn digits(id: &str) -> Option<i64> {
+pub(super) fn digits(id: &str) -> Option<i64> {
     id.bytes().all(|b| b.is_ascii_digit()).then(|| id.parse().ok())?
 }
 

@@ -9,7 +9,7 @@
 //! | `root`, `decode`, `open`, `repeats` | a plan run over a body |
 //! | `columns`, `scalars`, `finish`, `schema` | values to Arrow |
 //! | `fault`, `json_path` | what is wrong, and where |
-//! | `unknown` | what no declaration knows |
+//! | `survey`, `known` | what a body holds, told without building anything |
 
 mod body;
 mod columns;
@@ -20,6 +20,7 @@ mod fault;
 mod finish;
 mod json_path;
 mod keys;
+mod known;
 mod number;
 mod open;
 mod path;
@@ -31,8 +32,8 @@ mod scalars;
 mod scan;
 mod schema;
 mod skip;
+mod survey;
 mod text;
-mod unknown;
 
 #[cfg(any(test, fuzzing))]
 pub(crate) mod tests;
@@ -40,7 +41,7 @@ pub(crate) mod tests;
 pub use body::Body;
 pub use decl::{Col, Derivation, Resource, Src, Table, Ty, absent, col, derived, index, key, read_elsewhere, request};
 pub use schema::schema;
-pub use unknown::Unknown;
+pub use survey::{Survey, Unknown};
 
 /// For a reader that needs no declaration.
 pub(crate) use cursor::Cursor;
@@ -63,6 +64,9 @@ impl Context {
     }
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(n, _)| *n == name).map(|(_, v)| v.as_str())
+    }
+    fn longest(&self) -> usize {
+        self.0.iter().map(|(_, v)| v.len()).max().unwrap_or_default()
     }
 }
 
@@ -130,7 +134,7 @@ fn decode_once(
     repeated: Repeated,
 ) -> Result<RecordBatch, Stopped> {
     let padded = body.padded();
-    let cursor = open(body.as_slice(), &padded).map_err(Stopped::Error)?;
+    let cursor = open(body, &padded).map_err(Stopped::Error)?;
     let root = root::choose(resource, cursor);
     let plan = plans::plan(resource, root, table, columns).map_err(Stopped::Error)?;
     let checked = plan.checked && !body.is_sound();
@@ -147,9 +151,18 @@ fn decode_once(
 
 /// Paths in the body that no declaration knows, in the order met, then row paths that should have been there and never were.
 pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<Unknown>, DecodeError> {
+    look(resource, body, None).map(|survey| survey.unknown)
+}
+
+/// The same, and whether every table is sure to decode with this context.
+pub fn survey(resource: &'static Resource, body: &Body, context: &Context) -> Result<Survey, DecodeError> {
+    look(resource, body, Some(context))
+}
+
+fn look(resource: &'static Resource, body: &Body, context: Option<&Context>) -> Result<Survey, DecodeError> {
     let padded = body.padded();
-    let cursor = open(body.as_slice(), &padded)?;
-    let found = unknown::report(resource, root::choose(resource, cursor), cursor)
+    let cursor = open(body, &padded)?;
+    let found = survey::survey(resource, root::choose(resource, cursor), context, cursor)
         .map_err(|(fault, offset)| fault.at(body.as_slice(), offset, |_| String::new()))?;
     body.found_sound();
     Ok(found)
@@ -169,7 +182,8 @@ pub(crate) fn json(body: &Body) -> &[u8] {
 }
 
 /// At the start of a body that is sound text. Every string the cursor gives is valid UTF-8 from here on.
-fn open<'a>(body: &[u8], padded: &'a [u8]) -> Result<Cursor<'a>, DecodeError> {
+fn open<'a>(whole: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, DecodeError> {
+    let body = whole.as_slice();
     let error = |message: &str, offset| DecodeError::Body {
         message: message.into(),
         path: json_path::at(body, offset),
@@ -179,7 +193,9 @@ fn open<'a>(body: &[u8], padded: &'a [u8]) -> Result<Cursor<'a>, DecodeError> {
     if i32::try_from(body.len()).is_err() {
         return Err(error("the body is larger than 2 GiB", 0));
     }
-    if let Err(e) = std::str::from_utf8(body) {
+    if !whole.is_sound()
+        && let Err(e) = std::str::from_utf8(body)
+    {
         let message = match e.error_len() {
             None => "the body ends early (truncated?)",
             Some(_) => "the body is not UTF-8",

@@ -85,6 +85,25 @@ impl<'a> Cursor<'a> {
         Ok(text.parse().map_or(Number::Long(token), Number::Int))
     }
 
+    /// A `Bool`: a word, or 1 or 0 in any writing; null as `None`.
+    pub fn boolean(&mut self) -> Read<Option<bool>> {
+        let here = *self;
+        match self.byte() {
+            b't' if self.take_word(b"true") => Ok(Some(true)),
+            b'f' if self.take_word(b"false") => Ok(Some(false)),
+            b'0'..=b'9' | b'-' => match self.integer() {
+                Ok(Some(0)) => Ok(Some(false)),
+                Ok(Some(1)) => Ok(Some(true)),
+                Err(Fault::Number) => Err(Fault::Number),
+                _ => {
+                    *self = here;
+                    Err(Fault::Expected(Wanted::Boolean))
+                }
+            },
+            _ => self.null_or(Wanted::Boolean).map(|()| None),
+        }
+    }
+
     /// The common shapes: up to 15 digits, of which up to 8 after a point, no exponent. Else the cursor stays.
     #[inline(always)]
     fn short_number(&mut self) -> Option<Short> {

@@ -2,7 +2,7 @@
 
 use super::oracle;
 use crate::fuzz::Random;
-use crate::table::{Body, Context, Resource, Table, decode};
+use crate::table::{Body, Context, Resource, Survey, Table, decode, survey};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, StringArray};
@@ -75,6 +75,18 @@ fn beyond_a_float(text: &[u8]) -> bool {
     })
 }
 
+/// What the survey says of a body: where it says that every table decodes, each does, and the first has as many rows.
+pub fn survey_holds(resource: &'static Resource, text: &[u8], context: &Context) {
+    let body = Body::from(text);
+    let Ok(Survey { rows: Some(rows), .. }) = survey(resource, &body, context) else { return };
+    for (number, table) in resource.tables.iter().enumerate() {
+        // A new body: this one is known to be JSON.
+        let read = decode(resource, table.name, None, &Body::from(text), context);
+        let read = read.unwrap_or_else(|e| panic!("{}: {e}: {}", table.name, String::from_utf8_lossy(text)));
+        assert!(number > 0 || read.num_rows() == rows, "{}: {rows}: {}", table.name, String::from_utf8_lossy(text));
+    }
+}
+
 /// Both readings of a body that is JSON; panics where they differ.
 pub fn compare(resource: &'static Resource, tables: &[&'static Table], text: &[u8], random: &mut Random) {
     let value: Value = match serde_json::from_slice(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)) {
@@ -82,6 +94,7 @@ pub fn compare(resource: &'static Resource, tables: &[&'static Table], text: &[u
         Err(e) if beyond_serde(&e) => return,
         Err(e) => panic!("no JSON: {e}"),
     };
+    survey_holds(resource, text, &context(random));
     if beyond_a_float(text) {
         return;
     }

@@ -4,7 +4,7 @@ use super::compare::{beyond_serde, compare, complete};
 use super::generator::{self, Manner};
 use crate::fuzz::Random;
 use crate::resource::RESOURCES;
-use crate::table::{Body, DecodeError, Resource, decode, unknown_fields};
+use crate::table::{Body, DecodeError, Resource, decode, survey, unknown_fields};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -119,6 +119,25 @@ fn a_body_cut_anywhere_is_said_to_end_early() {
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn of_a_usual_body_one_pass_tells_that_it_decodes() {
+    let mut random = Random(5);
+    for resource in resources(&mut random) {
+        for root in resource.roots {
+            let usual = Manner { missing: 0, null: 0, unknown: 0, odd: 0, ..Manner::any(&mut random) };
+            let body = Body::from(generator::body(resource, root, usual, &mut random).as_bytes());
+            let rows = match decode(resource, resource.tables[0].name, None, &body, &complete()) {
+                Ok(first) => first.num_rows(),
+                // Positions are drawn from all integers.
+                Err(error) if error.to_string().contains("out of range") => continue,
+                Err(error) => panic!("{error}"),
+            };
+            let found = survey(resource, &body, &complete()).unwrap();
+            assert_eq!((found.rows, found.unknown), (Some(rows), vec![]), "{} at {root:?}", resource.name);
         }
     }
 }

@@ -1,0 +1,374 @@
+//! What a body holds, found in one pass that builds nothing: the paths that no declaration knows, and whether every table is
+//! sure to decode. Every answer is walked as it comes, so a body that fits costs one comparison for each key and the reading
+//! of its values: the key that followed last time is tried first.
+//!
+//! That a body fits is never said too soon. What is odd, though it may well decode (a key that stands twice, a row without
+//! its id where there are no rows), is left to decoding.
+
+use super::Context;
+use super::cursor::Cursor;
+use super::decl::{Resource, Ty};
+use super::decode::each;
+use super::fault::{Fault, Read, Wanted};
+use super::finish;
+use super::known::{Fit, Known, Node, known, member};
+use super::repeats::Repeats;
+use super::scalars;
+use std::collections::HashMap;
+
+/// A path that no declaration knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// Such as `teams[].new`, or `games[] (missing)` for rows that should have been there.
+    pub path: String,
+    /// The JSON type of an example: of the first value that was not null, where there is one. `None` where it is missing.
+    pub kind: Option<&'static str>,
+    /// Byte of the body at which the first value stands; of what is missing, 0.
+    pub offset: usize,
+}
+
+/// What a pass over a body found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Paths that no declaration knows, in the order met, then row paths that should have been there and never were.
+    pub unknown: Vec<Unknown>,
+    /// The rows of the first table, where every table is sure to decode. `None`: decoding tells.
+    pub rows: Option<usize>,
+}
+
+/// Surveys a body whose documents lie at `root`. Without a context only what is unknown is looked for. A fault comes with
+/// its offset.
+pub(super) fn survey(
+    resource: &'static Resource,
+    root: &'static str,
+    context: Option<&Context>,
+    cursor: Cursor,
+) -> Result<Survey, (Fault, usize)> {
+    let known = known(resource, root);
+    let has = |(name, ty): &(&str, Ty)| {
+        context
+            .and_then(|context| context.get(name))
+            .is_some_and(|value| *ty != Ty::Int64 || finish::digits(value).is_some())
+    };
+    let mut walk = Walk {
+        known: &known,
+        cursor,
+        next: vec![0; known.places],
+        met: vec![false; known.nodes.len()],
+        found: Vec::new(),
+        places: HashMap::new(),
+        fits: known.tells && context.is_some() && known.requests.iter().all(has),
+        repeats: Repeats::default(),
+        rows: 0,
+        elements: 0,
+        longest: context.map_or(0, Context::longest),
+    };
+    match walk.body() {
+        Ok(()) => {
+            walk.missing(0);
+            let rows = walk.has_room().then_some(walk.rows);
+            Ok(Survey { rows: rows.filter(|_| walk.fits), unknown: walk.found })
+        }
+        Err(fault) => Err((fault, walk.cursor.position())),
+    }
+}
+
+struct Walk<'a> {
+    known: &'a Known,
+    cursor: Cursor<'a>,
+    /// For each key of each node, and for the start of its objects: the key that followed last time.
+    next: Vec<u16>,
+    met: Vec<bool>,
+    found: Vec<Unknown>,
+    /// Where in `found` an unknown key of a node stands.
+    places: HashMap<(usize, String), usize>,
+    /// So far every table decodes.
+    fits: bool,
+    repeats: Repeats,
+    rows: usize,
+    /// Of all levels.
+    elements: usize,
+    /// Bytes of the longest value of text or list.
+    longest: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn body(&mut self) -> Read<()> {
+        self.cursor.whitespace();
+        if self.cursor.byte() == b'n' {
+            self.cursor.skip_checked()?;
+        } else {
+            self.element(0)?;
+        }
+        self.cursor.whitespace();
+        if self.cursor.is_at_end() { Ok(()) } else { Err(Fault::Trailing) }
+    }
+
+    /// Whether each column fits an array even if all its rows repeat the longest value. A lineup is longer than its
+    /// text by less than eight times.
+    fn has_room(&self) -> bool {
+        let most = self.elements.saturating_mul(self.longest).saturating_mul(8);
+        i32::try_from(most).is_ok()
+    }
+
+    fn element(&mut self, at: usize) -> Read<()> {
+        let known: &'a Known = self.known;
+        self.elements += 1;
+        self.rows += usize::from(known.nodes[at].is_first_row);
+        let has_value = self.value(at)?;
+        self.fits &= has_value || !known.nodes[at].is_needed;
+        Ok(())
+    }
+
+    /// One value; whether it is none but null.
+    fn value(&mut self, at: usize) -> Read<bool> {
+        let known: &'a Known = self.known;
+        let node = &known.nodes[at];
+        self.met[at] = true;
+        let here = self.cursor;
+        if here.byte() == b'n' {
+            return self.cursor.skip_checked().map(|()| false);
+        }
+        for fit in &node.fits {
+            self.cursor = here;
+            self.fit(*fit)?;
+        }
+        if node.is_skipped || !(node.is_object() || node.each.is_some()) {
+            if node.fits.is_empty() {
+                self.cursor.skip_checked()?;
+            }
+            return Ok(true);
+        }
+        self.cursor = here;
+        match (self.cursor.byte(), node.each) {
+            (b'{', each) if each.is_none() || node.is_object() => self.object(at, node)?,
+            (b'[', Some(each)) => self.array(each)?,
+            // `[?]`: a value that counts as the only element.
+            (_, Some(each)) => {
+                self.fits &= node.or_one;
+                self.element(each)?;
+            }
+            (_, None) => {
+                self.fits = false;
+                self.cursor.skip_checked()?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Over a value; where a column does not take it, that is noted.
+    #[inline(always)]
+    fn fit(&mut self, fit: Fit) -> Read<()> {
+        let here = self.cursor;
+        if self.fits {
+            let read = match fit {
+                Fit::Integer => self.cursor.integer().is_ok(),
+                Fit::Float => self.cursor.float().is_ok(),
+                Fit::Text => match self.cursor.plain_string() {
+                    Some(plain) => {
+                        self.longest = self.longest.max(plain.len());
+                        true
+                    }
+                    None => self.odd_fit(fit).is_ok(),
+                },
+                _ => self.odd_fit(fit).is_ok(),
+            };
+            if read {
+                return Ok(());
+            }
+            self.fits = false;
+            self.cursor = here;
+        }
+        self.cursor.skip_checked()
+    }
+
+    #[inline(never)]
+    fn odd_fit(&mut self, fit: Fit) -> Read<()> {
+        let here = self.cursor;
+        let cursor = &mut self.cursor;
+        match fit {
+            Fit::Integer => drop(cursor.integer()?),
+            Fit::Position => {
+                if let Some(position) = cursor.integer()? {
+                    i32::try_from(position).map_err(|_| Fault::Range)?;
+                }
+            }
+            Fit::Float => drop(cursor.float()?),
+            Fit::LinkMs(parameter) => {
+                let link = cursor.text(Wanted::Text)?;
+                link.and_then(|link| scalars::link_ms(&link, parameter)).ok_or(Fault::Engine)?;
+            }
+            Fit::Make if cursor.byte() == b'"' => cursor.skip_string()?,
+            Fit::Boolean | Fit::Make => drop(cursor.boolean()?),
+            Fit::Text => drop(cursor.text(Wanted::Text)?),
+            Fit::Links if cursor.byte() != b'[' => drop(cursor.text(Wanted::Links)?),
+            Fit::Links | Fit::Texts => drop(each(cursor, |cursor| cursor.text(Wanted::Text).map(drop))?),
+            Fit::Integers => drop(each(cursor, |cursor| cursor.integer().map(drop))?),
+            Fit::Floats => self.floats()?,
+        }
+        self.longest = self.longest.max(self.cursor.since(&here).len());
+        Ok(())
+    }
+
+    fn floats(&mut self) -> Read<()> {
+        if self.cursor.byte() != b'{' {
+            return self.cursor.null_or(Wanted::Object);
+        }
+        self.cursor.advance(1);
+        if !self.cursor.opened(b'}') {
+            return Ok(());
+        }
+        self.repeats.open();
+        loop {
+            let key = self.cursor.string()?;
+            self.cursor.colon()?;
+            self.fits &= !self.repeats.meets(&key);
+            self.cursor.float()?;
+            if !self.cursor.another(b'}')? {
+                self.repeats.close();
+                return Ok(());
+            }
+        }
+    }
+
+    fn array(&mut self, each: usize) -> Read<()> {
+        self.cursor.advance(1);
+        if !self.cursor.opened(b']') {
+            return Ok(());
+        }
+        loop {
+            self.element(each)?;
+            if !self.cursor.another(b']')? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn object(&mut self, at: usize, node: &'a Node) -> Read<()> {
+        let has_data_keys = node.map.is_some() || node.open;
+        if has_data_keys {
+            self.repeats.open();
+        }
+        let present = self.members(at, node, has_data_keys)?;
+        if has_data_keys {
+            self.repeats.close();
+        }
+        if node.is_needed {
+            let is_there = |number: usize| 1u64.checked_shl(number as u32).is_some_and(|bit| present & bit != 0);
+            self.fits &= (0..node.keys.len()).all(|number| !node.keys[number].is_needed || is_there(number));
+        }
+        Ok(())
+    }
+
+    /// The members of an object; gives the bits of the declared ones that are not null.
+    fn members(&mut self, at: usize, node: &'a Node, has_data_keys: bool) -> Read<u64> {
+        let (mut seen, mut nulls) = (0u64, 0u64);
+        self.cursor.advance(1);
+        if !self.cursor.opened(b'}') {
+            return Ok(0);
+        }
+        let mut place = node.place;
+        loop {
+            let expected = usize::from(self.next[place]);
+            let declared = match node.keys.get(expected) {
+                Some(member) if !has_data_keys && member.step.is_at(&self.cursor) => {
+                    self.cursor.advance(member.step.len);
+                    self.cursor.whitespace();
+                    Some(expected)
+                }
+                _ => self.other_key(at, node, place)?,
+            };
+            if let Some(number) = declared {
+                place = node.place + 1 + number;
+                let bit = 1u64.checked_shl(number as u32).unwrap_or_default();
+                self.fits &= seen & bit == 0;
+                seen |= bit;
+                let member = &node.keys[number];
+                let has_value = match member.fit {
+                    Some(fit) if self.cursor.byte() != b'n' => self.fit(fit).map(|()| true)?,
+                    _ => self.value(member.below)?,
+                };
+                if !has_value {
+                    nulls |= bit;
+                }
+            }
+            if !self.cursor.another(b'}')? {
+                return Ok(seen & !nulls);
+            }
+        }
+    }
+
+    /// A key that is not the one that was expected. The cursor comes to the value of a declared one, and over an unknown one.
+    #[inline(never)]
+    fn other_key(&mut self, at: usize, node: &'a Node, place: usize) -> Read<Option<usize>> {
+        if self.cursor.byte() != b'"' {
+            return Err(Fault::Key);
+        }
+        let key = self.cursor.string()?;
+        self.cursor.colon()?;
+        let value = self.cursor;
+        let declared = node.keys.iter().position(|member| member.step.key() == &*key);
+        if node.map.is_some() || node.open {
+            self.longest = self.longest.max(key.len());
+            self.fits &= !self.repeats.meets(&key);
+        }
+        if node.open && declared.is_none() {
+            self.fit(Fit::Float)?;
+        }
+        if let Some(map) = node.map {
+            self.cursor = value;
+            self.element(map)?;
+        }
+        if let Some(number) = declared {
+            self.cursor = value;
+            self.next[place] = u16::try_from(number).unwrap_or_default();
+        } else if !node.open && node.map.is_none() {
+            self.unknown(at, node, &String::from_utf8_lossy(&key));
+            self.cursor.skip_checked()?;
+        }
+        Ok(declared)
+    }
+
+    fn unknown(&mut self, at: usize, node: &Node, key: &str) {
+        let kind = match self.cursor.byte() {
+            b'"' => "string",
+            b'{' => "object",
+            b'[' => "array",
+            b't' | b'f' => "boolean",
+            b'n' => "null",
+            _ => "number",
+        };
+        let place = *self.places.entry((at, key.to_owned())).or_insert(self.found.len());
+        match self.found.get_mut(place) {
+            Some(found) if found.kind == Some("null") => found.kind = Some(kind),
+            Some(_) => {}
+            None => {
+                let offset = self.cursor.position();
+                self.found.push(Unknown { path: member(&node.path, key), kind: Some(kind), offset });
+            }
+        }
+    }
+
+    /// Containers of rows that should have been there and never were: a renamed one must not be a quietly empty table.
+    fn missing(&mut self, at: usize) {
+        let known: &'a Known = self.known;
+        let node = &known.nodes[at];
+        for below in node.keys.iter().map(|member| member.below) {
+            let field = &known.nodes[below];
+            if self.met[below] {
+                self.missing(below);
+            } else if field.holds_rows && self.met[at] && (node.is_document || self.has_unknown(at)) {
+                let bracket = if field.map.is_some() { "{}" } else { "[]" };
+                let path = format!("{}{bracket} (missing)", field.path);
+                self.found.push(Unknown { path, kind: None, offset: 0 });
+            }
+        }
+        for below in [node.each, node.map].into_iter().flatten() {
+            self.missing(below);
+        }
+    }
+
+    fn has_unknown(&self, at: usize) -> bool {
+        self.places.keys().any(|(node, _)| *node == at)
+    }
+}
