@@ -97,6 +97,17 @@ impl Failure {
         }
     }
 
+    /// Of gzip. It may have happened on the way: another attempt can cure it.
+    pub(super) fn damaged() -> Self {
+        Failure {
+            outcome: Outcome::Broken,
+            class: Class::Transport,
+            text: "the body cannot be decompressed: its gzip is damaged or cut".into(),
+            hint: "Try again",
+            stage: Stage::Answer,
+        }
+    }
+
     pub(super) fn is_timeout(&self) -> bool {
         self.class == Class::Timeout
     }

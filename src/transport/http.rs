@@ -16,8 +16,7 @@ const POOL_IDLE: Duration = Duration::from_secs(50);
 pub(super) enum Use {
     /// Answers that end, on connections that are kept.
     Calls,
-    /// Answers that do not end: how long they may be silent is the stream's own matter, nothing is held back by
-    /// compression, and nothing stays open behind them.
+    /// Answers that do not end: how long they may be silent is the stream's own matter, and nothing stays open behind them.
     Streams,
     /// One answer on a connection of its own, with the server's certificate.
     Probe,
@@ -40,8 +39,8 @@ pub(super) fn client(config: &Config, base: &Url, what: Use) -> Result<Client> {
         .user_agent(header(&config.user_agent, "user_agent")?);
 
     builder = match what {
-        Use::Calls => builder.gzip(true).pool_idle_timeout(POOL_IDLE).read_timeout(config.timeouts.read),
-        Use::Streams => builder.gzip(false).pool_max_idle_per_host(0),
+        Use::Calls => builder.pool_idle_timeout(POOL_IDLE).read_timeout(config.timeouts.read),
+        Use::Streams => builder.pool_max_idle_per_host(0),
         Use::Probe => builder.tls_info(true).pool_max_idle_per_host(0).read_timeout(config.timeouts.read),
     };
     let route = config.proxies.route(base)?;

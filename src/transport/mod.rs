@@ -8,6 +8,7 @@
 //! | `http` | the HTTP client underneath: connections, authorities, proxies |
 //! | `probe`, `certificate` | how far a connection gets, for the doctor |
 //! | `retry` | whether and when to send again: pure |
+//! | `inflate` | gzip |
 //! | `respond` | what an answer means: pure |
 //! | `redirect` | which redirects are followed: pure |
 //! | `failure` | attempts without an answer, told in one line |
@@ -22,6 +23,7 @@ mod failure;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
 mod http;
+mod inflate;
 mod open;
 mod pressure;
 mod probe;

@@ -1,6 +1,7 @@
 //! One request until it is answered or given up: an attempt, a verdict, a wait.
 
 use super::failure::Failure;
+use super::inflate::{self, Refused};
 use super::redirect::{self, Redirect};
 use super::respond::{self, Answer, Clocks};
 use super::retry::{self, Outcome, Past};
@@ -10,9 +11,12 @@ use crate::error::{Error, Result};
 use crate::operation::{self, Auth, Request};
 use crate::table::Body;
 use reqwest::Client;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
@@ -20,6 +24,9 @@ use url::Url;
 const ERROR_BODY: usize = 64 * 1024;
 /// A body's length is announced by its peer: more than this is reserved only as it arrives.
 const RESERVE: usize = 16 * 1024 * 1024;
+/// A compressed body of so many bytes is inflated in a millisecond, whatever it holds; a longer one not on the threads that
+/// read sockets.
+const SHORT: usize = 4 * 1024;
 
 /// What an attempt gave.
 enum Attempt {
@@ -177,8 +184,6 @@ pub(super) async fn receive(
     refused: Option<String>,
 ) -> std::result::Result<Answer, Failure> {
     let status = response.status().as_u16();
-    let text = |value: &reqwest::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    let headers = response.headers().iter().map(|(name, value)| (name.as_str().to_string(), text(value))).collect();
     let announced = response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
     if status == 200 && announced > limit {
         return Err(Failure::too_large(limit));
@@ -195,7 +200,36 @@ pub(super) async fn receive(
             Err(error) => return Err(Failure::of(error)),
         }
     }
-    Ok(Answer { status, headers, body: body.finish(), url: redact::url(url.as_str()), refused })
+    let is_compressed =
+        response.headers().get(CONTENT_ENCODING).is_some_and(|how| how.as_bytes().eq_ignore_ascii_case(b"gzip"));
+    let body = match is_compressed {
+        false => body.finish(),
+        true if status != 200 => inflate::inflate_start(body.as_slice(), ERROR_BODY),
+        true => inflated(body, limit).await.map_err(|refused| match refused {
+            Refused::TooLarge => Failure::too_large(limit),
+            Refused::Damaged => Failure::damaged(),
+        })?,
+    };
+    // Of a body that was inflated neither is true any more.
+    let is_true = |name: &HeaderName| !is_compressed || (name != CONTENT_ENCODING && name != CONTENT_LENGTH);
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let headers = response.headers().iter().filter(|(name, _)| is_true(name));
+    let headers = headers.map(|(name, value)| (name.as_str().to_string(), text(value))).collect();
+    Ok(Answer { status, headers, body, url: redact::url(url.as_str()), refused })
+}
+
+async fn inflated(compressed: Body, limit: usize) -> std::result::Result<Body, Refused> {
+    if compressed.len() <= SHORT {
+        return inflate::inflate(compressed.as_slice(), limit);
+    }
+    match spawn_blocking(move || inflate::inflate(compressed.as_slice(), limit)).await {
+        Ok(inflated) => inflated,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            // The runtime has ended, and nobody waits for this answer.
+            Err(_) => Err(Refused::Damaged),
+        },
+    }
 }
 
 /// A peer, a proxy or a library may repeat what it was sent.

@@ -76,6 +76,7 @@ impl Target {
         wire.insert(headers::DATE, header(&date, "the date")?);
         wire.insert(headers::HOST, header(&host, "the host")?);
         wire.insert(headers::ACCEPT, headers::HeaderValue::from_static("application/json"));
+        wire.insert(headers::ACCEPT_ENCODING, headers::HeaderValue::from_static("gzip"));
         if let Some(authorization) = authorization {
             let mut value = header(&authorization, "the username")?;
             value.set_sensitive(true);
