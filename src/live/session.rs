@@ -106,7 +106,7 @@ pub(super) async fn run<W: Wire>(
             }
             Err(refusal) => {
                 let Refusal { reason, status, error, wait, is_final } = refusal;
-                if let (true, None, Some(error)) = (is_final, &hole, &error) {
+                if let (None, Some(error @ (Error::Configuration(_) | Error::Argument(_)))) = (&hole, &error) {
                     // Nothing was sent, so nothing was lost: the first item is the error.
                     return error.clone();
                 }
