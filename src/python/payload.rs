@@ -43,7 +43,7 @@ impl Payload {
 
     /// Several answers are joined when this is first asked for.
     fn body(&self, py: Python<'_>) -> PyResult<&Body> {
-        let body = py.detach(|| self.inner.body()).map_err(|e| errors::raise(py, e))?;
+        let body = errors::guard(py, || py.detach(|| self.inner.body()).map_err(|e| errors::raise(py, e)))?;
         Ok(body)
     }
 
@@ -282,7 +282,8 @@ impl Payload {
     }
 
     fn _repr_html_<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("sideline._text")?.call_method1("payload_html", (slf,))
+        let py = slf.py();
+        errors::guard(py, || py.import("sideline._text")?.call_method1("payload_html", (slf,)))
     }
 }
 
@@ -300,7 +301,7 @@ pub fn objects<'py>(py: Python<'py>, body: &Body) -> PyResult<Bound<'py, PyAny>>
 
 /// A mapping for headers, in the order they came.
 pub fn headers<'py>(py: Python<'py>, headers: &[(String, String)]) -> PyResult<Bound<'py, PyAny>> {
-    py.import("sideline._headers")?.getattr("Headers")?.call1((headers.to_vec(),))
+    errors::guard(py, || py.import("sideline._headers")?.getattr("Headers")?.call1((headers.to_vec(),)))
 }
 
 /// 1970-01-01, aware.
