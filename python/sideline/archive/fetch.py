@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -14,6 +14,9 @@ from sideline._core import Payload
 from sideline.archive.plan import RESOURCES, Unit
 from sideline.archive.store import now, stored
 from sideline.errors import ApiError, DecodeError, NotFound, PermissionDenied, TransportError
+
+_STEP = 0.05
+"""Seconds without a look for Ctrl-C."""
 
 One = TypeVar("One")
 Made = TypeVar("Made")
@@ -180,6 +183,9 @@ def spread(work: Callable[[One], Made], on: Sequence[One], threads: int) -> Iter
         Thread(target=one, name="sideline archive", daemon=True).start()
     try:
         for future in made:
+            # In steps: where polars is imported, Ctrl-C interrupts no wait.
+            while not wait([future], _STEP).done:
+                pass
             yield future.result()
     finally:
         left.clear()
