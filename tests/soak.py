@@ -64,7 +64,10 @@ def serve(pipe: Connection) -> None:
         at: Any = services[name]
         for part in method.split("."):
             at = getattr(at, part)
-        pipe.send(at(*arguments, **named))
+        try:
+            pipe.send(at(*arguments, **named))
+        except ValueError as error:
+            pipe.send(error)
         if method == "close":
             del services[name]
 
@@ -81,7 +84,10 @@ class Host:
     def __call__(self, name: str, method: str, *arguments: Any, **named: Any) -> Any:
         with self._lock:
             self._pipe.send((name, method, arguments, named))
-            return None if method == "end" else self._pipe.recv()
+            came = None if method == "end" else self._pipe.recv()
+        if isinstance(came, ValueError):
+            raise came
+        return came
 
     def close(self) -> None:
         self("", "end")
@@ -295,10 +301,22 @@ class Round:
         self.host("true", "play", self.game["event_id"], None)
         found: list[Any] = []
         with client.live(self.game["event_id"], sources=SOURCES, notices=False) as stream:
-            while (item := stream._core.next_within(1.0)) is not None:
-                found.append(item.to_dict())
+            over = False
+            while not (over and found):
+                # After the end of the game nothing is added: what is there comes without a pause, if not on a busy machine.
+                over = self.is_over()
+                while (item := stream._core.next_within(3.0 if over else 0.5)) is not None:
+                    found.append(item.to_dict())
         self.played.set()
         return found
+
+    def is_over(self) -> bool:
+        """Whether the twin's game is: a busy machine pauses within it."""
+        try:
+            self.host("true", "play", self.game["event_id"], None)
+        except ValueError:
+            return True
+        return False
 
     def rest(self) -> dict[Any, Any]:
         self.played.wait(60)
@@ -472,7 +490,7 @@ def main() -> int:
             now.run()
         found.samples.append(settled())
         if found.wrong:
-            print(f"round {number}: {len(found.wrong)} wrong, the last: {found.wrong[-1]}", file=sys.stderr)
+            print(f"round {number}: {len(found.wrong)} wrong, the last four:", *found.wrong[-4:], sep="\n", file=sys.stderr)
     host.close()
     flat(found)
     text = report(found, seconds, seed, commit)

@@ -110,7 +110,7 @@ class PlayedGame(FaultyService):
         self.streams.append(stream)
         self.boxes[id(stream)] = stream, sideline.LiveBoxScore()
 
-    @precondition(lambda self: self.boxes)
+    @precondition(lambda self: self.streams)
     @rule(which=st.integers(0, 2))
     def read_all_that_is_there(self, which: int) -> None:
         self.read_a_stream(which, 5_000)

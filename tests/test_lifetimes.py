@@ -109,12 +109,18 @@ BLOCKING = {
     "doctor": "client.doctor()",
     "a token": "client.subscription_token(GAME)",
     "a call that is sent again": "client.broadcast_teams()",
+    "a body that comes slowly": "client.teams()",
+    "the answer of a link": "client.follow(f'https://far.invalid/v1/data/stats/{SESSIONS[0]}/stats')",
+    "the sync of an archive": "archive.sync(game_ids=[OVER])",
+    "the display of a stream": "client.live(OVER, sources=['x']).display() or (_ for _ in ()).throw(KeyboardInterrupt)",
 }
 
 
 @pytest.mark.parametrize("call", BLOCKING)
 def test_ctrl_c_ends_every_call_that_waits(call: str, run: Run, season: sideline.Simulator, tmp_path: Path) -> None:
-    if "stream" not in call and call != "a replay":
+    if "slowly" in call:
+        season.faults.add("/v1/data/teams", bytes_per_second=1)
+    elif "stream" not in call and call != "a replay":
         season.faults.add("/broadcast/*", status=503, headers={"Retry-After": "20"})
         season.faults.add("/v1/data/*", delay=30.0)
     journal = tmp_path / "game.journal"
@@ -124,6 +130,9 @@ def test_ctrl_c_ends_every_call_that_waits(call: str, run: Run, season: sideline
         if {call == "a replay"}:
             with client.live_stats(OVER).record(journal) as stream:
                 [next(stream), time.sleep(0.3), next(stream)]
+        if {"archive" in call}:
+            archive = sideline.Archive({str(tmp_path / "season")!r}, client)
+            import deltalake, polars
         press()
         try:
             {BLOCKING[call]}
@@ -207,6 +216,33 @@ def test_a_fork_in_any_state_leaves_both_working(state: str, run: Run, tmp_path:
         *FORKS,
     )
     assert seen == [[0, 0], 200, "connected"]
+
+
+def test_a_fork_in_the_middle_of_an_event_loop_leaves_both_working(run: Run) -> None:
+    seen = run(
+        """
+        async def main():
+            async with sideline.AsyncClient() as mine, mine.live(OVER, sources=["stats"], notices=False) as stream:
+                async def ask():
+                    return len(await mine.stats(SESSIONS)) == len(SESSIONS) and (await mine.teams()).status == 200
+                def child():
+                    try:
+                        stream._core.take()
+                        return 2
+                    except sideline.StreamClosed:
+                        return 0 if asyncio.run(ask()) else 3
+                waiting = [asyncio.ensure_future(what) for what in (ask(), ask(), anext(stream))]
+                pids = []
+                for _ in range(6):
+                    await asyncio.sleep(0.003)
+                    pids.append(fork(child))
+                asked, again, item = await asyncio.gather(*waiting)
+                return [ended(*pids), asked, again, item.seq >= 1, await ask(), stream.state]
+        print(json.dumps(asyncio.run(main())))
+        """,
+        *FORKS,
+    )
+    assert seen == [[0] * 6, True, True, True, True, "connected"]
 
 
 def test_forks_while_batches_and_streams_run_in_other_threads(run: Run) -> None:
@@ -429,6 +465,7 @@ UNDER_WAY = {
     "the doctor": "client.doctor()",
     "an event loop": "asyncio.run(everything())",
     "many clients": "[sideline.Client().teams() for _ in range(10_000)]",
+    "a simulator": "[sideline.Simulator(teams=4, games=8).client().teams() for _ in range(10_000)]",
 }
 
 
@@ -462,6 +499,29 @@ def test_an_exit_at_any_point_is_clean(what: str, run: Run, season: sideline.Sim
             {how}
             """,
             status=-9 if "SIGKILL" in how else 3,
+        )
+
+
+@pytest.mark.parametrize(
+    "work",
+    ["table.to_arrow()", "table.to_pandas()", "table.to_polars()", "table._repr_html_()", "payload._repr_html_()", "payload.headers", "str(table)"],
+)
+def test_an_exit_while_a_daemon_thread_is_in_python_below_rust_is_clean(work: str, run: Run) -> None:
+    """Until Python 3.14 such a thread is unwound through Rust's frames, which aborts the process: the exit waits for it."""
+    for after in (0.001, 0.05, 0.1, 0.2):
+        run(
+            f"""
+            import pandas, polars, pyarrow
+            payload = client.stats(SESSIONS[0])
+            table = payload.table()
+            {work}
+            def forever():
+                while True: {work}
+            for _ in range(2): threading.Thread(target=forever, daemon=True).start()
+            time.sleep({after})
+            sys.exit(3)
+            """,
+            status=3,
         )
 
 

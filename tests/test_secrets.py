@@ -9,6 +9,7 @@ import logging
 import os
 import pickle
 import socket
+import ssl
 import subprocess
 import sys
 import warnings
@@ -18,10 +19,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pyarrow as pa
 import pytest
+import trustme
 from canaries import OURS, forms, leaks, shown
 from independent import Asked, as_json, server
-from wire import listener, proxy, saying_nothing
+from wire import answering, listener, over_tls, proxy, saying_nothing
 
 import sideline
 import streams
@@ -29,6 +32,8 @@ import streams
 SECRET, KEY, TOKEN, PASSWORD = "s3cret/canary+one=", "key/canary+two=", "token/canary+three=", "proxy/canary+four="
 NOW = "2027-03-01T12:00:00Z"
 QUICK: dict[str, Any] = {"retry_wait": 0.01, "max_wait": 0.02}
+ZSTD = b"\x28\xb5\x2f\xfd", b"P*M\x18"
+"""How a file of zstd begins: with a frame, or with one to be skipped, as a journal's first is."""
 
 
 @dataclass
@@ -216,6 +221,11 @@ def _(world: World) -> Any:
 
 @situation("plain http to a host that is not this machine")
 def _(world: World) -> Any:
+    far: list[dict[str, Any]] = [{"base_url": "http://far.invalid"}, {"broadcast_base_url": "http://far.invalid"}, {"websocket_url": "ws://far.invalid"}]
+    for address in far:
+        error = caught(world.service.client, **address)
+        assert isinstance(error, sideline.ConfigurationError)
+        assert "allow_http" in str(error)
     return [caught(world.of, "http://far.invalid"), caught(world.of("http://far.invalid", allow_http=True, timeout=2).teams)]
 
 
@@ -252,6 +262,26 @@ def _(world: World) -> Any:
             for base in ("http://service.invalid", "https://service.invalid"):
                 with world.of(base, proxy=address, allow_http=True, timeout=1) as client:
                     found += [client, caught(client.teams)]
+    return found
+
+
+@situation("calls and streams over TLS, through a proxy, beside bad certificates")
+def _(world: World) -> Any:
+    known, unknown = trustme.CA(), trustme.CA()
+    known.cert_pem.write_to_path(world.folder / "known.pem")
+    asked: list[bytes] = []
+    found: list[Any] = []
+    for authority, host in ((known, "service.invalid"), (unknown, "service.invalid"), (known, "another.invalid")):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert(host).configure_cert(context)
+        with listener(over_tls(context, answering(asked))) as tls, proxy({"service.invalid:443": tls.port}, credentials=f"ann:{PASSWORD}") as between:
+            address = between.address.replace("//", f"//ann:{quote(PASSWORD, safe='')}@")
+            with world.of("https://service.invalid", proxy=address, ca_bundle=world.folder / "known.pem") as client:
+                found += [client, client.doctor(), tried(client.teams), tried(client.broadcast_teams), tried(client.roster, [1, 2])]
+                found += [items(client.live_stats("g", **QUICK), 2), items(client.live("g", **QUICK), 2), items(client.live(token=TOKEN, **QUICK), 2)]
+            found.append(bytes(between.overheard).replace(b"Proxy-Authorization: Basic", b"").replace(base64.b64encode(f"ann:{PASSWORD}".encode()), b""))
+    assert any(b"token=" in head for head in asked)
+    assert not any(b"proxy-authorization" in head.lower() or b"referer" in head.lower() for head in asked)
     return found
 
 
@@ -438,6 +468,8 @@ def found(world: World, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCap
             places[f"{place} ({len(places)})"] = text
         for place, text in zip(("stdout", "stderr"), capfd.readouterr(), strict=True):
             places[place] = text
+        # Of the libraries below ours nothing is passed on: what they tell of requests is all that was sent.
+        assert {record.name.partition(".")[0] for record in caplog.records} <= {"sideline", "asyncio"}
         for record in caplog.records:
             places[f"log {len(places)}"] = f"{record.getMessage()} {vars(record)}"
         for warning in warned:
@@ -445,6 +477,8 @@ def found(world: World, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCap
         for path in world.folder.rglob("*"):
             if path.is_file():
                 places[str(path.name)] = path.read_bytes()
+                if path.read_bytes().startswith(ZSTD):
+                    places[f"{path.name}, unpacked"] = pa.input_stream(path, compression="zstd").read()
         tokens = {asked.query["token"] for asked in world.service.requests if "token" in asked.query}
         canaries = world.canaries | {f"token {place}": token for place, token in enumerate(tokens) if isinstance(token, str)}
         return leaks(canaries, places)
@@ -464,6 +498,12 @@ def _planted(world: World) -> Any:
     return caught(scope["planted"], lambda: [][0], SECRET)
 
 
+def recorded(world: World, text: str) -> None:
+    with streams.server([streams.then_hold(f'data: "{text}"\n\n'.encode())]) as made, made.client() as client:
+        with client.live_stats("g").record(world.folder / "j") as stream:
+            _ = [next(stream), next(stream)]
+
+
 class _Kept:
     def __init__(self, secret: str) -> None:
         self.secret = secret
@@ -478,6 +518,7 @@ PLANTED: dict[str, Situation] = {
     "text of an error": lambda world: ValueError(TOKEN),
     "attribute": lambda world: _Kept(SECRET),
     "file": lambda world: (world.folder / "f").write_bytes(b"\0" + KEY.encode()),
+    "journal": lambda world: recorded(world, SECRET),
     "part of a list": lambda world: [None, [f"x{quote(SECRET).lower()}x"]],
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import socket
 import ssl
 import time
@@ -337,3 +339,23 @@ def test_a_redirect_to_a_foreign_host_is_not_followed(opened: Any, place: str) -
     assert elsewhere == []
     assert loss.status == 302
     assert "canary" not in repr(loss)
+
+
+# What lies in the client already.
+
+
+def test_messages_that_came_with_the_answer_to_the_upgrade_need_no_byte_more() -> None:
+    """More than are read at a go, and then silence: nobody waits for the next byte to be given what is there."""
+
+    def serve(connection: socket.socket) -> None:
+        key = headers(read_head(connection))["sec-websocket-key"]
+        accept = base64.b64encode(hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest()).decode()
+        answer = f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
+        texts = [b'{"seq":%d}' % seq for seq in range(1, 101)]
+        connection.sendall(answer.encode() + b"".join(bytes([0x81, len(text)]) + text for text in texts))
+        drain(connection)
+
+    with listener(serve) as seen, sideline.Client(websocket_url=f"ws://127.0.0.1:{seen.port}") as client:
+        with client.live(token=TOKEN, notices=False) as stream:
+            items = [stream._core.next_within(2.0) for _ in range(100)]
+    assert [item and item.seq for item in items] == list(range(1, 101))

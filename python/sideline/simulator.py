@@ -322,7 +322,7 @@ class Simulator:
 
     @property
     def requests(self) -> list[SeenRequest]:
-        """What was asked, in order."""
+        """What was asked, in order: the last 100,000 requests."""
         return [SeenRequest(**seen) for seen in self._core.requests()]
 
     def play(self, game_id: str, speed: float | None = 1.0) -> None:

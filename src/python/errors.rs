@@ -2,6 +2,7 @@
 //! fields.
 
 use crate::error::{ApiError, ApiErrorKind, Error};
+use crate::python::exit;
 use crate::table::DecodeError;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -58,8 +59,9 @@ pub fn internal(py: Python<'_>, what: &str) -> PyErr {
     exception(py, "SidelineError", &format!("internal error, please report it: {what}"), &PyDict::new(py))
 }
 
-/// Runs `work`; a panic in it becomes an exception.
+/// Runs `work`, which the interpreter's exit waits for; a panic in it becomes an exception.
 pub fn guard<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let work = || exit::inside(py, work);
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal(py, &panic_text(&*panic))))
 }
 

@@ -23,6 +23,7 @@ mod client;
 mod convert;
 mod dicts;
 mod errors;
+mod exit;
 mod payload;
 mod pickle;
 mod rows;
@@ -61,5 +62,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stream::replay, module)?)?;
     module.add_function(wrap_pyfunction!(table::own_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::schemas, module)?)?;
-    module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)
+    module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
+    // Without a client too: tables are made of bodies that lie in files.
+    module.py().import("atexit")?.call_method1("register", (module.getattr("_shutdown")?,)).map(|_| ())
 }

@@ -50,7 +50,7 @@ impl Payload {
 
     /// Several answers are joined when this is first asked for.
     fn body(&self, py: Python<'_>) -> PyResult<&Body> {
-        let body = py.detach(|| self.inner.body()).map_err(|e| errors::raise(py, e))?;
+        let body = errors::guard(py, || py.detach(|| self.inner.body()).map_err(|e| errors::raise(py, e)))?;
         Ok(body)
     }
 
@@ -318,13 +318,14 @@ impl Payload {
     }
 
     fn _repr_html_<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("sideline._text")?.call_method1("payload_html", (slf,))
+        let py = slf.py();
+        errors::guard(py, || py.import("sideline._text")?.call_method1("payload_html", (slf,)))
     }
 }
 
 /// A mapping for headers, in the order they came.
 pub fn headers<'py>(py: Python<'py>, headers: &[(String, String)]) -> PyResult<Bound<'py, PyAny>> {
-    py.import("sideline._headers")?.getattr("Headers")?.call1((headers.to_vec(),))
+    errors::guard(py, || py.import("sideline._headers")?.getattr("Headers")?.call1((headers.to_vec(),)))
 }
 
 /// 1970-01-01, aware.

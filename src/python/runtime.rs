@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::per_process::PerProcess;
-use crate::python::errors;
+use crate::python::{errors, exit};
 use pyo3::prelude::*;
 use pyo3_async_runtimes::TaskLocals;
 use pyo3_async_runtimes::generic::{self, ContextExt, JoinError};
@@ -11,7 +11,6 @@ use std::cell::OnceCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -35,13 +34,6 @@ static WORKERS: PerProcess<Workers> = PerProcess::new();
 /// thread it is woken for many of these: that cost more than half of an event's time.
 static STREAMS: PerProcess<Workers> = PerProcess::new();
 
-/// The process whose interpreter is exiting.
-static ENDED_IN: AtomicU32 = AtomicU32::new(0);
-
-fn ended() -> bool {
-    ENDED_IN.load(Ordering::Acquire) == std::process::id()
-}
-
 /// The runtime of this process.
 pub fn handle() -> Result<Handle> {
     made(&WORKERS, 2, "sideline")
@@ -53,7 +45,7 @@ pub fn streams() -> Result<Handle> {
 }
 
 fn made(slot: &PerProcess<Workers>, threads: usize, name: &str) -> Result<Handle> {
-    if ended() {
+    if exit::ended() {
         return Err(Error::Transport("the interpreter is exiting; no request is sent any more".into()));
     }
     let workers = slot.get_or_make(|| {
@@ -73,15 +65,16 @@ fn made(slot: &PerProcess<Workers>, threads: usize, name: &str) -> Result<Handle
 #[pyfunction]
 #[pyo3(name = "_shutdown")]
 pub fn shutdown(py: Python<'_>) {
-    ENDED_IN.store(std::process::id(), Ordering::Release);
-    for workers in [STREAMS.get(), WORKERS.get()].into_iter().flatten() {
-        py.detach(|| {
+    exit::begin();
+    py.detach(|| {
+        for workers in [STREAMS.get(), WORKERS.get()].into_iter().flatten() {
             let owned = workers.owned.lock().unwrap_or_else(|e| e.into_inner()).take();
             if let Some(runtime) = owned {
                 runtime.shutdown_timeout(PATIENCE);
             }
-        });
-    }
+        }
+        exit::wait(PATIENCE);
+    });
 }
 
 /// Runs `future` to its end, or until a signal handler raises (Ctrl-C): then it is dropped, and with it its request.
@@ -94,38 +87,30 @@ where
 }
 
 /// As [`wait`]; `tick` runs at each step, and an error of it ends the wait too.
-pub fn wait_with<F, T>(py: Python<'_>, future: F, tick: impl Fn(Python<'_>) -> PyResult<()> + Send) -> PyResult<T>
+pub fn wait_with<F, T>(py: Python<'_>, future: F, tick: impl Fn(Python<'_>) -> PyResult<()>) -> PyResult<T>
 where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
     let handle = handle().map_err(|e| errors::raise(py, e))?;
-    py.detach(move || {
-        let (sender, receiver) = sync_channel(1);
-        let task = handle.spawn(async move {
-            // Nobody listens where a signal has ended the wait.
-            let _ = sender.send(future.await);
-        });
-        loop {
-            match receiver.recv_timeout(STEP) {
-                Ok(answer) => return Ok(answer),
-                // This is a daemon thread and the process is about to go: a thread that comes back to Python now prints a
-                // traceback on the way, or aborts the process.
-                Err(_) if ended() => loop {
-                    std::thread::park();
-                },
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Err(raised) = Python::attach(|py| py.check_signals().and_then(|()| tick(py))) {
-                        task.abort();
-                        return Err(raised);
-                    }
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Python::attach(|py| errors::internal(py, "a call ended without an answer")));
+    let (sender, mut receiver) = sync_channel(1);
+    let task = handle.spawn(async move {
+        // Nobody listens where a signal has ended the wait.
+        let _ = sender.send(future.await);
+    });
+    loop {
+        let listening = &mut receiver;
+        match exit::outside(py, move || listening.recv_timeout(STEP)) {
+            Ok(answer) => return Ok(answer),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(raised) = exit::inside(py, || py.check_signals().and_then(|()| tick(py))) {
+                    task.abort();
+                    return Err(raised);
                 }
             }
+            Err(RecvTimeoutError::Disconnected) => return Err(errors::internal(py, "a call ended without an answer")),
         }
-    })
+    }
 }
 
 /// Gives `future` to the running event loop. Cancelling the asyncio task drops it, and with it its request.

@@ -10,7 +10,7 @@ use crate::python::client::{CoreClient, option};
 use crate::python::dicts::objects;
 use crate::python::payload::datetime;
 use crate::python::table::Table;
-use crate::python::{convert, errors, runtime};
+use crate::python::{convert, errors, exit, runtime};
 use crate::table::Body;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -54,8 +54,10 @@ impl CoreStream {
     fn open(&self, py: Python<'_>) -> PyResult<()> {
         let stream = self.stream(py)?;
         let handle = runtime::streams().map_err(|e| errors::raise(py, e))?;
-        py.detach(|| stream.open(&handle));
-        Ok(())
+        errors::guard(py, || {
+            py.detach(|| stream.open(&handle));
+            Ok(())
+        })
     }
 
     /// The next item where one is there, else `None`: see `ended`.
@@ -77,7 +79,7 @@ impl CoreStream {
                 Taken::Ended(Some(error)) => return Err(raise(py, error)),
                 Taken::Nothing => {}
             }
-            if !py.detach(|| stream.buffer().ready_within(runtime::STEP)) {
+            if !exit::outside(py, || stream.buffer().ready_within(runtime::STEP)) {
                 py.check_signals()?;
             }
         }
@@ -99,7 +101,7 @@ impl CoreStream {
             if left.is_zero() {
                 return Ok(None);
             }
-            py.detach(|| stream.buffer().ready_within(left.min(runtime::STEP)));
+            exit::outside(py, || stream.buffer().ready_within(left.min(runtime::STEP)));
             py.check_signals()?;
         }
     }
@@ -142,7 +144,7 @@ impl CoreStream {
     /// Raises where a journal's last items could not be written; it is closed all the same.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         match self.stream(py) {
-            Ok(stream) => py.detach(|| stream.close()).map_err(|e| errors::raise(py, e)),
+            Ok(stream) => errors::guard(py, || py.detach(|| stream.close()).map_err(|e| errors::raise(py, e))),
             Err(_) => Ok(()),
         }
     }
@@ -171,8 +173,10 @@ impl CoreStream {
 
 /// The next item, if it is there. A journal's disk is waited for without Python's lock.
 fn take(py: Python<'_>, stream: &Stream) -> PyResult<Taken> {
-    let taken = if stream.is_recorded() { py.detach(|| stream.take()) } else { stream.take() };
-    taken.map_err(|e| errors::raise(py, e))
+    if !stream.is_recorded() {
+        return stream.take().map_err(|e| errors::raise(py, e));
+    }
+    errors::guard(py, || py.detach(|| stream.take()).map_err(|e| errors::raise(py, e)))
 }
 
 /// A stream's own end by a client's is `StreamClosed`.
@@ -268,14 +272,14 @@ pub fn item_object<'py>(py: Python<'py>, item: Item) -> PyResult<Bound<'py, PyAn
     };
     let class = |name: &str| py.import("sideline.live")?.getattr(name);
     let optional = |at: Option<SystemTime>| at.map(|at| datetime(py, at)).transpose();
-    match notice {
+    errors::guard(py, || match notice {
         Notice::Connected { at } => class("Connected")?.call1((datetime(py, at)?,)),
         Notice::Disconnected { at, reason, status, attempt, retry_at } => {
             class("Disconnected")?.call1((datetime(py, at)?, reason, status, attempt, optional(retry_at)?))
         }
         Notice::Gap { start, end, reason } => class("Gap")?.call1((datetime(py, start)?, optional(end)?, reason)),
         Notice::Quiet { since } => class("Quiet")?.call1((datetime(py, since)?,)),
-    }
+    })
 }
 
 /// The item behind a Python object that `item_object` made.

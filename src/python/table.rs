@@ -38,7 +38,8 @@ impl Table {
 
     /// Hands the table to the frames' side, in Python: which library, and what to install where it is missing.
     pub fn frame<'py>(table: Bound<'py, Self>, function: &str) -> PyResult<Bound<'py, PyAny>> {
-        table.py().import("sideline._frames")?.call_method1(function, (table,))
+        let py = table.py();
+        errors::guard(py, || py.import("sideline._frames")?.call_method1(function, (table,)))
     }
 }
 
@@ -178,11 +179,13 @@ impl Table {
     }
 
     fn __str__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
-        slf.py().import("sideline._text")?.call_method1("table_text", (slf,))
+        let py = slf.py();
+        errors::guard(py, || py.import("sideline._text")?.call_method1("table_text", (slf,)))
     }
 
     fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
-        slf.py().import("sideline._text")?.call_method1("table_html", (slf,))
+        let py = slf.py();
+        errors::guard(py, || py.import("sideline._text")?.call_method1("table_html", (slf,)))
     }
 }
 
@@ -235,7 +238,8 @@ impl Schema {
     /// >>> sideline.SCHEMAS["locations"].to_arrow().field("x").metadata[b"unit"]
     /// b'mm'
     fn to_arrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
-        slf.py().import("sideline._frames")?.call_method1("schema_to_arrow", (slf,))
+        let py = slf.py();
+        errors::guard(py, || py.import("sideline._frames")?.call_method1("schema_to_arrow", (slf,)))
     }
 
     fn __len__(&self) -> usize {

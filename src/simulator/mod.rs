@@ -17,6 +17,7 @@
 //! | [`season`] | what there is to tell of |
 
 mod answer;
+mod asked;
 mod broadcast;
 mod call;
 mod connection;
@@ -225,9 +226,9 @@ impl Simulator {
     pub fn games(&self) -> Vec<ScheduledGame> {
         self.service.season.games().to_vec()
     }
-    /// Every request so far, in the order they came in.
+    /// The last requests, in the order they came in.
     pub fn requests(&self) -> Vec<Seen> {
-        lock(&self.service.seen).clone()
+        lock(&self.service.seen).all()
     }
     pub fn faults(&self) -> &Faults {
         &self.service.faults

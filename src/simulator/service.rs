@@ -1,6 +1,7 @@
 //! From a request to an answer: noted, struck by a fault, checked at the gate, answered.
 
 use super::answer::{Answer, Kept, Refusal, gateway_body, json};
+use super::asked::Asked;
 use super::call::{Call, pairs};
 use super::connection::{Cut, CutSwitch};
 use super::dice::Dice;
@@ -28,7 +29,7 @@ pub(super) struct Service {
     pub(super) faults: Faults,
     pub(super) credentials: Mutex<Credentials>,
     pub(super) api_key: Secret,
-    pub(super) seen: Mutex<Vec<Seen>>,
+    pub(super) seen: Mutex<Asked>,
     pub(super) ids: Mutex<Dice>,
     pub(super) kept: Mutex<Kept>,
     pub(super) live: Live,
@@ -90,9 +91,7 @@ pub(super) async fn serve(
         true => invented(&fault, request_id),
         false if live::is_stream(request.uri.path()) => match live::open(&service, &mut request, &connection).await {
             Ok(stream) => {
-                if let Some(seen) = lock(&service.seen).get_mut(place) {
-                    seen.status = stream.status().as_u16();
-                }
+                lock(&service.seen).answered(place, stream.status().as_u16());
                 if let Some(at) = fault.cut_at {
                     connection.arm(Cut::after(at, fault.reset));
                 }
@@ -103,9 +102,7 @@ pub(super) async fn serve(
         },
         false => service.clone().reply(request, clock, request_id).await,
     };
-    if let Some(seen) = lock(&service.seen).get_mut(place) {
-        seen.status = reply.status;
-    }
+    lock(&service.seen).answered(place, reply.status);
     let mut response = head(&reply, clock, &fault);
     if is_struck {
         connection.play(Script::new(response.status(), response.headers(), &reply.body, &fault, to_head));
@@ -169,7 +166,7 @@ fn overlay(headers: &mut HeaderMap, extra: &[(String, String)]) {
 }
 
 impl Service {
-    /// Notes a request as it came in; gives its place among the noted.
+    /// Notes a request as it came in; gives its number.
     fn note(&self, request: &Parts) -> usize {
         let header = |(name, value): (&HeaderName, &HeaderValue)| {
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -181,9 +178,7 @@ impl Service {
             headers: request.headers.iter().map(header).collect(),
             status: 0,
         };
-        let mut all = lock(&self.seen);
-        all.push(seen);
-        all.len() - 1
+        lock(&self.seen).add(seen)
     }
 
     /// The season's clock.

@@ -1,17 +1,25 @@
 """The seam between plan and service: units in, outcomes out."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sideline._core import Payload
 from sideline.archive.plan import RESOURCES, Unit
 from sideline.archive.store import now, stored
 from sideline.errors import ApiError, DecodeError, NotFound, PermissionDenied, TransportError
+
+_STEP = 0.05
+"""Seconds without a look for Ctrl-C."""
+
+One = TypeVar("One")
+Made = TypeVar("Made")
 
 if TYPE_CHECKING:
     import pyarrow
@@ -147,7 +155,37 @@ def _one_by_one(client: "Client", units: Sequence[Unit], tell: Callable[[int], N
             return partial(_same, not_had(unit, error))
         return partial(had, unit, payload.raw, payload.fetched_at or now(), payload.request_id)
 
-    with ThreadPoolExecutor(4) as pool:
-        for done, came in enumerate(pool.map(one, units), 1):
-            tell(done)
-            yield came
+    for done, came in enumerate(spread(one, units, 4), 1):
+        tell(done)
+        yield came
+
+
+def spread(work: Callable[[One], Made], on: Sequence[One], threads: int) -> Iterator[Made]:
+    """What `work` makes of each, in their order, in so many threads.
+
+    The threads are daemons, which no pool's are: Ctrl-C leaves the requests under way alone, and waits for none.
+    """
+    made: list[Future[Made]] = [Future() for _ in on]
+    left = deque(zip(made, on, strict=True))
+
+    def one() -> None:
+        while left:
+            try:
+                future, given = left.popleft()
+            except IndexError:
+                return
+            try:
+                future.set_result(work(given))
+            except BaseException as error:
+                future.set_exception(error)
+
+    for _ in range(min(threads, len(on))):
+        Thread(target=one, name="sideline archive", daemon=True).start()
+    try:
+        for future in made:
+            # In steps: where polars is imported, Ctrl-C interrupts no wait.
+            while not wait([future], _STEP).done:
+                pass
+            yield future.result()
+    finally:
+        left.clear()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._core import Payload
 from sideline._progress import Told, bar
 from sideline.archive import plan
-from sideline.archive.fetch import OF_ONE, Came, Outcome, fetch, had, not_had
+from sideline.archive.fetch import OF_ONE, Came, Outcome, fetch, had, not_had, spread
 from sideline.archive.keep import keep, torn
 from sideline.archive.plan import Unit
 from sideline.archive.read import coverage
@@ -137,8 +137,7 @@ class Sync:
                 self._came[str(item.get("id", item.get("event_id")))] = (at, payload.request_id)
             return Outcome(unit, "fetched" if items else "empty", at, request_id=payload.request_id), items
 
-        with ThreadPoolExecutor(self._client._options["max_concurrency"]) as pool:
-            answers = list(pool.map(lambda given: one(*given), asked))
+        answers = list(spread(lambda given: one(*given), asked, self._client._options["max_concurrency"]))
         self.outcomes += [outcome for outcome, _ in answers]
         return [items for _, items in answers]
 
