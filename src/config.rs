@@ -440,6 +440,7 @@ mod tests {
             Options { secret: broken().map(Secret), ..Options::default() },
             Options { api_key: broken().map(Secret), ..Options::default() },
             Options { user_agent: broken(), ..Options::default() },
+            Options { proxy: Some(Secret::new("http://canary\n:3128")), ..Options::default() },
         ] {
             match options.resolve(NOTHING) {
                 Err(Error::Argument(text)) => assert!(!text.contains("canary"), "{text}"),
