@@ -165,6 +165,12 @@ impl Options {
             let from = if source == Source::Given { parameter } else { name };
             value.map(|value| no_control_characters(value, from)).transpose()
         };
+        // Who gave the last value that was asked for, as its user knows it: a parameter or a variable.
+        let giver = || match sources.borrow().last() {
+            Some((_, Source::Variable(name))) => *name,
+            Some((parameter, _)) => parameter,
+            None => "",
+        };
         let shown = |secret: Option<Secret>| secret.map(|s| s.0);
 
         let username = or_variable(self.username, "username", "SIDELINE_USERNAME")?;
@@ -173,19 +179,19 @@ impl Options {
             Some(text) => match text.to_ascii_lowercase().as_str() {
                 "production" => Environment::Production,
                 "development" => Environment::Development,
-                _ => return Err(not_among("environment", &text, r#""production" or "development""#)),
+                _ => return Err(not_among(giver(), &text, r#""production" or "development""#)),
             },
         };
         let sport = match or_variable(self.sport, "sport", "SIDELINE_SPORT")? {
             None => Sport::Basketball,
             Some(text) => {
-                Sport::parse(&text).ok_or_else(|| not_among("sport", &text, r#""basketball" or "football""#))?
+                Sport::parse(&text).ok_or_else(|| not_among(giver(), &text, r#""basketball" or "football""#))?
             }
         };
         let host = documented_host(sport, environment);
         let address = |given, parameter, name, schemes: [&str; 2]| -> Result<String> {
             match or_variable(given, parameter, name)? {
-                Some(text) => origin(&text, parameter, schemes, self.allow_http),
+                Some(text) => origin(&text, giver(), schemes, self.allow_http),
                 None => Ok(format!("{}://{host}", schemes[0])),
             }
         };
@@ -434,6 +440,7 @@ mod tests {
             Options { secret: broken().map(Secret), ..Options::default() },
             Options { api_key: broken().map(Secret), ..Options::default() },
             Options { user_agent: broken(), ..Options::default() },
+            Options { proxy: Some(Secret::new("http://canary\n:3128")), ..Options::default() },
         ] {
             match options.resolve(NOTHING) {
                 Err(Error::Argument(text)) => assert!(!text.contains("canary"), "{text}"),

@@ -156,6 +156,7 @@ def test_no_ids_give_an_empty_batch_with_its_schemas(service: sideline.Simulator
         ({"a", "b"}, TypeError, "no order"),
         (frozenset("a"), TypeError, "no order"),
         ({"a": 1}, TypeError, "a list or a column, not a dict"),
+        (sideline.Payload.from_bytes("teams", b"{}"), TypeError, "a list or a column, not a Payload"),
         (pd.DataFrame({"session_id": ["a"]}), TypeError, "not a DataFrame"),
         (["a", None], ValueError, r"session_id\[1\]: .*not None"),
         (["a", "b", 1.5], ValueError, r"session_id\[2\]: .*not float"),

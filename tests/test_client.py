@@ -212,3 +212,10 @@ def test_timeouts_compare_and_show_themselves() -> None:
     assert sideline.Timeout() == sideline.Timeout(connect=10, read=30, total=120)
     assert sideline.Timeout(total=5) != sideline.Timeout()
     assert repr(sideline.Timeout(total=5)) == "Timeout(connect=10.0, read=30.0, total=5)"
+
+
+def test_a_call_that_is_never_awaited_is_told_by_its_name(service: sideline.Simulator) -> None:
+    client = service.async_client()
+    for call, name in ((client.teams, "teams"), (lambda: client.stats(["a"]), "stats")):
+        with pytest.warns(RuntimeWarning, match=rf"AsyncClient\.{name}' was never awaited"):
+            call()

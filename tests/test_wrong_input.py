@@ -111,6 +111,13 @@ def test_a_wrong_setting_is_refused_when_the_client_is_built(wrong: dict[str, An
     assert str(caught.value)
 
 
+@pytest.mark.parametrize("variable", ["SIDELINE_ENVIRONMENT", "SIDELINE_SPORT", "SIDELINE_BASE_URL", "SIDELINE_WEBSOCKET_URL"])
+def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "nonsense")
+    with pytest.raises(sideline.ConfigurationError, match=f"^{variable} is "):
+        sideline.Client()
+
+
 def test_a_misspelt_option_is_refused() -> None:
     with pytest.raises(TypeError, match="user_name"):
         sideline.Client(user_name="ann")  # type: ignore[call-arg]

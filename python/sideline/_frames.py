@@ -48,8 +48,8 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
         pyarrow.int64(): pandas.Int64Dtype(),
         pyarrow.bool_(): pandas.BooleanDtype(),
     }
-    # A mapper that says nothing of texts would make a column of them that are all null one of objects. Without "strict" a
-    # map would be a list of pairs.
+    # A mapper that says nothing of texts would make those that are all null objects. Without "strict" a map would be a
+    # list of pairs.
     columns = {
         field.name: column.to_pandas(
             types_mapper=nullable.get if field.nullable and field.type in nullable else None, maps_as_pydicts="strict"

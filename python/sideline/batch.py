@@ -238,11 +238,11 @@ class Batch(Generic[Retried]):
 
 def many(name: str, given: object) -> list[int | str] | None:
     """The ids of a container with an order; `None`: it is one id, or nothing that holds ids."""
-    if isinstance(given, (str, bytes, bytearray, Payload)) or not hasattr(given, "__iter__"):
+    if isinstance(given, (str, bytes, bytearray)) or not hasattr(given, "__iter__"):
         return None
     if isinstance(given, (set, frozenset)):
         raise TypeError(f"{name} is a {type(given).__name__}, which has no order: write sorted({name})")
-    if isinstance(given, Mapping) or hasattr(given, "columns"):
+    if isinstance(given, (Mapping, Payload)) or hasattr(given, "columns"):
         raise TypeError(f"{name} is one id or several in a list or a column, not a {type(given).__name__}")
     if getattr(given, "ndim", 1) == 0:
         # NumPy's array of no dimension is one value.

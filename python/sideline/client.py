@@ -3,7 +3,7 @@
 import os
 from collections.abc import Coroutine
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sideline._core import CoreClient, Payload, Table
 from sideline._drift import tell
@@ -21,6 +21,8 @@ Many = Batch[Batch[Any]]
 """What many ids give, and what its `retry()` gives."""
 
 ManyAwaited = Batch[Coroutine[Any, Any, Batch[Any]]]
+
+Given = TypeVar("Given")
 
 
 class _Client(Operations[T, B], Streams):
@@ -220,6 +222,12 @@ class Client(_Client[Payload, Many]):
         self.close()
 
 
+def _named(operation: str, coroutine: Coroutine[Any, Any, Given]) -> Coroutine[Any, Any, Given]:
+    """So that the warning of one that is never awaited says what was called."""
+    coroutine.__qualname__ = f"AsyncClient.{operation}"  # type: ignore[attr-defined]
+    return coroutine
+
+
 class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, ManyAwaited]]):
     """A client whose calls are coroutines, on asyncio or uvloop. It takes what `Client` takes.
 
@@ -233,11 +241,19 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
     16
     """
 
-    async def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
+    def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Coroutine[Any, Any, Payload]:
+        return _named(operation, self._come(operation, required, optional))
+
+    def _many(
+        self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None
+    ) -> Coroutine[Any, Any, ManyAwaited]:
+        return _named(question.operation, self._come_all(question, on_error, progress, before))
+
+    async def _come(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
         return self._arrived(await self._core.call_async(operation, required, optional))
 
-    async def _many(
-        self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None
+    async def _come_all(
+        self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None
     ) -> ManyAwaited:
         check(on_error)
         batch = await Asking(self, question, progress, before).come(self._core)

@@ -37,7 +37,8 @@ pub(crate) enum Route {
 impl Proxies {
     pub(super) fn read(given: Option<Secret>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         if let Some(proxy) = &given {
-            // Its text is not shown: it may hold a password.
+            // A line break in it would be passed over. Its text is not shown: it may hold a password.
+            super::no_control_characters(proxy.expose().to_owned(), "proxy")?;
             Url::parse(proxy.expose()).ok().filter(is_proxy).ok_or_else(|| {
                 Error::Configuration(
                     "proxy must be an address such as http://proxy.example:3128 (http or https)".into(),

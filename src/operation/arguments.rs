@@ -153,7 +153,7 @@ pub fn time(name: &str, value: Value) -> Result<i64> {
     match value {
         Value::Int(milliseconds) if DateTime::from_timestamp_millis(milliseconds).is_some() => Ok(milliseconds),
         Value::Int(number) => Err(Error::Argument(format!("{name} {number} is not a time in epoch milliseconds"))),
-        Value::Text(text) => iso_8601(name, text.trim()),
+        Value::Text(text) => iso_8601(name, text.trim_matches(' ')),
         other => Err(Error::Argument(format!(
             "{name} is a time: an aware datetime, a date, ISO 8601 text or epoch milliseconds as an int, not {other:?}"
         ))),
@@ -252,9 +252,16 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for text in
-            ["", "yesterday", "2026-13-01", "1793534400000", "2026-11-01T12:00:00+1", "2026-11-01T12:00+99:00", "é-é"]
-        {
+        for text in [
+            "",
+            "yesterday",
+            "2026-11-01\n",
+            "2026-13-01",
+            "1793534400000",
+            "2026-11-01T12:00:00+1",
+            "2026-11-01T12:00+99:00",
+            "é-é",
+        ] {
             refusal(at(text));
         }
         refusal(time("start", Value::Int(i64::MAX)));
