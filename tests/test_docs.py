@@ -95,7 +95,9 @@ def test_every_link_leads_somewhere() -> None:
 
 def test_the_pictures_of_the_plots_are_those_that_their_code_draws(tmp_path: Path) -> None:
     [block] = [block for block in BLOCKS if "shots.png" in block.code]
-    subprocess.run([sys.executable, "-c", block.code], cwd=tmp_path, env={**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)}, check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", block.code], cwd=tmp_path, env={**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)}, check=True, timeout=60
+    )
     for drawn in tmp_path.glob("*.png"):
         kept, now = (imread(folder / drawn.name) for folder in (DOCS, tmp_path))
         assert kept.shape == now.shape
