@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty
+from typing import Any
 
 import pytest
 from jupyter_client import BlockingKernelClient, KernelManager
@@ -156,6 +157,23 @@ assert "IPython" not in sys.modules
 )
 def test_a_notice_is_a_line(notice: sideline.Notice, line: str) -> None:
     assert told(notice) == line
+
+
+def test_a_seeded_box_score_brings_the_names_and_who_has_none_is_told_by_the_id(
+    service: sideline.Simulator, client: sideline.Client, game: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = game["game_attributes"]["home_team_id"]
+    answer = client.team_game_stats(home, game_id=game["id"])
+    line = next(line for line in answer.table("box_score").to_dicts() if line["last_name"])
+    data = stats(99, 2, 10**9) + stats(98, 1, 10**9)
+    with holding(data) as made, made.client() as other, other.live_stats("g1").record(tmp_path / "g.journal") as stream:
+        for _ in range(3):
+            next(stream)
+    sideline.replay(tmp_path / "g.journal", speed=None).display(sideline.LiveBoxScore(answer))
+    lines = capsys.readouterr().out.splitlines()
+    assert any(shown.split()[:3] == ["team_name", "player_id", "last_name"] for shown in lines)
+    assert any(str(line["player_id"]) in shown and line["last_name"] in shown for shown in lines)
+    assert any(shown.split()[0] == "99" for shown in lines)
 
 
 def test_what_the_service_sends_is_text_in_the_page_and_not_its_markup() -> None:

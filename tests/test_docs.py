@@ -13,8 +13,10 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 import yaml
+from matplotlib.image import imread
 
 import sideline
 from sideline import cli
@@ -89,6 +91,18 @@ def test_every_link_leads_somewhere() -> None:
         text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
         for link in re.findall(r"\]\(([^)#\s]+)", text):
             assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_pictures_of_the_plots_are_those_that_their_code_draws(tmp_path: Path) -> None:
+    [block] = [block for block in BLOCKS if "shots.png" in block.code]
+    subprocess.run(
+        [sys.executable, "-c", block.code], cwd=tmp_path, env={**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)}, check=True, timeout=60
+    )
+    for drawn in tmp_path.glob("*.png"):
+        kept, now = (imread(folder / drawn.name) for folder in (DOCS, tmp_path))
+        assert kept.shape == now.shape
+        # Letters differ a little from machine to machine.
+        assert (np.abs(kept - now).max(axis=2) > 0.3).mean() < 0.005, f"{drawn.name}: look at it, and copy it to docs/"
 
 
 def test_every_page_that_should_show_code_does() -> None:

@@ -54,12 +54,10 @@ class View:
         if not table.num_rows:
             return None
         rows = table.to_dicts()
-        # The streams' messages name players only by their ids.
-        who = [
-            name if any(row[name] for row in rows) else number
-            for name, number in (("team_name", "team_id"), ("last_name", "player_id"))
-        ]
-        return [*who, *COUNTED]
+        # The streams' messages have ids alone; what a box score was seeded with brings names.
+        named = {name for name in ("team_name", "last_name") if any(row[name] for row in rows)}
+        team = "team_name" if "team_name" in named else "team_id"
+        return [team, "player_id", *(named & {"last_name"}), *COUNTED]
 
     def html(self) -> str:
         """All of it, as a page."""

@@ -265,12 +265,13 @@ class LiveStream:
         return f"<sideline.LiveStream {self._what}, {self.state}, {stats.updates} updates, {stats.gaps} gaps>"
 
     def _repr_html_(self) -> str:
-        stats = self.stats
+        stats, last = self.stats, self._core.last
         return facts_html(
             self._what,
             {
                 "state": self.state,
                 "updates": stats.updates,
+                "last received": f"{last:%Y-%m-%d %H:%M:%S} UTC" if last else None,
                 "bytes": stats.bytes,
                 "reconnects": stats.reconnects or None,
                 "gaps": stats.gaps,

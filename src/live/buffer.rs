@@ -30,6 +30,8 @@ pub struct Counts {
     pub reconnects: u64,
     pub gaps: u64,
     pub dropped: u64,
+    /// When the newest update was received.
+    pub last: Option<SystemTime>,
 }
 
 /// What a reader gets.
@@ -262,7 +264,10 @@ impl Buffer {
 impl Inner {
     fn count(&mut self, item: &Item) {
         match item {
-            Item::Update(_) => self.counts.updates += 1,
+            Item::Update(update) => {
+                self.counts.updates += 1;
+                self.counts.last = Some(update.received_at);
+            }
             Item::Notice(Notice::Gap { end, .. }) => {
                 self.counts.gaps += 1;
                 self.counts.reconnects += u64::from(end.is_some());

@@ -161,6 +161,12 @@ impl CoreStream {
         }
     }
 
+    /// When the newest update was received: an aware `datetime.datetime`.
+    #[getter]
+    fn last<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.stream(py)?.counts().last.map(|at| datetime(py, at)).transpose()
+    }
+
     /// Updates, bytes, reconnects, gaps, dropped, and the lag in seconds.
     #[getter]
     fn stats(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, u64, f64)> {

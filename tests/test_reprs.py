@@ -1,0 +1,76 @@
+"""What is looked at, in text and in a notebook: what it is, how much, how fresh, what is missing; no secret, no megabytes."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sideline
+
+FRESH = r"\d\d\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC"
+
+
+class Looked:
+    """The things that are looked at, with much in them."""
+
+    def __init__(self, service: sideline.Simulator, client: sideline.Client, game: dict[str, Any], folder: Path) -> None:
+        first = game["results"][0]
+        self.secrets = {service.secret, service.api_key}
+        self.simulator = service
+        self.payload = client.locations(first["id"], first["started_at"], first["ended_at"])
+        self.table = self.payload.table()
+        self.batch = client.stats([*[one["id"] for one in game["results"]], *(f"none-{number}" for number in range(300))], on_error="keep")
+        self.archive = sideline.Archive(folder, client)
+        self.archive.sync(game_ids=[game["id"], "no-such-game"], progress=False)
+        self.stream = client.live_stats(service.games[0]["event_id"], notices=False)
+        next(self.stream)
+
+
+@pytest.fixture(scope="module")
+def looked(service: sideline.Simulator, client: sideline.Client, game: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    seen = Looked(service, client, game, tmp_path_factory.mktemp("archive"))
+    yield seen
+    seen.stream.close()
+
+
+def page(thing: Any) -> str:
+    """What is read of it."""
+    return html.unescape(re.sub(r"<[^>]+>", " ", thing._repr_html_()))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        (
+            "payload",
+            r"<sideline.Payload locations; 200 http.*; \d{6,} bytes; 2 answers joined; tables: locations>",
+            r"locations .* 200 .*fetched +FRESH.*bytes +\d+,\d+",
+        ),
+        ("table", r"<sideline.Table locations: \d{5,} rows, \d+ columns: session_id, t, .*>", r"locations *: \d+,\d+ rows, \d+ columns; the first 10 rows.* shown"),
+        (
+            "batch",
+            r"<sideline.Batch stats: 302 units, 2 fetched, 300 missing; tables: .*>",
+            r"units +302 .*missing +300 .*last fetched +FRESH.*290 more that did not come",
+        ),
+        ("archive", r"<sideline.Archive .+>", r"games +1 .*holes +1 .*last fetched +FRESH.*box_score +\d+.*no-such-game"),
+        ("stream", r"<sideline.LiveStream live_stats \S+, connected, 1 updates, 0 gaps>", r"state +connected +updates +1 .*last received +FRESH.*gaps +0"),
+        ("simulator", r"<sideline.Simulator basketball at http://127.0.0.1:\d+>", r"serving +teams +16 +games +240 .*requests answered +\d+"),
+    ],
+)
+def test_it_says_what_it_is_how_much_how_fresh_and_what_is_missing(looked: Looked, name: str, text: str, shown: str) -> None:
+    thing = getattr(looked, name)
+    assert re.fullmatch(text, repr(thing))
+    assert re.search(shown.replace("FRESH", FRESH), page(thing), re.S), page(thing)
+
+
+@pytest.mark.parametrize("name", ["payload", "table", "batch", "archive", "stream", "simulator"])
+@pytest.mark.parametrize("show", [repr, str, lambda thing: thing._repr_html_()], ids=["repr", "str", "html"])
+def test_it_is_short_and_tells_no_secret(looked: Looked, name: str, show: Callable[[Any], str]) -> None:
+    shown = show(getattr(looked, name))
+    assert len(shown) < 12_000
+    assert not any(secret in shown for secret in looked.secrets)
