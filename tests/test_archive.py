@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import sideline
-from archives import MONTH, NOW, WINTER, archive_of, contents, same, small_season, sorted_rows
+from archives import MONTH, NOW, SEASON, WINTER, archive_of, contents, same, small_season, sorted_rows
 from sideline.archive import fetch, plan
 from sideline.archive.plan import RESOURCES, TABLES
 
@@ -397,3 +400,19 @@ def test_a_service_that_refuses_too_many_is_asked_as_much_as_it_bears(tmp_path: 
     statuses = [request.status for request in league.requests[known:]]
     assert len(statuses) > 300
     assert statuses.count(429) < len(statuses) / 50
+
+
+@pytest.mark.skipif("SIDELINE_LONG_TESTS" not in os.environ, reason="takes a minute, and a machine of its own: SIDELINE_LONG_TESTS=1")
+@pytest.mark.timeout(300)
+def test_a_conference_season_takes_little_longer_than_a_hidden_limit_allows(tmp_path: Path) -> None:
+    per_second, burst = 100, 20
+    with sideline.Simulator(seed=11, now=NOW) as service, service.client() as client:
+        service.faults.add("*", requests_per_second=per_second, burst=burst)
+        begun = time.monotonic()
+        archive_of(client, tmp_path).sync(**SEASON).raise_if_incomplete()
+        took = time.monotonic() - begun
+        statuses = Counter(request.status for request in service.requests)
+    assert statuses[200] > 5000
+    assert statuses[429] < 0.02 * statuses.total(), statuses
+    ideal = (statuses[200] - burst) / per_second
+    assert took < 1.3 * ideal, f"{took:.1f} s, where {ideal:.1f} s are the least"

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload
@@ -66,9 +67,7 @@ class Sync:
         self._at = plan.clock(self._at, (event for event, _ in self._events.values()))
         if game_ids is None:
             self._ask_games(plan.lost(self._games.values(), self._events, self._at))
-        found = list(self._fragments())
         self._keep_requests()
-        self._keep(found)
         self._fetch_due(team_ids if game_ids is None else ())
 
     def _discover(self, team_ids: Sequence[int] | None, start: Any, end: Any) -> None:
@@ -142,6 +141,11 @@ class Sync:
         self.outcomes += [outcome for outcome, _ in answers]
         return [items for _, items in answers]
 
+    def _keep_fragments(self) -> None:
+        fragments = iter(self._fragments())
+        while chunk := list(islice(fragments, _CHUNK)):
+            self._keep(chunk)
+
     def _fragments(self) -> "Iterable[Outcome]":
         """Teams, games and events came in lists: each is kept as a body of its own."""
         pieces: list[tuple[Unit, Any]] = []
@@ -193,17 +197,15 @@ class Sync:
             if shown:
                 shown()
 
-        # One chunk is read and stored while the next is fetched.
+        # One chunk is read and stored while the next is fetched; what the lists held is the first.
         with ThreadPoolExecutor(1) as storing:
-            stored_last: Future[None] | None = None
+            stored_last: Future[None] = storing.submit(self._keep_fragments)
             for chunk in _chunks(groups):
                 came = list(fetch(self._client, chunk, tell))
                 done += len(chunk)
-                if stored_last:
-                    stored_last.result()
-                stored_last = storing.submit(self._read_and_keep, came)
-            if stored_last:
                 stored_last.result()
+                stored_last = storing.submit(self._read_and_keep, came)
+            stored_last.result()
         if shown:
             shown(True)
 
