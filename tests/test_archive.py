@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -21,6 +23,7 @@ import sideline
 from archives import MONTH, NOW, SEASON, WINTER, archive_of, contents, same, small_season, sorted_rows
 from sideline.archive import fetch, plan
 from sideline.archive.plan import RESOURCES, TABLES
+from test_audit import OPERATIONS, SEEDED
 
 PER_SESSION = ["stats", "stats_details", "possessions", "shots"]
 STATUSES = {"fetched", "empty", "forbidden", "missing", "failed"}
@@ -351,6 +354,39 @@ def test_info_tells_rows_games_holes_and_freshness(month: sideline.Archive) -> N
     assert month._repr_html_().count("<tr>") > len(info.rows)
 
 
+def test_a_report_shows_in_a_notebook_what_is_not_there(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive, game = archive_of(asks, tmp_path), league.games[0]["event_id"]
+    assert "sync: complete" in archive.sync(game_ids=[game])._repr_html_()
+    league.faults.add("*/shots", status=403, body={"errors": [{"code": 403, "message": "<b>no</b>"}]})
+    shown = archive.sync(game_ids=[game], correction_window=None)._repr_html_()
+    assert "sync: 2 holes" in shown
+    assert shown.count("<li>shots/") == 2
+    assert "<b>no" not in shown
+    report = archive.sync(game_ids=[f"no-{number}" for number in range(12)])
+    assert report._repr_html_().count("<li>game/no-") == 10
+    assert "and 2 more" in report._repr_html_()
+
+
+def test_units_are_small_and_the_same_each_time(league: sideline.Simulator, asks: sideline.Client) -> None:
+    events = [asks.game(game["event_id"]).to_dict() for game in league.games[:3]]
+    units = [unit for event in events for unit in plan.within(event, plan.operations(None))]
+    assert units == [unit for event in events for unit in plan.within(event, plan.operations(None))]
+    assert len({unit.name for unit in units}) == len(units) > 20
+    assert pickle.loads(pickle.dumps(units)) == units
+    assert max(len(pickle.dumps(unit)) for unit in units) < 1000
+
+
+def test_another_process_has_the_archive_and_none_of_its_keys(tmp_path: Path, month: sideline.Archive) -> None:
+    archive = pickle.loads(pickle.dumps(sideline.Archive(Path(month._store.root), storage_options={"aws_secret_access_key": "canary"})))
+    assert archive.to_arrow("shots").num_rows == month.to_arrow("shots").num_rows > 0
+    assert b"canary" not in pickle.dumps(sideline.Archive(tmp_path, storage_options={"aws_secret_access_key": "canary"}))
+
+
+def test_an_archive_in_memory_is_refused() -> None:
+    with pytest.raises(ValueError, match="gone with each look"):
+        sideline.Archive("memory:///season")
+
+
 def test_locations_are_had_where_they_are_asked_for(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     practice = next(event for event in asks.team_events(league.teams[0]["id"], **MONTH)["events"] if event["is_practice_event"])
@@ -390,6 +426,31 @@ def test_a_clean_season_has_no_violation_and_a_row_that_is_gone_is_one(
     found = archive.audit().to_dicts()
     assert {row["rule"] for row in found} == {"shots_match_events"}
     assert set(archive.audit().column_names) == set(sideline.SCHEMAS["violations"].names)
+
+
+def test_each_rules_contradiction_that_the_service_tells_is_found_in_the_archive(tmp_path: Path, league: sideline.Simulator) -> None:
+    """A session for each rule; the others are clean."""
+    first = {rule: alter for alter, (rule, _) in reversed(SEEDED.items())}
+    with league.client() as client:
+        over = [game["event_id"] for game in league.games[: len(first)]]
+        seeded = {}
+        for (rule, alter), game in zip(first.items(), over, strict=True):
+            event = client.game(game)
+            session = event.to_dict()["results"][0]["id"]
+            bodies = {name: getattr(client, operation)(session).to_dict() for name, operation in OPERATIONS.items() if name != "game"}
+            bodies["game"] = event.to_dict()
+            before = json.loads(json.dumps(bodies))
+            alter(bodies)
+            paths = {"stats": "stats", "details": "stats/details", "possessions": "possessions", "shots": "shots"}
+            for name in bodies:
+                path = f"/v1/data/games/{game}" if name == "game" else f"/v1/data/stats/{session}/{paths[name]}"
+                if bodies[name] != before[name]:
+                    league.faults.add(path, status=200, body=bodies[name])
+            seeded[session] = rule
+        archive = archive_of(client, tmp_path)
+        archive.sync(game_ids=[*over, league.games[len(first)]["event_id"]]).raise_if_incomplete()
+    found = {(row["session_id"], row["rule"]) for row in archive.audit().to_dicts()}
+    assert found == set(seeded.items())
 
 
 def test_a_service_that_refuses_too_many_is_asked_as_much_as_it_bears(tmp_path: Path, league: sideline.Simulator) -> None:

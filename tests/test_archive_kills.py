@@ -201,7 +201,7 @@ def test_a_conference_season_killed_ten_times_is_the_season(tmp_path: Path) -> N
         assert undisturbed.info().games > 200
         assert killed_and_synced_again(tmp_path / "killed", service, SEASON, 10, 1500) > 7
         killed, the_rest = synced("killed")
-        assert the_rest < all_of_it / 2
+        assert the_rest < 0.8 * all_of_it
         again, what_may_have_changed = synced("killed")
         assert what_may_have_changed < all_of_it / 10
         assert same(digests(undisturbed), digests(again)) == []

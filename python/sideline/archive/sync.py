@@ -174,21 +174,19 @@ class Sync:
             self.corrections += keep(self._store, outcomes, self._torn, self._at, now)
 
     def _fetch_due(self, team_ids: Sequence[int] | None) -> None:
-        stored = {
-            row["unit"]: row
-            for row in coverage(self._store, ("unit", "status", "final", "over_at"))
-            if row["unit"] not in self._torn
-        }
+        known = {row["unit"]: row for row in coverage(self._store, ("unit", "status", "final", "over_at"))}
+        stored = {name: row for name, row in known.items() if name not in self._torn}
         groups = [[Unit("roster", str(team), team_id=team)] for team in self._rosters(team_ids)]
         events = sorted(self._events.values(), key=lambda one: (one[0].get("started_at") or 0, one[0]["id"]))
-        groups += [
-            [
-                unit
-                for unit in plan.within(event, self._wanted)
-                if plan.is_due(unit, stored.get(unit.name), self._at, self._window)
-            ]
-            for event, _ in events
-        ]
+        new: list[Unit] = []
+        for event, _ in events:
+            again = []
+            for unit in plan.within(event, self._wanted):
+                if plan.is_due(unit, stored.get(unit.name), self._at, self._window):
+                    (again if unit.name in known or unit.name in self._torn else new).append(unit)
+            groups.append(again)
+        # By id, so that the files of one chunk need not be looked through for the next.
+        groups += [[unit] for unit in sorted(new, key=lambda unit: unit.id)]
         shown = bar(self._progress, "sync", sum(map(len, groups)), self)  # type: ignore[arg-type]
         done = 0
 
