@@ -41,8 +41,9 @@ def synced(folder: str, games: list[str]) -> None:
 
 
 def rows(rounds: int, counts: tuple[int, int] = GAMES) -> list:
-    import sideline
     from measure import Row, number, spread
+
+    import sideline
 
     few, many = counts
     measured: dict[int, list[list[float]]] = {few: [], many: []}

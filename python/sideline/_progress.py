@@ -28,7 +28,7 @@ class Progress(NamedTuple):
 
 
 Told = bool | Callable[[Progress], object] | None
-"""True, False, a function, or None: a bar on a terminal or in a notebook, once the work lasts longer than half a second."""
+"""True, False, a function, or None: a bar on a terminal or in a notebook, for what takes longer than half a second."""
 
 
 class Bar:

@@ -1,7 +1,7 @@
 //! How much a client asks of a service that publishes no limits: requests at once, and in a second. Refusals (429) take it
 //! down by a factor, answers bring it up by steps. Pure: time is given.
 //!
-//! Before the first refusal there is no rate, and the window doubles with each round of answers to the client's limit. The
+//! Before the first refusal there is no rate, and the window grows to the client's limit, at first by doubling. The
 //! first refusal starts a rate, from what was answered in the last whole second or from [`FIRST_RATE`]. A bucket of tokens is
 //! empty at each refusal, so that the mean rate between two of them is what it lets pass, or less where it was full meanwhile:
 //! a little below that the rate goes on. Up to the rate that was refused it creeps, so that few requests are spent
@@ -18,7 +18,10 @@ const FIRST_RATE: f64 = 4.0;
 const LEAST_RATE: f64 = 0.5;
 /// A rate beyond this is none.
 const NO_RATE: f64 = 1000.0;
-/// While nothing was refused the window does not double in less: a service next door would have refused a whole window before
+/// Up to here the window doubles with each round of answers, while nothing was refused; beyond it grows by one. What is under
+/// way at the first refusal is refused with it.
+const DOUBLED: f64 = 8.0;
+/// It does not double in less: a service next door would have refused a whole window before
 /// the first refusal was read.
 const ROUND: Duration = Duration::from_millis(3);
 /// What a refusal leaves of the mean rate since the one before.
@@ -129,7 +132,7 @@ impl Pressure {
     }
 
     fn wider(&mut self, now: Instant) -> f64 {
-        if self.cut.is_some() {
+        if self.cut.is_some() || self.window >= DOUBLED {
             return self.window + 1.0 / self.window;
         }
         let (until, bound) = self.round.get_or_insert((now + ROUND, self.window));
@@ -277,10 +280,10 @@ mod tests {
     fn refusals_of_one_burst_are_one_event() {
         let start = Instant::now();
         let mut pressure = Pressure::new(16, None);
-        for answer in 0..40 {
+        for answer in 0..120 {
             pressure.answered(start + answer * Duration::from_millis(1));
         }
-        let start = start + Duration::from_millis(40);
+        let start = start + Duration::from_millis(120);
         assert_eq!(pressure.window(), 16);
         for _ in 0..16 {
             pressure.refused(start, start + Duration::from_millis(5), None);

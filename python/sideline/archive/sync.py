@@ -180,7 +180,7 @@ class Sync:
         events = sorted(self._events.values(), key=lambda one: (one[0].get("started_at") or 0, one[0]["id"]))
         new: list[Unit] = []
         for event, _ in events:
-            again = []
+            again: list[Unit] = []
             for unit in plan.within(event, self._wanted):
                 if plan.is_due(unit, stored.get(unit.name), self._at, self._window):
                     (again if unit.name in known or unit.name in self._torn else new).append(unit)
