@@ -281,6 +281,7 @@ def test_an_address_is_as_good_as_a_folder(tmp_path: Path, league: sideline.Simu
     by_address.sync(game_ids=[game]).raise_if_incomplete()
     by_path = sideline.Archive(tmp_path / "season")
     assert by_path.scan("shots").collect().height > 0
+    assert repr(by_address) == repr(by_path), "one lock"
     assert same(contents(by_address), contents(by_path)) == []
 
 
@@ -395,6 +396,20 @@ def test_locations_are_had_where_they_are_asked_for(tmp_path: Path, league: side
     session = practice["results"][0]
     direct = asks.locations(session["id"], session["started_at"], session["ended_at"])
     assert archive.scan("locations").filter(session_id=session["id"]).collect().height == direct.table().num_rows > 0
+
+
+def test_a_time_is_written_as_in_every_call(month: sideline.Archive) -> None:
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    for when in (tomorrow, tomorrow.date(), tomorrow.isoformat(), tomorrow.date().isoformat(), int(tomorrow.timestamp() * 1000)):
+        assert month.as_of(when).scan("shots").collect().height == month.info().rows["shots"], when
+        assert month.corrections(since=when).is_empty()
+    for when in ("2020-01-01", 1577836800000, "2020-01-01T01:00:00+01:00"):
+        assert month.as_of(when).when == datetime(2020, 1, 1, tzinfo=UTC)
+        assert month.as_of(when).scan("shots").collect().is_empty()
+    with pytest.raises(ValueError, match="time zone"):
+        month.as_of("2027-01-01T00:00:00")
+    with pytest.raises(TypeError, match="a time is"):
+        month.as_of(1.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ The examples run against the simulator; in them `archive` holds `games` games, o
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from sideline._core import Table
@@ -182,7 +182,7 @@ class Archive:
         """
         return read.to_arrow(self._store, name)
 
-    def corrections(self, since: datetime | None = None) -> "polars.DataFrame":
+    def corrections(self, since: "Time | None" = None) -> "polars.DataFrame":
         """What changed after it was first stored, once its game was over; the newest last.
 
         A correction is told once, where the box score tells it: the team's total, the occurrence that came with it and
@@ -195,11 +195,12 @@ class Archive:
         frame = read.scan(self._store, "corrections").drop("change")
         if since is not None:
             # As fine as the column.
-            since = _aware(since).replace(microsecond=since.microsecond // 1000 * 1000)
-            frame = frame.filter(pl.col("seen_at") >= since)
+            first = _aware(since)
+            first = first.replace(microsecond=first.microsecond // 1000 * 1000)
+            frame = frame.filter(pl.col("seen_at") >= first)
         return frame.sort("seen_at", maintain_order=True).collect()
 
-    def as_of(self, when: datetime) -> read.AsOf:
+    def as_of(self, when: "Time") -> read.AsOf:
         """The archive as it was known at a time: `as_of(when).scan(name)` has every table as it was stored then.
 
         >>> import datetime
@@ -274,7 +275,16 @@ def _listed(ids: Any) -> list[Any] | None:
     return list(dict.fromkeys([ids] if isinstance(ids, (int, str)) else ids))
 
 
-def _aware(when: datetime) -> datetime:
+def _aware(when: "Time") -> datetime:
+    """What `start` and `end` of a call may be, as a time."""
+    if isinstance(when, int) and not isinstance(when, bool):
+        return plan.moment(when)
+    if isinstance(when, str):
+        when = date.fromisoformat(when) if len(when) == len("2026-11-01") else datetime.fromisoformat(when)
+    if not isinstance(when, date):
+        raise TypeError(f"a time is a datetime, a date, a string or epoch milliseconds, not {type(when).__name__}")
+    if not isinstance(when, datetime):
+        return datetime(when.year, when.month, when.day, tzinfo=UTC)
     if when.tzinfo is None:
         raise ValueError("the time has no time zone: write datetime(..., tzinfo=UTC)")
     return when
