@@ -21,12 +21,13 @@ from measure import Row
 from workloads import workloads
 
 HERE = Path(__file__).parent
-GROUPS = {"decode": 40, "over_http": 5, "stream": 7, "size": 30}
+GROUPS = {"decode": 40, "over_http": 5, "stream": 7, "size": 30, "archive": 3}
 """Modules and their rounds."""
 PEERS = (
     "sideline",
     "msgspec",
     "pyarrow",
+    "deltalake",
     "pysimdjson",
     "orjson",
     "polars",
@@ -36,10 +37,6 @@ PEERS = (
     "httpx",
     "httpx-sse",
 )
-NOT_MEASURED = [
-    Row("Archive", "archive sync of 100 and of 1,000 games", "itself", "not measured", "time per game and memory constant", None,
-        note="there is no archive yet"),
-]  # fmt: skip
 
 
 def told(command: list[str]) -> str:
@@ -95,7 +92,6 @@ def main() -> None:
         print(*map(line, found), sep="\n", flush=True)
     if given.quick or given.only:
         return
-    rows += NOT_MEASURED
     aimed = [row for row in rows if row.reach]
     text = [
         "# Measured speed",

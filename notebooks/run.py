@@ -21,6 +21,8 @@ FOLDER = Path(__file__).parent
 VOLATILE = "volatile"
 """The tag of a cell whose output is another each time: it shows what is going on."""
 
+_PROGRESS = re.compile(r"\w+ \d+/\d+, [\d,]+ rows, ")
+
 # What differs from run to run in what is otherwise the same.
 _CHANGING = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:port"),
@@ -39,6 +41,9 @@ def run(path: Path, folder: Path) -> Any:
     NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(folder)}}, coalesce_streams=True).execute()
     for cell in notebook.cells:
         cell.metadata = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
+        if "outputs" in cell:
+            # How far it is shows only where it takes long.
+            cell.outputs = [output for output in cell.outputs if not _PROGRESS.match(_shown(output))]
         for output in cell.get("outputs", ()):
             output.pop("transient", None)
             if "metadata" in output:
@@ -50,6 +55,11 @@ def run(path: Path, folder: Path) -> Any:
         "language_info": {"name": "python"},
     }
     return notebook
+
+
+def _shown(output: Any) -> str:
+    data = output.get("data", {})
+    return data["text/plain"] if set(data) == {"text/plain"} else ""
 
 
 def shape(cell: Any) -> list[Any]:

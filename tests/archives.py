@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 
 import sideline
@@ -50,6 +51,16 @@ def contents(archive: sideline.Archive) -> dict[str, list[str]]:
     return {**tables, **own}
 
 
-def same(one: dict[str, list[str]], other: dict[str, list[str]]) -> list[str]:
+def digests(archive: sideline.Archive) -> dict[str, list[int]]:
+    """The same of a large one: each row as its hash."""
+    found = {}
+    for name in (*TABLES, "coverage", "raw"):
+        frame = archive.scan(name).drop(OWN_TIMES, strict=False) if name not in TABLES else archive.scan(name)
+        rows = frame.select(sorted(frame.collect_schema().names())).cast({pl.Categorical: pl.String}).collect()
+        found[name] = rows.hash_rows().sort().to_list()
+    return found
+
+
+def same(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """The names of the tables that differ."""
     return [name for name in one if one[name] != other[name]]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pickle
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -15,9 +20,10 @@ import pyarrow as pa
 import pytest
 
 import sideline
-from archives import MONTH, NOW, WINTER, archive_of, contents, same, small_season, sorted_rows
+from archives import MONTH, NOW, SEASON, WINTER, archive_of, contents, same, small_season, sorted_rows
 from sideline.archive import fetch, plan
 from sideline.archive.plan import RESOURCES, TABLES
+from test_audit import OPERATIONS, SEEDED
 
 PER_SESSION = ["stats", "stats_details", "possessions", "shots"]
 STATUSES = {"fetched", "empty", "forbidden", "missing", "failed"}
@@ -275,6 +281,7 @@ def test_an_address_is_as_good_as_a_folder(tmp_path: Path, league: sideline.Simu
     by_address.sync(game_ids=[game]).raise_if_incomplete()
     by_path = sideline.Archive(tmp_path / "season")
     assert by_path.scan("shots").collect().height > 0
+    assert repr(by_address) == repr(by_path), "one lock"
     assert same(contents(by_address), contents(by_path)) == []
 
 
@@ -348,6 +355,39 @@ def test_info_tells_rows_games_holes_and_freshness(month: sideline.Archive) -> N
     assert month._repr_html_().count("<tr>") > len(info.rows)
 
 
+def test_a_report_shows_in_a_notebook_what_is_not_there(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive, game = archive_of(asks, tmp_path), league.games[0]["event_id"]
+    assert "sync: complete" in archive.sync(game_ids=[game])._repr_html_()
+    league.faults.add("*/shots", status=403, body={"errors": [{"code": 403, "message": "<b>no</b>"}]})
+    shown = archive.sync(game_ids=[game], correction_window=None)._repr_html_()
+    assert "sync: 2 holes" in shown
+    assert shown.count("<li>shots/") == 2
+    assert "<b>no" not in shown
+    report = archive.sync(game_ids=[f"no-{number}" for number in range(12)])
+    assert report._repr_html_().count("<li>game/no-") == 10
+    assert "and 2 more" in report._repr_html_()
+
+
+def test_units_are_small_and_the_same_each_time(league: sideline.Simulator, asks: sideline.Client) -> None:
+    events = [asks.game(game["event_id"]).to_dict() for game in league.games[:3]]
+    units = [unit for event in events for unit in plan.within(event, plan.operations(None))]
+    assert units == [unit for event in events for unit in plan.within(event, plan.operations(None))]
+    assert len({unit.name for unit in units}) == len(units) > 20
+    assert pickle.loads(pickle.dumps(units)) == units
+    assert max(len(pickle.dumps(unit)) for unit in units) < 1000
+
+
+def test_another_process_has_the_archive_and_none_of_its_keys(tmp_path: Path, month: sideline.Archive) -> None:
+    archive = pickle.loads(pickle.dumps(sideline.Archive(Path(month._store.root), storage_options={"aws_secret_access_key": "canary"})))
+    assert archive.to_arrow("shots").num_rows == month.to_arrow("shots").num_rows > 0
+    assert b"canary" not in pickle.dumps(sideline.Archive(tmp_path, storage_options={"aws_secret_access_key": "canary"}))
+
+
+def test_an_archive_in_memory_is_refused() -> None:
+    with pytest.raises(ValueError, match="gone with each look"):
+        sideline.Archive("memory:///season")
+
+
 def test_locations_are_had_where_they_are_asked_for(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     practice = next(event for event in asks.team_events(league.teams[0]["id"], **MONTH)["events"] if event["is_practice_event"])
@@ -356,6 +396,20 @@ def test_locations_are_had_where_they_are_asked_for(tmp_path: Path, league: side
     session = practice["results"][0]
     direct = asks.locations(session["id"], session["started_at"], session["ended_at"])
     assert archive.scan("locations").filter(session_id=session["id"]).collect().height == direct.table().num_rows > 0
+
+
+def test_a_time_is_written_as_in_every_call(month: sideline.Archive) -> None:
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    for when in (tomorrow, tomorrow.date(), tomorrow.isoformat(), tomorrow.date().isoformat(), int(tomorrow.timestamp() * 1000)):
+        assert month.as_of(when).scan("shots").collect().height == month.info().rows["shots"], when
+        assert month.corrections(since=when).is_empty()
+    for when in ("2020-01-01", 1577836800000, "2020-01-01T01:00:00+01:00"):
+        assert month.as_of(when).when == datetime(2020, 1, 1, tzinfo=UTC)
+        assert month.as_of(when).scan("shots").collect().is_empty()
+    with pytest.raises(ValueError, match="time zone"):
+        month.as_of("2027-01-01T00:00:00")
+    with pytest.raises(TypeError, match="a time is"):
+        month.as_of(1.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -389,6 +443,31 @@ def test_a_clean_season_has_no_violation_and_a_row_that_is_gone_is_one(
     assert set(archive.audit().column_names) == set(sideline.SCHEMAS["violations"].names)
 
 
+def test_each_rules_contradiction_that_the_service_tells_is_found_in_the_archive(tmp_path: Path, league: sideline.Simulator) -> None:
+    """A session for each rule; the others are clean."""
+    first = {rule: alter for alter, (rule, _) in reversed(SEEDED.items())}
+    with league.client() as client:
+        over = [game["event_id"] for game in league.games[: len(first)]]
+        seeded = {}
+        for (rule, alter), game in zip(first.items(), over, strict=True):
+            event = client.game(game)
+            session = event.to_dict()["results"][0]["id"]
+            bodies = {name: getattr(client, operation)(session).to_dict() for name, operation in OPERATIONS.items() if name != "game"}
+            bodies["game"] = event.to_dict()
+            before = json.loads(json.dumps(bodies))
+            alter(bodies)
+            paths = {"stats": "stats", "details": "stats/details", "possessions": "possessions", "shots": "shots"}
+            for name in bodies:
+                path = f"/v1/data/games/{game}" if name == "game" else f"/v1/data/stats/{session}/{paths[name]}"
+                if bodies[name] != before[name]:
+                    league.faults.add(path, status=200, body=bodies[name])
+            seeded[session] = rule
+        archive = archive_of(client, tmp_path)
+        archive.sync(game_ids=[*over, league.games[len(first)]["event_id"]]).raise_if_incomplete()
+    found = {(row["session_id"], row["rule"]) for row in archive.audit().to_dicts()}
+    assert found == set(seeded.items())
+
+
 def test_a_service_that_refuses_too_many_is_asked_as_much_as_it_bears(tmp_path: Path, league: sideline.Simulator) -> None:
     league.faults.add("*", requests_per_second=100, burst=20)
     known = len(league.requests)
@@ -420,3 +499,19 @@ def test_what_is_no_team_is_named_before_anything_is_asked(tmp_path: Path, leagu
     with pytest.raises((ValueError, TypeError), match="team_ids"), league.client() as client:
         sideline.Archive(tmp_path, client).sync(wrong, start="2026-11-01")
     assert len(league.requests) == known
+
+
+@pytest.mark.skipif("SIDELINE_LONG_TESTS" not in os.environ, reason="takes a minute, and a machine of its own: SIDELINE_LONG_TESTS=1")
+@pytest.mark.timeout(300)
+def test_a_conference_season_takes_little_longer_than_a_hidden_limit_allows(tmp_path: Path) -> None:
+    per_second, burst = 100, 20
+    with sideline.Simulator(seed=11, now=NOW) as service, service.client() as client:
+        service.faults.add("*", requests_per_second=per_second, burst=burst)
+        begun = time.monotonic()
+        archive_of(client, tmp_path).sync(**SEASON).raise_if_incomplete()
+        took = time.monotonic() - begun
+        statuses = Counter(request.status for request in service.requests)
+    assert statuses[200] > 5000
+    assert statuses[429] < 0.02 * statuses.total(), statuses
+    ideal = (statuses[200] - burst) / per_second
+    assert took < 1.3 * ideal, f"{took:.1f} s, where {ideal:.1f} s are the least"

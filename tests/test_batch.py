@@ -477,7 +477,7 @@ def test_a_function_is_told_how_far_it_is(service: sideline.Simulator, client: s
 def test_a_terminal_has_a_bar_and_elsewhere_it_is_silent(
     service: sideline.Simulator, client: sideline.Client, sessions: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service.faults.add("*/stats", delay=0.05)
+    service.faults.add("*/stats", delay=0.3)
     terminal, pipe = io.StringIO(), io.StringIO()
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", pipe)
@@ -495,6 +495,17 @@ def test_a_terminal_has_a_bar_and_elsewhere_it_is_silent(
     assert " left" in shown
     assert " rows, " in shown
     assert shown.rstrip().split("\r")[-1].startswith("stats 30/30, ")
+
+
+@pytest.mark.parametrize("progress", [None, True])
+def test_what_is_soon_done_shows_no_bar_unless_it_is_asked_for(
+    client: sideline.Client, sessions: list[str], monkeypatch: pytest.MonkeyPatch, progress: bool | None
+) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    client.stats(sessions[:2], progress=progress)
+    assert bool(terminal.getvalue()) is bool(progress)
 
 
 # What it takes.

@@ -91,6 +91,40 @@ def situation(name: str) -> Callable[[Situation], Situation]:
     return add
 
 
+# An archive.
+
+
+@situation("an archive, with all that is in its files")
+def _(world: World) -> Any:
+    folder = world.folder / "season"
+    world.canaries["bucket"] = "bucket/canary+five="
+    with world.client() as client:
+        archive = sideline.Archive(folder, client, storage_options={"aws_secret_access_key": world.canaries["bucket"]})
+        world.service.faults.add("*/shots", status=403, body={"message": f"no {SECRET[:4]}"})
+        first = archive.sync(game_ids=[world.game, "no-such-game"])
+        world.service.faults.clear()
+        line = next(line for line in client.stats(world.session()).table("box_score").to_dicts() if not line["is_team_total"])
+        world.service.correct(world.game, line["player_id"], "AST", 1)
+        second = archive.sync(game_ids=[world.game], correction_window=None)
+        raised = caught(first.raise_if_incomplete)
+    # What is compressed in the files is read; the files as they are, their logs and footers too, are read by the check.
+    tables = [str(archive.to_arrow(name).to_pylist()) for name in archive.info().rows]
+    own = [str(archive.to_arrow(name).to_pylist()) for name in ("coverage", "corrections", "raw")]
+    assert len(tables) > 5
+    assert all(len(text) > 200 for text in own)
+    reports = [part for report in (first, second) for part in (report, report.coverage.to_dicts(), report.corrections.to_dicts(), report.holes)]
+    return [archive, archive.info(), archive._repr_html_(), *map(str, reports), first, second, raised, *tables, *own]
+
+
+@situation("the sync command")
+def _(world: World) -> Any:
+    environment = {**os.environ, **world.service.environ, "SIDELINE_SECRET": SECRET, "SIDELINE_USERNAME": "ann"}
+    command = [sys.executable, "-m", "sideline", "sync", str(world.folder / "season"), "--games", world.game, "no-such-game"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3, done.stderr
+    return [done.stdout, done.stderr]
+
+
 # Answers.
 
 

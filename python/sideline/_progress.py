@@ -10,6 +10,9 @@ from sideline._core import CoreProgress
 STEP = 0.1
 """Seconds between two looks."""
 
+PATIENCE = 0.5
+"""Seconds that nobody needs to be told about."""
+
 
 class Progress(NamedTuple):
     """How far a batch is. A function given as `progress=` is called with one whenever it changed, and at the end.
@@ -31,24 +34,31 @@ class Progress(NamedTuple):
 
 
 Told = bool | Callable[[Progress], object] | None
-"""True, False, a function, or None: a bar on a terminal or in a notebook."""
+"""True, False, a function, or None: a bar on a terminal or in a notebook, for what takes longer than half a second."""
 
 
 class Bar:
     """Tells how far a batch is. It may be called more often than there is something to tell."""
 
     def __init__(
-        self, operation: str, total: int, counters: CoreProgress, tell: Callable[[Progress, bool], object]
+        self,
+        operation: str,
+        total: int,
+        counters: CoreProgress,
+        tell: Callable[[Progress, bool], object],
+        patience: float = 0.0,
     ) -> None:
         self._operation, self._total, self._counters, self._tell = operation, total, counters, tell
         self._begun = time.monotonic()
         self._last: tuple[int, int] | None = None
-        self._next = 0.0
+        self._next = self._begun + patience
 
     def __call__(self, ended: bool = False) -> None:
         now = time.monotonic()
         seen = self._counters.done, self._counters.rows
-        if ended or (now >= self._next and seen != self._last):
+        if now < self._next and (not ended or self._last is None):
+            return
+        if ended or seen != self._last:
             self._last, self._next = seen, now + STEP
             self._tell(Progress(self._operation, seen[0], self._total, seen[1], now - self._begun), ended)
 
@@ -62,11 +72,12 @@ def bar(told: Told, operation: str, total: int, counters: CoreProgress) -> Bar |
         raise TypeError(f"progress is True, False, None or a function, not {type(told).__name__}")
     if told is False or total == 0:
         return None
+    patience = 0.0 if told else PATIENCE
     if _in_a_kernel():
-        return Bar(operation, total, counters, _Notebook())
+        return Bar(operation, total, counters, _Notebook(), patience)
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if told or terminal:
-        return Bar(operation, total, counters, _Line(terminal))
+        return Bar(operation, total, counters, _Line(terminal), patience)
     return None
 
 

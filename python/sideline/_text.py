@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sideline._core import Payload, Table
+    from sideline._core import Payload, Schema, Table
 
 ROWS = 10
 """As many rows as a notebook shows."""
@@ -92,6 +92,21 @@ def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int =
     return (
         f"<div><b>{escape(table.name)}</b>: {', '.join(size)}{more}"
         f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def schema_html(schema: "Schema") -> str:
+    """What a notebook shows of a schema: a line for each column."""
+    rows = "".join(
+        f"<tr><td{LEFT}>{escape(field.name)}</td><td{LEFT}>{escape(field.type)}{'?' if field.nullable else ''}</td>"
+        f"<td{LEFT}>{escape(field.unit or '')}</td><td{LEFT}>{escape(field.description or '')}</td></tr>"
+        for field in schema
+    )
+    heads = "".join(f"<th{LEFT}>{name}</th>" for name in ("column", "type", "unit", "meaning"))
+    about = f": {escape(schema.description)}" if schema.description else ""
+    return (
+        f"<div><b>{escape(schema.name)}</b>{about}"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 

@@ -276,6 +276,10 @@ impl Schema {
         text.push('>');
         text
     }
+
+    fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        slf.py().import("sideline._text")?.call_method1("schema_html", (slf,))
+    }
 }
 
 /// One column of a schema.

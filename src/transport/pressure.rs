@@ -1,10 +1,10 @@
 //! How much a client asks of a service that publishes no limits: requests at once, and in a second. Refusals (429) take it
 //! down by a factor, answers bring it up by steps. Pure: time is given.
 //!
-//! Before the first refusal there is no rate, and the window doubles with each round of answers to the client's limit. The
+//! Before the first refusal there is no rate, and the window grows to the client's limit, at first by doubling. The
 //! first refusal starts a rate, from what was answered in the last whole second or from [`FIRST_RATE`]. A bucket of tokens is
-//! empty at each refusal, so that what was answered between two of them is what it lets pass, or less where it was full
-//! meanwhile: a little below that the rate goes on. Up to the rate that was refused it creeps, so that few requests are spent
+//! empty at each refusal, so that the mean rate between two of them is what it lets pass, or less where it was full meanwhile:
+//! a little below that the rate goes on. Up to the rate that was refused it creeps, so that few requests are spent
 //! on probing; above it the limit has changed, and it grows fast.
 
 use std::time::Duration;
@@ -18,10 +18,13 @@ const FIRST_RATE: f64 = 4.0;
 const LEAST_RATE: f64 = 0.5;
 /// A rate beyond this is none.
 const NO_RATE: f64 = 1000.0;
-/// While nothing was refused the window does not double in less: a service next door would have refused a whole window before
+/// Up to here the window doubles with each round of answers, while nothing was refused; beyond it grows by one. What is under
+/// way at the first refusal is refused with it.
+const DOUBLED: f64 = 8.0;
+/// It does not double in less: a service next door would have refused a whole window before
 /// the first refusal was read.
 const ROUND: Duration = Duration::from_millis(3);
-/// What a refusal leaves of what was answered since the one before.
+/// What a refusal leaves of the mean rate since the one before.
 const KEPT: f64 = 0.96;
 /// What it leaves of the rate at the least, and one soon after another.
 const CUT: f64 = 0.8;
@@ -50,6 +53,8 @@ pub(super) struct Pressure {
     kept: f64,
     cut: Option<Instant>,
     answers_since_cut: u32,
+    /// How many requests the rate allowed since the last cut.
+    kept_up: f64,
     held_until: Option<Instant>,
     last_sent: Option<Instant>,
     /// Answers in the second that began then, and in the whole one before.
@@ -70,6 +75,7 @@ impl Pressure {
             kept: 0.0,
             cut: None,
             answers_since_cut: 0,
+            kept_up: 0.0,
             held_until: None,
             last_sent: None,
             second: None,
@@ -98,6 +104,10 @@ impl Pressure {
             let turn = next.filter(|next| *next <= now && now < *next + distance).unwrap_or(now);
             *next = Some(turn + distance);
         }
+        if let (Some(rate), Some(last)) = (self.rate, self.last_sent) {
+            // What is late by more was held, or had nothing to ask for.
+            self.kept_up += (rate * now.saturating_duration_since(last).as_secs_f64()).min(2.0);
+        }
         self.last_sent = Some(now);
     }
 
@@ -122,7 +132,7 @@ impl Pressure {
     }
 
     fn wider(&mut self, now: Instant) -> f64 {
-        if self.cut.is_some() {
+        if self.cut.is_some() || self.window >= DOUBLED {
             return self.window + 1.0 / self.window;
         }
         let (until, bound) = self.round.get_or_insert((now + ROUND, self.window));
@@ -139,15 +149,15 @@ impl Pressure {
         if self.cut.is_some_and(|cut| sent <= cut) {
             return;
         }
-        match (self.rate, self.answered_since(now)) {
+        match (self.rate, self.mean_rate()) {
             (None, _) => {
                 let learned = f64::from(self.last_second);
                 let known = learned > FIRST_RATE;
                 self.refused = if known { learned } else { 0.0 };
                 self.kept = if known { learned * CUT } else { FIRST_RATE };
             }
-            (Some(rate), answered) => {
-                let kept = answered.map(|answered| (answered * KEPT).clamp(rate * CUT, rate * KEPT));
+            (Some(rate), mean) => {
+                let kept = mean.map(|mean| (mean * KEPT).clamp(rate * CUT, rate * KEPT));
                 self.refused = rate;
                 self.kept = kept.unwrap_or(rate * DEEP_CUT).max(LEAST_RATE);
             }
@@ -156,12 +166,14 @@ impl Pressure {
         self.window = (self.window / 2.0).max(1.0);
         self.cut = Some(now);
         self.answers_since_cut = 0;
+        self.kept_up = 0.0;
     }
 
-    /// Answers in a second since the last cut; `None`: too few to tell.
-    fn answered_since(&self, now: Instant) -> Option<f64> {
-        let passed = now.saturating_duration_since(self.cut?).as_secs_f64();
-        (self.answers_since_cut >= SOON).then(|| f64::from(self.answers_since_cut) / passed.max(0.001))
+    /// Since the last cut; `None`: too few were answered to tell. Timers are a little late, so that less goes out than the rate
+    /// says: the mean is one of what it says.
+    fn mean_rate(&self) -> Option<f64> {
+        let passed = self.last_sent?.saturating_duration_since(self.cut?).as_secs_f64();
+        (self.answers_since_cut >= SOON && passed > 0.0).then(|| self.kept_up / passed)
     }
 }
 
@@ -268,10 +280,10 @@ mod tests {
     fn refusals_of_one_burst_are_one_event() {
         let start = Instant::now();
         let mut pressure = Pressure::new(16, None);
-        for answer in 0..40 {
+        for answer in 0..120 {
             pressure.answered(start + answer * Duration::from_millis(1));
         }
-        let start = start + Duration::from_millis(40);
+        let start = start + Duration::from_millis(120);
         assert_eq!(pressure.window(), 16);
         for _ in 0..16 {
             pressure.refused(start, start + Duration::from_millis(5), None);

@@ -53,7 +53,8 @@ class Archive:
     Parameters:
         root: a folder, made where it is not there, or an address: "s3://…", "gs://…", "az://…", "file://…".
         client: a `sideline.Client`; only `sync` needs it.
-        storage_options: for the object store, as `deltalake` takes them.
+        storage_options: for the object store, as `deltalake` takes them, which also reads the environment. They are not
+            pickled.
         clock: what time it is at the service; default: this machine's, or later where an event ended later.
 
     >>> import sideline
@@ -99,7 +100,8 @@ class Archive:
             game_ids: these games alone, without schedule and rosters; then `start` and `end` are not needed.
             start, end: the range; without `end` it ends now.
             tables: those to have, with the others of their bodies; default: all but `locations`.
-            progress: True, False, or a function of `sideline.Progress`; default: a bar on a terminal or in a notebook.
+            progress: True, False, or a function of `sideline.Progress`; default: a bar on a terminal or in a notebook,
+                once it lasts longer than half a second.
             correction_window: how long after its end a game is asked for again; `None`: always.
             on_error: "raise" raises `IncompleteError` where anything planned is not there, after storing the rest.
 

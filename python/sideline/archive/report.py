@@ -1,5 +1,6 @@
 """What a sync came to, and what an archive holds."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,6 +9,7 @@ from typing import Any
 
 from sideline._core import Table
 from sideline._text import LEFT, facts_html
+from sideline.batch import HOLES, STATUSES
 from sideline.errors import IncompleteError
 
 HAD = ("fetched", "empty")
@@ -47,6 +49,13 @@ class SyncReport:
         state = "complete" if self.complete else f"{len(self.holes)} holes"
         return f"<sideline.SyncReport {self.coverage.num_rows} units, {state}, {self.corrections.num_rows} corrections>"
 
+    def _repr_html_(self) -> str:
+        ended = Counter(row["status"] for row in self.coverage.to_dicts())
+        facts = {"units": self.coverage.num_rows, **{status: ended[status] for status in STATUSES if ended[status]}}
+        facts["corrections"] = self.corrections.num_rows
+        title = "sync: complete" if self.complete else f"sync: {len(self.holes):,} holes"
+        return f"<div>{facts_html(title, facts)}{_holes_html(self.holes)}</div>"
+
 
 def hole_line(hole: dict[str, Any]) -> str:
     """One hole as text."""
@@ -79,7 +88,7 @@ class ArchiveInfo:
         lines = [f"archive {self.root}"]
         lines += [f"  {name}: {value}" for name, value in self._facts().items()]
         lines += [f"  {name:<20}{rows:>12,} rows" for name, rows in self.rows.items()]
-        lines += [f"  hole: {hole_line(hole)}" for hole in self.holes[:10]]
+        lines += [f"  hole: {hole_line(hole)}" for hole in self.holes[:HOLES]]
         return "\n".join(lines)
 
     def _facts(self) -> dict[str, Any]:
@@ -95,9 +104,14 @@ class ArchiveInfo:
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th{LEFT}>{name}</th><td>{count:,}</td></tr>" for name, count in self.rows.items())
-        holes = "".join(f"<li>{escape(hole_line(hole))}</li>" for hole in self.holes[:10])
         return (
             f"{facts_html(f'archive {self.root}', self._facts())}"
             f"<div><table><thead><tr><th{LEFT}>table</th><th>rows</th></tr></thead><tbody>{rows}</tbody></table>"
-            f"{f'<ul>{holes}</ul>' if holes else ''}</div>"
+            f"{_holes_html(self.holes)}</div>"
         )
+
+
+def _holes_html(holes: Sequence[dict[str, Any]]) -> str:
+    shown = "".join(f"<li>{escape(hole_line(hole))}</li>" for hole in holes[:HOLES])
+    more = f"<li>and {len(holes) - HOLES:,} more</li>" if len(holes) > HOLES else ""
+    return f"<ul>{shown}{more}</ul>" if holes else ""

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
@@ -110,9 +112,11 @@ def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
 
 
 def one_of(column: str, values: Iterable[object]) -> str:
-    """A predicate: the column has one of the values."""
-    listed = ", ".join(str(value) if isinstance(value, int) else f"'{_quoted(value)}'" for value in values)
-    return f"{column} IN ({listed})" if listed else "false"
+    """A predicate: the column has one of the values. By the bounds, files that have none of them are not opened."""
+    listed = [str(value) if isinstance(value, int) else f"'{_quoted(value)}'" for value in sorted(values)]  # type: ignore[type-var]
+    if not listed:
+        return "false"
+    return f"{column} >= {listed[0]} AND {column} <= {listed[-1]} AND {column} IN ({', '.join(listed)})"
 
 
 def _quoted(value: object) -> str:
@@ -125,14 +129,22 @@ def now() -> datetime:
 
 
 class Store:
-    """The archive's folder."""
+    """The archive's folder, here or in an object store."""
 
     def __init__(self, root: str | os.PathLike[str], options: Mapping[str, str] | None) -> None:
         library("deltalake", "archive")
         text = os.fspath(root)
+        if text.startswith("file://"):
+            text = url2pathname(urlsplit(text).path)
+        if text.startswith("memory:"):
+            raise ValueError("an archive in memory would be gone with each look at it; give a folder or a bucket")
         self.is_local = "://" not in text
         self.root = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = dict(options) if options else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Options hold keys. Another process has them from its environment, as `deltalake` reads it.
+        return {**self.__dict__, "options": None}
 
     def open(self, name: str) -> "DeltaTable | None":
         """The table as it stands now; `None` where nothing was stored yet."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload
@@ -66,9 +67,7 @@ class Sync:
         self._at = plan.clock(self._at, (event for event, _ in self._events.values()))
         if game_ids is None:
             self._ask_games(plan.lost(self._games.values(), self._events, self._at))
-        found = list(self._fragments())
         self._keep_requests()
-        self._keep(found)
         self._fetch_due(team_ids if game_ids is None else ())
 
     def _discover(self, team_ids: Sequence[int] | None, start: Any, end: Any) -> None:
@@ -141,6 +140,11 @@ class Sync:
         self.outcomes += [outcome for outcome, _ in answers]
         return [items for _, items in answers]
 
+    def _keep_fragments(self) -> None:
+        fragments = iter(self._fragments())
+        while chunk := list(islice(fragments, _CHUNK)):
+            self._keep(chunk)
+
     def _fragments(self) -> "Iterable[Outcome]":
         """Teams, games and events came in lists: each is kept as a body of its own."""
         pieces: list[tuple[Unit, Any]] = []
@@ -169,21 +173,19 @@ class Sync:
             self.corrections += keep(self._store, outcomes, self._torn, self._at, now)
 
     def _fetch_due(self, team_ids: Sequence[int] | None) -> None:
-        stored = {
-            row["unit"]: row
-            for row in coverage(self._store, ("unit", "status", "final", "over_at"))
-            if row["unit"] not in self._torn
-        }
+        known = {row["unit"]: row for row in coverage(self._store, ("unit", "status", "final", "over_at"))}
+        stored = {name: row for name, row in known.items() if name not in self._torn}
         groups = [[Unit("roster", str(team), team_id=team)] for team in self._rosters(team_ids)]
         events = sorted(self._events.values(), key=lambda one: (one[0].get("started_at") or 0, one[0]["id"]))
-        groups += [
-            [
-                unit
-                for unit in plan.within(event, self._wanted)
-                if plan.is_due(unit, stored.get(unit.name), self._at, self._window)
-            ]
-            for event, _ in events
-        ]
+        new: list[Unit] = []
+        for event, _ in events:
+            again: list[Unit] = []
+            for unit in plan.within(event, self._wanted):
+                if plan.is_due(unit, stored.get(unit.name), self._at, self._window):
+                    (again if unit.name in known or unit.name in self._torn else new).append(unit)
+            groups.append(again)
+        # By id, so that the files of one chunk need not be looked through for the next.
+        groups += [[unit] for unit in sorted(new, key=lambda unit: unit.id)]
         shown = bar(self._progress, "sync", sum(map(len, groups)), self)  # type: ignore[arg-type]
         done = 0
 
@@ -192,17 +194,15 @@ class Sync:
             if shown:
                 shown()
 
-        # One chunk is read and stored while the next is fetched.
+        # One chunk is read and stored while the next is fetched; what the lists held is the first.
         with ThreadPoolExecutor(1) as storing:
-            stored_last: Future[None] | None = None
+            stored_last: Future[None] = storing.submit(self._keep_fragments)
             for chunk in _chunks(groups):
                 came = list(fetch(self._client, chunk, tell))
                 done += len(chunk)
-                if stored_last:
-                    stored_last.result()
-                stored_last = storing.submit(self._read_and_keep, came)
-            if stored_last:
                 stored_last.result()
+                stored_last = storing.submit(self._read_and_keep, came)
+            stored_last.result()
         if shown:
             shown(True)
 
