@@ -4,6 +4,34 @@
 /// `12:30.1` is exactly `750.1`.
 #[inline]
 pub(super) fn clock_seconds(text: &[u8]) -> Option<f64> {
+    match usual_tenths(text) {
+        Some(tenths) => Some(f64::from(tenths) / 10.0),
+        None => other_clock(text),
+    }
+}
+
+/// Tenths of a clock that is written as the service does: `[[[m]m]m:s]s.f`.
+#[inline(always)]
+fn usual_tenths(text: &[u8]) -> Option<u32> {
+    const USUAL: u64 = u64::from_le_bytes(*b"000:00.0");
+    // What a digit, and what a separator, lacks to 0x80.
+    const LACKS: u64 = u64::from_le_bytes([0x76, 0x76, 0x76, 0x7F, 0x76, 0x76, 0x7F, 0x76]);
+    // A text of five would begin with the colon.
+    if !matches!(text.len(), 3 | 4 | 6..=8) {
+        return None;
+    }
+    let mut usual = USUAL.to_le_bytes();
+    usual[8 - text.len()..].copy_from_slice(text);
+    let values = u64::from_le_bytes(usual) ^ USUAL;
+    if (values.wrapping_add(LACKS) | values) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let digit = |place: u32| (values >> (8 * place)) as u32 & 0xFF;
+    let minutes = digit(0) * 100 + digit(1) * 10 + digit(2);
+    Some((minutes * 60 + digit(4) * 10 + digit(5)) * 10 + digit(7))
+}
+
+fn other_clock(text: &[u8]) -> Option<f64> {
     let (mut total, mut part, mut colons, mut fraction, mut digits) = (0u64, 0u64, 0, None, 0);
     for byte in text {
         match byte {
@@ -88,6 +116,9 @@ mod tests {
             ("1:2.3", 62.3),
             ("02.00", 2.0),
             ("4.5", 4.5),
+            ("24.5", 24.5),
+            ("1234.5", 1234.5),
+            ("123:04.5", 7384.5),
             ("00:15:00", 900.0),
             ("1:00:00.25", 3600.25),
             ("0", 0.0),
@@ -112,6 +143,9 @@ mod tests {
             ":",
             "12:",
             ":30",
+            ":30.5",
+            "1:3:.5",
+            "12:3.:5",
             "1:2:3:4",
             "1.2.3",
             "1.",
