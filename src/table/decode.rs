@@ -486,7 +486,7 @@ impl<'a> Decoder<'a> {
         match self.cursor.plain_string() {
             Some(plain) => {
                 self.cells.texts[text as usize].push_span(plain);
-                self.cells.floats[clock as usize].push(scalars::clock_seconds(plain.bytes()));
+                self.cells.floats[clock as usize].push(scalars::clock_seconds(plain));
             }
             None => {
                 let here = self.cursor;
@@ -520,7 +520,10 @@ impl<'a> Decoder<'a> {
     /// Whatever stands here: what is no clock has no seconds.
     fn clock(&mut self) -> Read<Option<f64>> {
         match self.cursor.byte() {
-            b'"' => Ok(scalars::clock_seconds(&self.cursor.string()?)),
+            b'"' => match self.cursor.plain_string() {
+                Some(plain) => Ok(scalars::clock_seconds(plain)),
+                None => Ok(scalars::any_clock(&self.cursor.string()?)),
+            },
             b'0'..=b'9' | b'-' => match self.cursor.float() {
                 Err(Fault::Range) => self.skip().map(|()| None),
                 read => read,

@@ -32,7 +32,8 @@ impl<'a> Cursor<'a> {
         let here = *self;
         match self.short_number() {
             Some(Short { digits, fraction: 0, negative }) => {
-                Ok(Some(if negative { -(digits as i64) } else { digits as i64 }))
+                let negative = i64::from(negative);
+                Ok(Some((digits as i64 ^ -negative) + negative))
             }
             _ => {
                 *self = here;
@@ -46,8 +47,9 @@ impl<'a> Cursor<'a> {
     pub fn float(&mut self) -> Read<Option<f64>> {
         match self.short_number() {
             Some(Short { digits, fraction, negative }) => {
-                let value = digits as f64 / TENS[fraction];
-                Ok(Some(if negative { -value } else { value }))
+                // Signs of coordinates come as they like: a branch on them is guessed wrong half of the time.
+                let value = digits as i64 as f64 / TENS[fraction];
+                Ok(Some(f64::from_bits(value.to_bits() ^ u64::from(negative) << 63)))
             }
             None if self.null() => Ok(None),
             None => self.float_slow(),

@@ -67,7 +67,9 @@ impl Cursor<'_> {
                     }
                 }
                 b'-' | b'0'..=b'9' => {
-                    self.number_token()?;
+                    if !self.skip_short_number() {
+                        self.number_token()?;
+                    }
                 }
                 _ if self.null() || self.take_word(b"true") || self.take_word(b"false") => {}
                 _ => return Err(Fault::Expected(Wanted::Value)),
@@ -85,6 +87,7 @@ impl Cursor<'_> {
         }
     }
 
+    #[inline(always)]
     fn skip_key(&mut self) -> Read<()> {
         if self.byte() != b'"' {
             return Err(Fault::Key);
