@@ -197,15 +197,27 @@ impl Texts {
         rows.data.reserve(size);
         rows.offsets.reserve(start as usize);
         self.nulls.runs(ends, |element, null, end| {
-            let text = self.value(element);
-            for row in rows.len()..end {
-                if null {
-                    rows.nulls.mark(row);
-                }
-                rows.push(text);
+            if null {
+                (rows.len()..end).for_each(|row| rows.nulls.mark(row));
             }
+            rows.push_times(self.value(element), end - rows.len());
         });
         Ok(rows)
+    }
+
+    /// One text many times; all of it fits, as `repeat` has seen.
+    fn push_times(&mut self, text: &[u8], times: usize) {
+        let start = self.data.len();
+        let size = text.len() * times;
+        if size > 0 {
+            self.data.extend_from_slice(text);
+            // Twice as much with each copy: a call for each row would cost more than the bytes.
+            while self.data.len() - start < size {
+                let more = (self.data.len() - start).min(size - (self.data.len() - start));
+                self.data.extend_from_within(start..start + more);
+            }
+        }
+        self.offsets.extend((1..=times).map(|time| (start + time * text.len()) as i32));
     }
 
     /// As `repeat`, for an open set of few values: no text is written twice, and none that no row has.

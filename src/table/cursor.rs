@@ -65,6 +65,14 @@ impl<'a> Cursor<'a> {
         u64::from_le(unsafe { self.at.add(ahead).cast::<u64>().read_unaligned() })
     }
 
+    /// Sixteen bytes; `ahead` is at most [`PADDING`] - 16.
+    #[inline(always)]
+    pub fn sixteen(&self, ahead: usize) -> &[u8; 16] {
+        debug_assert!(ahead + 16 <= PADDING);
+        // SAFETY: `at <= end`, and `ahead + 16` bytes after it are readable; nothing writes to them for `'a`.
+        unsafe { &*self.at.add(ahead).cast::<[u8; 16]>() }
+    }
+
     /// The 64 bytes from here on.
     #[inline(always)]
     pub fn block(&self) -> &[u8; 64] {

@@ -310,6 +310,8 @@ impl<'a> Decoder<'a> {
                         match step.op {
                             Op::Int(i) => self.cells.ints[i as usize].push(self.cursor.integer()?),
                             Op::Float(i) => self.cells.floats[i as usize].push(self.cursor.float()?),
+                            Op::Text(i) => self.text(i)?,
+                            Op::TextAndClock(text, clock) => self.text_and_clock(text, clock)?,
                             Op::Skip => self.skip()?,
                             op if self.value(op)? => {}
                             _ => nulls |= step.bit,
@@ -363,10 +365,7 @@ impl<'a> Decoder<'a> {
             Op::Int(i) => self.cells.ints[i as usize].push(self.cursor.integer()?),
             Op::Float(i) => self.cells.floats[i as usize].push(self.cursor.float()?),
             Op::Skip => self.skip()?,
-            Op::Text(i) => match self.cursor.plain_string() {
-                Some(plain) => self.cells.texts[i as usize].push_span(plain),
-                None => self.text_slow(i)?,
-            },
+            Op::Text(i) => self.text(i)?,
             Op::Category(i) => match self.cursor.plain_string() {
                 Some(plain) => self.cells.categories[i as usize].push_span(plain),
                 None => match self.cursor.text(Wanted::Text)? {
@@ -374,18 +373,7 @@ impl<'a> Decoder<'a> {
                     None => self.cells.categories[i as usize].null(),
                 },
             },
-            Op::TextAndClock(text, clock) => match self.cursor.plain_string() {
-                Some(plain) => {
-                    self.cells.texts[text as usize].push_span(plain);
-                    self.cells.floats[clock as usize].push(scalars::clock_seconds(plain.bytes()));
-                }
-                None => {
-                    let here = self.cursor;
-                    self.value(Op::Clock(clock))?;
-                    self.cursor = here;
-                    self.text_slow(text)?;
-                }
-            },
+            Op::TextAndClock(text, clock) => self.text_and_clock(text, clock)?,
             Op::Bool(i) => {
                 let value = self.cursor.boolean()?;
                 self.cells.bools[i as usize].push(value);
@@ -484,8 +472,41 @@ impl<'a> Decoder<'a> {
         Ok(true)
     }
 
+    #[inline(always)]
+    fn text(&mut self, i: u32) -> Read<()> {
+        match self.cursor.plain_string() {
+            Some(plain) => self.cells.texts[i as usize].push_span(plain),
+            None => self.text_slow(i)?,
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn text_and_clock(&mut self, text: u32, clock: u32) -> Read<()> {
+        match self.cursor.plain_string() {
+            Some(plain) => {
+                self.cells.texts[text as usize].push_span(plain);
+                self.cells.floats[clock as usize].push(scalars::clock_seconds(plain));
+            }
+            None => {
+                let here = self.cursor;
+                self.value(Op::Clock(clock))?;
+                self.cursor = here;
+                self.text_slow(text)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
     fn skip(&mut self) -> Read<()> {
-        if self.checked { self.cursor.skip_checked() } else { self.cursor.skip_unchecked() }
+        if self.cursor.skip_flat() {
+            Ok(())
+        } else if self.checked {
+            self.cursor.skip_checked()
+        } else {
+            self.cursor.skip_unchecked()
+        }
     }
 
     #[cold]
@@ -499,7 +520,10 @@ impl<'a> Decoder<'a> {
     /// Whatever stands here: what is no clock has no seconds.
     fn clock(&mut self) -> Read<Option<f64>> {
         match self.cursor.byte() {
-            b'"' => Ok(scalars::clock_seconds(&self.cursor.string()?)),
+            b'"' => match self.cursor.plain_string() {
+                Some(plain) => Ok(scalars::clock_seconds(plain)),
+                None => Ok(scalars::any_clock(&self.cursor.string()?)),
+            },
             b'0'..=b'9' | b'-' => match self.cursor.float() {
                 Err(Fault::Range) => self.skip().map(|()| None),
                 read => read,

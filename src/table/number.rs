@@ -28,6 +28,15 @@ struct Short {
     negative: bool,
 }
 
+/// Where its parts stand.
+struct Shape {
+    /// 1 where it has one.
+    sign: usize,
+    whole: usize,
+    fraction: usize,
+    len: usize,
+}
+
 impl<'a> Cursor<'a> {
     /// An `Int64`: a whole number in any writing, also in quotes; null as `None`.
     #[inline(always)]
@@ -35,11 +44,12 @@ impl<'a> Cursor<'a> {
         let here = *self;
         match self.short_number() {
             Some(Short { digits, fraction: 0, negative }) => {
-                Ok(Some(if negative { -(digits as i64) } else { digits as i64 }))
+                let negative = i64::from(negative);
+                Ok(Some((digits as i64 ^ -negative) + negative))
             }
             _ => {
                 *self = here;
-                self.integer_slow()
+                if self.null() { Ok(None) } else { self.integer_slow() }
             }
         }
     }
@@ -49,9 +59,11 @@ impl<'a> Cursor<'a> {
     pub fn float(&mut self) -> Read<Option<f64>> {
         match self.short_number() {
             Some(Short { digits, fraction, negative }) => {
-                let value = digits as f64 / TENS[fraction];
-                Ok(Some(if negative { -value } else { value }))
+                // Signs of coordinates come as they like: a branch on them is guessed wrong half of the time.
+                let value = digits as i64 as f64 / TENS[fraction];
+                Ok(Some(f64::from_bits(value.to_bits() ^ u64::from(negative) << 63)))
             }
+            None if self.null() => Ok(None),
             None => self.float_slow(),
         }
     }
@@ -107,46 +119,51 @@ impl<'a> Cursor<'a> {
     /// The common shapes: up to 15 digits, of which up to 8 after a point, no exponent. Else the cursor stays.
     #[inline(always)]
     fn short_number(&mut self) -> Option<Short> {
-        let negative = self.byte() == b'-';
-        let sign = usize::from(negative);
-        let word = self.word(sign);
-        let mut whole = scan::digits(word);
-        if whole == 0 || (whole > 1 && word as u8 == b'0') {
+        let shape = self.short_shape()?;
+        let Shape { sign, whole, fraction, .. } = shape;
+        let mut digits = if whole <= 8 {
+            scan::number(self.word(sign), whole)
+        } else {
+            scan::number(self.word(sign), 8) * WHOLE_TENS[whole - 8] + scan::number(self.word(sign + 8), whole - 8)
+        };
+        if fraction > 0 {
+            digits = digits * WHOLE_TENS[fraction] + scan::number(self.word(sign + whole + 1), fraction);
+        }
+        self.advance(shape.len);
+        Some(Short { digits, fraction, negative: sign == 1 })
+    }
+
+    /// Over a number of those shapes, whatever its value; else the cursor stays.
+    #[inline(always)]
+    pub fn skip_short_number(&mut self) -> bool {
+        let shape = self.short_shape();
+        if let Some(shape) = &shape {
+            self.advance(shape.len);
+        }
+        shape.is_some()
+    }
+
+    /// Both ends of the digits are found in one look: what comes next waits for them.
+    #[inline(always)]
+    fn short_shape(&self) -> Option<Shape> {
+        let sign = usize::from(self.byte() == b'-');
+        let others = scan::others(self.sixteen(sign));
+        let whole = others.trailing_zeros() as usize;
+        if whole == 0 || whole > 15 || (whole > 1 && self.peek(sign) == b'0') {
             return None;
         }
-        let mut digits = scan::number(word, whole);
-        if whole == 8 {
-            let word = self.word(sign + 8);
-            let more = scan::digits(word);
-            if more > 7 {
-                return None;
-            }
-            if more > 0 {
-                digits = digits * WHOLE_TENS[more] + scan::number(word, more);
-                whole += more;
-            }
-        }
-        let mut len = sign + whole;
-        let mut fraction = 0;
-        let mut next = self.peek(len);
+        let mut shape = Shape { sign, whole, fraction: 0, len: sign + whole };
+        let mut next = self.peek(shape.len);
         if next == b'.' {
-            let word = self.word(len + 1);
-            fraction = scan::digits(word);
-            if fraction == 0 || whole + fraction > 15 {
+            let end = (others & (others - 1)).trailing_zeros() as usize;
+            shape.fraction = end - whole - 1;
+            if end > 15 || shape.fraction == 0 || shape.fraction > 8 {
                 return None;
             }
-            digits = digits * WHOLE_TENS[fraction] + scan::number(word, fraction);
-            len += 1 + fraction;
-            next = self.peek(len);
-            if next.is_ascii_digit() {
-                return None;
-            }
+            shape.len = sign + end;
+            next = self.peek(shape.len);
         }
-        if next | 0x20 == b'e' {
-            return None;
-        }
-        self.advance(len);
-        Some(Short { digits, fraction, negative })
+        if next | 0x20 == b'e' { None } else { Some(shape) }
     }
 
     #[cold]

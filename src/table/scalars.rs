@@ -1,9 +1,41 @@
 //! Columns that are computed from one value: pure functions of its text.
 
+use super::cursor::Span;
+
 /// Seconds of a clock: `[h:]m:s[.f]` or `s[.f]`, digits only. The result is the float nearest to the text's value, so that
 /// `12:30.1` is exactly `750.1`.
-#[inline]
-pub(super) fn clock_seconds(text: &[u8]) -> Option<f64> {
+#[inline(always)]
+pub(super) fn clock_seconds(text: Span) -> Option<f64> {
+    match usual_tenths(text) {
+        Some(tenths) => Some(f64::from(tenths) / 10.0),
+        None => any_clock(text.bytes()),
+    }
+}
+
+/// Tenths of a clock that is written as the service does: `[[[m]m]m:s]s.f`.
+#[inline(always)]
+fn usual_tenths(text: Span) -> Option<u32> {
+    const USUAL: u64 = u64::from_le_bytes(*b"000:00.0");
+    // What a digit, and what a separator, lacks to 0x80.
+    const LACKS: u64 = u64::from_le_bytes([0x76, 0x76, 0x76, 0x7F, 0x76, 0x76, 0x7F, 0x76]);
+    // A text of five would begin with the colon.
+    if !matches!(text.len(), 3 | 4 | 6..=8) {
+        return None;
+    }
+    // Its last byte highest; what it lacks below is as usual, and so nothing.
+    let shift = 8 * (8 - text.len() as u32);
+    let values = (text.word(0) << shift ^ USUAL) >> shift << shift;
+    if (values.wrapping_add(LACKS) | values) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let digit = |place: u32| (values >> (8 * place)) as u32 & 0xFF;
+    let minutes = digit(0) * 100 + digit(1) * 10 + digit(2);
+    Some((minutes * 60 + digit(4) * 10 + digit(5)) * 10 + digit(7))
+}
+
+/// The same of any text, part by part.
+#[inline(never)]
+pub(super) fn any_clock(text: &[u8]) -> Option<f64> {
     let (mut total, mut part, mut colons, mut fraction, mut digits) = (0u64, 0u64, 0, None, 0);
     for byte in text {
         match byte {
@@ -73,12 +105,44 @@ pub(super) fn split_at_sign(text: &[u8]) -> Option<(&[u8], &[u8])> {
 /// Ids sorted as numbers, joined by `-`.
 pub(super) fn lineup_id(ids: &mut [i64]) -> String {
     ids.sort_unstable();
-    ids.iter().map(i64::to_string).collect::<Vec<_>>().join("-")
+    let mut text = String::with_capacity(ids.len() * 8);
+    for id in ids {
+        if !text.is_empty() {
+            text.push('-');
+        }
+        push_integer(&mut text, *id);
+    }
+    text
+}
+
+/// Without the standard library's formatting, which took half of the time of a body full of lineups.
+fn push_integer(text: &mut String, value: i64) {
+    if value < 0 {
+        text.push('-');
+    }
+    let (mut digits, mut count, mut rest) = ([0; 20], 0, value.unsigned_abs());
+    while rest > 0 || count == 0 {
+        digits[count] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        count += 1;
+    }
+    text.extend(digits[..count].iter().rev().map(|digit| char::from(*digit)));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Body;
+    use crate::table::cursor::Cursor;
+
+    /// Of a body's text; the quick way and the long one agree.
+    fn clock(text: &str) -> Option<f64> {
+        let body = Body::from(format!("\"{text}\"").as_bytes());
+        let padded = body.padded();
+        let seconds = clock_seconds(Cursor::new(&padded).unwrap().plain_string().unwrap());
+        assert_eq!(seconds, any_clock(text.as_bytes()), "{text}");
+        seconds
+    }
 
     #[test]
     fn a_clock_is_seconds_to_the_nearest_float() {
@@ -88,6 +152,9 @@ mod tests {
             ("1:2.3", 62.3),
             ("02.00", 2.0),
             ("4.5", 4.5),
+            ("24.5", 24.5),
+            ("1234.5", 1234.5),
+            ("123:04.5", 7384.5),
             ("00:15:00", 900.0),
             ("1:00:00.25", 3600.25),
             ("0", 0.0),
@@ -96,12 +163,12 @@ mod tests {
             ("4294967296.1", 4294967296.1),
             ("0.0000001", 1e-7),
         ] {
-            assert_eq!(clock_seconds(text.as_bytes()), Some(seconds), "{text}");
+            assert_eq!(clock(text), Some(seconds), "{text}");
         }
         for tenth in (0..36_000u32).step_by(if cfg!(miri) { 997 } else { 1 }) {
             let text = format!("{}:{:02}.{}", tenth / 600, tenth / 10 % 60, tenth % 10);
             let nearest: f64 = format!("{}.{}", tenth / 10, tenth % 10).parse().unwrap();
-            assert_eq!(clock_seconds(text.as_bytes()), Some(nearest), "{text}");
+            assert_eq!(clock(&text), Some(nearest), "{text}");
         }
     }
 
@@ -112,6 +179,9 @@ mod tests {
             ":",
             "12:",
             ":30",
+            ":30.5",
+            "1:3:.5",
+            "12:3.:5",
             "1:2:3:4",
             "1.2.3",
             "1.",
@@ -123,7 +193,7 @@ mod tests {
             "END",
             "99999999999999999999:00",
         ] {
-            assert_eq!(clock_seconds(text.as_bytes()), None, "{text}");
+            assert_eq!(clock(text), None, "{text}");
         }
     }
 
@@ -158,5 +228,6 @@ mod tests {
     fn a_lineup_is_sorted_as_numbers() {
         assert_eq!(lineup_id(&mut [10, 9, -1, 100]), "-1-9-10-100");
         assert_eq!(lineup_id(&mut []), "");
+        assert_eq!(lineup_id(&mut [i64::MAX, 0, i64::MIN]), format!("{}-0-{}", i64::MIN, i64::MAX));
     }
 }

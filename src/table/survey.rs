@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
             self.fit(*fit)?;
         }
         if node.is_skipped || !(node.is_object() || node.each.is_some()) {
-            if node.fits.is_empty() {
+            if node.fits.is_empty() && !self.cursor.skip_flat() {
                 self.cursor.skip_checked()?;
             }
             return Ok(true);

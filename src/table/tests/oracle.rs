@@ -241,7 +241,7 @@ fn scalar(ty: Ty, value: Option<&Value>) -> Outcome<Option<Scalar>> {
             Some(Scalar::Text(scalars::lineup_id(&mut ids)))
         }
         Ty::ClockSeconds => match value {
-            Value::String(s) => scalars::clock_seconds(s.as_bytes()).map(Scalar::Float),
+            Value::String(s) => scalars::any_clock(s.as_bytes()).map(Scalar::Float),
             Value::Number(n) => n.as_f64().map(Scalar::Float),
             _ => None,
         },
