@@ -127,9 +127,9 @@ mod tests {
 
     #[test]
     fn a_short_string_is_read_in_words_and_a_longer_one_is_left() {
-        let letters = "abcdefghijklmnopqrstuvwxyz";
+        let letters = b"abcdefghijklmnopqrstuvwxyz";
         for len in 0..20 {
-            let body = Body::from(format!("\"{}\",\"z\"", &letters[..len]).as_bytes());
+            let body = Body::from([b"\"", &letters[..len], b"\",\"z\""].concat());
             let padded = body.padded();
             let mut cursor = Cursor::new(&padded).unwrap();
             let Some((span, words)) = cursor.short_string() else {
@@ -137,10 +137,12 @@ mod tests {
                 assert_eq!(cursor.position(), 0);
                 continue;
             };
-            assert_eq!(span.bytes(), letters[..len].as_bytes());
+            assert_eq!(span.bytes(), &letters[..len]);
+            let last: Vec<u8> = span.bytes().iter().rev().take(8).rev().copied().collect();
+            assert_eq!(span.last_word().to_le_bytes().to_vec(), if len < 8 { vec![0; 8] } else { last });
             assert_eq!(cursor.position(), len + 2);
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            assert_eq!(&bytes[..len], letters[..len].as_bytes());
+            assert_eq!(bytes[..len], letters[..len]);
             assert!(bytes[len..].iter().all(|b| *b == 0));
         }
         for text in ["", "x", "\"", "\"cut", "\"a\\n\"", "\"a\nb\"", "\"0123456789abcdef"] {
