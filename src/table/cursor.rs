@@ -201,12 +201,6 @@ impl<'a> Span<'a> {
         u64::from_le(unsafe { self.at.add(from).cast::<u64>().read_unaligned() })
     }
 
-    /// Its last eight bytes, where it has as many.
-    #[inline(always)]
-    pub fn last_word(&self) -> u64 {
-        self.bytes().last_chunk().map_or(0, |tail| u64::from_le_bytes(*tail))
-    }
-
     /// Without its first and last byte: the text of a string between its quotes.
     #[inline(always)]
     pub fn inner(&self) -> Span<'a> {

@@ -10,6 +10,7 @@
 //! | `columns`, `scalars`, `finish`, `schema` | values to Arrow |
 //! | `fault`, `json_path` | what is wrong, and where |
 //! | `survey`, `known` | what a body holds, told without building anything |
+//! | `values` | values of any kind, for a reader that has no declaration |
 
 mod body;
 mod columns;
@@ -34,6 +35,8 @@ mod schema;
 mod skip;
 mod survey;
 mod text;
+#[cfg(any(feature = "python", test))]
+mod values;
 
 #[cfg(any(test, fuzzing))]
 pub(crate) mod tests;
@@ -43,11 +46,9 @@ pub use decl::{Col, Derivation, Resource, Src, Table, Ty, absent, col, derived, 
 pub use schema::schema;
 pub use survey::{Survey, Unknown};
 
-/// For a reader that needs no declaration.
-pub(crate) use cursor::Cursor;
-pub(crate) use fault::Fault;
+pub(crate) use {cursor::Cursor, fault::Fault};
 #[cfg(feature = "python")]
-pub(crate) use {number::Number, scan::head};
+pub(crate) use {scan::head, values::Number};
 
 use arrow_array::RecordBatch;
 use decode::Repeated;

@@ -8,24 +8,28 @@ use super::scan;
 const TENS: [f64; 9] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 const WHOLE_TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Digits before the point: more would be an attack, for a whole number costs the square of its digits.
-const LONGEST: usize = 4300;
-
-/// A number as JSON writes it: without a point and an exponent it is whole, and of any length.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Number<'a> {
-    Int(i64),
-    Float(f64),
-    /// Beyond 64 bits: its digits, after a sign.
-    Long(&'a [u8]),
-}
-
 /// A number of at most 15 digits, so that it and its quotient by a power of ten are exact.
-struct Short {
+pub(super) struct Short {
     digits: u64,
     /// How many of the digits stand after the point.
-    fraction: usize,
+    pub fraction: usize,
     negative: bool,
+}
+
+impl Short {
+    /// The whole number, where there is no fraction.
+    #[inline(always)]
+    pub fn int(&self) -> i64 {
+        let negative = i64::from(self.negative);
+        (self.digits as i64 ^ -negative) + negative
+    }
+
+    /// Signs of coordinates come as they like: a branch on them is guessed wrong half of the time.
+    #[inline(always)]
+    pub fn float(&self) -> f64 {
+        let value = self.digits as i64 as f64 / TENS[self.fraction];
+        f64::from_bits(value.to_bits() ^ u64::from(self.negative) << 63)
+    }
 }
 
 /// Where its parts stand.
@@ -43,10 +47,7 @@ impl<'a> Cursor<'a> {
     pub fn integer(&mut self) -> Read<Option<i64>> {
         let here = *self;
         match self.short_number() {
-            Some(Short { digits, fraction: 0, negative }) => {
-                let negative = i64::from(negative);
-                Ok(Some((digits as i64 ^ -negative) + negative))
-            }
+            Some(short) if short.fraction == 0 => Ok(Some(short.int())),
             _ => {
                 *self = here;
                 if self.null() { Ok(None) } else { self.integer_slow() }
@@ -58,43 +59,10 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub fn float(&mut self) -> Read<Option<f64>> {
         match self.short_number() {
-            Some(Short { digits, fraction, negative }) => {
-                // Signs of coordinates come as they like: a branch on them is guessed wrong half of the time.
-                let value = digits as i64 as f64 / TENS[fraction];
-                Ok(Some(f64::from_bits(value.to_bits() ^ u64::from(negative) << 63)))
-            }
+            Some(short) => Ok(Some(short.float())),
             None if self.null() => Ok(None),
             None => self.float_slow(),
         }
-    }
-
-    /// A number of whichever kind it is written as.
-    #[inline(always)]
-    pub fn number(&mut self) -> Read<Number<'a>> {
-        match self.short_number() {
-            Some(Short { digits, fraction: 0, negative }) => {
-                Ok(Number::Int(if negative { -(digits as i64) } else { digits as i64 }))
-            }
-            Some(Short { digits, fraction, negative }) => {
-                let value = digits as f64 / TENS[fraction];
-                Ok(Number::Float(if negative { -value } else { value }))
-            }
-            None => self.number_slow(),
-        }
-    }
-
-    #[inline(never)]
-    fn number_slow(&mut self) -> Read<Number<'a>> {
-        let token = self.number_token()?.bytes();
-        let text = std::str::from_utf8(token).map_err(|_| Fault::Number)?;
-        let whole = text.find(['.', 'e', 'E']);
-        if whole.unwrap_or(text.len()) > LONGEST + usize::from(token[0] == b'-') {
-            return Err(Fault::Range);
-        }
-        if whole.is_some() {
-            return text.parse().map(Number::Float).map_err(|_| Fault::Number);
-        }
-        Ok(text.parse().map_or(Number::Long(token), Number::Int))
     }
 
     /// A `Bool`: a word, or 1 or 0 in any writing; null as `None`.
@@ -118,7 +86,7 @@ impl<'a> Cursor<'a> {
 
     /// The common shapes: up to 15 digits, of which up to 8 after a point, no exponent. Else the cursor stays.
     #[inline(always)]
-    fn short_number(&mut self) -> Option<Short> {
+    pub(super) fn short_number(&mut self) -> Option<Short> {
         let shape = self.short_shape()?;
         let Shape { sign, whole, fraction, .. } = shape;
         let mut digits = if whole <= 8 {

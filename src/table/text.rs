@@ -23,27 +23,6 @@ impl<'a> Cursor<'a> {
         Some(self.since(&here).inner())
     }
 
-    /// The text of a string without escapes and of at most 16 bytes, over which the cursor moves; else it stays. Such a text
-    /// holds no zeros, so with zeros after it its two words are the same only where the text is.
-    #[inline(always)]
-    pub fn short_string(&mut self) -> Option<(Span<'a>, [u64; 2])> {
-        let mut words = [self.word(1), 0];
-        let mut len = scan::plain_text(words[0]);
-        if len < 8 {
-            words[0] = scan::head(words[0], len);
-        } else {
-            let more = scan::plain_text(self.word(9));
-            words[1] = scan::head(self.word(9), more);
-            len += more;
-        }
-        if self.byte() != b'"' || self.peek(1 + len) != b'"' {
-            return None;
-        }
-        let here = *self;
-        self.advance(len + 2);
-        Some((self.since(&here).inner(), words))
-    }
-
     /// To the next quote, backslash or control character (the padding is one).
     #[inline(always)]
     fn plain_text(&mut self) {
@@ -202,6 +181,16 @@ mod tests {
             (r#""\ud83C\uDfc0!""#, "🏀!"),
         ] {
             assert_eq!(read(text.as_bytes()), (Ok(value.to_string()), text.len()));
+        }
+    }
+
+    #[test]
+    fn a_string_ends_at_its_quote_however_long_it_is() {
+        for len in 0..200 {
+            let text = format!("\"{}\"", "x".repeat(len));
+            assert_eq!(read(text.as_bytes()), (Ok("x".repeat(len)), len + 2));
+            let broken = format!("\"{}\u{1}\"", "x".repeat(len));
+            assert_eq!(read(broken.as_bytes()), (Err(Fault::ControlCharacter), len + 1));
         }
     }
 

@@ -73,6 +73,9 @@ struct Known {
 
 /// Taken while a body is read, for building objects can start the garbage collector, which can run Python code, which can
 /// read a body or let another thread do so: who finds nothing begins with nothing.
+///
+/// It holds strings and is never dropped. From Python 3.12 on no subinterpreter can load this module; those of 3.11 share one
+/// lock and one allocator, so that a string outlives the interpreter which made it.
 static KNOWN: Mutex<Option<Box<Known>>> = Mutex::new(None);
 
 fn read<'py>(py: Python<'py>, cursor: Cursor<'_>) -> Result<Bound<'py, PyAny>, Stopped> {

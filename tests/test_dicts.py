@@ -1,0 +1,238 @@
+"""`to_dict` reads what Python's json reads, as it does; what it remembers of earlier bodies changes nothing and has an end."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sideline
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read(body: bytes) -> Any:
+    return sideline.Payload.from_bytes("get", body).to_dict()
+
+
+def shown(body: bytes, reader: Callable[[bytes], Any]) -> str:
+    """What a reader makes of a body: `repr` tells types, the order of keys, and floats to their last bit."""
+    try:
+        return repr(reader(body))
+    except (ValueError, RecursionError, sideline.DecodeError):
+        return "no JSON"
+
+
+def by_python(body: bytes) -> Any:
+    """Python's reading but for what JSON has not: constants, half surrogates, bytes that are no UTF-8."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    value = json.loads(body.removeprefix(BYTE_ORDER_MARK).decode(), parse_constant=refuse)
+    json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+READ = [
+    *("null", "true", "false", '""', "0", "-0", "-0.0", "0.0", "12", "-7", "1e2", "1E+2", "1e-2", "0e1", "12.50", "[]", "{}", " [ ] ", "\t{\r\n}\n"),
+    *("9223372036854775807", "-9223372036854775808", "9223372036854775808", "-9223372036854775809", "123456789012345678901234567890"),
+    *("999999999999999", "1000000000000000", "123456789012345.5", "1234567.123456789", "0.1234567890123456789", "9007199254740993.0"),
+    *("1.7976931348623157e308", "5e-324", "2.2250738585072011e-308", "1e400", "-1e400", "1e-400", "0." + "0" * 400 + "1", "1" * 4300, "-" + "1" * 4300),
+    *("1" * 4300 + ".5", "0." + "1" * 5000, '"\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\\u00e9\\u20AC\\ud83c\\udfc0"', '"\x7f é € 🏀"'),
+    *(
+        '{"a":1,"a":2,"b":3,"a":4}',
+        '{"a":1,"\\u0061":2}',
+        '{"":0," ":1}',
+        '{"k" : 1 , "k"\t:\n2 }',
+        '{"a":{"a":{"a":[{"a":1},{"a":2}]}}}',
+        '{"clé":"été","ключ":["значение"]}',
+    ),
+    *("[" * 201 + "]" * 201, "[" * 200 + "1" + "]" * 200, '{"a":' * 200 + "1" + "}" * 200, "[1,[2,[3,[]],4],5]", "[null,true,false]"),
+]
+
+
+@pytest.mark.parametrize("text", READ, ids=lambda text: text[:30])
+def test_a_body_is_read_as_python_reads_it(text: str) -> None:
+    for body in (text.encode(), BYTE_ORDER_MARK + text.encode()):
+        assert shown(body, read) == shown(body, by_python) != "no JSON"
+
+
+REFUSED = [
+    (b"", "EOF while parsing a value", "$", 0),
+    (b'{"a"', "EOF while parsing an object", "$.a", 4),
+    (b'{"a":1,}', "trailing comma", "$.a", 7),
+    (b"[1,]", "trailing comma", "$[1]", 3),
+    (b'{"a" 1}', "expected `:`", "$.a", 5),
+    (b"{a:1}", "key must be a string", "$", 1),
+    (b'{"t": [{}, {"id": nul}]}', "expected ident", "$.t[1].id", 21),
+    (b"NaN", "expected value", "$", 0),
+    (b"-Infinity", "invalid number", "$", 1),
+    (b"01", "invalid number", "$", 1),
+    (b"5.", "EOF while parsing a value", "$", 2),
+    (b"1 2", "trailing characters", "$", 2),
+    (b"[1 2]", "expected `,` or `]`", "$[0]", 3),
+    (b'{"a":1 "b":2}', "expected `,` or `}`", "$.a", 7),
+    (b'"a\nb"', "control character (\\u0000-\\u001F) found while parsing a string", "$", 2),
+    (b'"\\x"', "invalid escape", "$", 2),
+    (b'["\\ud800"]', "unexpected end of hex escape", "$[0]", 8),
+    (b'["\xff"]', "invalid unicode code point", "$[0]", 2),
+    (b'["a long text with \xed\xa0\x80 in it"]', "invalid unicode code point", "$[0]", 19),
+    (b'{"\xc0\x80": 1}', "invalid unicode code point", "$", 2),
+    (BYTE_ORDER_MARK + b"[x]", "expected value", "$[0]", 4),
+    (b"1" * 4301, "number out of range", "$", 4301),
+    (b"[" * 202, "recursion limit exceeded", "$" + "[0]" * 32 + "…", 201),
+    (b'{"a":' * 100_000, "recursion limit exceeded", "$" + ".a" * 32 + "…", 1005),
+]
+
+
+@pytest.mark.parametrize(("body", "message", "path", "offset"), REFUSED, ids=lambda value: repr(value)[:20])
+def test_what_is_no_json_is_told_with_its_place(body: bytes, message: str, path: str, offset: int) -> None:
+    with pytest.raises(sideline.DecodeError) as caught:
+        read(body)
+    assert str(caught.value) == f"{message} at {path} (byte {offset})"
+    assert (caught.value.path, caught.value.offset) == (path, offset)
+
+
+TEXTS = st.text(st.sampled_from('ab"\\/\n\x00é€🏀'), max_size=45) | st.text(max_size=80)
+NUMBERS = st.integers() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
+# Few keys, much alike: what was guessed is often nearly right.
+KEYS = st.sampled_from(["a", "ab", "abc", "a" * 16, "a" * 17, "b" + "a" * 16, "x" * 38, "x" * 39, "x" * 37 + "y", "é", '"', "a:", 'a"']) | TEXTS
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS, lambda inner: st.lists(inner, max_size=8) | st.dictionaries(KEYS, inner, max_size=12), max_leaves=60
+)
+WRITINGS = st.fixed_dictionaries(
+    {"ensure_ascii": st.booleans(), "separators": st.sampled_from([None, (",", ":"), (" , ", " : ")]), "indent": st.sampled_from([None, 1, 9])}
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(VALUES, WRITINGS)
+def test_what_python_writes_is_read_as_it_was(value: Any, writing: dict[str, Any]) -> None:
+    assert repr(read(json.dumps(value, **writing).encode())) == repr(value)
+
+
+@settings(max_examples=400, deadline=None)
+@given(VALUES, WRITINGS, st.lists(st.tuples(st.integers(0, 10**6), st.binary(max_size=2) | st.sampled_from([*b'{}[]",:\\ 01.eE-'])), min_size=1, max_size=3))
+def test_what_came_damaged_is_read_or_refused_as_python_does(value: Any, writing: dict[str, Any], damage: list[tuple[int, Any]]) -> None:
+    body = bytearray(json.dumps(value, **writing).encode())
+    for place, bytes_ in damage:
+        place %= len(body) + 1
+        body[place : place + 1] = bytes([bytes_]) if isinstance(bytes_, int) else bytes_
+    assert shown(bytes(body), read) == shown(bytes(body), by_python)
+
+
+def test_texts_of_each_length_and_kind_are_read() -> None:
+    for length in range(140):
+        for letter in "aé€🏀":
+            for odd in ("", '"', "\\", "\n", "é", "🏀"):
+                text = letter * length + odd + "tail"
+                for ascii_only in (True, False):
+                    body = json.dumps([text, {text: text}], ensure_ascii=ascii_only).encode()
+                    assert read(body) == [text, {text: text}]
+
+
+def keyed(count: int, name: str) -> bytes:
+    return json.dumps([{f"{name}{at}": f"{name} {at}", "same": None} for at in range(count)]).encode()
+
+
+def test_bodies_with_more_keys_than_are_kept_are_read_and_forgotten() -> None:
+    for count in (10, 5000, 10, 1025):
+        for name in ("k", "a key that is long to be kept in memory "):
+            body = keyed(count, name)
+            assert read(body) == json.loads(body)
+    read(keyed(3000, "warm"))
+    before = sys.getallocatedblocks()
+    for at in range(60):
+        read(keyed(300, f"{at} "))
+    # As many short texts and keys are kept as there is room for, not 36,000.
+    assert sys.getallocatedblocks() - before < 4000
+
+
+def test_what_is_refused_leaves_nothing_behind() -> None:
+    bodies = [body for body, *_ in REFUSED if len(body) < 5000]
+    bodies += [b'[null, {"a": [null, 1.5, "x", "a text that is not short", {"b": null}]}, ' + end for end in (b"", b"]", b'"\xff"]', b'{"a": 1')]
+    payloads = [sideline.Payload.from_bytes("get", body) for body in bodies]
+
+    def refuse_all() -> None:
+        for payload in payloads:
+            with pytest.raises(sideline.DecodeError):
+                payload.to_dict()
+
+    refuse_all()
+    gc.collect()
+    nones, blocks = sys.getrefcount(None), sys.getallocatedblocks()
+    for _ in range(10_000 // len(payloads)):
+        refuse_all()
+    gc.collect()
+    assert abs(sys.getrefcount(None) - nones) < 50
+    assert sys.getallocatedblocks() - blocks < 200
+
+
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """The garbage collector runs at nearly every allocation."""
+    before = gc.get_threshold()
+    gc.set_threshold(1, 1, 1)
+    yield
+    gc.set_threshold(*before)
+    gc.callbacks.clear()
+
+
+def test_a_body_can_be_read_while_another_is(restless: None) -> None:
+    inner, outer = keyed(30, "in"), keyed(30, "out")
+    found = []
+
+    def collecting(phase: str, info: dict[str, int]) -> None:
+        gc.callbacks.remove(collecting)
+        found.append(read(inner))
+        gc.callbacks.append(collecting)
+
+    gc.callbacks.append(collecting)
+    assert [read(outer) for _ in range(5)] == [json.loads(outer)] * 5
+    gc.callbacks.clear()
+    assert found
+    assert all(one == json.loads(inner) for one in found)
+
+
+def test_threads_read_beside_each_other() -> None:
+    bodies = [keyed(400, name) for name in "abcdefgh"]
+    wrong: list[int] = []
+
+    def work(at: int) -> None:
+        expected = json.loads(bodies[at])
+        wrong.extend(at for _ in range(20) if read(bodies[at]) != expected)
+
+    threads = [threading.Thread(target=work, args=(at,)) for at in range(len(bodies))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_long_number_is_read_whatever_pythons_limit_is() -> None:
+    number = 7**4000
+    limit = sys.get_int_max_str_digits()
+    body = f"[{number}, -{number}]".encode()
+    sys.set_int_max_str_digits(640)
+    try:
+        assert read(body) == [number, -number]
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+def test_each_object_is_the_callers_own() -> None:
+    body = b'{"a": {"b": []}, "c": {"b": []}}'
+    first = read(body)
+    first["a"]["b"].append(1)
+    first["a"]["new"] = 2
+    assert first["c"] == {"b": []}
+    assert read(body) == json.loads(body)
