@@ -6,18 +6,24 @@
 //! | [`batch`] | many ids at once |
 //! | [`payload`], [`pickle`] | one answer: dict, bytes, tables |
 //! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
+//! | [`capsule`] | tables of other libraries in, ours out |
 //! | [`stream`] | live streams and their items |
 //! | [`simulator`] | the service on loopback |
 //! | [`convert`] | arguments in |
 //! | [`errors`] | exceptions out |
 //! | [`runtime`], [`crate::per_process`] | the threads behind it all, and what they need to survive a fork |
+//! | [`inbox`] | what an event loop awaits of them |
+//! | [`logging`] | our records in Python's `logging` |
 
 #![allow(missing_debug_implementations, reason = "these classes show themselves by `__repr__`")]
 
 mod batch;
+mod capsule;
 mod client;
 mod convert;
 mod errors;
+mod inbox;
+mod logging;
 mod payload;
 mod pickle;
 mod rows;
