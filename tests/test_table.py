@@ -92,6 +92,9 @@ def test_arrow_takes_it_as_it_is(table: sideline.Table) -> None:
 def test_arrow_may_ask_for_another_type(table: sideline.Table) -> None:
     wanted = pa.schema([field.with_type(pa.string()) if field.name == "status" else field for field in pa.schema(table)])
     assert pa.table(table, schema=wanted).schema.field("status").type == pa.string()
+    assert pa.RecordBatchReader.from_stream(table, schema=wanted).read_all().schema == wanted
+    other = pa.schema([("no_such_column", pa.int64())])
+    assert pa.RecordBatchReader.from_stream(table, schema=other).read_all() == pa.table(table)
 
 
 def test_arrow_holds_the_memory_when_the_table_is_gone() -> None:

@@ -28,6 +28,15 @@ def to_arrow(table: "Table") -> "pyarrow.Table":
     return library("pyarrow", "arrow").table(table)
 
 
+def stream_as(table: "Table", schema: object) -> object | None:
+    """The stream of a table in a schema that its reader asks for, both as capsules; `None` where it cannot be had."""
+    try:
+        pyarrow: Any = import_module("pyarrow")
+        return pyarrow.table(table).cast(pyarrow.Schema._import_from_c_capsule(schema)).__arrow_c_stream__()  # type: ignore[no-any-return]
+    except (ImportError, ValueError, TypeError, NotImplementedError, KeyError):
+        return None
+
+
 def schema_to_arrow(schema: "Schema") -> "pyarrow.Schema":
     return library("pyarrow", "arrow").schema(schema)
 

@@ -6,15 +6,20 @@ use super::{Drift, Met, Payload, refusal, run_counted};
 use crate::error::{Error, Result};
 use crate::resource::coverage::Covered;
 use crate::transport::Transport;
+use std::iter::Enumerate;
 use std::panic::resume_unwind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
+use std::vec::IntoIter;
 use tokio::task::{JoinSet, spawn_blocking};
 
 /// How many bytes of bodies may be on their way at once, judged by the largest that came: as many as the one largest answer
 /// that a client accepts. Sixteen half hours of locations at 20 Hz stay below it; what tracks faster has fewer at once.
 const BYTES_IN_FLIGHT: usize = 256 * 1024 * 1024;
+
+/// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
+const SHORT: usize = 16 * 1024;
 
 /// How far a batch is.
 #[derive(Debug, Default)]
@@ -32,6 +37,16 @@ pub struct Done {
     pub covered: Covered,
 }
 
+/// What the tasks of a batch share.
+struct Work {
+    waiting: Enumerate<IntoIter<Unit>>,
+    /// In the order of the units.
+    ended: Vec<Option<Done>>,
+    running: usize,
+    /// Bytes of the largest body that came.
+    largest: usize,
+}
+
 /// Fetches all units; what gives is in their order, one for each. An error that concerns all of them ends it: a missing
 /// credential, a client that was closed. Dropping the future cancels every request.
 pub async fn run(
@@ -39,33 +54,60 @@ pub async fn run(
     drift: &Arc<Drift>,
     units: Vec<Unit>,
     strict: bool,
-    counters: &Counters,
+    counters: &Arc<Counters>,
 ) -> Result<Vec<Done>> {
-    let at_once = transport.config().max_concurrency;
-    let mut ended: Vec<Option<Done>> = units.iter().map(|_| None).collect();
-    let mut waiting = units.into_iter().enumerate();
+    let at_once = transport.config().max_concurrency.min(units.len());
+    let ended = units.iter().map(|_| None).collect();
+    let work = Work { waiting: units.into_iter().enumerate(), ended, running: 0, largest: 0 };
+    let work = Arc::new(Mutex::new(work));
     // Dropped, it aborts what runs.
     let mut running = JoinSet::new();
-    let mut largest = 0;
-    loop {
-        while has_room(running.len(), at_once, largest)
-            && let Some((place, unit)) = waiting.next()
-        {
-            let (transport, drift) = (transport.clone(), drift.clone());
-            running.spawn(async move { (place, fetch(&transport, drift, unit, strict).await) });
+    for _ in 0..at_once {
+        let (transport, drift, work, counters) = (transport.clone(), drift.clone(), work.clone(), counters.clone());
+        running.spawn(async move { one_by_one(&transport, &drift, &work, strict, &counters).await });
+    }
+    while let Some(joined) = running.join_next().await {
+        joined.map_err(stopped)??;
+    }
+    let ended = std::mem::take(&mut lock(&work).ended);
+    let all: Option<Vec<Done>> = ended.into_iter().collect();
+    all.ok_or_else(|| Error::Transport("internal error, please report it: a unit without an end".into()))
+}
+
+/// Fetches units until none is left, or no room: the largest body only grows, so what is too much now stays so.
+async fn one_by_one(
+    transport: &Transport,
+    drift: &Arc<Drift>,
+    work: &Mutex<Work>,
+    strict: bool,
+    counters: &Counters,
+) -> Result<()> {
+    let at_once = transport.config().max_concurrency;
+    let next = || {
+        let mut work = lock(work);
+        if !has_room(work.running, at_once, work.largest) {
+            return None;
         }
-        let Some(joined) = running.join_next().await else { break };
-        let (place, done) = joined.map_err(stopped)?;
-        let done = done?;
-        largest = largest.max(done.came.as_ref().map_or(0, |(payload, _)| payload.size()));
+        let next = work.waiting.next()?;
+        work.running += 1;
+        Some(next)
+    };
+    while let Some((place, unit)) = next() {
+        let done = fetch(transport, drift.clone(), unit, strict).await?;
         counters.rows.fetch_add(done.covered.rows, Ordering::Relaxed);
         counters.done.fetch_add(1, Ordering::Relaxed);
-        if let Some(slot) = ended.get_mut(place) {
+        let mut work = lock(work);
+        work.running -= 1;
+        work.largest = work.largest.max(done.came.as_ref().map_or(0, |(payload, _)| payload.size()));
+        if let Some(slot) = work.ended.get_mut(place) {
             *slot = Some(done);
         }
     }
-    let all: Option<Vec<Done>> = ended.into_iter().collect();
-    all.ok_or_else(|| Error::Transport("internal error, please report it: a unit without an end".into()))
+    Ok(())
+}
+
+fn lock(work: &Mutex<Work>) -> MutexGuard<'_, Work> {
+    work.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether one more unit may start; one always may.
@@ -82,7 +124,9 @@ async fn fetch(transport: &Transport, drift: Arc<Drift>, unit: Unit, strict: boo
         Err(error) => (None, Err(error)),
         Ok(payload) => {
             // Bodies of locations take a while to read, and streams share these threads.
-            let read = spawn_blocking(move || read(&drift, payload, strict, at)).await.map_err(stopped)?;
+            let is_short = payload.size() <= SHORT;
+            let read = move || read(&drift, payload, strict, at);
+            let read = if is_short { read() } else { spawn_blocking(read).await.map_err(stopped)? };
             (Some((read.0, read.1)), read.2)
         }
     };

@@ -8,7 +8,7 @@ use crate::operation::{self, Arguments, Value};
 use crate::per_process::PerProcess;
 use crate::python::payload::Payload;
 use crate::python::table::Table;
-use crate::python::{convert, errors, runtime};
+use crate::python::{convert, errors, logging, runtime};
 use crate::transport::{Probe, Stage, Transport, certificate};
 use futures_util::FutureExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -351,17 +351,7 @@ pub fn read_certificate(der: &[u8]) -> Option<(String, i64)> {
 fn prepare_interpreter(py: Python<'_>) -> PyResult<()> {
     static PREPARED: PyOnceLock<()> = PyOnceLock::new();
     let prepare = || {
-        // Only our own records, at the level that the logger has at that moment: levels are not kept, so that
-        // `logging.basicConfig(level="DEBUG")` has an effect whenever it is called.
-        let bridge = pyo3_log::Logger::new(py, pyo3_log::Caching::Loggers)?
-            .filter(log::LevelFilter::Off)
-            .filter_target("sideline".to_owned(), log::LevelFilter::Debug);
-        // As every library does: without it, a program that has not set up `logging` finds our warnings on its stderr.
-        let logging = py.import("logging")?;
-        let ours = logging.call_method1("getLogger", ("sideline",))?;
-        ours.call_method1("addHandler", (logging.call_method0("NullHandler")?,))?;
-        // An error says that there is a bridge already.
-        let _ = bridge.install();
+        logging::install(py)?;
         let core = py.import("sideline._core")?;
         py.import("atexit")?.call_method1("register", (core.getattr("_shutdown")?,))?;
         Ok::<_, PyErr>(())

@@ -6,12 +6,15 @@
 //! | [`batch`] | many ids at once |
 //! | [`payload`], [`pickle`] | one answer: dict, bytes, tables |
 //! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
+//! | [`capsule`] | tables of other libraries in, ours out |
 //! | [`stream`], [`bell`] | live streams and their items; how an event loop learns of one |
 //! | [`simulator`] | the service on loopback |
 //! | [`dicts`] | JSON as Python objects |
 //! | [`convert`] | arguments in |
 //! | [`errors`] | exceptions out |
 //! | [`runtime`], [`crate::per_process`] | the threads behind it all, and what they need to survive a fork |
+//! | [`inbox`] | what an event loop awaits of them |
+//! | [`logging`] | our records in Python's `logging` |
 
 #![allow(missing_debug_implementations, reason = "these classes show themselves by `__repr__`")]
 #![allow(clippy::doc_lazy_continuation, reason = "`>>>` begins one of Python's examples, and what it gives follows")]
@@ -19,11 +22,14 @@
 mod batch;
 #[cfg(unix)]
 mod bell;
+mod capsule;
 mod client;
 mod convert;
 mod dicts;
 mod errors;
 mod exit;
+mod inbox;
+mod logging;
 mod payload;
 mod pickle;
 mod rows;

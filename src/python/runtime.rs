@@ -3,18 +3,13 @@
 
 use crate::error::{Error, Result};
 use crate::per_process::PerProcess;
-use crate::python::{errors, exit};
+use crate::python::{errors, exit, inbox, logging};
 use pyo3::prelude::*;
-use pyo3_async_runtimes::TaskLocals;
-use pyo3_async_runtimes::generic::{self, ContextExt, JoinError};
-use std::cell::OnceCell;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::task;
 
 /// How long a waiting call goes without looking for a signal: a fifth of the 250 ms that Ctrl-C may take.
 pub const STEP: Duration = Duration::from_millis(50);
@@ -93,6 +88,7 @@ where
     T: Send + 'static,
 {
     let handle = handle().map_err(|e| errors::raise(py, e))?;
+    logging::heed(py)?;
     let (sender, mut receiver) = sync_channel(1);
     let task = handle.spawn(async move {
         // Nobody listens where a signal has ended the wait.
@@ -103,7 +99,11 @@ where
         match exit::outside(py, move || listening.recv_timeout(STEP)) {
             Ok(answer) => return Ok(answer),
             Err(RecvTimeoutError::Timeout) => {
-                if let Err(raised) = exit::inside(py, || py.check_signals().and_then(|()| tick(py))) {
+                let step = || {
+                    logging::heed(py)?;
+                    py.check_signals().and_then(|()| tick(py))
+                };
+                if let Err(raised) = exit::inside(py, step) {
                     task.abort();
                     return Err(raised);
                 }
@@ -119,65 +119,7 @@ where
     F: Future<Output = T> + Send + 'static,
     T: for<'a> IntoPyObject<'a> + Send + 'static,
 {
-    handle().map_err(|e| errors::raise(py, e))?;
-    generic::future_into_py::<Tokio, _, T>(py, async move { Ok(future.await) })
-}
-
-/// Our runtime, as pyo3-async-runtimes wants to see it.
-struct Tokio;
-
-struct Joined(task::JoinError);
-
-impl JoinError for Joined {
-    fn is_panic(&self) -> bool {
-        self.0.is_panic()
-    }
-    fn into_panic(self) -> Box<dyn std::any::Any + Send + 'static> {
-        self.0.into_panic()
-    }
-}
-
-type Join = Pin<Box<dyn Future<Output = std::result::Result<(), Joined>> + Send>>;
-
-fn join(task: task::JoinHandle<()>) -> Join {
-    Box::pin(async move { task.await.map_err(Joined) })
-}
-
-/// Work that came when the runtime was gone: the process is exiting, nobody waits for it.
-fn nothing() -> Join {
-    Box::pin(async { Ok(()) })
-}
-
-impl generic::Runtime for Tokio {
-    type JoinError = Joined;
-    type JoinHandle = Join;
-
-    fn spawn<F>(future: F) -> Join
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        handle().map_or_else(|_| nothing(), |handle| join(handle.spawn(future)))
-    }
-    fn spawn_blocking<F>(work: F) -> Join
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        handle().map_or_else(|_| nothing(), |handle| join(handle.spawn_blocking(work)))
-    }
-}
-
-tokio::task_local! {
-    static LOCALS: OnceCell<TaskLocals>;
-}
-
-impl ContextExt for Tokio {
-    fn scope<F, R>(locals: TaskLocals, future: F) -> Pin<Box<dyn Future<Output = R> + Send>>
-    where
-        F: Future<Output = R> + Send + 'static,
-    {
-        Box::pin(LOCALS.scope(OnceCell::from(locals), future))
-    }
-    fn get_task_locals() -> Option<TaskLocals> {
-        LOCALS.try_with(|locals| locals.get().cloned()).unwrap_or_default()
-    }
+    let handle = handle().map_err(|e| errors::raise(py, e))?;
+    logging::heed(py)?;
+    inbox::awaitable(py, &handle, future)
 }

@@ -1,18 +1,14 @@
 //! One Arrow table, and the fixed schema of each.
 
 use crate::error::Error;
-use crate::python::errors;
-use crate::python::rows;
+use crate::python::{capsule, errors, rows};
 use crate::resource;
 use crate::table as engine;
-use arrow_array::{ArrayRef, RecordBatch, StructArray};
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field as ArrowField, SchemaRef, TimeUnit};
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
-use pyo3_arrow::error::PyArrowResult;
-use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
-use std::sync::Arc;
 
 /// A named Arrow table. pyarrow, polars, DuckDB and others read it as it stands: ``pl.DataFrame(table)``,
 /// ``pa.table(table)``, ``duckdb.sql("from table")``.
@@ -50,8 +46,8 @@ type Pickled<'py> = (Bound<'py, PyAny>, (String, Bound<'py, PyAny>));
 impl Table {
     /// Any Arrow table, under a name.
     #[staticmethod]
-    fn _from_arrow(py: Python<'_>, name: String, data: pyo3_arrow::PyTable) -> PyResult<Self> {
-        let (mut batches, schema) = data.into_inner();
+    fn _from_arrow(py: Python<'_>, name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (schema, mut batches) = capsule::read(data)?;
         if batches.is_empty() {
             batches.push(RecordBatch::new_empty(schema));
         }
@@ -82,21 +78,25 @@ impl Table {
         Schema { name: self.name.clone(), schema: self.schema.clone() }
     }
 
+    /// A schema that is asked for is a wish: where it cannot be had, the table is what it is.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
+        slf: Bound<'py, Self>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
-    ) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        let schema = &self.schema;
-        let field = ArrowField::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
-        let array = |batch: RecordBatch| -> Result<ArrayRef, _> { Ok(Arc::new(StructArray::from(batch))) };
-        let arrays = self.batches.clone().into_iter().map(array);
-        to_stream_pycapsule(py, Box::new(ArrayIterator::new(arrays, Arc::new(field))), requested_schema)
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if let Some(wanted) = requested_schema {
+            let cast = py.import("sideline._frames")?.call_method1("stream_as", (&slf, wanted))?;
+            if !cast.is_none() {
+                return Ok(cast);
+            }
+        }
+        let table = slf.get();
+        Ok(capsule::of_batches(py, table.schema.clone(), table.batches.clone())?.into_any())
     }
 
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        to_schema_pycapsule(py, self.schema.as_ref())
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::of_schema(py, &self.schema)
     }
 
     /// A `pyarrow.Table`.
@@ -229,8 +229,8 @@ impl Schema {
         tables.iter().find(|table| table.name == self.name).map(|table| table.doc.to_owned())
     }
 
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        to_schema_pycapsule(py, self.schema.as_ref())
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::of_schema(py, &self.schema)
     }
 
     /// A `pyarrow.Schema`, with unit and meaning in the metadata of its fields.
