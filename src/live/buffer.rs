@@ -323,8 +323,8 @@ mod tests {
         let buffer = Buffer::new(3, overflow, notices);
         let items = [update(1), notice(), update(2), update(3), update(4), update(5)];
         match one_by_one {
-            true => items.into_iter().for_each(|item| drop(put(&buffer, [item]))),
-            false => drop(put(&buffer, items)),
+            true => items.into_iter().for_each(|item| _ = put(&buffer, [item])),
+            false => _ = put(&buffer, items),
         }
         buffer
     }
