@@ -51,7 +51,11 @@ def page(thing: Any) -> str:
             r"<sideline.Payload locations; 200 http.*; \d{6,} bytes; 2 answers joined; tables: locations>",
             r"locations .* 200 .*fetched +FRESH.*bytes +\d+,\d+",
         ),
-        ("table", r"<sideline.Table locations: \d{5,} rows, \d+ columns: session_id, t, .*>", r"locations *: \d+,\d+ rows, \d+ columns; the first 10 rows.* shown"),
+        (
+            "table",
+            r"<sideline.Table locations: \d{5,} rows, \d+ columns: session_id, t, .*>",
+            r"locations *: \d+,\d+ rows, \d+ columns; the first 10 rows.* shown",
+        ),
         (
             "batch",
             r"<sideline.Batch stats: 302 units, 2 fetched, 300 missing; tables: .*>",
