@@ -67,9 +67,7 @@ impl Cursor<'_> {
                     }
                 }
                 b'-' | b'0'..=b'9' => {
-                    if !self.skip_short_number() {
-                        self.number_token()?;
-                    }
+                    self.number_token()?;
                 }
                 _ if self.null() || self.take_word(b"true") || self.take_word(b"false") => {}
                 _ => return Err(Fault::Expected(Wanted::Value)),
@@ -87,7 +85,6 @@ impl Cursor<'_> {
         }
     }
 
-    #[inline(always)]
     fn skip_key(&mut self) -> Read<()> {
         if self.byte() != b'"' {
             return Err(Fault::Key);
