@@ -67,9 +67,7 @@ impl Cursor<'_> {
                     }
                 }
                 b'-' | b'0'..=b'9' => {
-                    if !self.skip_short_number() {
-                        self.number_token()?;
-                    }
+                    self.number_token()?;
                 }
                 _ if self.null() || self.take_word(b"true") || self.take_word(b"false") => {}
                 _ => return Err(Fault::Expected(Wanted::Value)),
@@ -87,7 +85,6 @@ impl Cursor<'_> {
         }
     }
 
-    #[inline(always)]
     fn skip_key(&mut self) -> Read<()> {
         if self.byte() != b'"' {
             return Err(Fault::Key);
@@ -229,7 +226,7 @@ mod tests {
             &long_text(&long),
             "[[[[]]]]",
         ];
-        for shift in 0..130 {
+        for shift in (0..130).step_by(if cfg!(miri) { 31 } else { 1 }) {
             let mut text = format!("[\"{}\"", "y".repeat(shift));
             for part in (0..40).map(|i| parts[(i * i + shift) % parts.len()]) {
                 text.push(',');
@@ -248,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_control_character_in_a_skipped_string_is_seen_at_any_place() {
-        for before in 0..140 {
+        for before in (0..140).step_by(if cfg!(miri) { 31 } else { 1 }) {
             let text = format!("[\"{}\u{1}\",1]", "x".repeat(before));
             assert!(both(&text).1.is_err(), "{before}");
         }
