@@ -8,6 +8,7 @@
 //! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
 //! | [`stream`], [`bell`] | live streams and their items; how an event loop learns of one |
 //! | [`simulator`] | the service on loopback |
+//! | [`dicts`] | JSON as Python objects |
 //! | [`convert`] | arguments in |
 //! | [`errors`] | exceptions out |
 //! | [`runtime`], [`crate::per_process`] | the threads behind it all, and what they need to survive a fork |
@@ -19,6 +20,7 @@ mod batch;
 mod bell;
 mod client;
 mod convert;
+mod dicts;
 mod errors;
 mod payload;
 mod pickle;

@@ -1,12 +1,11 @@
 //! One answer of the service: the bytes that came, and what they can be read as. Nothing is read before it is asked for.
 
-use crate::error::Error;
 use crate::fetch::{self, Met};
+use crate::python::dicts::objects;
 use crate::python::table::Table;
 use crate::python::{convert, errors, pickle};
-use crate::table::{self as engine, Body, Context, DecodeError};
+use crate::table::{Body, Context};
 use crate::transport::Response;
-use jiter::{PythonParse, StringCacheMode};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -284,18 +283,6 @@ impl Payload {
     fn _repr_html_<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("sideline._text")?.call_method1("payload_html", (slf,))
     }
-}
-
-/// A body's JSON as Python objects.
-pub fn objects<'py>(py: Python<'py>, body: &Body) -> PyResult<Bound<'py, PyAny>> {
-    let parse = PythonParse { cache_mode: StringCacheMode::All, ..PythonParse::default() };
-    let json = engine::json(body);
-    parse.python_parse(py, json).map_err(|error| {
-        let offset = body.len() - json.len() + error.index;
-        let path = engine::json_path(body, offset);
-        let message = error.error_type.to_string();
-        errors::raise(py, Error::Decode(DecodeError::Body { message, path, offset }))
-    })
 }
 
 /// A mapping for headers, in the order they came.

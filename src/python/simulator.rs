@@ -1,9 +1,10 @@
 //! The service on loopback, for Python.
 
 use crate::config::Sport;
+use crate::python::dicts::objects;
 use crate::python::{convert, errors, payload};
 use crate::simulator::{Fault, Gzip, Options, Privileges, Seen, Simulator, StreamFault, Throttle, Trouble};
-use jiter::PythonParse;
+use crate::table::Body;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
@@ -309,8 +310,7 @@ fn throttle(requests_per_second: Option<f64>, burst: Option<i64>, retry_after: b
 /// As the wire has it.
 fn wire<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let json = serde_json::to_vec(value).map_err(|error| errors::internal(py, &error.to_string()))?;
-    let parsed = PythonParse::default().python_parse(py, &json);
-    parsed.map_err(|error| errors::internal(py, &error.description(&json)))
+    objects(py, &Body::from(json))
 }
 
 fn request<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {

@@ -7,7 +7,8 @@ use crate::operation;
 #[cfg(unix)]
 use crate::python::bell::Bell;
 use crate::python::client::{CoreClient, option};
-use crate::python::payload::{datetime, objects};
+use crate::python::dicts::objects;
+use crate::python::payload::datetime;
 use crate::python::table::Table;
 use crate::python::{convert, errors, runtime};
 use crate::table::Body;

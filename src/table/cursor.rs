@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 /// [`PADDING`] bytes from `end` on are readable and zero. `new` checks the padding; `at` moves only over bytes that were
 /// compared with something, and nothing is ever compared with zero, so it cannot pass `end`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     at: *const u8,
     start: *const u8,
     end: *const u8,
@@ -167,7 +167,7 @@ impl<'a> Cursor<'a> {
 
 /// Text of the body. Unlike a slice it may be read a little past its end, where the padding is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Span<'a> {
+pub(crate) struct Span<'a> {
     at: *const u8,
     len: usize,
     body: PhantomData<&'a [u8]>,
@@ -191,6 +191,12 @@ impl<'a> Span<'a> {
         debug_assert!(from + 8 <= PADDING);
         // SAFETY: it starts at or before the body's end, and `PADDING` bytes after that are readable.
         u64::from_le(unsafe { self.at.add(from).cast::<u64>().read_unaligned() })
+    }
+
+    /// Its last eight bytes, where it has as many.
+    #[inline(always)]
+    pub fn last_word(&self) -> u64 {
+        self.bytes().last_chunk().map_or(0, |tail| u64::from_le_bytes(*tail))
     }
 
     /// Without its first and last byte: the text of a string between its quotes.

@@ -4,7 +4,7 @@ use super::{DecodeError, json_path};
 
 /// Small enough to come back in a register: the decoder passes one for every value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// Another kind of value.
     Expected(Wanted),
     /// A number that JSON does not know, such as `007` or `1.`.
@@ -34,11 +34,11 @@ pub(super) enum Fault {
     Engine,
 }
 
-pub(super) type Read<T> = Result<T, Fault>;
+pub(crate) type Read<T> = Result<T, Fault>;
 
 /// What a place takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     Value,
     Object,
     Array,

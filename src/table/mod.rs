@@ -42,10 +42,14 @@ pub use decl::{Col, Derivation, Resource, Src, Table, Ty, absent, col, derived, 
 pub use schema::schema;
 pub use unknown::Unknown;
 
+/// For a reader that needs no declaration.
+pub(crate) use cursor::Cursor;
+pub(crate) use fault::Fault;
+#[cfg(feature = "python")]
+pub(crate) use {number::Number, scan::head};
+
 use arrow_array::RecordBatch;
-use cursor::Cursor;
 use decode::Repeated;
-use fault::Fault;
 
 /// What the request knew and the body may not say: `team_id`, `game_id`, `session_id`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -182,9 +186,14 @@ fn open<'a>(body: &[u8], padded: &'a [u8]) -> Result<Cursor<'a>, DecodeError> {
         };
         return Err(error(message, e.valid_up_to()));
     }
-    let mut cursor = Cursor::new(padded).ok_or_else(|| Fault::Engine.at(body, 0, |_| String::new()))?;
-    if body.starts_with(BYTE_ORDER_MARK) {
+    start(padded).ok_or_else(|| Fault::Engine.at(body, 0, |_| String::new()))
+}
+
+/// At the start of the JSON of a body with its padding; its text was not looked at.
+pub(crate) fn start(padded: &[u8]) -> Option<Cursor<'_>> {
+    let mut cursor = Cursor::new(padded)?;
+    if padded.starts_with(BYTE_ORDER_MARK) {
         cursor.advance(BYTE_ORDER_MARK.len());
     }
-    Ok(cursor)
+    Some(cursor)
 }

@@ -8,6 +8,18 @@ use super::scan;
 const TENS: [f64; 9] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 const WHOLE_TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
+/// Digits before the point: more would be an attack, for a whole number costs the square of its digits.
+const LONGEST: usize = 4300;
+
+/// A number as JSON writes it: without a point and an exponent it is whole, and of any length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Number<'a> {
+    Int(i64),
+    Float(f64),
+    /// Beyond 64 bits: its digits, after a sign.
+    Long(&'a [u8]),
+}
+
 /// A number of at most 15 digits, so that it and its quotient by a power of ten are exact.
 struct Short {
     digits: u64,
@@ -42,6 +54,35 @@ impl<'a> Cursor<'a> {
             }
             None => self.float_slow(),
         }
+    }
+
+    /// A number of whichever kind it is written as.
+    #[inline(always)]
+    pub fn number(&mut self) -> Read<Number<'a>> {
+        match self.short_number() {
+            Some(Short { digits, fraction: 0, negative }) => {
+                Ok(Number::Int(if negative { -(digits as i64) } else { digits as i64 }))
+            }
+            Some(Short { digits, fraction, negative }) => {
+                let value = digits as f64 / TENS[fraction];
+                Ok(Number::Float(if negative { -value } else { value }))
+            }
+            None => self.number_slow(),
+        }
+    }
+
+    #[inline(never)]
+    fn number_slow(&mut self) -> Read<Number<'a>> {
+        let token = self.number_token()?.bytes();
+        let text = std::str::from_utf8(token).map_err(|_| Fault::Number)?;
+        let whole = text.find(['.', 'e', 'E']);
+        if whole.unwrap_or(text.len()) > LONGEST + usize::from(token[0] == b'-') {
+            return Err(Fault::Range);
+        }
+        if whole.is_some() {
+            return text.parse().map(Number::Float).map_err(|_| Fault::Number);
+        }
+        Ok(text.parse().map_or(Number::Long(token), Number::Int))
     }
 
     /// The common shapes: up to 15 digits, of which up to 8 after a point, no exponent. Else the cursor stays.

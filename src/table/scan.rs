@@ -46,7 +46,7 @@ pub(super) fn number(word: u64, count: usize) -> u64 {
 
 /// The first `count` bytes, the others zero.
 #[inline(always)]
-pub(super) fn head(word: u64, count: usize) -> u64 {
+pub(crate) fn head(word: u64, count: usize) -> u64 {
     if count >= 8 { word } else { word & ((1 << (8 * count)) - 1) }
 }
 
@@ -60,6 +60,42 @@ pub(super) struct Marks {
     pub closing: u64,
     /// Backslashes and control characters, the padding among them.
     pub odd: u64,
+}
+
+/// As [`plain_text`], of 64 bytes.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn plain_block(block: &[u8; 64]) -> usize {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+    };
+    let mut ends = 0;
+    for (part, bytes) in block.as_chunks::<16>().0.iter().enumerate() {
+        // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from an array of sixteen.
+        let mask = unsafe {
+            let bytes = _mm_loadu_si128(bytes.as_ptr().cast::<__m128i>());
+            let equal = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
+            let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
+            _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(equal(b'"'), equal(b'\\'))))
+        };
+        ends |= u64::from(mask as u16) << (16 * part);
+    }
+    ends.trailing_zeros() as usize
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use portable_plain_block as plain_block;
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+#[inline(always)]
+pub(super) fn portable_plain_block(block: &[u8; 64]) -> usize {
+    for (part, bytes) in block.as_chunks::<8>().0.iter().enumerate() {
+        let plain = plain_text(u64::from_le_bytes(*bytes));
+        if plain < 8 {
+            return 8 * part + plain;
+        }
+    }
+    64
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -132,6 +168,9 @@ mod tests {
                     closing: bit(matches!(byte, b'}' | b']')),
                     odd: bit(byte < 0x20 || byte == b'\\'),
                 };
+                let plain = if expected.quotes | expected.odd == 0 { 64 } else { place };
+                assert_eq!(plain_block(&block), plain, "{byte} at {place}");
+                assert_eq!(portable_plain_block(&block), plain, "{byte} at {place}");
                 assert_eq!(marks(&block), expected, "{byte} at {place}");
                 assert_eq!(portable_marks(&block), expected, "{byte} at {place}");
             }

@@ -23,13 +23,46 @@ impl<'a> Cursor<'a> {
         Some(self.since(&here).inner())
     }
 
+    /// The text of a string without escapes and of at most 16 bytes, over which the cursor moves; else it stays. Such a text
+    /// holds no zeros, so with zeros after it its two words are the same only where the text is.
+    #[inline(always)]
+    pub fn short_string(&mut self) -> Option<(Span<'a>, [u64; 2])> {
+        let mut words = [self.word(1), 0];
+        let mut len = scan::plain_text(words[0]);
+        if len < 8 {
+            words[0] = scan::head(words[0], len);
+        } else {
+            let more = scan::plain_text(self.word(9));
+            words[1] = scan::head(self.word(9), more);
+            len += more;
+        }
+        if self.byte() != b'"' || self.peek(1 + len) != b'"' {
+            return None;
+        }
+        let here = *self;
+        self.advance(len + 2);
+        Some((self.since(&here).inner(), words))
+    }
+
     /// To the next quote, backslash or control character (the padding is one).
     #[inline(always)]
     fn plain_text(&mut self) {
-        loop {
+        for _ in 0..2 {
             let plain = scan::plain_text(self.word(0));
             self.advance(plain);
             if plain < 8 {
+                return;
+            }
+        }
+        self.long_plain_text();
+    }
+
+    #[inline(never)]
+    fn long_plain_text(&mut self) {
+        loop {
+            let plain = scan::plain_block(self.block());
+            self.advance(plain);
+            if plain < 64 {
                 return;
             }
         }
