@@ -7,6 +7,7 @@
 //! | [`payload`], [`pickle`] | one answer: dict, bytes, tables |
 //! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
 //! | [`stream`], [`bell`] | live streams and their items; how an event loop learns of one |
+//! | [`snapshots`] | messages that are much like the one before |
 //! | [`simulator`] | the service on loopback |
 //! | [`dicts`] | JSON as Python objects |
 //! | [`convert`] | arguments in |
@@ -27,6 +28,7 @@ mod pickle;
 mod rows;
 mod runtime;
 mod simulator;
+mod snapshots;
 mod stream;
 mod table;
 
