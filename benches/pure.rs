@@ -71,7 +71,7 @@ fn body(golden: &str, times: usize) -> Body {
 fn tables(c: &mut Criterion) {
     let mut group = c.benchmark_group("table");
     for (name, table, golden) in [
-        ("stats_details", "stat_details", include_str!("../tests/golden/stats_details.json")),
+        ("stats_details", "stat_events", include_str!("../tests/golden/stats_details.json")),
         ("possessions", "possessions", include_str!("../tests/golden/possessions.json")),
     ] {
         let (resource, body) = (by_name(name).unwrap(), body(golden, 200));
