@@ -20,7 +20,12 @@ MANY = [f"no-such-session-{n}" for n in range(600)]
 def slowed(service: sideline.Simulator, client: sideline.Client) -> Iterator[None]:
     """A batch is under way that would take minutes: the service passes three requests in a second."""
     service.faults.add("/v1/data/*", requests_per_second=3, burst=1)
-    batch = threading.Thread(target=lambda: pytest.raises(sideline.SidelineError, client.stats, MANY, on_error="keep"))
+
+    def ask() -> None:
+        with pytest.raises(sideline.SidelineError):
+            client.stats(MANY, on_error="keep")
+
+    batch = threading.Thread(target=ask)
     batch.start()
     until = time.monotonic() + 30
     while sum(seen.status == 429 for seen in service.requests) < 3:
