@@ -319,23 +319,28 @@ class Round:
         return False
 
     def rest(self) -> dict[Any, Any]:
-        self.played.wait(60)
+        assert self.played.wait(600), "the twin's game is not over"
         if not self.finals:
             teams = self.game["home_team_id"], self.game["away_team_id"]
             self.finals = [self.truth.team_game_stats(team, game_id=self.game["event_id"]).table("box_score") for team in teams]
         return box_score(*self.finals)
 
-    def until(self, stream: sideline.LiveStream, is_over: Callable[[], Any], seconds: float = 90.0) -> Iterator[Any]:
-        end = time.monotonic() + seconds
-        looked = 0.0
-        while time.monotonic() < end:
+    def until(self, stream: sideline.LiveStream, is_over: Callable[[], Any], silent: float = 60.0, most: float = 600.0) -> Iterator[Any]:
+        """Until it is over. Nothing new for so long is wrong; slow may be the machine too."""
+        began = looked = came = time.monotonic()
+        while time.monotonic() < min(came + silent, began + most):
             item = stream._core.next_within(0.3)
             if item is not None:
                 yield item
-            if (item is None or time.monotonic() - looked > 0.5) and is_over():
-                return
-            looked = time.monotonic() if item is None else looked
-        self.found.check(False, f"{stream!r}: not over after {seconds} s")
+            if isinstance(item, sideline.Update):
+                came = time.monotonic()
+            # Looking is dear: not for each of many items.
+            if item is None or time.monotonic() - looked > 0.5:
+                if is_over():
+                    return
+                looked = time.monotonic()
+        now = time.monotonic()
+        self.found.check(False, f"{stream!r}: not over after {now - began:.0f} s, the last update {now - came:.0f} s ago; {stream.stats}")
 
     def run(self) -> None:
         self.played, self.finals = threading.Event(), []

@@ -16,7 +16,7 @@ from hypothesis.stateful import initialize, precondition, rule
 
 import sideline
 from soak import box_score
-from test_faulty_service import EXAMPLES, FaultyService, World
+from test_faulty_service import EXAMPLES, FaultyService, World, make_the_threads
 
 SPEEDS = (None, 60.0, 1200.0, 6000.0, 1e9)
 
@@ -164,9 +164,8 @@ class PlayedGame(FaultyService):
 
 @pytest.mark.timeout(0 if EXAMPLES else 120)
 def test_a_game_that_is_played_through_faults_is_told_alike_by_all_streams_and_answers() -> None:
-    # The first run makes the threads that every client shares.
-    with sideline.Simulator(seed=5, teams=4, games=8) as service, service.client() as client:
-        client.teams()
+    with sideline.Simulator(seed=5, teams=4, games=8) as service:
+        make_the_threads(service)
     PlayedGame.followed = 0
     PlayedGame.TestCase.settings = settings(
         max_examples=EXAMPLES or 50,

@@ -146,6 +146,13 @@ class World:
         self.twin.close()
 
 
+def make_the_threads(service: sideline.Simulator) -> None:
+    """Those that every client shares, made once: calls have theirs, streams have theirs."""
+    with service.client() as client, client.live_stats(service.games[0]["event_id"]) as stream:
+        client.teams()
+        next(stream)
+
+
 def held() -> tuple[int, int]:
     """Threads and descriptors of this process."""
     descriptors = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
@@ -405,8 +412,7 @@ class FaultyService(RuleBasedStateMachine):
 def test_a_service_that_goes_wrong_gives_right_answers_or_documented_errors() -> None:
     FaultyService.world = World()
     try:
-        # Two runs in a row: the first makes the threads that every client shares.
-        FaultyService.world.service.client().teams()
+        make_the_threads(FaultyService.world.service)
         FaultyService.TestCase.settings = settings(
             max_examples=EXAMPLES or 60,
             stateful_step_count=25,

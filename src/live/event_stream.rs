@@ -13,19 +13,22 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, SystemTime};
+use tokio::time::timeout;
 
 #[derive(Debug)]
 pub(super) struct EventStream {
     transport: Transport,
     request: Request,
     limit: usize,
+    silence_limit: Duration,
     last_event_id: Arc<str>,
 }
 
 impl EventStream {
     pub(super) fn new(transport: Transport, request: Request, options: &Options) -> Self {
         let last_event_id = options.last_event_id.as_deref().unwrap_or_default().into();
-        EventStream { transport, request, limit: options.max_event_bytes, last_event_id }
+        let (limit, silence_limit) = (options.max_event_bytes, options.silence_limit);
+        EventStream { transport, request, limit, silence_limit, last_event_id }
     }
 }
 
@@ -33,7 +36,8 @@ impl Wire for EventStream {
     type Connection = Events;
 
     async fn connect(&mut self) -> Result<Events, Refusal> {
-        let response = self.transport.open_event_stream(&self.request, &self.last_event_id).await?;
+        let opened = timeout(self.silence_limit, self.transport.open_event_stream(&self.request, &self.last_event_id));
+        let response = opened.await.map_err(|_| Refusal::silent(self.silence_limit))??;
         let decoder = Decoder::new(self.limit, self.last_event_id.clone());
         Ok(Events { response, decoder, bytes: 0, end: None })
     }

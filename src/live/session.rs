@@ -6,6 +6,7 @@ use super::buffer::{Buffer, State};
 use super::item::{Item, Notice, Update};
 use super::options::Options;
 use crate::error::Error;
+use crate::transport::no_answer;
 use std::future::Future;
 use std::time::{Duration, SystemTime};
 use tokio::time::{Instant, sleep, timeout};
@@ -13,6 +14,8 @@ use tokio::time::{Instant, sleep, timeout};
 /// How to connect. What a connection leaves for the next one (an event id, a sequence number) it keeps itself.
 pub(super) trait Wire: Send {
     type Connection: Connection;
+    /// Gives up when the service does not answer within the silence limit. The wait for a turn among the client's own requests
+    /// is no silence of the service.
     fn connect(&mut self) -> impl Future<Output = Result<Self::Connection, Refusal>> + Send;
     /// The connection is over.
     fn lost(&mut self, connection: Self::Connection);
@@ -78,8 +81,7 @@ pub(super) async fn run<W: Wire>(
     loop {
         buffer.set_state(State::Connecting);
         let begun = SystemTime::now();
-        let connected = timeout(options.silence_limit, wire.connect()).await;
-        let wait = match connected.unwrap_or_else(|_| Err(Refusal::silent(options.silence_limit))) {
+        let wait = match wire.connect().await {
             Ok(mut connection) => {
                 let at = SystemTime::now();
                 if let Some(Hole { start, reason }) = hole.take() {
@@ -231,8 +233,7 @@ impl Quiet {
 }
 
 impl Refusal {
-    fn silent(limit: Duration) -> Self {
-        let reason = format!("no answer within {} s", limit.as_secs_f64());
-        Refusal { reason, status: None, error: None, wait: None, is_final: false }
+    pub(super) fn silent(limit: Duration) -> Self {
+        Refusal { reason: no_answer(limit), status: None, error: None, wait: None, is_final: false }
     }
 }

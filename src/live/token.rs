@@ -3,9 +3,10 @@
 use crate::config::Secret;
 use crate::error::{ApiError, Error, Result};
 use crate::operation::{self, Request, Value};
-use crate::transport::{Transport, without};
+use crate::transport::{Response, Transport, without};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value as Json;
+use std::time::Duration;
 
 /// Where tokens come from, and the one in hand.
 #[derive(Debug)]
@@ -45,11 +46,12 @@ impl Tokens {
         Ok(Tokens { request, held: given })
     }
 
-    pub(super) async fn take(&mut self, transport: &Transport) -> Result<Token> {
+    /// The request for a fresh one is given up when it is not answered within the limit.
+    pub(super) async fn take(&mut self, transport: &Transport, silence_limit: Duration) -> Result<Token> {
         match (&self.held, &self.request) {
             (Some(held), request) => Ok(Token { secret: held.clone(), is_last_word: request.is_none() }),
             (None, Some(request)) => {
-                let secret = subscription_token(transport, request).await?;
+                let secret = read_answer(&transport.send_live(request, silence_limit).await?)?;
                 self.held = Some(secret.clone());
                 Ok(Token { secret, is_last_word: true })
             }
@@ -96,7 +98,10 @@ impl Token {
 
 /// A fresh token for a game.
 pub async fn subscription_token(transport: &Transport, request: &Request) -> Result<Secret> {
-    let answer = transport.send(request).await?;
+    read_answer(&transport.send(request).await?)
+}
+
+fn read_answer(answer: &Response) -> Result<Secret> {
     read(answer.body.as_slice()).ok_or_else(|| unreadable(&answer.url))
 }
 

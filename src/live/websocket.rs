@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::Error as Broken;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -132,15 +133,16 @@ impl Wire for Websocket {
     type Connection = Messages;
 
     async fn connect(&mut self) -> std::result::Result<Messages, Refusal> {
+        let limit = self.options.silence_limit;
         loop {
-            let token = match self.tokens.take(&self.transport).await {
+            let token = match self.tokens.take(&self.transport, limit).await {
                 Ok(token) => token,
                 Err(error) => {
                     let status = if let Error::Api(answer) = &error { Some(answer.status) } else { None };
                     return Err(Unopened { error, status, wait: None }.into());
                 }
             };
-            match self.open(&token).await {
+            match timeout(limit, self.open(&token)).await.map_err(|_| Refusal::silent(limit))? {
                 Ok(socket) => {
                     let seen = std::mem::take(&mut self.seen);
                     return Ok(Messages::new(socket, token, seen, &self.options, &self.address));

@@ -37,7 +37,7 @@ mod target;
 pub(crate) use open::Unopened;
 pub use probe::{Probe, Stage, Stopped};
 pub(crate) use redact::{secrets as without, url as redacted};
-pub(crate) use send::chance;
+pub(crate) use send::{chance, no_answer};
 
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -139,13 +139,23 @@ impl Transport {
         self.send_counted(request, &AtomicU32::new(0)).await
     }
 
+    /// As [`Transport::send`], for a live stream: ahead of all calls that wait for their turn. An attempt that is not answered
+    /// within the limit ends it; the wait for a turn is no silence of the service.
+    pub(crate) async fn send_live(&self, request: &Request, silence_limit: Duration) -> Result<Response> {
+        self.until_closed(send::send(&self.shared, request, &AtomicU32::new(0), Some(silence_limit))).await
+    }
+
     /// As [`Transport::send`]; `tried` counts the attempts, those of a request that is given up too.
     pub async fn send_counted(&self, request: &Request, tried: &AtomicU32) -> Result<Response> {
+        self.until_closed(send::send(&self.shared, request, tried, None)).await
+    }
+
+    async fn until_closed(&self, sent: impl Future<Output = Result<Response>>) -> Result<Response> {
         let mut closed = self.shared.closed.subscribe();
         tokio::select! {
             biased;
             _ = closed.wait_for(|closed| *closed) => Err(Error::Closed),
-            result = send::send(&self.shared, request, tried) => result,
+            result = sent => result,
         }
     }
 

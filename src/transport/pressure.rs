@@ -88,6 +88,11 @@ impl Pressure {
         (self.window as usize).max(1)
     }
 
+    /// How many may be whatever was learned: a user's limit.
+    pub(super) fn most_at_once(&self) -> usize {
+        self.most_at_once as usize
+    }
+
     /// When the next request may be sent. A limit of the user's is kept at even distances; so is a rate, but from when a
     /// request went out and not from when it should have: two that come too close are what a service refuses.
     pub(super) fn turn(&self, now: Instant) -> Instant {

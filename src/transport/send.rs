@@ -1,5 +1,6 @@
 //! One request until it is answered or given up: an attempt, a verdict, a wait.
 
+use super::budget::Kind;
 use super::failure::Failure;
 use super::inflate::{self, Refused};
 use super::redirect::{self, Redirect};
@@ -34,17 +35,29 @@ enum Attempt {
     Failure(Failure),
 }
 
-/// `tried` counts the attempts, those of a request that is given up too.
-pub(super) async fn send(shared: &Shared, request: &Request, tried: &AtomicU32) -> Result<Response> {
-    let result = until_answered(shared, request, tried).await;
+/// `tried` counts the attempts, those of a request that is given up too. `silence_limit`: the request is a live stream's, goes
+/// ahead of calls, and is given up when an attempt is not answered for so long.
+pub(super) async fn send(
+    shared: &Shared,
+    request: &Request,
+    tried: &AtomicU32,
+    silence_limit: Option<Duration>,
+) -> Result<Response> {
+    let result = until_answered(shared, request, tried, silence_limit).await;
     result.map_err(|error| without_secrets(shared, error))
 }
 
-async fn until_answered(shared: &Shared, request: &Request, tried: &AtomicU32) -> Result<Response> {
+async fn until_answered(
+    shared: &Shared,
+    request: &Request,
+    tried: &AtomicU32,
+    silence_limit: Option<Duration>,
+) -> Result<Response> {
     let target = Target::new(request, &shared.config)?;
     let client = shared.client(request.auth, target.url())?;
     let shown = target.shown();
     let (total, max_retries) = (shared.config.timeouts.total, shared.config.max_retries);
+    let kind = if silence_limit.is_some() { Kind::Live } else { Kind::Call };
 
     let mut past = Past::default();
     let mut clock_corrected = false;
@@ -55,13 +68,15 @@ async fn until_answered(shared: &Shared, request: &Request, tried: &AtomicU32) -
     loop {
         // A turn in the client's own queue is not the service's time: the deadline moves on with it.
         let queued = Instant::now();
-        let permit = shared.budget.admit().await.map_err(|_| Error::Closed)?;
+        let permit = shared.budget.admit(kind).await;
         deadline += queued.elapsed();
         let begun = Instant::now();
         let started = *started.get_or_insert(begun);
         attempts += 1;
         tried.fetch_add(1, Ordering::Relaxed);
-        let attempt = timeout_at(deadline, attempt(shared, &client, &target)).await;
+        let silent = silence_limit.filter(|limit| *limit < deadline.saturating_duration_since(begun));
+        let until = silent.map_or(deadline, |limit| begun + limit);
+        let attempt = timeout_at(until, attempt(shared, &client, &target)).await;
         if let Ok(Ok(Attempt::Answer(answer, _))) = &attempt {
             let remaining = deadline.saturating_duration_since(Instant::now());
             match answer.status {
@@ -74,7 +89,12 @@ async fn until_answered(shared: &Shared, request: &Request, tried: &AtomicU32) -
         let took = begun.elapsed();
 
         let (outcome, error) = match attempt {
-            Err(_) => return Err(Failure::out_of_time(total.as_secs_f64(), last).error(&shown, attempts)),
+            Err(_) => {
+                return Err(match silent {
+                    Some(limit) => Error::Timeout(no_answer(limit)),
+                    None => Failure::out_of_time(total.as_secs_f64(), last).error(&shown, attempts),
+                });
+            }
             Ok(attempt) => match attempt? {
                 Attempt::Failure(failure) => {
                     log::debug!("GET {shown}: {} (attempt {attempts}, {took:.1?})", failure.text);
@@ -109,6 +129,11 @@ async fn until_answered(shared: &Shared, request: &Request, tried: &AtomicU32) -
         last = Some(reason);
         sleep(wait).await;
     }
+}
+
+/// What is said where nothing came within a live stream's limit.
+pub(crate) fn no_answer(limit: Duration) -> String {
+    format!("no answer within {} s", limit.as_secs_f64())
 }
 
 fn response(answer: Answer, elapsed: Duration, attempts: u32) -> Response {

@@ -1,0 +1,70 @@
+"""A live connection's requests and a batch of the same client: however many wait for their turn, the live one is next."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import sideline
+
+QUICK: dict[str, Any] = {"retry_wait": 0.01, "max_wait": 0.1, "silence_limit": 1.0, "give_up_on": ()}
+MANY = [f"no-such-session-{n}" for n in range(600)]
+
+
+@contextmanager
+def slowed(service: sideline.Simulator, client: sideline.Client) -> Iterator[None]:
+    """A batch is under way that would take minutes: the service passes three requests in a second."""
+    service.faults.add("/v1/data/*", requests_per_second=3, burst=1)
+
+    def ask() -> None:
+        with pytest.raises(sideline.SidelineError):
+            client.stats(MANY, on_error="keep")
+
+    batch = threading.Thread(target=ask)
+    batch.start()
+    until = time.monotonic() + 30
+    while sum(seen.status == 429 for seen in service.requests) < 3:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    try:
+        yield
+    finally:
+        client.close()
+        batch.join(10)
+    assert not batch.is_alive()
+
+
+def connected(stream: sideline.LiveStream, within: float) -> float:
+    """Reads until it is connected; gives how long that took."""
+    began = time.monotonic()
+    while (took := time.monotonic() - began) < within:
+        if isinstance(stream._core.next_within(0.1), sideline.Connected):
+            return time.monotonic() - began
+    raise AssertionError(f"{stream!r}: not connected after {took:.1f} s")
+
+
+@pytest.mark.parametrize("websocket", [True, False], ids=["websocket", "event stream"])
+def test_a_stream_connects_past_a_batch_that_waits(websocket: bool) -> None:
+    with sideline.Simulator(seed=3, teams=4, games=8) as service:
+        client, game = service.client(max_concurrency=8), service.games[0]["event_id"]
+        opened = {True: lambda: client.live(game, sources=["stats"], **QUICK), False: lambda: client.live_stats(game, **QUICK)}[websocket]
+        with slowed(service, client):
+            for _ in range(3):
+                with opened() as stream:
+                    connected(stream, within=6.0)
+
+
+def test_a_revoked_token_is_renewed_past_a_batch_that_waits() -> None:
+    with sideline.Simulator(seed=3, teams=4, games=8) as service:
+        client, game = service.client(max_concurrency=8), service.games[0]["event_id"]
+        with client.live(game, sources=["stats"], **QUICK) as stream:
+            connected(stream, within=6.0)
+            with slowed(service, client):
+                for _ in range(2):
+                    service.revoke_tokens()
+                    connected(stream, within=6.0)
