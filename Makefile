@@ -3,7 +3,7 @@
 PYTHON ?= python3
 OUT    ?= demo-output
 SECONDS ?= 600
-FUZZ   ?= event_stream websocket journal resource error_body address
+FUZZ   ?= event_stream websocket journal resource error_body gzip address
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check

@@ -14,6 +14,7 @@ pub static TARGETS: &[(&str, Target)] = &[
     ("journal", crate::live::journal::fuzz::journal),
     ("resource", crate::table::tests::fuzz::resource),
     ("error_body", crate::transport::fuzz::error_body),
+    ("gzip", crate::transport::fuzz::gzip),
     ("address", crate::transport::fuzz::address),
 ];
 

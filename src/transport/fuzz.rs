@@ -3,6 +3,7 @@
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use super::inflate::{Refused, inflate, inflate_start};
 use super::redirect::{self, Redirect};
 use super::respond::{self, Answer, Clocks};
 use super::target::Target;
@@ -11,11 +12,30 @@ use crate::config::{Config, Options, Secret};
 use crate::error::Error;
 use crate::operation::{self, Auth, Request, Value};
 use crate::table::Body;
+use flate2::bufread::MultiGzDecoder;
+use std::io::Read;
 use std::time::{Duration, SystemTime};
 use url::{Url, form_urlencoded};
 
 const SECRET: &str = "canary-secret";
 const KEY: &str = "canary key/&";
+
+/// A byte for the limit, then the body as it came. What libdeflate makes of it is what flate2 makes of it.
+pub(crate) fn gzip(bytes: &[u8]) {
+    let [limit, compressed @ ..] = bytes else { return };
+    let limit = usize::from(*limit) * 64;
+    let mut expected = Vec::new();
+    let is_whole = MultiGzDecoder::new(compressed).take(1 << 20).read_to_end(&mut expected).is_ok();
+    match inflate(compressed, limit) {
+        Ok(body) => {
+            assert!(body.as_slice().len() <= limit);
+            assert!(!is_whole || compressed.is_empty() || body.as_slice() == expected, "another body");
+        }
+        Err(Refused::TooLarge) => assert!(!is_whole || expected.len() > limit, "it is {} bytes", expected.len()),
+        Err(Refused::Damaged) => assert!(!is_whole, "nothing is wrong with it"),
+    }
+    assert!(expected.starts_with(inflate_start(compressed, limit).as_slice()));
+}
 
 /// Two bytes for the status, the first line as the value of every header, then the body.
 pub(crate) fn error_body(bytes: &[u8]) {
