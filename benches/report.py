@@ -21,7 +21,7 @@ from measure import Row
 from workloads import workloads
 
 HERE = Path(__file__).parent
-GROUPS = {"decode": 40, "over_http": 5, "stream": 7, "size": 30, "archive": 3}
+GROUPS = {"decode": 40, "over_http": 5, "stream": 7, "size": 30, "archive": 3, "pure": 7}
 """Modules and their rounds."""
 PEERS = (
     "sideline",

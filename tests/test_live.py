@@ -328,6 +328,74 @@ def test_several_event_loops_and_uvloop_one_after_the_other(three: Server) -> No
         assert next(stream).id == "2"
 
 
+class Proactor(asyncio.SelectorEventLoop):
+    """A loop that watches no descriptors, as Windows' own does not."""
+
+    def add_reader(self, *_: Any) -> None:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("factory", [asyncio.SelectorEventLoop, Proactor])
+def test_tasks_that_wait_for_one_stream_at_once_get_an_item_each(factory: Callable[[], asyncio.EventLoop]) -> None:
+    go = threading.Event()
+
+    def wait(to: socket.socket) -> None:
+        to.sendall(HEAD)
+        go.wait(20)
+        to.sendall(numbered(6))
+        to.recv(1)
+
+    async def taken(stream: sideline.LiveStream) -> list[int]:
+        # One of them gives up, and takes nothing with it.
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(aiter(stream)), 0.05)
+        one = aiter(stream)
+        waiting = [asyncio.create_task(each.__anext__()) for each in (one, one, stream, aiter(stream))]
+        await asyncio.sleep(0.05)
+        waiting[2].cancel()
+        go.set()
+        items = [await task for task in waiting[:2] + waiting[3:]] + [await anext(one) for _ in range(3)]
+        return sorted(item.to_dict()["n"] for item in items)
+
+    with (
+        server([wait]) as made,
+        made.client() as client,
+        client.live_stats("g1", notices=False) as stream,
+        asyncio.Runner(loop_factory=factory) as runner,
+    ):
+        assert runner.run(asyncio.wait_for(taken(stream), 20)) == list(range(6))
+
+
+@needs_proc
+def test_a_closed_stream_that_was_awaited_leaves_no_descriptor() -> None:
+    def descriptors() -> int:
+        gc.collect()
+        return len(os.listdir("/proc/self/fd"))
+
+    async def wait(client: sideline.Client) -> list[sideline.LiveStream]:
+        streams = []
+        for is_awaited in [True, False] * 10:
+            async with client.live_stats("g1", notices=False) as stream:
+                await anext(stream)
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(anext(stream), 0.01)
+                if is_awaited:
+                    waiting = asyncio.create_task(anext(stream))
+                    await asyncio.sleep(0)
+            if is_awaited:
+                with pytest.raises(StopAsyncIteration):
+                    await waiting
+            streams.append(stream)
+        return streams
+
+    with server([then_hold(numbered(1))]) as made, made.client() as client:
+        asyncio.run(wait(client))
+        before = descriptors()
+        streams = asyncio.run(wait(client))
+        assert descriptors() <= before + 4, "a bell is two"
+        assert len(streams) == 20
+
+
 def test_other_tasks_of_the_loop_run_while_events_flow() -> None:
     async def read(made: Server) -> int:
         ticks = 0

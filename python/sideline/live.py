@@ -287,6 +287,7 @@ class LiveStream:
 
         Raises `OSError` where the last items of a journal could not be written.
         """
+        self._bells.clear()
         self._core.close()
 
     def __enter__(self) -> Self:
@@ -335,7 +336,9 @@ class _Loop:
             self._row = 0
             # Before anything is taken: to be cancelled here loses nothing.
             await asyncio.sleep(0)
-        return await self._stream.__anext__()
+        # Most items are there: a coroutine less for each.
+        item = self._stream._core.take()
+        return await self._stream.__anext__() if item is None else item
 
     def __del__(self) -> None:
         # The loop was left, or its task was cancelled.

@@ -322,9 +322,12 @@ mod tests {
     fn filled(overflow: Overflow, notices: bool, one_by_one: bool) -> Buffer {
         let buffer = Buffer::new(3, overflow, notices);
         let items = [update(1), notice(), update(2), update(3), update(4), update(5)];
-        match one_by_one {
-            true => items.into_iter().for_each(|item| _ = put(&buffer, [item])),
-            false => _ = put(&buffer, items),
+        if one_by_one {
+            for item in items {
+                put(&buffer, [item]);
+            }
+        } else {
+            put(&buffer, items);
         }
         buffer
     }

@@ -26,7 +26,7 @@ pub mod journal;
 mod options;
 mod peer;
 mod replay;
-mod seq;
+pub mod seq;
 mod session;
 pub mod sse;
 mod stream;

@@ -9,7 +9,7 @@ const DEEPEST: usize = 3;
 
 /// What a message says of itself (facts 4: where is not documented).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Marks<'a> {
+pub struct Marks<'a> {
     pub seq: Option<i64>,
     /// As it stands between its quotes.
     pub source: Option<&'a str>,
@@ -17,7 +17,7 @@ pub(super) struct Marks<'a> {
 
 /// The integer at the shallowest key `seq` and the text at the shallowest key `source`; the first of those that lie equally
 /// deep. Reads no further than the last of these keys.
-pub(super) fn marks(text: &str) -> Marks<'_> {
+pub fn marks(text: &str) -> Marks<'_> {
     let bytes = text.as_bytes();
     let last = |key: &[u8]| memmem::rfind(bytes, key);
     let Some(end) = last(br#""seq""#).max(last(br#""source""#)) else { return Marks::default() };
@@ -91,7 +91,7 @@ const MOST_RUNS: usize = 65_536;
 
 /// The numbers seen so far, as runs without a hole.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub struct Seen {
     /// First and last of each, ascending; no two touch.
     runs: VecDeque<(i64, i64)>,
     most: usize,
@@ -105,18 +105,18 @@ impl Default for Seen {
 
 impl Seen {
     /// What someone has who has received up to `last_seq`.
-    pub(super) fn up_to(last_seq: Option<i64>) -> Self {
+    pub fn up_to(last_seq: Option<i64>) -> Self {
         let runs = last_seq.map(|last| (i64::MIN, last));
         Seen { runs: runs.into_iter().collect(), most: MOST_RUNS }
     }
 
     /// The highest.
-    pub(super) fn last(&self) -> Option<i64> {
+    pub fn last(&self) -> Option<i64> {
         self.runs.back().map(|(_, last)| *last)
     }
 
     /// Adds a number; whether it is new.
-    pub(super) fn add(&mut self, seq: i64) -> bool {
+    pub fn add(&mut self, seq: i64) -> bool {
         // The run that begins at or before it is the one before `next`.
         let next = match self.runs.back() {
             Some((first, _)) if *first <= seq => self.runs.len(),

@@ -8,6 +8,7 @@
 //! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
 //! | [`capsule`] | tables of other libraries in, ours out |
 //! | [`stream`], [`bell`] | live streams and their items; how an event loop learns of one |
+//! | [`snapshots`] | messages that are much like the one before |
 //! | [`simulator`] | the service on loopback |
 //! | [`dicts`] | JSON as Python objects |
 //! | [`convert`] | arguments in |
@@ -35,6 +36,7 @@ mod pickle;
 mod rows;
 mod runtime;
 mod simulator;
+mod snapshots;
 mod stream;
 mod table;
 

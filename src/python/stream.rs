@@ -7,11 +7,10 @@ use crate::operation;
 #[cfg(unix)]
 use crate::python::bell::Bell;
 use crate::python::client::{CoreClient, option};
-use crate::python::dicts::objects;
 use crate::python::payload::datetime;
+use crate::python::snapshots::Snapshots;
 use crate::python::table::Table;
 use crate::python::{convert, errors, exit, runtime};
-use crate::table::Body;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -23,18 +22,26 @@ use std::time::{Duration, SystemTime};
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreStream {
     stream: Option<Arc<Stream>>,
+    snapshots: Arc<Snapshots>,
     pid: u32,
 }
 
 impl CoreStream {
     pub fn new(stream: Stream) -> Self {
-        CoreStream { stream: Some(Arc::new(stream)), pid: std::process::id() }
+        CoreStream { stream: Some(Arc::new(stream)), snapshots: Arc::default(), pid: std::process::id() }
     }
 
     fn stream(&self, py: Python<'_>) -> PyResult<&Arc<Stream>> {
         match &self.stream {
             Some(stream) if self.pid == std::process::id() => Ok(stream),
             _ => Err(errors::stream_closed(py, "this stream was opened in another process; open one here")),
+        }
+    }
+
+    fn item<'py>(&self, py: Python<'py>, item: Item) -> PyResult<Bound<'py, PyAny>> {
+        match item {
+            Item::Update(inner) => Ok(Bound::new(py, Update { inner, snapshots: self.snapshots.clone() })?.into_any()),
+            Item::Notice(notice) => notice_object(py, notice),
         }
     }
 }
@@ -63,7 +70,7 @@ impl CoreStream {
     /// The next item where one is there, else `None`: see `ended`.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match take(py, self.stream(py)?)? {
-            Taken::Item(item) => item_object(py, item).map(Some),
+            Taken::Item(item) => self.item(py, item).map(Some),
             Taken::Nothing | Taken::Ended(None) => Ok(None),
             Taken::Ended(Some(error)) => Err(raise(py, error)),
         }
@@ -74,7 +81,7 @@ impl CoreStream {
         let stream = self.stream(py)?;
         loop {
             match take(py, stream)? {
-                Taken::Item(item) => return item_object(py, item).map(Some),
+                Taken::Item(item) => return self.item(py, item).map(Some),
                 Taken::Ended(None) => return Ok(None),
                 Taken::Ended(Some(error)) => return Err(raise(py, error)),
                 Taken::Nothing => {}
@@ -92,7 +99,7 @@ impl CoreStream {
             std::time::Instant::now() + Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX / 4);
         loop {
             match take(py, stream)? {
-                Taken::Item(item) => return item_object(py, item).map(Some),
+                Taken::Item(item) => return self.item(py, item).map(Some),
                 Taken::Ended(None) => return Ok(None),
                 Taken::Ended(Some(error)) => return Err(raise(py, error)),
                 Taken::Nothing => {}
@@ -202,6 +209,8 @@ fn raise(py: Python<'_>, error: Error) -> PyErr {
 #[pyclass(frozen, module = "sideline")]
 pub struct Update {
     inner: live::Update,
+    /// Of its stream.
+    snapshots: Arc<Snapshots>,
 }
 
 #[pymethods]
@@ -214,7 +223,7 @@ impl Update {
     /// ...     next(stream).to_dict()["schedule_id"] == live_game_id
     /// True
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        errors::guard(py, || objects(py, &Body::from(self.inner.text.as_bytes())))
+        errors::guard(py, || self.snapshots.objects(py, &self.inner.text))
     }
 
     /// The message as text.
@@ -270,12 +279,8 @@ impl Update {
     }
 }
 
-/// An item as Python sees it. Notices are dataclasses of `sideline.live`.
-pub fn item_object<'py>(py: Python<'py>, item: Item) -> PyResult<Bound<'py, PyAny>> {
-    let notice = match item {
-        Item::Update(inner) => return Ok(Bound::new(py, Update { inner })?.into_any()),
-        Item::Notice(notice) => notice,
-    };
+/// A notice as Python sees it: a dataclass of `sideline.live`.
+fn notice_object(py: Python<'_>, notice: Notice) -> PyResult<Bound<'_, PyAny>> {
     let class = |name: &str| py.import("sideline.live")?.getattr(name);
     let optional = |at: Option<SystemTime>| at.map(|at| datetime(py, at)).transpose();
     errors::guard(py, || match notice {
@@ -288,7 +293,7 @@ pub fn item_object<'py>(py: Python<'py>, item: Item) -> PyResult<Bound<'py, PyAn
     })
 }
 
-/// The item behind a Python object that `item_object` made.
+/// The item behind a Python object that a stream gave.
 fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
     if let Ok(update) = object.cast::<Update>() {
         return Ok(Item::Update(update.get().inner.clone()));

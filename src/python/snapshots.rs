@@ -1,0 +1,311 @@
+//! Messages as Python objects where each is much like the one before it, as the snapshots of a game are. Of the last message
+//! its objects are kept; in them what differs is set anew, and what is given is a copy of them: that is a fraction of the work
+//! of reading all of the text again. What comes out is what [`objects`] makes of it.
+
+use crate::python::dicts::objects;
+use crate::table::Body;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+use std::sync::Mutex;
+
+/// Longer texts are no snapshots, and would be kept for long.
+const LONGEST: usize = 256 * 1024;
+
+/// How many arrays and objects may lie in each other. With what is read anew in the innermost of them it stays far from the
+/// depth that is refused.
+const DEEPEST: usize = 16;
+
+/// After misses in a row so many messages are not compared: two to the power of this at most.
+const MOST_MISSES: u32 = 7;
+
+/// What a stream's messages have in common.
+#[derive(Default)]
+pub struct Snapshots(Mutex<Memory>);
+
+#[derive(Default)]
+struct Memory {
+    last: Option<Last>,
+    /// Messages in a row that were not like the one before.
+    misses: u32,
+    /// So many are not compared.
+    uncompared: u32,
+}
+
+struct Last {
+    text: Vec<u8>,
+    root: Node,
+}
+
+/// An object or an array. Its Python object is never given away.
+struct Node {
+    object: Object,
+    members: Vec<Member>,
+}
+
+enum Object {
+    Dict(Py<PyDict>),
+    List(Py<PyList>),
+}
+
+/// A value in it.
+struct Member {
+    /// Where its text begins, from that of the node.
+    start: usize,
+    len: usize,
+    /// In an object.
+    key: Option<Py<PyAny>>,
+    /// Of a value that is an object or an array itself.
+    node: Option<Box<Node>>,
+}
+
+impl Snapshots {
+    /// The JSON of the next message as Python objects, which the caller may change.
+    pub fn objects<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+        let read = || objects(py, &Body::from(text.as_bytes()));
+        // Who makes objects may be interrupted by the garbage collector, and that by a thread that reads here too.
+        let Ok(mut memory) = self.0.try_lock() else { return read() };
+        if memory.uncompared > 0 || text.len() > LONGEST {
+            memory.uncompared = memory.uncompared.saturating_sub(1);
+            return read();
+        }
+        if let Some(mut last) = memory.last.take() {
+            if last.becomes(py, text.as_bytes()).is_some() {
+                memory.misses = 0;
+                return memory.last.insert(last).root.copy(py);
+            }
+            memory.misses = (memory.misses + 1).min(MOST_MISSES);
+            memory.uncompared = (1 << memory.misses) - 2;
+        }
+        let value = read()?;
+        match Node::new(&value, text.as_bytes(), 0) {
+            Some(root) => memory.last.insert(Last { text: text.into(), root }).root.copy(py),
+            None => Ok(value),
+        }
+    }
+}
+
+impl Last {
+    /// `None`: the text is not like the last one, or no JSON, and this is good for nothing any more.
+    fn becomes(&mut self, py: Python<'_>, text: &[u8]) -> Option<()> {
+        let len = self.root.becomes(py, &self.text, text, alike(&self.text, text), 0)?;
+        self.text.clear();
+        self.text.extend_from_slice(text);
+        (len == text.len()).then_some(())
+    }
+}
+
+impl Node {
+    /// Of a value that was read from this text, and nothing else stands there.
+    fn new(value: &Bound<'_, PyAny>, text: &[u8], depth: usize) -> Option<Node> {
+        if depth > DEEPEST {
+            return None;
+        }
+        let mut members = Vec::new();
+        let mut at = 1;
+        let mut add = |key: Option<Bound<'_, PyAny>>, value: Bound<'_, PyAny>| {
+            if !members.is_empty() {
+                at = past(text, at, b',')?;
+            }
+            if key.is_some() {
+                at += blanks(text.get(at..)?);
+                at = past(text, at + value_len(text.get(at..)?)?, b':')?;
+            }
+            let start = at + blanks(text.get(at..)?);
+            let rest = text.get(start..)?;
+            let len = value_len(rest)?;
+            at = start + len;
+            let node = match rest.first()? {
+                b'{' | b'[' => Some(Box::new(Node::new(&value, rest.get(..len)?, depth + 1)?)),
+                _ => None,
+            };
+            members.push(Member { start, len, key: key.map(Bound::unbind), node });
+            Some(())
+        };
+        let (object, end) = if let Ok(dict) = value.cast::<PyDict>() {
+            dict.iter().try_for_each(|(key, value)| add(Some(key), value))?;
+            (Object::Dict(dict.clone().unbind()), b'}')
+        } else if let Ok(list) = value.cast::<PyList>() {
+            list.iter().try_for_each(|value| add(None, value))?;
+            (Object::List(list.clone().unbind()), b']')
+        } else {
+            return None;
+        };
+        // A key that stands twice has one value in the dict, and leaves text.
+        (past(text, at, end)? == text.len()).then_some(Node { object, members })
+    }
+
+    /// Sets what differs between the old text of this node and the new one, which begins with it; the length of the new one.
+    /// So many of their first bytes are known to be the `same`. `None`: its keys or its length are others, and it is good for
+    /// nothing any more.
+    fn becomes(&mut self, py: Python<'_>, old: &[u8], new: &[u8], same: usize, depth: usize) -> Option<usize> {
+        // Where the old text and the new one part, and how far the new one has got beyond the old one before.
+        let (mut same, mut old_at, mut at) = (same, 0, 0);
+        for (place, member) in self.members.iter_mut().enumerate() {
+            let (start, len) = (member.start, member.len);
+            member.start = at + start.checked_sub(old_at)?;
+            // With the byte behind it: a number may have got longer.
+            if start + len < same {
+                continue;
+            }
+            if start > same {
+                return None;
+            }
+            let (was, is) = (old.get(start..start + len)?, new.get(member.start..)?);
+            let patched = match &mut member.node {
+                Some(node) if is.first() == was.first() => node.becomes(py, was, is, same - start, depth + 1),
+                _ => None,
+            };
+            member.len = match patched {
+                Some(len) => len,
+                None => {
+                    let (value, node, len) = read(py, is, depth + 1)?;
+                    match (&self.object, &member.key) {
+                        (Object::Dict(dict), Some(key)) => dict.bind(py).set_item(key, value).ok()?,
+                        (Object::List(list), None) => list.bind(py).set_item(place, value).ok()?,
+                        _ => return None,
+                    }
+                    member.node = node;
+                    len
+                }
+            };
+            (old_at, at) = (start + len, member.start + member.len);
+            same = old_at + alike(old.get(old_at..)?, new.get(at..)?);
+        }
+        if same < old.len() {
+            return None;
+        }
+        Some(at + old.len() - old_at)
+    }
+
+    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.object {
+            Object::Dict(dict) => {
+                let copy = dict.bind(py).copy()?;
+                for member in &self.members {
+                    if let (Some(key), Some(node)) = (&member.key, &member.node) {
+                        copy.set_item(key, node.copy(py)?)?;
+                    }
+                }
+                Ok(copy.into_any())
+            }
+            Object::List(list) => {
+                let copy = list.bind(py).get_slice(0, self.members.len());
+                for (place, member) in self.members.iter().enumerate() {
+                    if let Some(node) = &member.node {
+                        copy.set_item(place, node.copy(py)?)?;
+                    }
+                }
+                Ok(copy.into_any())
+            }
+        }
+    }
+}
+
+type Found<'py> = (Bound<'py, PyAny>, Option<Box<Node>>, usize);
+
+/// The value that stands at the beginning, its node, and its length. `None`: it is no JSON.
+fn read<'py>(py: Python<'py>, text: &[u8], depth: usize) -> Option<Found<'py>> {
+    if let Some((number, len)) = whole_number(text) {
+        return Some((number.into_pyobject(py).ok()?.into_any(), None, len));
+    }
+    let len = value_len(text)?;
+    let text = text.get(..len)?;
+    if let Some(text) = plain_string(text) {
+        return Some((PyString::new(py, text).into_any(), None, len));
+    }
+    match text.first()? {
+        b'{' | b'[' => {
+            let value = objects(py, &Body::from(text)).ok()?;
+            let node = Node::new(&value, text, depth)?;
+            Some((value, Some(Box::new(node)), len))
+        }
+        b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => Some((objects(py, &Body::from(text)).ok()?, None, len)),
+        // What may stand before a whole body, such as a byte order mark, may not stand here.
+        _ => None,
+    }
+}
+
+/// A number as most are: some digits and no more. And its length.
+fn whole_number(text: &[u8]) -> Option<(i64, usize)> {
+    let (negative, digits) = text.strip_prefix(b"-").map_or((false, text), |digits| (true, digits));
+    let mut value = 0;
+    let mut len = 0;
+    while let Some(digit @ b'0'..=b'9') = digits.get(len) {
+        value = 10 * value + i64::from(digit - b'0');
+        len += 1;
+        if len > 18 {
+            return None;
+        }
+    }
+    // `007` is no number, and `-0` is one that others have to tell of.
+    let is_plain = matches!(digits.first()?, b'1'..=b'9') || (len == 1 && !negative);
+    let value = if negative { -value } else { value };
+    (is_plain && is_end(digits.get(len))).then_some((value, len + usize::from(negative)))
+}
+
+/// The text of a string without escapes.
+fn plain_string(text: &[u8]) -> Option<&str> {
+    let inside = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    let is_plain = inside.iter().all(|byte| *byte >= b' ' && *byte != b'\\' && *byte != b'"');
+    if is_plain { std::str::from_utf8(inside).ok() } else { None }
+}
+
+/// The length of the value that stands at the beginning, if it is JSON.
+fn value_len(text: &[u8]) -> Option<usize> {
+    match text.first()? {
+        b'"' => string_len(text),
+        b'{' | b'[' => {
+            let (mut open, mut at) = (0_usize, 0);
+            loop {
+                match text.get(at)? {
+                    b'"' => {
+                        at += string_len(text.get(at..)?)?;
+                        continue;
+                    }
+                    b'{' | b'[' => open += 1,
+                    b'}' | b']' => open -= 1,
+                    _ => {}
+                }
+                at += 1;
+                if open == 0 {
+                    return Some(at);
+                }
+            }
+        }
+        _ => text.iter().position(|byte| is_end(Some(byte))),
+    }
+}
+
+fn string_len(text: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            _ => at += 2,
+        }
+    }
+}
+
+/// How many bytes at the beginning of both are the same.
+fn alike(one: &[u8], other: &[u8]) -> usize {
+    let (ones, others) = (one.as_chunks::<8>().0, other.as_chunks::<8>().0);
+    let same = 8 * ones.iter().zip(others).take_while(|(one, other)| one == other).count();
+    let rest = one.iter().zip(other).skip(same);
+    same + rest.take_while(|(one, other)| one == other).count()
+}
+
+/// Whether a number or a word ends before this byte.
+fn is_end(next: Option<&u8>) -> bool {
+    matches!(next, Some(b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r'))
+}
+
+fn blanks(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
+}
+
+/// Past this byte and the blanks before it, if that is what comes.
+fn past(text: &[u8], at: usize, byte: u8) -> Option<usize> {
+    let at = at + blanks(text.get(at..)?);
+    (text.get(at) == Some(&byte)).then_some(at + 1)
+}

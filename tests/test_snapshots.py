@@ -1,0 +1,178 @@
+"""Messages of a stream as Python objects: what a message gives is what its own text says, whatever came before it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sideline
+from streams import HEAD, server
+
+TEAM = {"id": 46, "name": "Kansas Wheat", "player_stats": [{"id": 461, "stats": {"FGA": 3, "FG": 1}, "note": None}]}
+SNAPSHOT: dict[str, Any] = {"game_clock": "12:30.0", "version": 5, "teams": [TEAM, {**TEAM, "id": 47}], "over": False}
+
+
+@contextmanager
+def sent(texts: list[str]) -> Iterator[list[sideline.Update]]:
+    """The messages of a stream that sends these texts, none of which holds a line's end."""
+
+    def send(to: socket.socket) -> None:
+        to.sendall(HEAD + b"".join(b"data: " + text.encode() + b"\n\n" for text in texts))
+        to.recv(1)
+
+    with server([send]) as made, made.client() as client, client.live_stats("g1", notices=False) as stream:
+        yield [item for _, item in zip(texts, stream, strict=False) if isinstance(item, sideline.Update)]
+
+
+def same(one: object, other: object) -> bool:
+    """Equal, and of the same types: 1 is not 1.0, and the order of keys counts."""
+    return repr(one) == repr(other)
+
+
+def read(text: str) -> object:
+    """What a message of its own makes of a text: a payload has nothing to compare it with."""
+    try:
+        return sideline.Payload.from_bytes("get", text.encode()).to_dict()
+    except sideline.DecodeError as error:
+        return str(error)
+
+
+def given_of(update: sideline.Update) -> object:
+    try:
+        return update.to_dict()
+    except sideline.DecodeError as error:
+        return str(error)
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.sampled_from(["", "\\", '"', "é", "\U0001f3c0", "x" * 40]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def places(of: Any) -> list[tuple[Any, Any]]:
+    """Each container in a document, with each of its keys or indices."""
+    keys: Any = list(of) if isinstance(of, dict) else range(len(of)) if isinstance(of, list) else ()
+    return [place for key in keys for place in ((of, key), *places(of[key]))]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[str]:
+    """A document that changes from one text to the next: values anywhere, keys that come, go and stand twice."""
+    document = copy.deepcopy(SNAPSHOT)
+    texts = []
+    for _ in range(draw(st.integers(2, 12))):
+        for _ in range(draw(st.integers(0, 3))):
+            if not (where := places(document)):
+                break
+            within, key = draw(st.sampled_from(where))
+            match draw(st.sampled_from(["set", "set", "set", "remove", "add"])):
+                case "set":
+                    within[key] = draw(VALUES)
+                case "remove":
+                    del within[key]
+                case _ if isinstance(within, dict):
+                    within[draw(st.text(max_size=3))] = draw(VALUES)
+                case _:
+                    within.append(draw(VALUES))
+        tight = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,", " : ")]))
+        text = json.dumps(document, separators=tight, ensure_ascii=draw(st.booleans()))
+        if draw(st.integers(0, 9)) == 0:
+            # A byte is lost, or one that is not JSON comes in.
+            at = draw(st.integers(0, len(text) - 1))
+            text = text[:at] + draw(st.sampled_from(["", "\ufeff", "0", '"', "}", "]", ",", " "])) + text[at + 1 :]
+        elif draw(st.integers(0, 9)) == 0:
+            text = text.replace('"version"', '"over"', 1)
+        texts.append(text)
+    return texts
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(histories())
+def test_a_message_gives_what_its_own_text_says(texts: list[str]) -> None:
+    with sent(texts) as updates:
+        assert [update.text for update in updates] == texts
+        for update in updates:
+            assert same(given_of(update), read(update.text)), update.text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"a":1}', '{"a":12}'),
+        ('{"a":12}', '{"a":1}'),
+        ('{"a":1}', '{"a":1.5}'),
+        ('{"a":1}', '{"a":-0}'),
+        ('{"a":1}', '{"a":007}'),
+        ('{"a":1}', '{"a":- 1}'),
+        ('{"a":1}', '{"a":1234567890123456789012345}'),
+        ('{"a":1}', '{"a":\ufeff2}'),
+        ('{"a":1}', '{"a":NaN}'),
+        ('{"a":1}', '{"a":2}}'),
+        ('{"a":1}', '{"a":2} '),
+        ('{"a":1}', '{"a":2'),
+        ('{"a":1}', '{"a":2]'),
+        ('{"a":1,"a":2}', '{"a":3,"a":2}'),
+        ('{"a":1,"b":2}', '{"a":1,"a":2}'),
+        ('{"a":"x"}', '{"a":"x\\u00e9\\""}'),
+        ('{"a":"x"}', '{"a":"x\ty"}'),
+        ('{"a":"x"}', '{"a":"\\ud83c"}'),
+        ('{"a":{}}', '{"a":[]}'),
+        ('{"a":[]}', '{"a":[1]}'),
+        ('{"a":[1,2]}', '{"a":[1,2,3]}'),
+        ('{"a":[1,2]}', '{"a":[1]}'),
+        ('{"a":{"b":1}}', '{"a":{"b":1,"c":2}}'),
+        ('{"a":{"b":1}}', '{"a":{"b":1}x}'),
+        ('{"a":{"b":1}}', '{"a":null}'),
+        ('{"a":null}', '{"a":{"b":{"c":[1,{"d":2}]}}}'),
+        ("[1,2]", "[1,3]"),
+        ("1", "2"),
+        ('{"a":1}', '{"a":' + "[" * 150 + "]" * 150 + "}"),
+        ('{"a":' * 10 + "1" + "}" * 10, '{"a":' * 10 + "[" * 195 + "]" * 195 + "}" * 10),
+    ],
+)
+def test_whatever_came_before_it(before: str, after: str) -> None:
+    with sent([before, after, before, after, before]) as updates:
+        for update in updates:
+            assert same(given_of(update), read(update.text)), update.text
+
+
+def test_what_a_caller_changes_is_the_callers() -> None:
+    texts = [json.dumps(SNAPSHOT | {"version": version}) for version in range(5)]
+    with sent([*texts, texts[-1]]) as updates:
+        for update in updates:
+            document = update.to_dict()
+            assert same(document, json.loads(update.text))
+            for within, key in places(document):
+                if isinstance(within[key], dict):
+                    within[key]["changed"] = 1
+                elif isinstance(within[key], list):
+                    within[key].append("changed")
+                else:
+                    within[key] = "changed"
+            assert same(update.to_dict(), json.loads(update.text))
+
+
+def test_updates_may_be_read_in_any_order_and_from_several_threads() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    texts = [json.dumps(SNAPSHOT | {"version": version, "x": [version] * (version % 3)}) for version in range(50)]
+    with sent(texts) as updates, ThreadPoolExecutor(4) as pool:
+        expected = [json.loads(text) for text in texts] * 20
+        shuffled = updates[::-1] * 10 + updates * 10
+        expected = expected[: len(texts) * 10][::-1] + expected[len(texts) * 10 :]
+        assert list(pool.map(sideline.Update.to_dict, shuffled)) == expected
