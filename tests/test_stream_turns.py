@@ -68,3 +68,23 @@ def test_a_revoked_token_is_renewed_past_a_batch_that_waits() -> None:
                 for _ in range(2):
                     service.revoke_tokens()
                     connected(stream, within=6.0)
+
+
+def test_what_the_service_asks_to_wait_holds_a_stream_too_and_is_no_silence() -> None:
+    with sideline.Simulator(seed=3, teams=4, games=8) as service, service.client() as client:
+        service.faults.add("*/teams", status=429, headers={"Retry-After": "2"}, times=1)
+        call = threading.Thread(target=client.teams)
+        call.start()
+        until = time.monotonic() + 30
+        while not service.requests:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        # Until the refusal has been read.
+        time.sleep(0.2)
+        began = time.monotonic()
+        with client.live(service.games[0]["event_id"], sources=["stats"], **QUICK) as stream:
+            first = next(stream)
+        assert time.monotonic() - began > 1.5
+        assert isinstance(first, sideline.Connected), first
+        call.join(10)
+        assert [seen.path.rpartition("/")[2] for seen in service.requests].count("_subscribe") == 1
