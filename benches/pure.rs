@@ -70,6 +70,7 @@ fn body(golden: &str, times: usize) -> Body {
 
 fn tables(c: &mut Criterion) {
     let mut group = c.benchmark_group("table");
+    let request = Context::default().with("session_id", "s1");
     for (name, table, golden) in [
         ("stats_details", "stat_events", include_str!("../tests/golden/stats_details.json")),
         ("possessions", "possessions", include_str!("../tests/golden/possessions.json")),
@@ -79,7 +80,7 @@ fn tables(c: &mut Criterion) {
         group.bench_function(table, |b| {
             // A clone of a body has its own copy of the bytes, and knows what the first one was found to be.
             let fresh = || Body::from(body.as_slice());
-            let decode = |body: Body| table::decode(resource, table, None, &body, &Context::default()).unwrap();
+            let decode = |body: Body| table::decode(resource, table, None, &body, &request).unwrap();
             b.iter_batched(fresh, decode, BatchSize::LargeInput);
         });
     }
