@@ -103,7 +103,7 @@ async fn a_certificate_of_an_unknown_authority_is_refused_at_once() {
     let (port, connections) = start(answer_over_tls);
     // Another authority: so the platform may have none at all.
     let result = ask(port, Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/other.pem"))).await;
-    let Err(Error::Connect(text)) = result else { panic!("{result:?}") };
+    let Err(Error::Certificate(text)) = result else { panic!("{result:?}") };
     assert!(text.contains("certificate") && text.contains("ca_bundle="), "{text}");
     assert_eq!(connections.load(SeqCst), 1);
 }
