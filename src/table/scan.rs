@@ -4,7 +4,7 @@
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-const fn all(byte: u8) -> u64 {
+pub(super) const fn all(byte: u8) -> u64 {
     ONES * byte as u64
 }
 
@@ -33,6 +33,18 @@ pub(super) fn number(word: u64, count: usize) -> u64 {
     let low = (pairs & mask).wrapping_mul(0x000F_4240_0000_0064);
     let high = ((pairs >> 16) & mask).wrapping_mul(0x0000_2710_0000_0001);
     low.wrapping_add(high) >> 32
+}
+
+/// The eight digits of a number below 10^8 as values, the first lowest: the way back of [`number`].
+#[inline(always)]
+pub(super) fn digits(value: u32) -> u64 {
+    let value = u64::from(value);
+    // Fours, pairs and digits side by side; the divisions are by multiplication, exact for so small numbers.
+    let fours = value / 10_000 | (value % 10_000) << 32;
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007F_0000_007F;
+    let pairs = hundreds | (fours - 100 * hundreds) << 16;
+    let tens = ((pairs * 103) >> 10) & 0x000F_000F_000F_000F;
+    tens | (pairs - 10 * tens) << 8
 }
 
 /// Which of sixteen bytes are no digits; the first byte lowest, and a bit above them that is always set.
@@ -239,6 +251,11 @@ mod tests {
             assert_eq!(number(word, text.len()), text.parse::<u64>().unwrap());
         }
         assert_eq!(number(word(b"461,\"x\":"), 3), 461);
+        for value in
+            (0..100_000_000u32).step_by(if cfg!(miri) { 7_777_777 } else { 997 }).chain([9, 10, 9999, 99_999_999])
+        {
+            assert_eq!(digits(value) | all(b'0'), word(format!("{value:08}").as_bytes()), "{value}");
+        }
         assert_eq!(head(word(b"abcdefgh"), 3), word(b"abc"));
     }
 }

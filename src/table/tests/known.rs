@@ -425,3 +425,39 @@ fn a_body_is_checked_again_until_all_of_it_was_found_sound() {
         assert!(decode(&team::TEAMS, "teams", None, &body.finish(), &context).is_err());
     }
 }
+
+#[test]
+fn a_table_is_the_same_whichever_pass_over_its_body_was_first() {
+    let possessions: Vec<String> = (0..9)
+        .map(|i| {
+            let note = "]}\\\"".repeat(40 * (i % 3));
+            let stats: Vec<String> =
+                (0..i).map(|s| format!(r#"{{"timestamp":{s},"player_id":{i},"new":"{note}"}}"#)).collect();
+            let attributes = format!(r#"{{"passes":{i},"half_court":true,"new":"{note}"}}"#);
+            format!(r#"{{"player_ids":[1],"stats":[{}],"possession_attributes":{attributes}}}"#, stats.join(","))
+        })
+        .collect();
+    let team = format!(
+        r#"{{"possessions":[{}],"team_player_details":[{{"id":5,"x":"{}"}}],"id":1}}"#,
+        possessions.join(","),
+        "y".repeat(300)
+    );
+    let text = format!(r#"{{"teams":[{team},{team}]}}"#);
+    let context = Context::default().with("session_id", "s-1");
+    let read = |body: &Body, table: &str| decode(&possessions::POSSESSIONS, table, None, body, &context).unwrap();
+    let names: Vec<&str> = possessions::POSSESSIONS.tables.iter().map(|table| table.name).collect();
+    let alone: Vec<RecordBatch> = names.iter().map(|name| read(&Body::from(text.as_bytes()), name)).collect();
+    assert_eq!(alone.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [18, 72, 2]);
+    for first in 0..4 {
+        let body = Body::from(text.as_bytes());
+        match names.get(first) {
+            Some(name) => drop(read(&body, name)),
+            None => drop(unknown_fields(&possessions::POSSESSIONS, &body).unwrap()),
+        }
+        let kept = body.brackets().unwrap().as_slice().len();
+        assert!((3..text.len() / 64).contains(&kept), "{kept} of {}", text.len());
+        for (name, alone) in names.iter().zip(&alone).rev() {
+            assert_eq!(read(&body, name), *alone, "{name} after {first}");
+        }
+    }
+}
