@@ -129,7 +129,7 @@ fn push_digits(text: &mut Vec<u8>, value: u64) {
     // Leading zeros are written only between digits; of a zero the last one is.
     let zeros = zeros.min(digits.trailing_zeros() / 8);
     let len = text.len() + 8 - zeros as usize;
-    text.extend_from_slice(&((digits | scan::all(b'0')) >> (8 * zeros)).to_le_bytes());
+    text.extend_from_slice(&((digits | u64::from_ne_bytes([b'0'; 8])) >> (8 * zeros)).to_le_bytes());
     text.truncate(len);
 }
 

@@ -4,7 +4,7 @@
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-pub(super) const fn all(byte: u8) -> u64 {
+const fn all(byte: u8) -> u64 {
     ONES * byte as u64
 }
 
@@ -254,7 +254,11 @@ mod tests {
         for value in
             (0..100_000_000u32).step_by(if cfg!(miri) { 7_777_777 } else { 997 }).chain([9, 10, 9999, 99_999_999])
         {
-            assert_eq!(digits(value) | all(b'0'), word(format!("{value:08}").as_bytes()), "{value}");
+            assert_eq!(
+                digits(value) | u64::from_ne_bytes([b'0'; 8]),
+                word(format!("{value:08}").as_bytes()),
+                "{value}"
+            );
         }
         assert_eq!(head(word(b"abcdefgh"), 3), word(b"abc"));
     }
