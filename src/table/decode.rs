@@ -228,7 +228,11 @@ impl<'a> Decoder<'a> {
             let Cell::Int(i) = *cell else { return Err(Fault::Engine) };
             self.cells.ints[i as usize].push(Some(position));
         }
-        if !self.value(level.op)? {
+        let has_value = match level.op {
+            Op::Object(number) => self.object(number)?,
+            op => self.value(op)?,
+        };
+        if !has_value {
             self.fill(&level.fill);
         }
         match self.ends.get_mut(number) {
@@ -299,6 +303,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The members of an object; gives the bits of those that have a value.
+    #[inline(never)]
     fn members(&mut self, keys: &mut Keys) -> Read<u64> {
         let (mut seen, mut nulls, mut previous) = (0u64, 0u64, 0);
         self.cursor.advance(1);

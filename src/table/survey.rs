@@ -141,6 +141,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The same, of one that is not null.
+    #[inline(always)]
     fn value_at(&mut self, at: usize, node: &'a Node, here: Cursor<'a>) -> Read<()> {
         for fit in &node.fits {
             self.cursor = here;
