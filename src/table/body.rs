@@ -1,8 +1,8 @@
 //! Response bytes in a buffer that the cursor can read past the end of.
 
+use super::brackets::Brackets;
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Zero bytes kept after the body, so that wide reads need no bounds check.
 pub(crate) const PADDING: usize = 64;
@@ -13,7 +13,7 @@ pub struct Body {
     padded: Vec<u8>,
     len: usize,
     /// All of it was read as JSON and is. Copies share what one of them learned.
-    sound: Arc<AtomicBool>,
+    sound: Arc<OnceLock<Brackets>>,
 }
 
 impl Body {
@@ -46,10 +46,15 @@ impl Body {
     }
     /// Whether every byte of it was checked before: nothing needs to be checked again.
     pub(super) fn is_sound(&self) -> bool {
-        self.sound.load(Ordering::Relaxed)
+        self.sound.get().is_some()
     }
-    pub(super) fn found_sound(&self) {
-        self.sound.store(true, Ordering::Relaxed);
+    /// Some of its brackets, in a body that is sound.
+    pub(in crate::table) fn brackets(&self) -> Option<&Brackets> {
+        self.sound.get()
+    }
+    pub(super) fn found_sound(&self, brackets: Option<Brackets>) {
+        // Another thread that was sooner found the same.
+        let _ = self.sound.set(brackets.unwrap_or_default());
     }
     pub fn len(&self) -> usize {
         self.len

@@ -357,6 +357,11 @@ impl<T> Lists<T> {
         self.ends.push(items as i32);
     }
 
+    /// The same, or a null.
+    pub fn end(&mut self, is_list: bool, items: usize) {
+        if is_list { self.close(items) } else { self.null() }
+    }
+
     pub fn null(&mut self) {
         self.nulls.mark(self.ends.len());
         self.ends.push(self.ends.last().copied().unwrap_or(0));

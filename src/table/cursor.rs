@@ -9,7 +9,8 @@ use std::marker::PhantomData;
 ///
 /// What every unsafe block here rests on: `start <= at <= end`, all in one allocation that lives for `'a`, and the
 /// [`PADDING`] bytes from `end` on are readable and zero. `new` checks the padding; `at` moves only over bytes that were
-/// compared with something, and nothing is ever compared with zero, so it cannot pass `end`.
+/// compared with something, and nothing is ever compared with zero, or to a place that was compared with `end`: so it cannot
+/// pass that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     at: *const u8,
@@ -87,6 +88,16 @@ impl<'a> Cursor<'a> {
         debug_assert!(self.position() + n <= self.len());
         // SAFETY: bytes that are not zero and follow the cursor without a gap lie before `end`.
         self.at = unsafe { self.at.add(n) };
+    }
+
+    /// On to another place of the body. `false`: it lies before the cursor or beyond the end, and the cursor stays.
+    pub fn jump(&mut self, position: usize) -> bool {
+        let is_ahead = (self.position()..=self.len()).contains(&position);
+        if is_ahead {
+            // SAFETY: `start + position` is at most `end`.
+            self.at = unsafe { self.start.add(position) };
+        }
+        is_ahead
     }
 
     /// The text between an earlier place and the cursor.

@@ -1,5 +1,6 @@
 //! Runs a plan over a body: one pass, no recursion but along the declared path.
 
+use super::brackets::{self, Brackets};
 use super::columns::{Categories, Entries, Lists, Numbers, Texts};
 use super::cursor::Cursor;
 use super::fault::{Fault, Read, Wanted};
@@ -31,6 +32,8 @@ pub(super) struct Decoded {
     /// For each level above the rows, the row after the last of each of its elements.
     pub ends: Vec<Vec<u32>>,
     pub open: OpenColumns,
+    /// Those of the body, where they were to be noted.
+    pub brackets: Option<Brackets>,
 }
 
 /// What to do where an object says one key twice.
@@ -42,9 +45,22 @@ pub(super) enum Repeated {
     KeepFirst,
 }
 
-/// Decodes a body (`cursor` at its start) by a plan. What no column asks for is checked as JSON, or only stepped over. A fault
-/// comes with its offset.
-pub(super) fn run(plan: &Plan, cursor: Cursor, repeated: Repeated, checked: bool) -> Result<Decoded, (Fault, usize)> {
+/// What is done with values that no column asks for.
+#[derive(Debug)]
+pub(super) enum Unasked<'a> {
+    /// They are checked as JSON. It may be noted where long ones end.
+    Checked(Option<Brackets>),
+    /// They are stepped over, the long ones of these at once.
+    Passed(&'a [(u32, u32)]),
+}
+
+/// Decodes a body (`cursor` at its start) by a plan. A fault comes with its offset.
+pub(super) fn run(
+    plan: &Plan,
+    cursor: Cursor,
+    repeated: Repeated,
+    unasked: Unasked,
+) -> Result<Decoded, (Fault, usize)> {
     let learned = plan.learned();
     let elements = |level: usize| {
         let guess = (learned.density[level] * cursor.len() as f64 * 1.05) as usize + 8;
@@ -70,9 +86,10 @@ pub(super) fn run(plan: &Plan, cursor: Cursor, repeated: Repeated, checked: bool
         ends: plan.levels[1..].iter().map(|_| Vec::new()).collect(),
         open: OpenColumns::new(&plan.open),
         repeated,
-        checked,
+        unasked,
         repeats: Repeats::default(),
         ids: Vec::new(),
+        text: Vec::new(),
     };
     match decoder.body() {
         Ok(()) => Ok(decoder.finish()),
@@ -91,19 +108,20 @@ enum Found {
     Unlearned(Op),
 }
 
-struct Decoder<'a> {
+pub(super) struct Decoder<'a> {
     plan: &'a Plan,
-    cursor: Cursor<'a>,
+    pub cursor: Cursor<'a>,
     learned: Learned,
-    cells: Cells,
+    pub cells: Cells,
     rows: usize,
     ends: Vec<Vec<u32>>,
     open: OpenColumns,
     repeated: Repeated,
-    checked: bool,
-    repeats: Repeats,
-    /// Of one lineup.
-    ids: Vec<i64>,
+    unasked: Unasked<'a>,
+    pub repeats: Repeats,
+    /// Of one lineup, and its text.
+    pub ids: Vec<i64>,
+    pub text: Vec<u8>,
 }
 
 impl<'a> Decoder<'a> {
@@ -129,7 +147,8 @@ impl<'a> Decoder<'a> {
             keys.forget();
         }
         self.plan.keep(self.learned);
-        Decoded { cells: self.cells, rows: self.rows, ends: self.ends, open: self.open }
+        let brackets = if let Unasked::Checked(brackets) = self.unasked { brackets } else { None };
+        Decoded { cells: self.cells, rows: self.rows, ends: self.ends, open: self.open, brackets }
     }
 
     /// All elements of a level.
@@ -187,7 +206,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// A key that is data. The cursor comes to its value.
-    fn key_of_map(&mut self) -> Read<Cow<'a, [u8]>> {
+    pub fn key_of_map(&mut self) -> Read<Cow<'a, [u8]>> {
         let here = self.cursor;
         if self.cursor.byte() != b'"' {
             return Err(Fault::Key);
@@ -209,7 +228,11 @@ impl<'a> Decoder<'a> {
             let Cell::Int(i) = *cell else { return Err(Fault::Engine) };
             self.cells.ints[i as usize].push(Some(position));
         }
-        if !self.value(level.op)? {
+        let has_value = match level.op {
+            Op::Object(number) => self.object(number)?,
+            op => self.value(op)?,
+        };
+        if !has_value {
             self.fill(&level.fill);
         }
         match self.ends.get_mut(number) {
@@ -280,6 +303,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The members of an object; gives the bits of those that have a value.
+    #[inline(never)]
     fn members(&mut self, keys: &mut Keys) -> Read<u64> {
         let (mut seen, mut nulls, mut previous) = (0u64, 0u64, 0);
         self.cursor.advance(1);
@@ -360,8 +384,8 @@ impl<'a> Decoder<'a> {
     /// One value. `false`: a null where an object stands, whose columns still need theirs.
     fn value(&mut self, op: Op) -> Read<bool> {
         match op {
-            Op::Object(number) => return self.object(number),
-            Op::Level(number) => self.level(number)?,
+            Op::Object(number) => return self.noted(|decoder| decoder.object(number)),
+            Op::Level(number) => self.noted(|decoder| decoder.level(number))?,
             Op::Int(i) => self.cells.ints[i as usize].push(self.cursor.integer()?),
             Op::Float(i) => self.cells.floats[i as usize].push(self.cursor.float()?),
             Op::Skip => self.skip()?,
@@ -413,47 +437,12 @@ impl<'a> Decoder<'a> {
                 let part = text.as_deref().and_then(scalars::split_at_sign).map(|(_, after)| after);
                 self.cells.texts[i as usize].push_option(part);
             }
-            Op::Ints(i) => {
-                let list = &mut self.cells.int_lists[i as usize];
-                let items = &mut list.items;
-                let is_list = each(&mut self.cursor, |cursor| {
-                    items.push(cursor.integer()?);
-                    Ok(())
-                })?;
-                if is_list {
-                    list.close(list.items.values.len());
-                } else {
-                    list.null();
-                }
-            }
-            Op::Texts(i) => {
-                let list = &mut self.cells.text_lists[i as usize];
-                let items = &mut list.items;
-                let is_list = each(&mut self.cursor, |cursor| {
-                    items.push_option(cursor.text(Wanted::Text)?.as_deref());
-                    Ok(())
-                })?;
-                if is_list {
-                    list.close(list.items.len());
-                } else {
-                    list.null();
-                }
-            }
-            Op::Links(i) => {
-                let links = self.joined_links()?;
-                self.cells.texts[i as usize].push_option(links.as_deref());
-            }
+            Op::Ints(i) => self.integers(i as usize)?,
+            Op::Texts(i) => self.texts(i as usize)?,
+            Op::Links(i) => self.links(i as usize)?,
             Op::Map(i) => self.entries(i as usize)?,
-            Op::Lineup(i) => {
-                let ids = &mut self.ids;
-                ids.clear();
-                let is_list = each(&mut self.cursor, |cursor| {
-                    ids.extend(cursor.integer()?);
-                    Ok(())
-                })?;
-                let lineup = is_list.then(|| scalars::lineup_id(ids));
-                self.cells.texts[i as usize].push_option(lineup.as_deref().map(str::as_bytes));
-            }
+            Op::Lineup(i) => self.lineup(i as usize)?,
+            Op::IntsAndLineup(list, text) => self.integers_and_lineup(list as usize, text as usize)?,
             Op::Open(i) => {
                 let value = self.cursor.float()?;
                 if !self.open.push(i, self.rows, value) && self.repeated == Repeated::Stop {
@@ -500,13 +489,33 @@ impl<'a> Decoder<'a> {
 
     #[inline(always)]
     fn skip(&mut self) -> Read<()> {
-        if self.cursor.skip_flat() {
-            Ok(())
-        } else if self.checked {
-            self.cursor.skip_checked()
-        } else {
-            self.cursor.skip_unchecked()
+        if self.cursor.skip_flat() { Ok(()) } else { self.skip_slow() }
+    }
+
+    #[inline(never)]
+    fn skip_slow(&mut self) -> Read<()> {
+        if let Unasked::Passed(brackets) = &mut self.unasked {
+            let end = brackets::end_of(brackets, self.cursor.position());
+            return if end.is_some_and(|end| self.cursor.jump(end)) { Ok(()) } else { self.cursor.skip_unchecked() };
         }
+        self.noted(|decoder| decoder.cursor.skip_checked())
+    }
+
+    /// Reads an object or array; where it is long, that is noted.
+    #[inline(always)]
+    fn noted<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        let start = self.cursor.position();
+        let opened = self.brackets().map(|brackets| brackets.open(start));
+        let value = read(self)?;
+        let end = self.cursor.position();
+        if let (Some(brackets), Some(opened)) = (self.brackets(), opened) {
+            brackets.close(opened, end);
+        }
+        Ok(value)
+    }
+
+    fn brackets(&mut self) -> Option<&mut Brackets> {
+        if let Unasked::Checked(brackets) = &mut self.unasked { brackets.as_mut() } else { None }
     }
 
     #[cold]
@@ -531,70 +540,4 @@ impl<'a> Decoder<'a> {
             _ => self.skip().map(|()| None),
         }
     }
-
-    /// An object as one value.
-    fn entries(&mut self, i: usize) -> Read<()> {
-        if self.cursor.byte() != b'{' {
-            self.cursor.null_or(Wanted::Object)?;
-            self.cells.maps[i].null();
-            return Ok(());
-        }
-        self.cursor.advance(1);
-        if self.cursor.opened(b'}') {
-            self.repeats.open();
-            loop {
-                let key = self.key_of_map()?;
-                let entries = &mut self.cells.maps[i].items;
-                entries.keys.push(&key);
-                entries.values.push(self.cursor.float()?);
-                if !self.cursor.another(b'}')? {
-                    break;
-                }
-            }
-            self.repeats.close();
-        }
-        let map = &mut self.cells.maps[i];
-        map.close(map.items.len());
-        Ok(())
-    }
-
-    /// A link as it is, several joined by blanks.
-    fn joined_links(&mut self) -> Read<Option<Vec<u8>>> {
-        let mut joined: Option<Vec<u8>> = None;
-        if self.cursor.byte() == b'[' {
-            each(&mut self.cursor, |cursor| {
-                if let Some(link) = cursor.text(Wanted::Text)? {
-                    match &mut joined {
-                        Some(joined) => {
-                            joined.push(b' ');
-                            joined.extend_from_slice(&link);
-                        }
-                        None => joined = Some(link.into_owned()),
-                    }
-                }
-                Ok(())
-            })?;
-        } else {
-            joined = self.cursor.text(Wanted::Links)?.map(Cow::into_owned);
-        }
-        Ok(joined)
-    }
-}
-
-/// Calls `item` at each element of an array; `false` for null.
-#[inline(always)]
-pub(super) fn each<'a>(cursor: &mut Cursor<'a>, mut item: impl FnMut(&mut Cursor<'a>) -> Read<()>) -> Read<bool> {
-    if cursor.byte() != b'[' {
-        return cursor.null_or(Wanted::Array).map(|()| false);
-    }
-    cursor.advance(1);
-    if cursor.opened(b']') {
-        loop {
-            item(cursor)?;
-            if !cursor.another(b']')? {
-                break;
-            }
-        }
-    }
-    Ok(true)
 }

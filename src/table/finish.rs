@@ -15,7 +15,7 @@ use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::sync::Arc;
 
 pub(super) fn finish(plan: &Plan, decoded: Decoded, context: &Context) -> Result<RecordBatch, DecodeError> {
-    let Decoded { mut cells, rows, ends, open } = decoded;
+    let Decoded { mut cells, rows, ends, open, .. } = decoded;
     let fault = |fault: Fault| fault.at(b"{}", 0, |_| String::new());
     let open = open.finish(rows);
     if let OpenKeys::Named(names) = &plan.open

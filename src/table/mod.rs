@@ -2,17 +2,18 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `body` | a body's bytes and their padding |
+//! | `body`, `brackets` | a body's bytes and their padding; where its long parts end |
 //! | `decl`, `path` | the language of declarations |
 //! | `plan`, `keys` | a declaration compiled; the keys of its objects and their usual order |
 //! | `cursor`, `number`, `text`, `skip`, `scan` | reading JSON |
-//! | `root`, `decode`, `open`, `repeats` | a plan run over a body |
+//! | `root`, `decode`, `lists`, `open`, `repeats` | a plan run over a body |
 //! | `columns`, `scalars`, `finish`, `schema` | values to Arrow |
 //! | `fault`, `json_path` | what is wrong, and where |
 //! | `survey`, `known` | what a body holds, told without building anything |
 //! | `values` | values of any kind, for a reader that has no declaration |
 
 mod body;
+mod brackets;
 mod columns;
 mod cursor;
 mod decl;
@@ -22,6 +23,7 @@ mod finish;
 mod json_path;
 mod keys;
 mod known;
+mod lists;
 mod number;
 mod open;
 mod path;
@@ -51,7 +53,8 @@ pub(crate) use {cursor::Cursor, fault::Fault};
 pub(crate) use {scan::head, values::Number};
 
 use arrow_array::RecordBatch;
-use decode::Repeated;
+use brackets::Brackets;
+use decode::{Repeated, Unasked};
 
 /// What the request knew and the body may not say: `team_id`, `game_id`, `session_id`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -138,13 +141,18 @@ fn decode_once(
     let cursor = open(body, &padded).map_err(Stopped::Error)?;
     let root = root::choose(resource, cursor);
     let plan = plans::plan(resource, root, table, columns).map_err(Stopped::Error)?;
-    let checked = plan.checked && !body.is_sound();
-    let decoded = decode::run(&plan, cursor, repeated, checked);
-    if checked && decoded.is_ok() {
-        body.found_sound();
-    }
-    match decoded {
-        Ok(decoded) => finish::finish(&plan, decoded, context).map_err(Stopped::Error),
+    let unasked = match body.brackets() {
+        None if plan.checked => Unasked::Checked(Brackets::of(resource)),
+        known => Unasked::Passed(known.map_or(&[], Brackets::as_slice)),
+    };
+    let checked = matches!(unasked, Unasked::Checked(_));
+    match decode::run(&plan, cursor, repeated, unasked) {
+        Ok(mut decoded) => {
+            if checked {
+                body.found_sound(decoded.brackets.take());
+            }
+            finish::finish(&plan, decoded, context).map_err(Stopped::Error)
+        }
         Err((Fault::RepeatedKey, _)) => Err(Stopped::RepeatedKey),
         Err((fault, offset)) => Err(Stopped::Error(fault.at(body.as_slice(), offset, |column| plan.need(column)))),
     }
@@ -163,9 +171,9 @@ pub fn survey(resource: &'static Resource, body: &Body, context: &Context) -> Re
 fn look(resource: &'static Resource, body: &Body, context: Option<&Context>) -> Result<Survey, DecodeError> {
     let padded = body.padded();
     let cursor = open(body, &padded)?;
-    let found = survey::survey(resource, root::choose(resource, cursor), context, cursor)
+    let (found, brackets) = survey::survey(resource, root::choose(resource, cursor), context, cursor)
         .map_err(|(fault, offset)| fault.at(body.as_slice(), offset, |_| String::new()))?;
-    body.found_sound();
+    body.found_sound(brackets);
     Ok(found)
 }
 

@@ -41,6 +41,8 @@ pub(super) enum Op {
     Texts(u32),
     Links(u32),
     Lineup(u32),
+    /// A list of ids kept as it is and, beside it, as a lineup.
+    IntsAndLineup(u32, u32),
     IsTeamTotal(u32),
     IsMake(u32),
     LinkMs(u32, &'static str),
@@ -458,6 +460,7 @@ impl Plan {
             [] => Op::Skip,
             [(_, op)] => op,
             [(_, Op::Text(text)), (_, Op::Clock(clock))] => Op::TextAndClock(text, clock),
+            [(_, Op::Ints(list)), (_, Op::Lineup(text))] => Op::IntsAndLineup(list, text),
             _ => {
                 self.several.push(tree.sinks.iter().map(|(_, op)| *op).collect());
                 Op::Several(self.several.len() as u32 - 1)

@@ -1,6 +1,7 @@
 //! Columns that are computed from one value: pure functions of its text.
 
 use super::cursor::Span;
+use super::scan;
 
 /// Seconds of a clock: `[h:]m:s[.f]` or `s[.f]`, digits only. The result is the float nearest to the text's value, so that
 /// `12:30.1` is exactly `750.1`.
@@ -103,30 +104,33 @@ pub(super) fn split_at_sign(text: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Ids sorted as numbers, joined by `-`.
-pub(super) fn lineup_id(ids: &mut [i64]) -> String {
+pub(super) fn lineup_id(ids: &mut [i64], text: &mut Vec<u8>) {
     ids.sort_unstable();
-    let mut text = String::with_capacity(ids.len() * 8);
-    for id in ids {
-        if !text.is_empty() {
-            text.push('-');
+    for (place, id) in ids.iter().enumerate() {
+        if place > 0 {
+            text.push(b'-');
         }
-        push_integer(&mut text, *id);
+        if *id < 0 {
+            text.push(b'-');
+        }
+        push_digits(text, id.unsigned_abs());
     }
-    text
 }
 
 /// Without the standard library's formatting, which took half of the time of a body full of lineups.
-fn push_integer(text: &mut String, value: i64) {
-    if value < 0 {
-        text.push('-');
+fn push_digits(text: &mut Vec<u8>, value: u64) {
+    const EIGHT: u64 = 100_000_000;
+    let mut zeros = 7;
+    if value >= EIGHT {
+        push_digits(text, value / EIGHT);
+        zeros = 0;
     }
-    let (mut digits, mut count, mut rest) = ([0; 20], 0, value.unsigned_abs());
-    while rest > 0 || count == 0 {
-        digits[count] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        count += 1;
-    }
-    text.extend(digits[..count].iter().rev().map(|digit| char::from(*digit)));
+    let digits = scan::digits((value % EIGHT) as u32);
+    // Leading zeros are written only between digits; of a zero the last one is.
+    let zeros = zeros.min(digits.trailing_zeros() / 8);
+    let len = text.len() + 8 - zeros as usize;
+    text.extend_from_slice(&((digits | u64::from_ne_bytes([b'0'; 8])) >> (8 * zeros)).to_le_bytes());
+    text.truncate(len);
 }
 
 #[cfg(test)]
@@ -226,8 +230,18 @@ mod tests {
 
     #[test]
     fn a_lineup_is_sorted_as_numbers() {
-        assert_eq!(lineup_id(&mut [10, 9, -1, 100]), "-1-9-10-100");
-        assert_eq!(lineup_id(&mut []), "");
-        assert_eq!(lineup_id(&mut [i64::MAX, 0, i64::MIN]), format!("{}-0-{}", i64::MIN, i64::MAX));
+        let lineup = |ids: &mut [i64]| {
+            let mut text = b"at ".to_vec();
+            lineup_id(ids, &mut text);
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(lineup(&mut [10, 9, -1, 100]), "at -1-9-10-100");
+        assert_eq!(lineup(&mut []), "at ");
+        assert_eq!(lineup(&mut [i64::MAX, 0, i64::MIN]), format!("at {}-0-{}", i64::MIN, i64::MAX));
+        for power in (0..19).map(|power| 10i64.pow(power)) {
+            for id in [power - 1, power, power + 1, 7 * power + power / 3] {
+                assert_eq!(lineup(&mut [id]), format!("at {id}"));
+            }
+        }
     }
 }

@@ -35,6 +35,18 @@ pub(super) fn number(word: u64, count: usize) -> u64 {
     low.wrapping_add(high) >> 32
 }
 
+/// The eight digits of a number below 10^8 as values, the first lowest: the way back of [`number`].
+#[inline(always)]
+pub(super) fn digits(value: u32) -> u64 {
+    let value = u64::from(value);
+    // Fours, pairs and digits side by side; the divisions are by multiplication, exact for so small numbers.
+    let fours = value / 10_000 | (value % 10_000) << 32;
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007F_0000_007F;
+    let pairs = hundreds | (fours - 100 * hundreds) << 16;
+    let tens = ((pairs * 103) >> 10) & 0x000F_000F_000F_000F;
+    tens | (pairs - 10 * tens) << 8
+}
+
 /// Which of sixteen bytes are no digits; the first byte lowest, and a bit above them that is always set.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -239,6 +251,15 @@ mod tests {
             assert_eq!(number(word, text.len()), text.parse::<u64>().unwrap());
         }
         assert_eq!(number(word(b"461,\"x\":"), 3), 461);
+        for value in
+            (0..100_000_000u32).step_by(if cfg!(miri) { 7_777_777 } else { 997 }).chain([9, 10, 9999, 99_999_999])
+        {
+            assert_eq!(
+                digits(value) | u64::from_ne_bytes([b'0'; 8]),
+                word(format!("{value:08}").as_bytes()),
+                "{value}"
+            );
+        }
         assert_eq!(head(word(b"abcdefgh"), 3), word(b"abc"));
     }
 }

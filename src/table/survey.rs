@@ -6,12 +6,13 @@
 //! its id where there are no rows), is left to decoding.
 
 use super::Context;
+use super::brackets::Brackets;
 use super::cursor::Cursor;
 use super::decl::{Resource, Ty};
-use super::decode::each;
 use super::fault::{Fault, Read, Wanted};
 use super::finish;
 use super::known::{Fit, Known, Node, known, member};
+use super::lists::each;
 use super::repeats::Repeats;
 use super::scalars;
 use std::collections::HashMap;
@@ -36,14 +37,14 @@ pub struct Survey {
     pub rows: Option<usize>,
 }
 
-/// Surveys a body whose documents lie at `root`. Without a context only what is unknown is looked for. A fault comes with
-/// its offset.
+/// Surveys a body whose documents lie at `root`, and notes its brackets. Without a context only what is unknown is looked
+/// for. A fault comes with its offset.
 pub(super) fn survey(
     resource: &'static Resource,
     root: &'static str,
     context: Option<&Context>,
     cursor: Cursor,
-) -> Result<Survey, (Fault, usize)> {
+) -> Result<(Survey, Option<Brackets>), (Fault, usize)> {
     let known = known(resource, root);
     let has = |(name, ty): &(&str, Ty)| {
         context
@@ -62,12 +63,13 @@ pub(super) fn survey(
         rows: 0,
         elements: 0,
         longest: context.map_or(0, Context::longest),
+        brackets: Brackets::of(resource),
     };
     match walk.body() {
         Ok(()) => {
             walk.missing(0);
             let rows = walk.has_room().then_some(walk.rows);
-            Ok(Survey { rows: rows.filter(|_| walk.fits), unknown: walk.found })
+            Ok((Survey { rows: rows.filter(|_| walk.fits), unknown: walk.found }, walk.brackets))
         }
         Err(fault) => Err((fault, walk.cursor.position())),
     }
@@ -90,6 +92,7 @@ struct Walk<'a> {
     elements: usize,
     /// Bytes of the longest value of text or list.
     longest: usize,
+    brackets: Option<Brackets>,
 }
 
 impl<'a> Walk<'a> {
@@ -129,6 +132,17 @@ impl<'a> Walk<'a> {
         if here.byte() == b'n' {
             return self.cursor.skip_checked().map(|()| false);
         }
+        let opened = self.brackets.as_mut().map(|brackets| brackets.open(here.position()));
+        self.value_at(at, node, here)?;
+        if let (Some(brackets), Some(opened)) = (&mut self.brackets, opened) {
+            brackets.close(opened, self.cursor.position());
+        }
+        Ok(true)
+    }
+
+    /// The same, of one that is not null.
+    #[inline(always)]
+    fn value_at(&mut self, at: usize, node: &'a Node, here: Cursor<'a>) -> Read<()> {
         for fit in &node.fits {
             self.cursor = here;
             self.fit(*fit)?;
@@ -137,7 +151,7 @@ impl<'a> Walk<'a> {
             if node.fits.is_empty() && !self.cursor.skip_flat() {
                 self.cursor.skip_checked()?;
             }
-            return Ok(true);
+            return Ok(());
         }
         self.cursor = here;
         match (self.cursor.byte(), node.each) {
@@ -153,7 +167,7 @@ impl<'a> Walk<'a> {
                 self.cursor.skip_checked()?;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Over a value; where a column does not take it, that is noted.

@@ -3,8 +3,9 @@
 use crate::resource::{
     event, game_shots, locations, play_by_play, possessions, roster, schedule, shots, stats, stats_details, team,
 };
+use crate::table::decode::Repeated;
 use crate::table::{
-    Body, Context, DecodeError, Resource, Table, Ty, absent, col, decode, read_elsewhere, unknown_fields,
+    Body, Context, DecodeError, Resource, Table, Ty, absent, col, decode, decode_once, read_elsewhere, unknown_fields,
 };
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
@@ -423,5 +424,46 @@ fn a_body_is_checked_again_until_all_of_it_was_found_sound() {
         // More bytes make another body of it.
         body.extend_from_slice(b"1");
         assert!(decode(&team::TEAMS, "teams", None, &body.finish(), &context).is_err());
+    }
+}
+
+#[test]
+fn a_table_is_the_same_whichever_pass_over_its_body_was_first() {
+    let possessions: Vec<String> = (0..9)
+        .map(|i| {
+            let note = "]}\\\"".repeat(40 * (i % 3));
+            let stats: Vec<String> =
+                (0..i).map(|s| format!(r#"{{"timestamp":{s},"player_id":{i},"new":"{note}"}}"#)).collect();
+            let attributes = format!(r#"{{"passes":{i},"half_court":true,"new":"{note}"}}"#);
+            format!(r#"{{"player_ids":[1],"stats":[{}],"possession_attributes":{attributes}}}"#, stats.join(","))
+        })
+        .collect();
+    let team = format!(
+        r#"{{"possessions":[{}],"team_player_details":[{{"id":5,"x":"{}"}}],"id":1}}"#,
+        possessions.join(","),
+        "y".repeat(300)
+    );
+    let text = format!(r#"{{"teams":[{team},{team}]}}"#);
+    let context = Context::default().with("session_id", "s-1");
+    let resource = &possessions::POSSESSIONS;
+    // Not `decode`, which would read a body from its start again where a jump went wrong.
+    let read = |body: &Body, name: &str| {
+        let table = resource.tables.iter().find(|table| table.name == name).unwrap();
+        decode_once(resource, table, None, body, &context, Repeated::Stop).unwrap_or_else(|_| panic!("{name}"))
+    };
+    let names: Vec<&str> = resource.tables.iter().map(|table| table.name).collect();
+    let alone: Vec<RecordBatch> = names.iter().map(|name| read(&Body::from(text.as_bytes()), name)).collect();
+    assert_eq!(alone.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [18, 72, 2]);
+    for first in 0..4 {
+        let body = Body::from(text.as_bytes());
+        match names.get(first) {
+            Some(name) => drop(read(&body, name)),
+            None => drop(unknown_fields(resource, &body).unwrap()),
+        }
+        let kept = body.brackets().unwrap().as_slice().len();
+        assert!((3..text.len() / 64).contains(&kept), "{kept} of {}", text.len());
+        for (name, alone) in names.iter().zip(&alone).rev() {
+            assert_eq!(read(&body, name), *alone, "{name} after {first}");
+        }
     }
 }

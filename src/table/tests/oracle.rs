@@ -238,7 +238,9 @@ fn scalar(ty: Ty, value: Option<&Value>) -> Outcome<Option<Scalar>> {
         Ty::ListText => Some(Scalar::Texts(texts(value)?)),
         Ty::LineupId => {
             let mut ids: Vec<i64> = ints(value)?.into_iter().flatten().collect();
-            Some(Scalar::Text(scalars::lineup_id(&mut ids)))
+            ids.sort_unstable();
+            let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
+            Some(Scalar::Text(ids.join("-")))
         }
         Ty::ClockSeconds => match value {
             Value::String(s) => scalars::any_clock(s.as_bytes()).map(Scalar::Float),
