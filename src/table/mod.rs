@@ -7,12 +7,13 @@
 //! | `plan`, `keys` | a declaration compiled; the keys of its objects and their usual order |
 //! | `cursor`, `number`, `text`, `skip`, `scan` | reading JSON |
 //! | `root`, `decode`, `open`, `repeats` | a plan run over a body |
-//! | `columns`, `scalars`, `finish`, `schema` | values to Arrow |
+//! | `columns`, `cells`, `scalars`, `finish`, `schema` | values to Arrow |
 //! | `fault`, `json_path` | what is wrong, and where |
 //! | `survey`, `known` | what a body holds, told without building anything |
 //! | `values` | values of any kind, for a reader that has no declaration |
 
 mod body;
+mod cells;
 mod columns;
 mod cursor;
 mod decl;

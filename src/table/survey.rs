@@ -272,7 +272,7 @@ impl<'a> Walk<'a> {
             let expected = usize::from(self.next[place]);
             let declared = match node.keys.get(expected) {
                 Some(member) if !has_data_keys && member.step.is_at(&self.cursor) => {
-                    self.cursor.advance(member.step.len);
+                    self.cursor.advance(member.step.len());
                     self.cursor.whitespace();
                     Some(expected)
                 }
