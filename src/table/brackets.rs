@@ -12,9 +12,9 @@ const LONG: usize = 256;
 pub(super) struct Brackets(Vec<(u32, u32)>);
 
 impl Brackets {
-    /// For a first pass over a body; `None` where no second table will ask.
-    pub fn of(resource: &Resource) -> Option<Brackets> {
-        (resource.tables.len() > 1).then(Brackets::default)
+    /// For a first pass over a body of so many bytes; `None` where no second table will ask, or places do not fit.
+    pub fn of(resource: &Resource, bytes: usize) -> Option<Brackets> {
+        (resource.tables.len() > 1 && u32::try_from(bytes).is_ok()).then(Brackets::default)
     }
 
     /// One begins; what this gives is told to `close`.

@@ -241,8 +241,16 @@ impl Texts {
     pub fn into_array(self) -> Read<StringArray> {
         self.check()?;
         let nulls = self.nulls.finish(self.offsets.len() - 1);
+        let is_ascii = self.data.is_ascii();
+        let is_whole = self.offsets.last().is_some_and(|last| *last as usize == self.data.len());
         let offsets = OffsetBuffer::new(ScalarBuffer::from(self.offsets));
-        StringArray::try_new(offsets, Buffer::from_vec(self.data), nulls).map_err(|_| Fault::Engine)
+        let data = Buffer::from_vec(self.data);
+        if is_ascii && is_whole && nulls.as_ref().is_none_or(|nulls| nulls.len() == offsets.len() - 1) {
+            // SAFETY: `OffsetBuffer::new` has seen that the offsets begin at 0 or above and never fall, the last of them is
+            // the end of the data, and there are as many nulls; ASCII is UTF-8 wherever it is cut.
+            return Ok(unsafe { StringArray::new_unchecked(offsets, data, nulls) });
+        }
+        StringArray::try_new(offsets, data, nulls).map_err(|_| Fault::Engine)
     }
 }
 

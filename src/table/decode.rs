@@ -1,6 +1,7 @@
 //! Runs a plan over a body: one pass, no recursion but along the declared path.
 
 use super::brackets::{self, Brackets};
+use super::cells::Cells;
 use super::columns::{Categories, Entries, Lists, Numbers, Texts};
 use super::cursor::Cursor;
 use super::fault::{Fault, Read, Wanted};
@@ -10,19 +11,6 @@ use super::plan::{Cell, Learned, Level, LevelKind, Op, Plan};
 use super::repeats::Repeats;
 use super::scalars;
 use std::borrow::Cow;
-
-/// The cells of a plan, filled.
-#[derive(Debug)]
-pub(super) struct Cells {
-    pub ints: Vec<Numbers<i64>>,
-    pub floats: Vec<Numbers<f64>>,
-    pub bools: Vec<Numbers<bool>>,
-    pub texts: Vec<Texts>,
-    pub categories: Vec<Categories>,
-    pub int_lists: Vec<Lists<Numbers<i64>>>,
-    pub text_lists: Vec<Lists<Texts>>,
-    pub maps: Vec<Lists<Entries>>,
-}
 
 /// What a pass over a body gives.
 #[derive(Debug)]
@@ -247,7 +235,7 @@ impl<'a> Decoder<'a> {
 
     /// An element with rows must have what its columns require. It is told where the element starts.
     fn required(&mut self, level: &Level, start: Cursor<'a>) -> Read<()> {
-        match level.required.iter().find(|(cell, _)| self.last_is_null(*cell)) {
+        match level.required.iter().find(|(cell, _)| self.cells.last_is_null(*cell)) {
             None => Ok(()),
             Some((_, column)) => {
                 self.cursor = start;
@@ -256,35 +244,10 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn last_is_null(&self, cell: Cell) -> bool {
-        let (nulls, len) = match cell {
-            Cell::Int(i) => (&self.cells.ints[i as usize].nulls, self.cells.ints[i as usize].values.len()),
-            Cell::Float(i) => (&self.cells.floats[i as usize].nulls, self.cells.floats[i as usize].values.len()),
-            Cell::Bool(i) => (&self.cells.bools[i as usize].nulls, self.cells.bools[i as usize].values.len()),
-            Cell::Text(i) => (&self.cells.texts[i as usize].nulls, self.cells.texts[i as usize].len()),
-            Cell::Category(i) => return self.cells.categories[i as usize].last_is_null(),
-            Cell::Ints(i) => (&self.cells.int_lists[i as usize].nulls, self.cells.int_lists[i as usize].len()),
-            Cell::Texts(i) => (&self.cells.text_lists[i as usize].nulls, self.cells.text_lists[i as usize].len()),
-            Cell::Map(i) => (&self.cells.maps[i as usize].nulls, self.cells.maps[i as usize].len()),
-        };
-        len.checked_sub(1).is_some_and(|last| nulls.last_is(last))
-    }
-
     #[cold]
     #[inline(never)]
     fn fill(&mut self, cells: &[Cell]) {
-        for cell in cells {
-            match *cell {
-                Cell::Int(i) => self.cells.ints[i as usize].null(),
-                Cell::Float(i) => self.cells.floats[i as usize].null(),
-                Cell::Bool(i) => self.cells.bools[i as usize].null(),
-                Cell::Text(i) => self.cells.texts[i as usize].null(),
-                Cell::Category(i) => self.cells.categories[i as usize].null(),
-                Cell::Ints(i) => self.cells.int_lists[i as usize].null(),
-                Cell::Texts(i) => self.cells.text_lists[i as usize].null(),
-                Cell::Map(i) => self.cells.maps[i as usize].null(),
-            }
-        }
+        cells.iter().for_each(|cell| self.cells.null(*cell));
     }
 
     fn object(&mut self, number: u32) -> Read<bool> {
@@ -305,61 +268,85 @@ impl<'a> Decoder<'a> {
     /// The members of an object; gives the bits of those that have a value.
     #[inline(never)]
     fn members(&mut self, keys: &mut Keys) -> Read<u64> {
-        let (mut seen, mut nulls, mut previous) = (0u64, 0u64, 0);
-        self.cursor.advance(1);
-        if !self.cursor.opened(b'}') {
+        let mut cursor = self.cursor;
+        let present = self.members_at(&mut cursor, keys);
+        self.cursor = cursor;
+        present
+    }
+
+    /// The same, of a cursor of its own, that stays in a register: inlined, and its address is never given away.
+    #[inline(always)]
+    fn members_at(&mut self, cursor: &mut Cursor<'a>, keys: &mut Keys) -> Read<u64> {
+        let (mut seen, mut nulls, mut previous, mut expected) = (0u64, 0u64, 0, keys.expected(0));
+        cursor.advance(1);
+        if !cursor.opened(b'}') {
             return Ok(0);
         }
         loop {
-            let expected = keys.expected(previous);
-            let found = match keys.steps.get(expected) {
-                Some(step) if step.is_at(&self.cursor) => {
-                    self.cursor.advance(step.len);
-                    self.cursor.whitespace();
-                    Found::Step(expected)
+            let step = match keys.steps.get(expected) {
+                Some(step) if step.is_at(cursor) => {
+                    cursor.advance(step.len());
+                    cursor.whitespace();
+                    Some(step)
                 }
-                _ => self.key(keys, previous)?,
+                _ => match self.with(cursor, |d| d.key(keys, previous))? {
+                    Found::Step(number) => {
+                        expected = number;
+                        Some(&keys.steps[number])
+                    }
+                    Found::Unlearned(op) => {
+                        self.with(cursor, |d| d.value(op))?;
+                        None
+                    }
+                },
             };
-            match found {
-                Found::Step(number) => {
-                    let step = &keys.steps[number];
-                    previous = number + 1;
-                    if seen & step.bit != 0 {
-                        if self.repeated == Repeated::Stop {
-                            return Err(Fault::RepeatedKey);
-                        }
-                        self.skip()?;
-                    } else {
-                        seen |= step.bit;
-                        match step.op {
-                            Op::Int(i) => self.cells.ints[i as usize].push(self.cursor.integer()?),
-                            Op::Float(i) => self.cells.floats[i as usize].push(self.cursor.float()?),
-                            Op::Text(i) => self.text(i)?,
-                            Op::TextAndClock(text, clock) => self.text_and_clock(text, clock)?,
-                            Op::Skip => self.skip()?,
-                            op if self.value(op)? => {}
-                            _ => nulls |= step.bit,
-                        }
+            if let Some(step) = step {
+                (previous, expected) = (expected + 1, usize::from(step.next));
+                if seen & step.bit != 0 {
+                    if self.repeated == Repeated::Stop {
+                        return Err(Fault::RepeatedKey);
+                    }
+                    self.with(cursor, Self::skip)?;
+                } else {
+                    seen |= step.bit;
+                    if !self.cells.usual(&step.op, cursor) && !self.with(cursor, |d| d.value(step.op))? {
+                        nulls |= step.bit;
                     }
                 }
-                Found::Unlearned(op) => {
-                    self.value(op)?;
-                }
             }
-            if !self.cursor.another(b'}')? {
+            // A blank behind the comma is left to `key`.
+            if cursor.byte() == b',' {
+                cursor.advance(1);
+            } else if !cursor.apart(|cursor| cursor.another(b'}'))? {
                 return Ok(seen & !nulls);
             }
         }
     }
 
-    /// A key that was not the expected one. The cursor comes to its value.
+    /// Calls what reads at the decoder's own cursor.
+    #[inline(always)]
+    fn with<T>(&mut self, cursor: &mut Cursor<'a>, call: impl FnOnce(&mut Self) -> T) -> T {
+        self.cursor = *cursor;
+        let result = call(self);
+        *cursor = self.cursor;
+        result
+    }
+
+    /// A key that was not the expected one, or not at once. The cursor comes to its value.
     #[inline(never)]
     fn key(&mut self, keys: &mut Keys, previous: usize) -> Read<Found> {
+        self.cursor.whitespace();
+        let expected = keys.expected(previous);
+        if keys.steps.get(expected).is_some_and(|step| step.is_at(&self.cursor)) {
+            self.cursor.advance(keys.steps[expected].len());
+            self.cursor.whitespace();
+            return Ok(Found::Step(expected));
+        }
         if self.cursor.byte() != b'"' {
             return Err(Fault::Key);
         }
         let found = if let Some(found) = keys.find_at(&self.cursor) {
-            self.cursor.advance(keys.steps[found].len);
+            self.cursor.advance(keys.steps[found].len());
             self.cursor.whitespace();
             found
         } else {
@@ -386,8 +373,14 @@ impl<'a> Decoder<'a> {
         match op {
             Op::Object(number) => return self.noted(|decoder| decoder.object(number)),
             Op::Level(number) => self.noted(|decoder| decoder.level(number))?,
-            Op::Int(i) => self.cells.ints[i as usize].push(self.cursor.integer()?),
-            Op::Float(i) => self.cells.floats[i as usize].push(self.cursor.float()?),
+            Op::Int(i) => {
+                let value = self.cursor.integer()?;
+                self.cells.ints[i as usize].push(value);
+            }
+            Op::Float(i) => {
+                let value = self.cursor.float()?;
+                self.cells.floats[i as usize].push(value);
+            }
             Op::Skip => self.skip()?,
             Op::Text(i) => self.text(i)?,
             Op::Category(i) => match self.cursor.plain_string() {

@@ -1,8 +1,9 @@
 //! From filled cells to a record batch: values above the rows repeated, request values, derived columns.
 
+use super::cells::Cells;
 use super::columns::{Categories, Entries, Lists, Numbers, Texts};
 use super::decl::{Col, Src, Ty};
-use super::decode::{Cells, Decoded};
+use super::decode::Decoded;
 use super::fault::{Fault, Read};
 use super::plan::{Cell, From, OpenKeys, Plan, Shown, no_column};
 use super::{Context, DecodeError, schema};

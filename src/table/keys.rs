@@ -3,6 +3,7 @@
 
 use super::cursor::Cursor;
 use super::plan::{Cell, Op};
+use super::scan::Head;
 
 /// More unknown keys than these are not learned: they are skipped by name, so that a body cannot fill the memory.
 const LEARNED: usize = 256;
@@ -14,35 +15,38 @@ const NONE: u16 = u16::MAX;
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     /// `"key":`, the first sixteen bytes and the last.
-    first: [u64; 2],
-    mask: [u64; 2],
+    head: Head,
     last: [u64; 2],
-    pub len: usize,
-    text: Box<[u8]>,
+    len: u16,
+    /// The step expected after this one.
+    pub next: u16,
+    /// What came there last time instead: only a second time in a row makes it the expected one.
+    instead: u16,
     pub op: Op,
     /// Its bit in the mask of keys met; 0 where nothing is read, so that it may well come twice.
     pub bit: u64,
     /// What gets a null when the key is missing, or is null where an object stands.
     pub fill: Vec<Cell>,
+    text: Box<[u8]>,
 }
 
 impl Step {
     pub fn new(key: &str, op: Op, bit: u64, fill: Vec<Cell>) -> Step {
         let text = format!("\"{key}\":").into_bytes().into_boxed_slice();
-        let word = |bytes: &[u8]| {
+        let tail = text.len().saturating_sub(16);
+        let word = |from: usize| {
             let mut word = [0; 8];
-            word[..bytes.len()].copy_from_slice(bytes);
+            let part = text.get(from..text.len().min(from + 8)).unwrap_or_default();
+            word[..part.len()].copy_from_slice(part);
             u64::from_le_bytes(word)
         };
-        let len = text.len();
-        let ones = |n: usize| if n >= 8 { u64::MAX } else { (1 << (8 * n)) - 1 };
-        let part = |from: usize| word(&text[from.min(len)..(from + 8).min(len)]);
-        let tail = len.saturating_sub(16);
         Step {
-            first: [part(0), part(8)],
-            mask: [ones(len), ones(len.saturating_sub(8))],
-            last: [part(tail), part(tail + 8)],
-            len,
+            head: Head::of(&text),
+            last: [word(tail), word(tail + 8)],
+            // None of a length beyond this is compared as written.
+            len: u16::try_from(text.len()).unwrap_or(u16::MAX),
+            next: 0,
+            instead: NONE,
             op,
             bit,
             fill,
@@ -51,24 +55,29 @@ impl Step {
     }
 
     pub fn key(&self) -> &[u8] {
-        &self.text[1..self.len - 2]
+        &self.text[1..self.text.len() - 2]
+    }
+
+    /// Of `"key":`.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
     }
 
     /// Whether the key stands at the cursor as it is usually written, the colon right behind it.
     #[inline(always)]
     pub fn is_at(&self, cursor: &Cursor) -> bool {
-        let first = (cursor.word(0) ^ self.first[0]) & self.mask[0];
-        let second = (cursor.word(8) ^ self.first[1]) & self.mask[1];
-        (first | second) == 0 && (self.len <= 16 || self.rest_is_at(cursor))
+        self.head.is_at(cursor.sixteen(0)) && (self.len() <= 16 || self.rest_is_at(cursor))
     }
 
     #[inline(always)]
     fn rest_is_at(&self, cursor: &Cursor) -> bool {
-        if self.len > LONGEST {
+        let len = self.len();
+        if len > LONGEST {
             return false;
         }
-        let same = cursor.word(self.len - 16) == self.last[0] && cursor.word(self.len - 8) == self.last[1];
-        same && (self.len <= 32 || (16..self.len - 16).all(|i| cursor.peek(i) == self.text[i]))
+        let same = cursor.word(len - 16) == self.last[0] && cursor.word(len - 8) == self.last[1];
+        same && (len <= 32 || (16..len - 16).all(|i| cursor.peek(i) == self.text[i]))
     }
 }
 
@@ -82,24 +91,24 @@ pub(super) struct Keys {
     pub fillable: u64,
     /// Unknown keys become columns here.
     pub open: bool,
-    /// The step expected after each step, by its number plus one; the first is the one an object starts with.
-    next: Vec<u16>,
-    /// What came there last time instead: only a second time in a row makes it the expected one.
-    instead: Vec<u16>,
+    /// The step an object starts with, and what it started with last time instead.
+    first: [u16; 2],
 }
 
 impl Keys {
-    pub fn new(steps: Vec<Step>, open: bool) -> Keys {
+    pub fn new(mut steps: Vec<Step>, open: bool) -> Keys {
         let known = steps.len();
         let fillable = steps.iter().filter(|s| !s.fill.is_empty()).fold(0, |mask, s| mask | s.bit);
-        let next = (0..=known).map(|i| if i < known { i as u16 } else { 0 }).collect();
-        Keys { known, fillable, open, next, instead: vec![NONE; known + 1], steps }
+        for (step, next) in steps.iter_mut().zip(1..) {
+            step.next = if usize::from(next) < known { next } else { 0 };
+        }
+        Keys { known, fillable, open, first: [0, NONE], steps }
     }
 
     /// The step that is expected after `previous` (a step's number plus one, 0 at the start).
     #[inline(always)]
     pub fn expected(&self, previous: usize) -> usize {
-        self.next[previous] as usize
+        usize::from(if previous == 0 { self.first[0] } else { self.steps[previous - 1].next })
     }
 
     /// The step whose key stands at the cursor as it is usually written.
@@ -114,10 +123,20 @@ impl Keys {
     /// Remembers what followed.
     pub fn followed(&mut self, previous: usize, found: usize) {
         let found = found as u16;
-        if self.instead[previous] == found {
-            self.next[previous] = found;
+        let (next, instead) = match previous.checked_sub(1) {
+            None => {
+                let [next, instead] = &mut self.first;
+                (next, instead)
+            }
+            Some(step) => {
+                let step = &mut self.steps[step];
+                (&mut step.next, &mut step.instead)
+            }
+        };
+        if *instead == found {
+            *next = found;
         } else {
-            self.instead[previous] = found;
+            *instead = found;
         }
     }
 
@@ -128,18 +147,15 @@ impl Keys {
         }
         let key = std::str::from_utf8(key).ok()?;
         self.steps.push(Step::new(key, op, 0, Vec::new()));
-        self.next.push(0);
-        self.instead.push(NONE);
         Some(self.steps.len() - 1)
     }
 
     /// Forgets the unknown keys: at an open object they are columns of one body only.
     pub fn forget(&mut self) {
         self.steps.truncate(self.known);
-        self.next.truncate(self.known + 1);
-        self.instead.truncate(self.known + 1);
-        for next in &mut self.next {
-            if *next as usize >= self.known {
+        let nexts = self.steps.iter_mut().map(|step| &mut step.next);
+        for next in nexts.chain([&mut self.first[0]]) {
+            if usize::from(*next) >= self.known {
                 *next = 0;
             }
         }

@@ -7,13 +7,14 @@
 //! | `plan`, `keys` | a declaration compiled; the keys of its objects and their usual order |
 //! | `cursor`, `number`, `text`, `skip`, `scan` | reading JSON |
 //! | `root`, `decode`, `lists`, `open`, `repeats` | a plan run over a body |
-//! | `columns`, `scalars`, `finish`, `schema` | values to Arrow |
+//! | `columns`, `cells`, `scalars`, `finish`, `schema` | values to Arrow |
 //! | `fault`, `json_path` | what is wrong, and where |
 //! | `survey`, `known` | what a body holds, told without building anything |
 //! | `values` | values of any kind, for a reader that has no declaration |
 
 mod body;
 mod brackets;
+mod cells;
 mod columns;
 mod cursor;
 mod decl;
@@ -142,7 +143,7 @@ fn decode_once(
     let root = root::choose(resource, cursor);
     let plan = plans::plan(resource, root, table, columns).map_err(Stopped::Error)?;
     let unasked = match body.brackets() {
-        None if plan.checked => Unasked::Checked(Brackets::of(resource)),
+        None if plan.checked => Unasked::Checked(Brackets::of(resource, body.len())),
         known => Unasked::Passed(known.map_or(&[], Brackets::as_slice)),
     };
     let checked = matches!(unasked, Unasked::Checked(_));

@@ -13,45 +13,52 @@ pub(super) struct Short {
     digits: u64,
     /// How many of the digits stand after the point.
     pub fraction: usize,
-    negative: bool,
+    /// 1 where it is negative.
+    sign: u64,
 }
 
 impl Short {
     /// The whole number, where there is no fraction.
     #[inline(always)]
     pub fn int(&self) -> i64 {
-        let negative = i64::from(self.negative);
-        (self.digits as i64 ^ -negative) + negative
+        let sign = self.sign as i64;
+        (self.digits as i64 ^ -sign) + sign
     }
 
     /// Signs of coordinates come as they like: a branch on them is guessed wrong half of the time.
     #[inline(always)]
     pub fn float(&self) -> f64 {
         let value = self.digits as i64 as f64 / TENS[self.fraction];
-        f64::from_bits(value.to_bits() ^ u64::from(self.negative) << 63)
+        f64::from_bits(value.to_bits() ^ self.sign << 63)
     }
 }
 
-/// Where its parts stand.
-struct Shape {
-    /// 1 where it has one.
+/// The digits before a number's point.
+struct Whole {
+    /// 1 where the number has one.
     sign: usize,
-    whole: usize,
-    fraction: usize,
-    len: usize,
+    /// 16 where they reach that far, or further.
+    end: usize,
+    /// Which of sixteen bytes are neither digits nor the sign.
+    others: u32,
+}
+
+impl Whole {
+    /// Where the digits behind the point end; beyond 15 where they reach that far.
+    #[inline(always)]
+    fn end_of_fraction(&self) -> usize {
+        (self.others & (self.others - 1)).trailing_zeros() as usize
+    }
 }
 
 impl<'a> Cursor<'a> {
     /// An `Int64`: a whole number in any writing, also in quotes; null as `None`.
     #[inline(always)]
     pub fn integer(&mut self) -> Read<Option<i64>> {
-        let here = *self;
-        match self.short_number() {
-            Some(short) if short.fraction == 0 => Ok(Some(short.int())),
-            _ => {
-                *self = here;
-                if self.null() { Ok(None) } else { self.integer_slow() }
-            }
+        match self.short_integer() {
+            Some(value) => Ok(Some(value)),
+            None if self.null() => Ok(None),
+            None => self.integer_slow(),
         }
     }
 
@@ -84,54 +91,89 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// A whole number of up to 15 digits and nothing else. Else the cursor stays.
+    #[inline(always)]
+    pub fn short_integer(&mut self) -> Option<i64> {
+        let whole = self.whole_part()?;
+        if matches!(self.peek(whole.end), b'.' | b'e' | b'E') {
+            return None;
+        }
+        let value = Short { digits: self.whole_digits(&whole)?, fraction: 0, sign: whole.sign as u64 }.int();
+        self.advance(whole.end);
+        Some(value)
+    }
+
     /// The common shapes: up to 15 digits, of which up to 8 after a point, no exponent. Else the cursor stays.
     #[inline(always)]
     pub(super) fn short_number(&mut self) -> Option<Short> {
-        let shape = self.short_shape()?;
-        let Shape { sign, whole, fraction, .. } = shape;
-        let mut digits = if whole <= 8 {
-            scan::number(self.word(sign), whole)
+        let whole = self.whole_part()?;
+        let mut short = Short { digits: 0, fraction: 0, sign: whole.sign as u64 };
+        let mut end = whole.end;
+        if self.peek(end) == b'.' {
+            end = whole.end_of_fraction();
+            short.fraction = end - whole.end - 1;
+            let count = end - whole.sign - 1;
+            if short.fraction == 0 {
+                return None;
+            }
+            short.digits = if count < 8 {
+                // All in one word: what stands behind the point moves up to it.
+                let word = self.word(whole.sign);
+                let behind = u64::MAX << (8 * (count - short.fraction));
+                scan::number(word ^ ((word ^ word >> 8) & behind), count)
+            } else if short.fraction <= 8 && end < 16 {
+                let fraction = scan::number(self.word(whole.end + 1), short.fraction);
+                self.whole_digits(&whole)? * WHOLE_TENS[short.fraction] + fraction
+            } else {
+                return None;
+            };
         } else {
-            scan::number(self.word(sign), 8) * WHOLE_TENS[whole - 8] + scan::number(self.word(sign + 8), whole - 8)
-        };
-        if fraction > 0 {
-            digits = digits * WHOLE_TENS[fraction] + scan::number(self.word(sign + whole + 1), fraction);
+            short.digits = self.whole_digits(&whole)?;
         }
-        self.advance(shape.len);
-        Some(Short { digits, fraction, negative: sign == 1 })
+        if self.peek(end) | 0x20 == b'e' {
+            return None;
+        }
+        self.advance(end);
+        Some(short)
     }
 
     /// Over a number of those shapes, whatever its value; else the cursor stays.
     #[inline(always)]
     pub fn skip_short_number(&mut self) -> bool {
-        let shape = self.short_shape();
-        if let Some(shape) = &shape {
-            self.advance(shape.len);
+        let Some(whole) = self.whole_part() else { return false };
+        let mut end = whole.end;
+        if self.peek(end) == b'.' {
+            end = whole.end_of_fraction();
         }
-        shape.is_some()
+        let is_short = end < 16 && end != whole.end + 1 && self.peek(end) | 0x20 != b'e';
+        if is_short {
+            self.advance(end);
+        }
+        is_short
     }
 
-    /// Both ends of the digits are found in one look: what comes next waits for them.
+    /// The digits before a point. Both ends of a number are found in one look: what comes next waits for them. So the sign
+    /// is in it too, and no branch is taken on one.
     #[inline(always)]
-    fn short_shape(&self) -> Option<Shape> {
+    fn whole_part(&self) -> Option<Whole> {
         let sign = usize::from(self.byte() == b'-');
-        let others = scan::others(self.sixteen(sign));
-        let whole = others.trailing_zeros() as usize;
-        if whole == 0 || whole > 15 || (whole > 1 && self.peek(sign) == b'0') {
+        let others = scan::others(self.sixteen(0)) & !(sign as u32);
+        let end = others.trailing_zeros() as usize;
+        let zero = (end - sign > 1) & (self.peek(sign) == b'0');
+        if zero | (end == sign) { None } else { Some(Whole { sign, end, others }) }
+    }
+
+    #[inline(always)]
+    fn whole_digits(&self, whole: &Whole) -> Option<u64> {
+        let Whole { sign, end, .. } = *whole;
+        if end - sign <= 8 {
+            return Some(scan::number(self.word(sign), end - sign));
+        }
+        if end > 15 {
             return None;
         }
-        let mut shape = Shape { sign, whole, fraction: 0, len: sign + whole };
-        let mut next = self.peek(shape.len);
-        if next == b'.' {
-            let end = (others & (others - 1)).trailing_zeros() as usize;
-            shape.fraction = end - whole - 1;
-            if end > 15 || shape.fraction == 0 || shape.fraction > 8 {
-                return None;
-            }
-            shape.len = sign + end;
-            next = self.peek(shape.len);
-        }
-        if next | 0x20 == b'e' { None } else { Some(shape) }
+        let rest = end - sign - 8;
+        Some(scan::number(self.word(sign), 8) * WHOLE_TENS[rest] + scan::number(self.word(sign + 8), rest))
     }
 
     #[cold]

@@ -1,33 +1,53 @@
-//! Eight and 64 bytes at a time: the primitives that read wide. What one processor does wider has a portable twin, and tests
-//! hold them against each other.
+//! Eight, 16 and 64 bytes at a time: the primitives that read wide. What one processor does wider has a portable twin, and
+//! tests hold them against each other.
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x8080_8080_8080_8080;
-
-const fn all(byte: u8) -> u64 {
-    ONES * byte as u64
+/// Which of sixteen bytes end or complicate a string: `"`, `\` or a control character, the padding among them; the first
+/// byte lowest.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn ends(block: &[u8; 16]) -> u16 {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+    };
+    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from an array of sixteen.
+    let mask = unsafe {
+        let bytes = _mm_loadu_si128(block.as_ptr().cast::<__m128i>());
+        let equal = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
+        let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
+        _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(equal(b'"'), equal(b'\\'))))
+    };
+    mask as u16
 }
 
-/// High bits where a byte is zero. Exact up to and including the lowest one set, and only that one is ever used.
+#[cfg(not(target_arch = "x86_64"))]
+use portable_ends as ends;
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-fn zeros(word: u64) -> u64 {
-    word.wrapping_sub(ONES) & !word & HIGH
+fn portable_ends(block: &[u8; 16]) -> u16 {
+    let is_end = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    block.iter().enumerate().fold(0, |mask, (place, byte)| mask | u16::from(is_end(*byte)) << place)
 }
 
-/// Bytes before the first that ends or complicates a string: `"`, `\` or a control character. 8: none here.
+/// Bytes before the first that ends or complicates a string. 16: none here.
 #[inline(always)]
-pub(super) fn plain_text(word: u64) -> usize {
-    let quote = zeros(word ^ all(b'"'));
-    let backslash = zeros(word ^ all(b'\\'));
-    let control = word.wrapping_sub(all(0x20)) & !word & HIGH;
-    ((quote | backslash | control).trailing_zeros() / 8) as usize
+pub(super) fn plain_sixteen(block: &[u8; 16]) -> usize {
+    (u32::from(ends(block)) | 1 << 16).trailing_zeros() as usize
+}
+
+/// The same, of 64 bytes.
+#[inline(always)]
+pub(super) fn plain_block(block: &[u8; 64]) -> usize {
+    let parts = block.as_chunks::<16>().0.iter().enumerate();
+    let ends = parts.fold(0, |mask, (part, bytes)| mask | u64::from(ends(bytes)) << (16 * part));
+    ends.trailing_zeros() as usize
 }
 
 /// The number that the first `count` (1 to 8) bytes write; they are digits.
 #[inline(always)]
 pub(super) fn number(word: u64, count: usize) -> u64 {
     // Shifted up, the bytes that are gone count as leading zeros; then pairs, fours and the eight are joined.
-    let values = (word ^ all(b'0')) << (64 - 8 * count);
+    let values = (word ^ u64::from_ne_bytes([b'0'; 8])) << (64 - 8 * count);
     let pairs = values.wrapping_mul(10).wrapping_add(values >> 8);
     let mask = 0x0000_00FF_0000_00FF;
     let low = (pairs & mask).wrapping_mul(0x000F_4240_0000_0064);
@@ -77,6 +97,48 @@ pub(crate) fn head(word: u64, count: usize) -> u64 {
     if count >= 8 { word } else { word & ((1 << (8 * count)) - 1) }
 }
 
+/// The first sixteen bytes of a text to compare with; what is beyond its end is zero, and is not compared.
+#[derive(Debug, Clone)]
+#[repr(align(16))]
+pub(super) struct Head {
+    bytes: [u8; 16],
+    mask: [u8; 16],
+}
+
+impl Head {
+    pub fn of(text: &[u8]) -> Head {
+        let mut head = Head { bytes: [0; 16], mask: [0; 16] };
+        for (place, byte) in text.iter().take(16).enumerate() {
+            (head.bytes[place], head.mask[place]) = (*byte, 0xFF);
+        }
+        head
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn is_at(&self, block: &[u8; 16]) -> bool {
+        use std::arch::x86_64::{__m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8};
+        // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from arrays of sixteen.
+        let same = unsafe {
+            let [block, bytes, mask] =
+                [block, &self.bytes, &self.mask].map(|bytes| _mm_loadu_si128(bytes.as_ptr().cast::<__m128i>()));
+            _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_and_si128(block, mask), bytes))
+        };
+        same == 0xFFFF
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn is_at(&self, block: &[u8; 16]) -> bool {
+        self.portable_is_at(block)
+    }
+
+    #[cfg(any(test, not(target_arch = "x86_64")))]
+    fn portable_is_at(&self, block: &[u8; 16]) -> bool {
+        let [block, bytes, mask] = [block, &self.bytes, &self.mask].map(|bytes| u128::from_le_bytes(*bytes));
+        block & mask == bytes
+    }
+}
+
 /// Which of 64 bytes are what a skipped value is skipped by; the first byte lowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks {
@@ -87,42 +149,6 @@ pub(super) struct Marks {
     pub closing: u64,
     /// Backslashes and control characters, the padding among them.
     pub odd: u64,
-}
-
-/// As [`plain_text`], of 64 bytes.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) fn plain_block(block: &[u8; 64]) -> usize {
-    use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
-    };
-    let mut ends = 0;
-    for (part, bytes) in block.as_chunks::<16>().0.iter().enumerate() {
-        // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from an array of sixteen.
-        let mask = unsafe {
-            let bytes = _mm_loadu_si128(bytes.as_ptr().cast::<__m128i>());
-            let equal = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
-            let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
-            _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(equal(b'"'), equal(b'\\'))))
-        };
-        ends |= u64::from(mask as u16) << (16 * part);
-    }
-    ends.trailing_zeros() as usize
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) use portable_plain_block as plain_block;
-
-#[cfg(any(test, not(target_arch = "x86_64")))]
-#[inline(always)]
-pub(super) fn portable_plain_block(block: &[u8; 64]) -> usize {
-    for (part, bytes) in block.as_chunks::<8>().0.iter().enumerate() {
-        let plain = plain_text(u64::from_le_bytes(*bytes));
-        if plain < 8 {
-            return 8 * part + plain;
-        }
-    }
-    64
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -199,7 +225,6 @@ mod tests {
                 };
                 let plain = if expected.quotes | expected.odd == 0 { 64 } else { place };
                 assert_eq!(plain_block(&block), plain, "{byte} at {place}");
-                assert_eq!(portable_plain_block(&block), plain, "{byte} at {place}");
                 assert_eq!(marks(&block), expected, "{byte} at {place}");
                 assert_eq!(portable_marks(&block), expected, "{byte} at {place}");
             }
@@ -233,13 +258,30 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_at_each_place_is_told_apart() {
-        for place in 0..8 {
+    fn each_byte_at_each_place_ends_a_string_for_both_ways_or_for_none() {
+        for place in 0..16 {
             for byte in 0..=255u8 {
-                let mut text = *b"abcdefgh";
-                text[place] = byte;
+                let mut block = *b"abcdefgh~\x7F\x80\xFFABCD";
+                block[place] = byte;
                 let special = byte == b'"' || byte == b'\\' || byte < 0x20;
-                assert_eq!(plain_text(u64::from_le_bytes(text)), if special { place } else { 8 }, "{byte} at {place}");
+                assert_eq!(ends(&block), u16::from(special) << place, "{byte} at {place}");
+                assert_eq!(portable_ends(&block), u16::from(special) << place, "{byte} at {place}");
+                assert_eq!(plain_sixteen(&block), if special { place } else { 16 }, "{byte} at {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_is_compared_to_its_sixteenth_byte_and_no_further_than_its_end() {
+        let text = b"\"sixteen_bytes\":, and more";
+        for len in 0..text.len() {
+            let head = Head::of(&text[..len]);
+            for place in 0..16 {
+                let mut block = *text.first_chunk::<16>().unwrap();
+                assert!(head.is_at(&block) && head.portable_is_at(&block), "{len}");
+                block[place] ^= 1;
+                assert_eq!(head.is_at(&block), place >= len, "{len}, {place}");
+                assert_eq!(head.portable_is_at(&block), place >= len, "{len}, {place}");
             }
         }
     }

@@ -63,7 +63,7 @@ pub(super) fn survey(
         rows: 0,
         elements: 0,
         longest: context.map_or(0, Context::longest),
-        brackets: Brackets::of(resource),
+        brackets: Brackets::of(resource, cursor.len()),
     };
     match walk.body() {
         Ok(()) => {
@@ -286,7 +286,7 @@ impl<'a> Walk<'a> {
             let expected = usize::from(self.next[place]);
             let declared = match node.keys.get(expected) {
                 Some(member) if !has_data_keys && member.step.is_at(&self.cursor) => {
-                    self.cursor.advance(member.step.len);
+                    self.cursor.advance(member.step.len());
                     self.cursor.whitespace();
                     Some(expected)
                 }

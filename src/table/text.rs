@@ -12,8 +12,22 @@ impl<'a> Cursor<'a> {
         if self.byte() != b'"' {
             return None;
         }
+        let plain = scan::plain_sixteen(self.sixteen(1));
+        if plain == 16 {
+            return self.apart(Self::long_plain_string);
+        }
+        if self.peek(plain + 1) != b'"' {
+            return None;
+        }
         let here = *self;
-        self.advance(1);
+        self.advance(plain + 2);
+        Some(self.since(&here).inner())
+    }
+
+    #[inline(never)]
+    fn long_plain_string(&mut self) -> Option<Span<'a>> {
+        let here = *self;
+        self.advance(17);
         self.plain_text();
         if self.byte() != b'"' {
             *self = here;
@@ -26,18 +40,6 @@ impl<'a> Cursor<'a> {
     /// To the next quote, backslash or control character (the padding is one).
     #[inline(always)]
     fn plain_text(&mut self) {
-        for _ in 0..2 {
-            let plain = scan::plain_text(self.word(0));
-            self.advance(plain);
-            if plain < 8 {
-                return;
-            }
-        }
-        self.long_plain_text();
-    }
-
-    #[inline(never)]
-    fn long_plain_text(&mut self) {
         loop {
             let plain = scan::plain_block(self.block());
             self.advance(plain);

@@ -44,15 +44,8 @@ impl<'a> Cursor<'a> {
     /// holds no zeros, so with zeros after it its two words are the same only where the text is.
     #[inline(always)]
     pub fn short_string(&mut self) -> Option<(Span<'a>, [u64; 2])> {
-        let mut words = [self.word(1), 0];
-        let mut len = scan::plain_text(words[0]);
-        if len < 8 {
-            words[0] = scan::head(words[0], len);
-        } else {
-            let more = scan::plain_text(self.word(9));
-            words[1] = scan::head(self.word(9), more);
-            len += more;
-        }
+        let len = scan::plain_sixteen(self.sixteen(1));
+        let words = [scan::head(self.word(1), len), scan::head(self.word(9), len.saturating_sub(8))];
         if self.byte() != b'"' || self.peek(1 + len) != b'"' {
             return None;
         }
