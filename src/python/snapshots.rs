@@ -145,7 +145,7 @@ impl Node {
         loop {
             let until = self.members.get(place).map_or(old.len(), |member| member.start);
             if until > same {
-                // A key that is new, or the end of both.
+                // The new text has a member more here.
                 (old_at, at) = match place.checked_sub(1).and_then(|before| self.members.get(before)) {
                     Some(Member { start, len, .. }) if common > 0 => (old_at + start + len - at, start + len),
                     _ => (1, at.max(1)),
@@ -191,8 +191,8 @@ impl Node {
         Some(at + old.len() - old_at)
     }
 
-    /// Reads the member of a new key, which stands here in the new text and `is_first` where no old key stands before it, and
-    /// puts it at this place; where in the new text the old one is to go on. `None`: no key stands there that is new.
+    /// Reads a member that the new text has here and the old one has not, and puts it at this place; where in the new text the
+    /// old one is to go on. `is_first`: no old member stands before it. `None`: it is none, or not one of a new key.
     fn gains(
         &mut self,
         py: Python<'_>,
@@ -202,24 +202,33 @@ impl Node {
         at: usize,
         depth: usize,
     ) -> Option<usize> {
-        let Object::Dict(dict) = &self.object else { return None };
-        let dict = dict.bind(py);
-        let at = if is_first { at } else { past(new, at, b',')? };
+        let is_last = place == self.members.len();
+        // The old text has no comma before its first member: it is a new one's, and behind it.
+        let has_comma = is_first && !is_last;
+        let at = if has_comma || place == 0 { at } else { past(new, at, b',')? };
         let at = at + blanks(new.get(at..)?);
-        let end = at + value_len(new.get(at..)?)?;
-        let key = PyString::new(py, plain_string(new.get(at..end)?)?).into_any();
-        if new.first() != Some(&b'{') || dict.contains(&key).ok()? {
-            return None;
-        }
-        let start = past(new, end, b':')?;
-        let start = start + blanks(new.get(start..)?);
+        let (key, start) = match &self.object {
+            Object::Dict(dict) if new.first() == Some(&b'{') => {
+                let end = at + value_len(new.get(at..)?)?;
+                let key = PyString::new(py, plain_string(new.get(at..end)?)?).into_any();
+                if dict.bind(py).contains(&key).ok()? {
+                    return None;
+                }
+                let start = past(new, end, b':')?;
+                (Some(key), start + blanks(new.get(start..)?))
+            }
+            Object::List(_) if new.first() == Some(&b'[') && is_last => (None, at),
+            _ => return None,
+        };
         let (value, node, len) = read(py, new.get(start..)?, depth + 1)?;
-        dict.set_item(&key, value).ok()?;
+        match (&self.object, &key) {
+            (Object::Dict(dict), Some(key)) => dict.bind(py).set_item(key, value).ok()?,
+            (Object::List(list), None) => list.bind(py).append(value).ok()?,
+            _ => return None,
+        }
+        self.members.insert(place, Member { start, len, key: key.map(Bound::unbind), node });
         let end = start + len;
-        // The old text has no comma before its first key.
-        let at = if is_first && place < self.members.len() { past(new, end, b',')? } else { end };
-        self.members.insert(place, Member { start, len, key: Some(key.unbind()), node });
-        Some(at)
+        if has_comma { past(new, end, b',') } else { Some(end) }
     }
 
     /// In the order of the members, which is that of the text.
