@@ -6,7 +6,53 @@
 
 use std::process;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// This process, once it is known; 0 after a fork.
+static PID: AtomicU32 = AtomicU32::new(0);
+
+/// The number of this process. Whoever has items of a stream asks for it at each of them, and a system call is a good part of
+/// what a small one costs: the system is asked once.
+pub fn pid() -> u32 {
+    match PID.load(Ordering::Relaxed) {
+        0 => ask(),
+        pid => pid,
+    }
+}
+
+#[cfg(all(unix, not(miri)))]
+#[cold]
+fn ask() -> u32 {
+    use std::ffi::c_int;
+    use std::sync::atomic::AtomicBool;
+
+    type Handler = Option<extern "C" fn()>;
+    unsafe extern "C" {
+        fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int;
+    }
+    extern "C" fn forget() {
+        PID.store(0, Ordering::Relaxed);
+    }
+    static IS_HEARD: AtomicBool = AtomicBool::new(false);
+
+    if !IS_HEARD.load(Ordering::Acquire) {
+        // SAFETY: the declaration is POSIX's; the handler stores a number and calls nothing. Where two threads are here at once
+        // it is registered twice, which does no harm.
+        if unsafe { pthread_atfork(None, None, Some(forget)) } != 0 {
+            return process::id();
+        }
+        IS_HEARD.store(true, Ordering::Release);
+    }
+    let pid = process::id();
+    PID.store(pid, Ordering::Relaxed);
+    pid
+}
+
+/// Where nothing forks; and Miri knows no handlers of a fork.
+#[cfg(not(all(unix, not(miri))))]
+fn ask() -> u32 {
+    process::id()
+}
 
 struct Made<T> {
     pid: u32,
@@ -25,12 +71,12 @@ impl<T: Send + Sync> PerProcess<T> {
 
     /// The value of this process, if it has been made.
     pub fn get(&self) -> Option<&T> {
-        Self::of(self.current.load(Ordering::Acquire), process::id())
+        Self::of(self.current.load(Ordering::Acquire), pid())
     }
 
     /// The value of this process; `make` is called when there is none yet.
     pub fn get_or_make<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
-        let pid = process::id();
+        let pid = pid();
         let seen = self.current.load(Ordering::Acquire);
         if let Some(value) = Self::of(seen, pid) {
             return Ok(value);
@@ -61,7 +107,7 @@ impl<T: Send + Sync> PerProcess<T> {
 impl<T: Send + Sync> Drop for PerProcess<T> {
     fn drop(&mut self) {
         let made = *self.current.get_mut();
-        if Self::of(made, process::id()).is_some() {
+        if Self::of(made, pid()).is_some() {
             // SAFETY: it came from a box, `&mut self` says that nobody reads it, and it is dropped once.
             drop(unsafe { Box::from_raw(made) });
         }

@@ -9,7 +9,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Literal, Self
 
-from sideline._core import Bell, CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
+from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
 from sideline._text import facts_html
 
 State = Literal["new", "connecting", "connected", "waiting", "closed"]
@@ -109,7 +109,6 @@ class LiveStream:
         self._core = core
         self._what = what
         self._entered = False
-        self._bells: list[Bell] = []
 
     # Taking.
 
@@ -146,41 +145,10 @@ class LiveStream:
                 if item is None:
                     raise StopAsyncIteration
                 return item
-            await self._ready()
+            await core.wait()
             item = core.take()
             if item is not None:
                 return item
-
-    async def _ready(self) -> None:
-        """Until there is something to take. Nothing is taken: to give the wait up loses nothing."""
-        core = self._core
-        bell: Bell | None
-        try:
-            bell = self._bells.pop()
-        except IndexError:
-            bell = core.bell()
-        if bell is None:
-            await core.wait()
-            return
-        try:
-            if not core.set(bell):
-                return
-            loop = asyncio.get_running_loop()
-            rung = loop.create_future()
-            try:
-                loop.add_reader(bell, _ring, rung)
-            except NotImplementedError:
-                # A loop that watches no descriptors, such as Windows' own.
-                await core.wait()
-                return
-            try:
-                await rung
-            finally:
-                if bell.rest():
-                    loop.remove_reader(bell)
-        finally:
-            if not core.ended:
-                self._bells.append(bell)
 
     def batches(
         self,
@@ -287,7 +255,6 @@ class LiveStream:
 
         Raises `OSError` where the last items of a journal could not be written.
         """
-        self._bells.clear()
         self._core.close()
 
     def __enter__(self) -> Self:
@@ -307,11 +274,6 @@ class LiveStream:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _ring(rung: asyncio.Future[None]) -> None:
-    if not rung.done():
-        rung.set_result(None)
 
 
 _TAKEN_IN_A_ROW = 64
@@ -416,7 +378,7 @@ class Batches:
                 if core.ended or left <= 0:
                     break
                 try:
-                    await asyncio.wait_for(self._stream._ready(), left)
+                    await asyncio.wait_for(core.wait(), left)
                 except TimeoutError:
                     break
         except Exception as error:

@@ -2,7 +2,7 @@
 //! (until Python 3.14), and unwinding through frames of Rust aborts the process. So the exit waits for threads that are
 //! inside: in Rust that calls Python or has let its lock go. Those that come later stand still, as they would in Python.
 
-use crate::per_process::PerProcess;
+use crate::per_process::{PerProcess, pid};
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -25,13 +25,13 @@ thread_local! {
 
 /// Whether the interpreter is exiting.
 pub fn ended() -> bool {
-    ENDED_IN.load(Ordering::SeqCst) == std::process::id()
+    ENDED_IN.load(Ordering::SeqCst) == pid()
 }
 
 /// From now on nobody comes in but this thread.
 pub fn begin() {
     EXITS.set(true);
-    ENDED_IN.store(std::process::id(), Ordering::SeqCst);
+    ENDED_IN.store(pid(), Ordering::SeqCst);
 }
 
 /// Until all are out, or `patience` is over. Without Python's lock, which they need.

@@ -1,6 +1,7 @@
-//! Calls that an event loop awaits. What ends on our threads lies here until the loop's own thread takes it: no thread of ours
+//! What an event loop awaits: calls, and streams' next items. What ends on our threads lies here until the loop's own thread takes it: no thread of ours
 //! waits for the interpreter, and many that end together wake the loop once.
 
+use crate::per_process::pid;
 use crate::python::errors;
 use futures_util::FutureExt;
 use pyo3::exceptions::PyNotImplementedError;
@@ -8,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::{IntoPyObjectExt, intern};
 use std::future::Future;
+#[cfg(unix)]
 use std::io::{Read, Write};
 #[cfg(unix)]
 use std::os::{fd::AsRawFd, unix::net::UnixStream};
@@ -98,11 +100,11 @@ fn inbox_of(py: Python<'_>, running: &Bound<'_, PyAny>) -> PyResult<Arc<Shared>>
     let seen = known.call_method1(intern!(py, "get"), (running,))?;
     if !seen.is_none()
         && let Ok(inbox) = seen.call0()?.cast::<Inbox>()
-        && inbox.get().0.pid == std::process::id()
+        && inbox.get().0.pid == pid()
     {
         return Ok(inbox.get().0.clone());
     }
-    let shared = |bell| Arc::new(Shared { pid: std::process::id(), ended: Mutex::default(), bell });
+    let shared = |bell| Arc::new(Shared { pid: pid(), ended: Mutex::default(), bell });
     #[cfg(unix)]
     {
         let (near, far) = UnixStream::pair()?;
@@ -151,7 +153,7 @@ impl Shared {
     }
 
     fn hand_over(&self, py: Python<'_>) {
-        if self.pid != std::process::id() {
+        if self.pid != pid() {
             // A child made by `fork` runs its parent's loop: the lock may have been held, and the threads are the parent's.
             return;
         }

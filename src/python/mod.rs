@@ -7,22 +7,20 @@
 //! | [`payload`], [`pickle`] | one answer: dict, bytes, tables |
 //! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
 //! | [`capsule`] | tables of other libraries in, ours out |
-//! | [`stream`], [`bell`] | live streams and their items; how an event loop learns of one |
+//! | [`stream`] | live streams and their items |
 //! | [`snapshots`] | messages that are much like the one before |
 //! | [`simulator`] | the service on loopback |
 //! | [`dicts`] | JSON as Python objects |
 //! | [`convert`] | arguments in |
 //! | [`errors`] | exceptions out |
 //! | [`runtime`], [`crate::per_process`] | the threads behind it all, and what they need to survive a fork |
-//! | [`inbox`] | what an event loop awaits of them |
+//! | [`inbox`] | what an event loop awaits of them: answers, and items of streams |
 //! | [`logging`] | our records in Python's `logging` |
 
 #![allow(missing_debug_implementations, reason = "these classes show themselves by `__repr__`")]
 #![allow(clippy::doc_lazy_continuation, reason = "`>>>` begins one of Python's examples, and what it gives follows")]
 
 mod batch;
-#[cfg(unix)]
-mod bell;
 mod capsule;
 mod client;
 mod convert;
@@ -56,7 +54,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::Update>()?;
     module.add_class::<stream::CoreBoxScore>()?;
     #[cfg(unix)]
-    module.add_class::<bell::Bell>()?;
     module.add_function(wrap_pyfunction!(client::read_certificate, module)?)?;
     module.add_function(wrap_pyfunction!(batch::ids, module)?)?;
     module.add_function(wrap_pyfunction!(batch::epoch_ms, module)?)?;

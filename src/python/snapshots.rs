@@ -135,20 +135,34 @@ impl Node {
     }
 
     /// Sets what differs between the old text of this node and the new one, which begins with it; the length of the new one.
-    /// So many of their first bytes are known to be the `same`. `None`: its keys or its length are others, and it is good for
-    /// nothing any more.
+    /// So many of their first bytes are known to be the `same`. `None`: keys are gone, or it has another length, and it is good
+    /// for nothing any more.
     fn becomes(&mut self, py: Python<'_>, old: &[u8], new: &[u8], same: usize, depth: usize) -> Option<usize> {
         // Where the old text and the new one part, and how far the new one has got beyond the old one before.
         let (mut same, mut old_at, mut at) = (same, 0, 0);
-        for (place, member) in self.members.iter_mut().enumerate() {
+        // Members of both, and all that the new one has.
+        let (mut common, mut place, mut is_in_order) = (0, 0, true);
+        loop {
+            let until = self.members.get(place).map_or(old.len(), |member| member.start);
+            if until > same {
+                // The new text has a member more here.
+                (old_at, at) = match place.checked_sub(1).and_then(|before| self.members.get(before)) {
+                    Some(Member { start, len, .. }) if common > 0 => (old_at + start + len - at, start + len),
+                    _ => (1, at.max(1)),
+                };
+                at = self.gains(py, place, common == 0, new, at, depth)?;
+                same = old_at + alike(old.get(old_at..)?, new.get(at..)?);
+                place += 1;
+                is_in_order &= place == self.members.len();
+                continue;
+            }
+            let Some(member) = self.members.get_mut(place) else { break };
             let (start, len) = (member.start, member.len);
             member.start = at + start.checked_sub(old_at)?;
+            (common, place) = (common + 1, place + 1);
             // With the byte behind it: a number may have got longer.
             if start + len < same {
                 continue;
-            }
-            if start > same {
-                return None;
             }
             let (was, is) = (old.get(start..start + len)?, new.get(member.start..)?);
             let patched = match &mut member.node {
@@ -161,7 +175,7 @@ impl Node {
                     let (value, node, len) = read(py, is, depth + 1)?;
                     match (&self.object, &member.key) {
                         (Object::Dict(dict), Some(key)) => dict.bind(py).set_item(key, value).ok()?,
-                        (Object::List(list), None) => list.bind(py).set_item(place, value).ok()?,
+                        (Object::List(list), None) => list.bind(py).set_item(place - 1, value).ok()?,
                         _ => return None,
                     }
                     member.node = node;
@@ -171,10 +185,61 @@ impl Node {
             (old_at, at) = (start + len, member.start + member.len);
             same = old_at + alike(old.get(old_at..)?, new.get(at..)?);
         }
-        if same < old.len() {
-            return None;
+        if !is_in_order {
+            self.put_in_order(py)?;
         }
         Some(at + old.len() - old_at)
+    }
+
+    /// Reads a member that the new text has here and the old one has not, and puts it at this place; where in the new text the
+    /// old one is to go on. `is_first`: no old member stands before it. `None`: it is none, or not one of a new key.
+    fn gains(
+        &mut self,
+        py: Python<'_>,
+        place: usize,
+        is_first: bool,
+        new: &[u8],
+        at: usize,
+        depth: usize,
+    ) -> Option<usize> {
+        let is_last = place == self.members.len();
+        // The old text has no comma before its first member: it is a new one's, and behind it.
+        let has_comma = is_first && !is_last;
+        let at = if has_comma || place == 0 { at } else { past(new, at, b',')? };
+        let at = at + blanks(new.get(at..)?);
+        let (key, start) = match &self.object {
+            Object::Dict(dict) if new.first() == Some(&b'{') => {
+                let end = at + value_len(new.get(at..)?)?;
+                let key = PyString::new(py, plain_string(new.get(at..end)?)?).into_any();
+                if dict.bind(py).contains(&key).ok()? {
+                    return None;
+                }
+                let start = past(new, end, b':')?;
+                (Some(key), start + blanks(new.get(start..)?))
+            }
+            Object::List(_) if new.first() == Some(&b'[') && is_last => (None, at),
+            _ => return None,
+        };
+        let (value, node, len) = read(py, new.get(start..)?, depth + 1)?;
+        match (&self.object, &key) {
+            (Object::Dict(dict), Some(key)) => dict.bind(py).set_item(key, value).ok()?,
+            (Object::List(list), None) => list.bind(py).append(value).ok()?,
+            _ => return None,
+        }
+        self.members.insert(place, Member { start, len, key: key.map(Bound::unbind), node });
+        let end = start + len;
+        if has_comma { past(new, end, b',') } else { Some(end) }
+    }
+
+    /// In the order of the members, which is that of the text.
+    fn put_in_order(&mut self, py: Python<'_>) -> Option<()> {
+        let Object::Dict(dict) = &self.object else { return None };
+        let (dict, ordered) = (dict.bind(py), PyDict::new(py));
+        for key in self.members.iter().filter_map(|member| member.key.as_ref()) {
+            ordered.set_item(key, dict.get_item(key).ok()??).ok()?;
+        }
+        self.object = Object::Dict(ordered.unbind());
+        Some(())
     }
 
     fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -289,10 +354,20 @@ fn string_len(text: &[u8]) -> Option<usize> {
 
 /// How many bytes at the beginning of both are the same.
 fn alike(one: &[u8], other: &[u8]) -> usize {
-    let (ones, others) = (one.as_chunks::<8>().0, other.as_chunks::<8>().0);
-    let same = 8 * ones.iter().zip(others).take_while(|(one, other)| one == other).count();
-    let rest = one.iter().zip(other).skip(same);
-    same + rest.take_while(|(one, other)| one == other).count()
+    let len = one.len().min(other.len());
+    let (ones, others) = (one[..len].as_chunks::<32>().0, other[..len].as_chunks::<32>().0);
+    let mut same = 32 * ones.iter().zip(others).take_while(|(one, other)| one == other).count();
+    let (one, other) = (&one[same..len], &other[same..len]);
+    for (one, other) in one.as_chunks().0.iter().zip(other.as_chunks().0) {
+        let differs = u64::from_le_bytes(*one) ^ u64::from_le_bytes(*other);
+        if differs != 0 {
+            return same + differs.trailing_zeros() as usize / 8;
+        }
+        same += 8;
+    }
+    let rest = one.len() % 8;
+    let ends = one[one.len() - rest..].iter().zip(&other[other.len() - rest..]);
+    same + ends.take_while(|(one, other)| one == other).count()
 }
 
 /// Whether a number or a word ends before this byte.

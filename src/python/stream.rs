@@ -4,13 +4,12 @@ use crate::config::Secret;
 use crate::error::{Error, Result};
 use crate::live::{self, BoxScore, Item, Live, Notice, Options, Overflow, State, Stream, Taken};
 use crate::operation;
-#[cfg(unix)]
-use crate::python::bell::Bell;
+use crate::per_process::pid;
 use crate::python::client::{CoreClient, option};
 use crate::python::payload::datetime;
 use crate::python::snapshots::Snapshots;
 use crate::python::table::Table;
-use crate::python::{convert, errors, exit, runtime};
+use crate::python::{convert, errors, exit, inbox, runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -28,12 +27,12 @@ pub struct CoreStream {
 
 impl CoreStream {
     pub fn new(stream: Stream) -> Self {
-        CoreStream { stream: Some(Arc::new(stream)), snapshots: Arc::default(), pid: std::process::id() }
+        CoreStream { stream: Some(Arc::new(stream)), snapshots: Arc::default(), pid: pid() }
     }
 
     fn stream(&self, py: Python<'_>) -> PyResult<&Arc<Stream>> {
         match &self.stream {
-            Some(stream) if self.pid == std::process::id() => Ok(stream),
+            Some(stream) if self.pid == pid() => Ok(stream),
             _ => Err(errors::stream_closed(py, "this stream was opened in another process; open one here")),
         }
     }
@@ -48,7 +47,7 @@ impl CoreStream {
 
 impl Drop for CoreStream {
     fn drop(&mut self) {
-        if self.pid != std::process::id() {
+        if self.pid != pid() {
             // Its locks may have been held at the fork, and its task is not ours to end.
             std::mem::forget(self.stream.take());
         }
@@ -113,27 +112,12 @@ impl CoreStream {
         }
     }
 
-    /// What wakes an event loop that can watch descriptors; `None` where no more of them are to be had.
-    #[cfg(unix)]
-    fn bell(&self) -> Option<Bell> {
-        Bell::new().ok()
-    }
-
-    #[cfg(not(unix))]
-    fn bell(&self) -> Option<bool> {
-        None
-    }
-
-    /// The bell rings when there is something to take, and nothing is taken; `False`: there is something now.
-    #[cfg(unix)]
-    fn set(&self, py: Python<'_>, bell: &Bound<'_, Bell>) -> PyResult<bool> {
-        Ok(bell.get().set(self.stream(py)?.buffer()))
-    }
-
-    /// An awaitable that ends when there is something to take, and takes nothing: for loops that watch no descriptors.
+    /// An awaitable that ends when there is something to take. It takes nothing: to give it up loses nothing.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let buffer = self.stream(py)?.buffer().clone();
-        runtime::awaitable(py, async move { buffer.ready().await })
+        // On the streams' own thread: what puts an item in wakes no other on its way to the loop.
+        let handle = runtime::streams().map_err(|e| errors::raise(py, e))?;
+        inbox::awaitable(py, &handle, async move { buffer.ready().await })
     }
 
     /// Whether there is nothing more to take, ever.
@@ -158,7 +142,7 @@ impl CoreStream {
 
     #[getter]
     fn state(&self) -> &'static str {
-        let stream = self.stream.as_ref().filter(|_| self.pid == std::process::id());
+        let stream = self.stream.as_ref().filter(|_| self.pid == pid());
         match stream.map_or(State::Closed, |stream| stream.state()) {
             State::New => "new",
             State::Connecting => "connecting",
