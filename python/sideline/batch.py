@@ -17,7 +17,7 @@ from sideline._core import (
 )
 from sideline._drift import told
 from sideline._progress import STEP, Told, bar
-from sideline.errors import IncompleteError
+from sideline.errors import AuthenticationError, IncompleteError
 
 if TYPE_CHECKING:
     import pandas
@@ -42,8 +42,8 @@ STATUSES = ("fetched", "empty", "forbidden", "missing", "failed")
 HOLES = 10
 """So many of those that did not come are shown."""
 
-_STATUS = 6
-"""Its place in a row of `coverage`."""
+_STATUS, _ATTEMPTS = 6, 10
+"""Their places in a row of `coverage`."""
 
 
 class Question(NamedTuple):
@@ -162,6 +162,9 @@ class Batch(Generic[Retried]):
     def errors(self) -> dict[int | str, Exception]:
         """Why units did not come, by their id: what a call for that id alone would have raised.
 
+        Once the service refuses the credentials themselves the other ids are not asked for: each has that
+        `AuthenticationError` too, and no attempt in `coverage`.
+
         >>> list(client.stats([session_id, "no-such-session"], on_error="keep").errors)
         ['no-such-session']
         """
@@ -176,19 +179,24 @@ class Batch(Generic[Retried]):
             return
         counts = {status: count for status, count in self.counts.items() if count and status not in STATUSES[:2]}
         holes = [unit for unit in self._units if not unit.came]
+        unasked = sum(isinstance(unit.error, AuthenticationError) and not unit.row[_ATTEMPTS] for unit in holes)
+        refused = f" The service refused the credentials, so that {unasked} were not asked for." if unasked else ""
         raise IncompleteError(
             f"{self.operation}: {len(holes)} of {len(self._units)} units did not come "
             f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is "
-            f"{self._question.name} {holes[0].id}: {holes[0].error}. What came is in the exception's .batch, whose "
-            '.coverage lists every unit and whose .retry() asks again for what is not there; on_error="keep" gives the '
+            f"{self._question.name} {holes[0].id}: {holes[0].error}.{refused} What came is in the exception's .batch, "
+            'whose .coverage lists every unit and whose .retry() asks again for what is not there; on_error="keep" gives the '
             "batch instead",
             batch=self,
         )
 
-    def retry(self, *, on_error: OnError = "raise", progress: Told = None) -> Retried:
+    def retry(
+        self, *, client: "_Client[Any, Any] | None" = None, on_error: OnError = "raise", progress: Told = None
+    ) -> Retried:
         """Ask again for what did not come, and for nothing else: a new batch of all units, in the same order.
 
-        With `AsyncClient` it is a coroutine. What was forbidden or missing is asked for again too.
+        With `AsyncClient` it is a coroutine. What was forbidden or missing is asked for again too. `client` is another
+        one of the same class to ask with, such as one whose secret is right; default: the one that asked.
 
         >>> service.faults.add("*/stats", status=503)
         >>> batch = client.stats([session_id], on_error="keep")
@@ -196,7 +204,8 @@ class Batch(Generic[Retried]):
         >>> batch.complete, batch.retry().complete
         (False, True)
         """
-        retried: Retried = self._client._many(self._question, on_error, progress, before=self)
+        asks = self._client if client is None else client
+        retried: Retried = asks._many(self._question, on_error, progress, before=self)
         return retried
 
     def __iter__(self) -> Iterator[Payload]:
