@@ -406,7 +406,7 @@ def test_credentials_that_are_refused_are_heard_of_at_once_and_every_id_has_the_
 ) -> None:
     ids = [f"{session}-{number}" for session in sessions[:100] for number in range(20)]
     before = len(service.requests)
-    with service.client(**wrong) as asks:
+    with service.client(**wrong, max_concurrency=64) as asks:
         batch = asks.stats(ids, on_error="keep", progress=False)
         with pytest.raises(sideline.IncompleteError, match=r"2000 of 2000 units.*SIDELINE_SECRET.*refused the credentials, so that 19[89]\d were not"):
             batch.raise_if_incomplete()
@@ -450,7 +450,9 @@ def test_an_awaited_batch_hears_of_it_too(service: sideline.Simulator, sessions:
     assert whole.complete
 
 
-def test_credentials_that_are_withdrawn_meanwhile_end_a_batch_and_what_came_stays(service: sideline.Simulator, once: sideline.Client, sessions: list[str]) -> None:
+def test_credentials_that_are_withdrawn_meanwhile_end_a_batch_and_what_came_stays(
+    service: sideline.Simulator, once: sideline.Client, sessions: list[str]
+) -> None:
     before = len(service.requests)
     service.faults.add("*", **REFUSED, requests_per_second=0.001, burst=40)
     batch = once.stats(sessions, on_error="keep")

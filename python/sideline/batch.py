@@ -185,8 +185,8 @@ class Batch(Generic[Retried]):
             f"{self.operation}: {len(holes)} of {len(self._units)} units did not come "
             f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is "
             f"{self._question.name} {holes[0].id}: {holes[0].error}.{refused} What came is in the exception's .batch, "
-            'whose .coverage lists every unit and whose .retry() asks again for what is not there; on_error="keep" gives the '
-            "batch instead",
+            "whose .coverage lists every unit and whose .retry() asks again for what is not there; "
+            'on_error="keep" gives the batch instead',
             batch=self,
         )
 
