@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 from sideline._core import (
     CoreClient,
     CoreProgress,
+    CoreUnits,
     Payload,
     Table,
     _batch_async,
@@ -92,8 +93,25 @@ class Batch(Generic[Retried]):
     [True]
     """
 
-    def __init__(self, client: "_Client[Any, Any]", question: Question, shape: Payload, units: Sequence[Unit]) -> None:
-        self._client, self._question, self._shape, self._units = client, question, shape, list(units)
+    def __init__(
+        self, client: "_Client[Any, Any]", question: Question, shape: Payload, units: "Sequence[Unit] | CoreUnits"
+    ) -> None:
+        self._client, self._question, self._shape = client, question, shape
+        # Of units that all came nothing is made before it is looked at.
+        self._whole = units if isinstance(units, CoreUnits) else None
+        self._made = [] if isinstance(units, CoreUnits) else list(units)
+
+    @property
+    def _units(self) -> list[Unit]:
+        if (whole := self._whole) is not None:
+            made = [Unit(one, *unit) for one, unit in zip(self._question.ids, whole.made(), strict=True)]
+            if self._whole is not None:
+                # In this order: another thread may look meanwhile.
+                self._made, self._whole = made, None
+        return self._made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_made": self._units, "_whole": None}
 
     @property
     def operation(self) -> str:
@@ -156,7 +174,7 @@ class Batch(Generic[Retried]):
     @property
     def complete(self) -> bool:
         """Whether every unit was fetched or is empty."""
-        return all(unit.came for unit in self._units)
+        return self._whole is not None or all(unit.came for unit in self._units)
 
     @property
     def errors(self) -> dict[int | str, Exception]:
@@ -212,7 +230,7 @@ class Batch(Generic[Retried]):
         return (unit.payload for unit in self._units if unit.came and unit.payload is not None)
 
     def __len__(self) -> int:
-        return sum(unit.came for unit in self._units)
+        return len(self._question.ids) if self._whole is not None else sum(unit.came for unit in self._units)
 
     def __bool__(self) -> bool:
         return True
@@ -327,11 +345,11 @@ class Asking:
         if self._bar is not None:
             self._bar(ended=True)
 
-    def _batch(
-        self, shape: Payload, came: Sequence[tuple[Payload | None, Exception | None, tuple[Any, ...]]]
-    ) -> "Batch[Any]":
+    def _batch(self, shape: Payload, came: CoreUnits) -> "Batch[Any]":
+        if came.plain and len(self._open) == len(self._kept):
+            return Batch(self._client, self._question, shape, came)
         units = list(self._kept)
-        for place, (payload, error, row) in zip(self._open, came, strict=True):
+        for place, (payload, error, row) in zip(self._open, came.made(), strict=True):
             units[place] = Unit(self._question.ids[place], payload, error, row)
             if payload is not None and payload._met:
                 told(payload, warn=not self._strict)

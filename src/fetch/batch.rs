@@ -6,11 +6,13 @@ use super::{Drift, Met, Payload, refusal, run_counted};
 use crate::error::{ApiError, ApiErrorKind, Error, Result};
 use crate::resource::coverage::Covered;
 use crate::transport::Transport;
+use std::future::poll_fn;
 use std::iter::Enumerate;
 use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::SystemTime;
 use std::vec::IntoIter;
 use tokio::sync::Notify;
@@ -20,8 +22,10 @@ use tokio::task::{JoinSet, spawn_blocking};
 /// that a client accepts. Sixteen half hours of locations at 20 Hz stay below it; what tracks faster has fewer at once.
 const BYTES_IN_FLIGHT: usize = 256 * 1024 * 1024;
 
-/// So many refusals of credentials that were accepted before, one after another, are no matter of the ids any more.
-const REFUSED_IN_A_ROW: u32 = 8;
+/// So many refusals of the credentials, one after another, are no matter of the ids: a gateway may refuse one id or one path
+/// alone. As many as go out together at first; more where the credentials were accepted.
+const REFUSED_IN_A_ROW: u32 = 4;
+const REFUSED_AFTER_ACCEPTED: u32 = 8;
 
 /// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
 const SHORT: usize = 16 * 1024;
@@ -55,8 +59,7 @@ struct Work {
     refused: Option<ApiError>,
 }
 
-/// What the answers say of the credentials. A gateway may refuse one id or one path and accept the others, so that what was
-/// accepted once is given up only after several refusals.
+/// What the answers say of the credentials.
 #[derive(Debug, Default)]
 struct Trust {
     accepted: bool,
@@ -70,7 +73,8 @@ impl Trust {
             Ok(_) => *self = Trust { accepted: true, refused_in_a_row: 0 },
             Err(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication => {
                 self.refused_in_a_row += 1;
-                return !self.accepted || self.refused_in_a_row >= REFUSED_IN_A_ROW;
+                let most = if self.accepted { REFUSED_AFTER_ACCEPTED } else { REFUSED_IN_A_ROW };
+                return self.refused_in_a_row >= most;
             }
             Err(_) => {}
         }
@@ -145,10 +149,19 @@ async fn one_by_one(
     let mut is_refused = pin!(refused.notified());
     while let Some((place, unit)) = next() {
         let tried = AtomicU32::new(0);
-        let ended = tokio::select! {
-            biased;
-            ended = fetch(transport, drift, &unit, strict, &tried) => Some(ended?),
-            () = &mut is_refused => None,
+        let ended = {
+            let mut fetching = pin!(fetch(transport, drift, &unit, strict, &tried));
+            let ended = poll_fn(|context| {
+                // What waits for its turn does not go out any more; what is under way may have been answered.
+                if tried.load(Ordering::Relaxed) == 0 && is_refused.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(None);
+                }
+                match fetching.as_mut().poll(context) {
+                    Poll::Ready(ended) => Poll::Ready(Some(ended)),
+                    Poll::Pending => is_refused.as_mut().poll(context).map(|()| None),
+                }
+            });
+            ended.await.transpose()?
         };
         let mut work = lock(work);
         work.running -= 1;
@@ -278,24 +291,23 @@ mod tests {
     }
 
     #[test]
-    fn one_refusal_is_enough_until_the_credentials_were_accepted_and_then_it_takes_several_in_a_row() {
+    fn refusals_in_a_row_show_that_the_credentials_are_refused_and_other_errors_show_nothing() {
         use ApiErrorKind::{Authentication, NotFound, PermissionDenied, Server};
-        let mut trust = Trust::default();
-        for kind in [Server, NotFound, PermissionDenied] {
-            assert!(!trust.is_lost(&answered(kind)), "{kind:?}");
-        }
-        assert!(trust.is_lost(&answered(Authentication)));
+        let refused = |trust: &mut Trust, times: u32| {
+            (0..times).any(|_| {
+                let others = [Server, NotFound, PermissionDenied].iter().any(|kind| trust.is_lost(&answered(*kind)));
+                trust.is_lost(&answered(Authentication)) || others
+            })
+        };
+        let mut fresh = Trust::default();
+        assert!(!refused(&mut fresh, REFUSED_IN_A_ROW - 1) && refused(&mut fresh, 1));
 
-        let mut trust = Trust::default();
+        let mut known = Trust::default();
         for _ in 0..3 {
-            assert!(!trust.is_lost(&Ok(Some(0))));
-            for _ in 1..REFUSED_IN_A_ROW {
-                assert!(!trust.is_lost(&answered(Authentication)));
-                // It says nothing of the credentials.
-                assert!(!trust.is_lost(&answered(Server)));
-            }
+            assert!(!refused(&mut known, 3) && !known.is_lost(&Ok(Some(0))));
+            assert!(!refused(&mut known, REFUSED_AFTER_ACCEPTED - 1) && !known.is_lost(&Ok(None)));
         }
-        assert!(trust.is_lost(&answered(Authentication)));
+        assert!(refused(&mut known, REFUSED_AFTER_ACCEPTED));
     }
 
     #[test]
