@@ -203,6 +203,50 @@ def test_under_random_faults_every_unit_ends_once_and_rows_are_those_of_the_fetc
     assert same(contents(month), contents(archive)) == []
 
 
+REFUSED = {"status": 401, "body": {"message": "HMAC signature does not match"}}
+
+
+@pytest.mark.parametrize("what", ["range", "games"])
+def test_credentials_that_are_refused_end_a_sync_at_once(tmp_path: Path, league: sideline.Simulator, what: str) -> None:
+    games = [game["event_id"] for game in league.games]
+    asked: dict[str, Any] = dict(SEASON) if what == "range" else {"game_ids": games * 3}
+    before = len(league.requests)
+    with league.client(secret="not the secret") as wrong, pytest.raises(sideline.AuthenticationError, match="SIDELINE_SECRET"):
+        archive_of(wrong, tmp_path).sync(**asked)
+    assert len(league.requests) - before <= 2 * 16, "those that were under way, and whether the teams are refused too"
+
+
+def test_credentials_that_are_withdrawn_meanwhile_end_a_sync_and_the_next_goes_on(
+    tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client
+) -> None:
+    before = len(league.requests)
+    archive_of(asks, tmp_path / "whole").sync(**MONTH).raise_if_incomplete()
+    whole = len(league.requests) - before
+    archive = archive_of(asks, tmp_path / "season")
+    league.faults.add("*", **REFUSED, requests_per_second=0.001, burst=whole // 2)
+    before = len(league.requests)
+    with pytest.raises(sideline.AuthenticationError, match="401"):
+        archive.sync(**MONTH)
+    assert whole // 2 < len(league.requests) - before < whole // 2 + 32 < whole
+    league.faults.clear()
+    archive.sync(**MONTH).raise_if_incomplete()
+    assert same(contents(month), contents(archive)) == []
+
+
+@pytest.mark.parametrize("path", ["*/ballscreens", "*/stats/details", "/v1/data/schedule*"])
+def test_a_path_that_a_gateway_refuses_is_a_hole_and_keeps_nothing_else_from_coming(
+    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, path: str
+) -> None:
+    league.faults.add(path, **REFUSED)
+    report = archive_of(asks, tmp_path).sync(**MONTH)
+    [operation] = {hole["operation"] for hole in report.holes}
+    assert operation in {"ball_screens", "stats_details", "schedule"}
+    assert all(hole["status"] == "failed" and "AuthenticationError" in hole["error"] for hole in report.holes)
+    assert {row["operation"] for row in report.coverage.to_dicts() if row["status"] == "fetched"} >= {"stats", "shots", "possessions"}
+    league.faults.clear()
+    archive_of(asks, tmp_path).sync(**MONTH).raise_if_incomplete()
+
+
 def test_a_unit_that_fails_later_keeps_what_it_had_and_is_asked_for_again(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     game = league.games[0]["event_id"]

@@ -72,6 +72,14 @@ def test_an_incomplete_sync_ends_with_3_and_names_its_holes(tmp_path: Path, leag
     assert run(league, str(tmp_path / "season"), "--games", game).returncode == 0
 
 
+def test_a_secret_that_is_refused_is_one_line_at_once(tmp_path: Path, league: sideline.Simulator) -> None:
+    before = len(league.requests)
+    done = run(league, str(tmp_path / "season"), *FEBRUARY, SIDELINE_SECRET="not the secret")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"sideline: GET \S+ answered 401: .* SIDELINE_SECRET\)\.?\n", done.stderr), done.stderr
+    assert len(league.requests) - before <= 8
+
+
 @pytest.mark.parametrize(
     ("arguments", "environment", "says"),
     [

@@ -394,6 +394,143 @@ def test_a_batch_pickles_and_asks_again_from_there(
     assert empty.table().num_rows == 0
 
 
+def test_threads_that_look_at_once_see_the_same_units(client: sideline.Client, sessions: list[str]) -> None:
+    for _ in range(20):
+        batch = client.stats(sessions[:40])
+        barrier = threading.Barrier(4)
+        seen: list[list[int]] = []
+
+        def look(batch: sideline.Batch[Any] = batch, barrier: threading.Barrier = barrier, seen: list[list[int]] = seen) -> None:
+            barrier.wait()
+            seen.append([id(payload) for payload in batch])
+
+        threads = [threading.Thread(target=look) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(seen) == 4
+        assert all(payloads == seen[0] and len(payloads) == 40 for payloads in seen)
+
+
+def test_what_was_not_looked_at_counts_and_pickles_as_what_was(client: sideline.Client, sessions: list[str]) -> None:
+    batch = client.stats(sessions[:5])
+    assert (len(batch), batch.complete, batch.raise_if_incomplete()) == (5, True, None)
+    copy = pickle.loads(pickle.dumps(batch))
+    assert ids_in(copy) == ids_in(batch) == sessions[:5]
+    assert account(batch, sessions[:5]) == account(copy, sessions[:5])
+    assert [payload.raw for payload in copy] == [payload.raw for payload in batch]
+
+
+# Credentials that are refused.
+
+
+REFUSED = {"status": 401, "body": {"message": "HMAC signature does not match"}}
+
+
+@pytest.mark.parametrize("wrong", [{"secret": "not the secret"}, {"username": "nobody"}], ids=["secret", "username"])
+def test_credentials_that_are_refused_are_heard_of_at_once_and_every_id_has_the_refusal(
+    service: sideline.Simulator, sessions: list[str], wrong: dict[str, str]
+) -> None:
+    ids = [f"{session}-{number}" for session in sessions[:100] for number in range(20)]
+    before = len(service.requests)
+    with service.client(**wrong, max_concurrency=64) as asks:
+        batch = asks.stats(ids, on_error="keep", progress=False)
+        with pytest.raises(sideline.IncompleteError, match=r"2000 of 2000 units.*SIDELINE_SECRET.*refused the credentials, so that 19[89]\d were not"):
+            batch.raise_if_incomplete()
+    asked = len(service.requests) - before
+    assert asked <= 16, "those that were under way"
+    rows = batch.coverage.to_dicts()
+    assert [row["session_id"] for row in rows] == batch.ids == ids
+    assert batch.counts == {"fetched": 0, "empty": 0, "forbidden": 0, "missing": 0, "failed": 2000}
+    assert asked <= sum(row["attempts"] for row in rows) <= 16
+    assert list(batch.errors) == ids
+    for (session, error), row in zip(batch.errors.items(), rows, strict=True):
+        assert isinstance(error, sideline.AuthenticationError)
+        assert error.url.endswith(f"/{session}/stats")
+        assert row["error"] == str(error)
+        assert (error.attempts == 1) == ("answered 401" in str(error) and "would be" not in str(error))
+    assert (len(batch), batch.table().num_rows) == (0, 0)
+
+
+def test_a_batch_that_was_refused_is_asked_for_by_a_client_that_is_not(service: sideline.Simulator, sessions: list[str]) -> None:
+    with service.client(secret="not the secret") as wrong, service.client() as right:
+        batch = wrong.stats(sessions[:50], on_error="keep")
+        with pytest.raises(sideline.IncompleteError):
+            batch.retry()
+        whole = batch.retry(client=right)
+        account(whole, sessions[:50])
+        assert whole.complete
+        assert whole.to_arrow().equals(right.stats(sessions[:50]).to_arrow())
+        assert whole.retry().complete, "it goes on with the client that asked"
+
+
+def test_an_awaited_batch_hears_of_it_too(service: sideline.Simulator, sessions: list[str]) -> None:
+    async def ask() -> Any:
+        async with service.async_client(secret="not the secret") as wrong, service.async_client() as right:
+            batch = await wrong.stats(sessions, on_error="keep")
+            return batch, await batch.retry(client=right)
+
+    before = len(service.requests)
+    batch, whole = asyncio.run(ask())
+    assert len(service.requests) - before <= 16 + len(sessions)
+    assert {type(error) for error in batch.errors.values()} == {sideline.AuthenticationError}
+    assert whole.complete
+
+
+def test_credentials_that_are_withdrawn_meanwhile_end_a_batch_and_what_came_stays(
+    service: sideline.Simulator, once: sideline.Client, sessions: list[str]
+) -> None:
+    before = len(service.requests)
+    service.faults.add("*", **REFUSED, requests_per_second=0.001, burst=40)
+    batch = once.stats(sessions, on_error="keep")
+    seen = service.requests[before:]
+    assert len(seen) <= 40 + 8 + 16, "eight refusals, and what was under way"
+    rows = batch.coverage.to_dicts()
+    assert [row["session_id"] for row in rows] == sessions
+    came = len(batch)
+    assert 40 - 16 < came <= 40
+    assert batch.counts["failed"] == len(sessions) - came
+    assert len(ids_in(batch)) == came
+    assert {type(error) for error in batch.errors.values()} == {sideline.AuthenticationError}
+    service.faults.clear()
+    before = len(service.requests)
+    whole = batch.retry()
+    assert len(service.requests) - before == len(sessions) - came
+    account(whole, sessions)
+    assert whole.complete
+
+
+@pytest.mark.parametrize("at_once", [1, 16])
+def test_one_id_that_a_gateway_refuses_keeps_no_other_from_coming(service: sideline.Simulator, sessions: list[str], at_once: int) -> None:
+    for place in range(0, 40, 4):
+        service.faults.add(f"*/{sessions[place]}/stats", **REFUSED)
+    with service.client(max_concurrency=at_once) as asks:
+        batch = asks.stats(sessions[:40], on_error="keep")
+    account(batch, sessions[:40])
+    assert list(batch.errors) == sessions[0:40:4]
+    assert all(row["attempts"] == 1 for row in batch.coverage.to_dicts())
+
+
+def test_a_clock_that_was_corrected_is_no_refusal(service: sideline.Simulator, sessions: list[str]) -> None:
+    service.faults.add("*", clock_offset=3600.0)
+    with service.client() as asks:
+        batch = asks.stats(sessions[:40])
+        account(batch, sessions[:40])
+        assert batch.complete
+
+
+def test_a_key_that_is_refused_is_heard_of_at_once(service: sideline.Simulator) -> None:
+    games = [game["event_id"] for game in service.games]
+    before = len(service.requests)
+    with service.client(api_key="not the key") as asks:
+        batch = asks.broadcast_stats(games, on_error="keep")
+    assert len(service.requests) - before <= 16 < len(games)
+    assert list(batch.errors) == games
+    assert {type(error) for error in batch.errors.values()} == {sideline.AuthenticationError}
+    assert not any("not the key" in str(error) or "not%20the" in str(error) for error in batch.errors.values())
+
+
 # Both faces, and how they end.
 
 

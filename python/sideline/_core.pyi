@@ -49,6 +49,12 @@ class CoreProgress:
     def rows(self) -> int: ...
 
 @final
+class CoreUnits:
+    @property
+    def plain(self) -> bool: ...
+    def made(self) -> list[tuple[Payload | None, Exception | None, tuple[Any, ...]]]: ...
+
+@final
 class CoreSimulator:
     def __new__(
         cls, *, seed: int, sport: str, teams: int, games: int, now: object, port: int, tracking_hz: int
@@ -274,13 +280,13 @@ def _batch_sync(
     strict: bool,
     progress: CoreProgress,
     tick: Callable[[], object] | None,
-) -> tuple[Payload, list[tuple[Payload | None, Exception | None, tuple[Any, ...]]]]: ...
+) -> tuple[Payload, CoreUnits]: ...
 def _batch_async(
     client: CoreClient,
     question: tuple[str, str, Sequence[object], dict[str, Any], dict[str, Any]],
     strict: bool,
     progress: CoreProgress,
-) -> Awaitable[tuple[Payload, list[tuple[Payload | None, Exception | None, tuple[Any, ...]]]]]: ...
+) -> Awaitable[tuple[Payload, CoreUnits]]: ...
 def _batch_table(
     shape: Payload, payloads: Sequence[Payload], name: str | None, columns: Sequence[str] | None
 ) -> Table: ...

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 from sideline._core import (
     CoreClient,
     CoreProgress,
+    CoreUnits,
     Payload,
     Table,
     _batch_async,
@@ -17,7 +18,7 @@ from sideline._core import (
 )
 from sideline._drift import told
 from sideline._progress import STEP, Told, bar
-from sideline.errors import IncompleteError
+from sideline.errors import AuthenticationError, IncompleteError
 
 if TYPE_CHECKING:
     import pandas
@@ -42,8 +43,8 @@ STATUSES = ("fetched", "empty", "forbidden", "missing", "failed")
 HOLES = 10
 """So many of those that did not come are shown."""
 
-_STATUS = 6
-"""Its place in a row of `coverage`."""
+_STATUS, _ATTEMPTS = 6, 10
+"""Their places in a row of `coverage`."""
 
 
 class Question(NamedTuple):
@@ -92,8 +93,25 @@ class Batch(Generic[Retried]):
     [True]
     """
 
-    def __init__(self, client: "_Client[Any, Any]", question: Question, shape: Payload, units: Sequence[Unit]) -> None:
-        self._client, self._question, self._shape, self._units = client, question, shape, list(units)
+    def __init__(
+        self, client: "_Client[Any, Any]", question: Question, shape: Payload, units: "Sequence[Unit] | CoreUnits"
+    ) -> None:
+        self._client, self._question, self._shape = client, question, shape
+        # Of units that all came nothing is made before it is looked at.
+        self._whole = units if isinstance(units, CoreUnits) else None
+        self._made = [] if isinstance(units, CoreUnits) else list(units)
+
+    @property
+    def _units(self) -> list[Unit]:
+        if (whole := self._whole) is not None:
+            made = [Unit(one, *unit) for one, unit in zip(self._question.ids, whole.made(), strict=True)]
+            if self._whole is not None:
+                # In this order: another thread may look meanwhile.
+                self._made, self._whole = made, None
+        return self._made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_made": self._units, "_whole": None}
 
     @property
     def operation(self) -> str:
@@ -156,11 +174,14 @@ class Batch(Generic[Retried]):
     @property
     def complete(self) -> bool:
         """Whether every unit was fetched or is empty."""
-        return all(unit.came for unit in self._units)
+        return self._whole is not None or all(unit.came for unit in self._units)
 
     @property
     def errors(self) -> dict[int | str, Exception]:
         """Why units did not come, by their id: what a call for that id alone would have raised.
+
+        Once the service refuses the credentials themselves the other ids are not asked for: each has that
+        `AuthenticationError` too, and no attempt in `coverage`.
 
         >>> list(client.stats([session_id, "no-such-session"], on_error="keep").errors)
         ['no-such-session']
@@ -176,19 +197,24 @@ class Batch(Generic[Retried]):
             return
         counts = {status: count for status, count in self.counts.items() if count and status not in STATUSES[:2]}
         holes = [unit for unit in self._units if not unit.came]
+        unasked = sum(isinstance(unit.error, AuthenticationError) and not unit.row[_ATTEMPTS] for unit in holes)
+        refused = f" The service refused the credentials, so that {unasked} were not asked for." if unasked else ""
         raise IncompleteError(
             f"{self.operation}: {len(holes)} of {len(self._units)} units did not come "
             f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is "
-            f"{self._question.name} {holes[0].id}: {holes[0].error}. What came is in the exception's .batch, whose "
-            '.coverage lists every unit and whose .retry() asks again for what is not there; on_error="keep" gives the '
-            "batch instead",
+            f"{self._question.name} {holes[0].id}: {holes[0].error}.{refused} What came is in the exception's .batch, "
+            "whose .coverage lists every unit and whose .retry() asks again for what is not there; "
+            'on_error="keep" gives the batch instead',
             batch=self,
         )
 
-    def retry(self, *, on_error: OnError = "raise", progress: Told = None) -> Retried:
+    def retry(
+        self, *, client: "_Client[Any, Any] | None" = None, on_error: OnError = "raise", progress: Told = None
+    ) -> Retried:
         """Ask again for what did not come, and for nothing else: a new batch of all units, in the same order.
 
-        With `AsyncClient` it is a coroutine. What was forbidden or missing is asked for again too.
+        With `AsyncClient` it is a coroutine. What was forbidden or missing is asked for again too. `client` is another
+        one of the same class to ask with, such as one whose secret is right; default: the one that asked.
 
         >>> service.faults.add("*/stats", status=503)
         >>> batch = client.stats([session_id], on_error="keep")
@@ -196,14 +222,15 @@ class Batch(Generic[Retried]):
         >>> batch.complete, batch.retry().complete
         (False, True)
         """
-        retried: Retried = self._client._many(self._question, on_error, progress, before=self)
+        asks = self._client if client is None else client
+        retried: Retried = asks._many(self._question, on_error, progress, before=self)
         return retried
 
     def __iter__(self) -> Iterator[Payload]:
         return (unit.payload for unit in self._units if unit.came and unit.payload is not None)
 
     def __len__(self) -> int:
-        return sum(unit.came for unit in self._units)
+        return len(self._question.ids) if self._whole is not None else sum(unit.came for unit in self._units)
 
     def __bool__(self) -> bool:
         return True
@@ -318,11 +345,11 @@ class Asking:
         if self._bar is not None:
             self._bar(ended=True)
 
-    def _batch(
-        self, shape: Payload, came: Sequence[tuple[Payload | None, Exception | None, tuple[Any, ...]]]
-    ) -> "Batch[Any]":
+    def _batch(self, shape: Payload, came: CoreUnits) -> "Batch[Any]":
+        if came.plain and len(self._open) == len(self._kept):
+            return Batch(self._client, self._question, shape, came)
         units = list(self._kept)
-        for place, (payload, error, row) in zip(self._open, came, strict=True):
+        for place, (payload, error, row) in zip(self._open, came.made(), strict=True):
             units[place] = Unit(self._question.ids[place], payload, error, row)
             if payload is not None and payload._met:
                 told(payload, warn=not self._strict)

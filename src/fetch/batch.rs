@@ -3,20 +3,29 @@
 use super::coverage::covered;
 use super::plan::Unit;
 use super::{Drift, Met, Payload, refusal, run_counted};
-use crate::error::{Error, Result};
+use crate::error::{ApiError, ApiErrorKind, Error, Result};
 use crate::resource::coverage::Covered;
 use crate::transport::Transport;
+use std::future::poll_fn;
 use std::iter::Enumerate;
 use std::panic::resume_unwind;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::SystemTime;
 use std::vec::IntoIter;
+use tokio::sync::Notify;
 use tokio::task::{JoinSet, spawn_blocking};
 
 /// How many bytes of bodies may be on their way at once, judged by the largest that came: as many as the one largest answer
 /// that a client accepts. Sixteen half hours of locations at 20 Hz stay below it; what tracks faster has fewer at once.
 const BYTES_IN_FLIGHT: usize = 256 * 1024 * 1024;
+
+/// So many refusals of the credentials, one after another, are no matter of the ids: a gateway may refuse one id or one path
+/// alone. As many as go out together at first; more where the credentials were accepted.
+const REFUSED_IN_A_ROW: u32 = 4;
+const REFUSED_AFTER_ACCEPTED: u32 = 8;
 
 /// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
 const SHORT: usize = 16 * 1024;
@@ -45,10 +54,45 @@ struct Work {
     running: usize,
     /// Bytes of the largest body that came.
     largest: usize,
+    trust: Trust,
+    /// The credentials as such are refused: no unit is asked for any more.
+    refused: Option<ApiError>,
 }
 
-/// Fetches all units; what gives is in their order, one for each. An error that concerns all of them ends it: a missing
-/// credential, a client that was closed. Dropping the future cancels every request.
+/// What the answers say of the credentials.
+#[derive(Debug, Default)]
+struct Trust {
+    accepted: bool,
+    refused_in_a_row: u32,
+}
+
+impl Trust {
+    /// Whether that shows that the credentials as such are refused. Errors of other kinds say nothing of them.
+    fn is_lost(&mut self, ended: &std::result::Result<Option<usize>, Error>) -> bool {
+        match ended {
+            Ok(_) => *self = Trust { accepted: true, refused_in_a_row: 0 },
+            Err(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication => {
+                self.refused_in_a_row += 1;
+                let most = if self.accepted { REFUSED_AFTER_ACCEPTED } else { REFUSED_IN_A_ROW };
+                return self.refused_in_a_row >= most;
+            }
+            Err(_) => {}
+        }
+        false
+    }
+}
+
+/// What a unit's requests came to.
+struct Ended {
+    came: Option<(Payload, Vec<Met>)>,
+    /// Rows of the first table.
+    rows: std::result::Result<Option<usize>, Error>,
+    at: SystemTime,
+}
+
+/// Fetches all units; what it gives is in their order, one for each. An error that concerns all of them ends it: a missing
+/// credential, a client that was closed. Where the service refuses the credentials, those that are left end as they would, and
+/// are not asked for. Dropping the future cancels every request.
 pub async fn run(
     transport: &Transport,
     drift: &Arc<Drift>,
@@ -58,19 +102,27 @@ pub async fn run(
 ) -> Result<Vec<Done>> {
     let at_once = transport.config().max_concurrency.min(units.len());
     let ended = units.iter().map(|_| None).collect();
-    let work = Work { waiting: units.into_iter().enumerate(), ended, running: 0, largest: 0 };
-    let work = Arc::new(Mutex::new(work));
+    let waiting = units.into_iter().enumerate();
+    let work = Work { waiting, ended, running: 0, largest: 0, trust: Trust::default(), refused: None };
+    let shared = Arc::new((Mutex::new(work), Notify::new()));
     // Dropped, it aborts what runs.
     let mut running = JoinSet::new();
     for _ in 0..at_once {
-        let (transport, drift, work, counters) = (transport.clone(), drift.clone(), work.clone(), counters.clone());
-        running.spawn(async move { one_by_one(&transport, &drift, &work, strict, &counters).await });
+        let (transport, drift, shared, counters) = (transport.clone(), drift.clone(), shared.clone(), counters.clone());
+        running.spawn(async move { one_by_one(&transport, &drift, &shared.0, &shared.1, strict, &counters).await });
     }
     while let Some(joined) = running.join_next().await {
         joined.map_err(stopped)??;
     }
-    let ended = std::mem::take(&mut lock(&work).ended);
-    let all: Option<Vec<Done>> = ended.into_iter().collect();
+    let mut work = lock(&shared.0);
+    let Work { waiting, ended, refused, .. } = &mut *work;
+    if let Some(refusal) = refused {
+        for (place, unit) in waiting {
+            let ended_so = unasked(transport, &unit, refusal);
+            put(ended, place, done(unit, ended_so, 0), counters);
+        }
+    }
+    let all: Option<Vec<Done>> = std::mem::take(ended).into_iter().collect();
     all.ok_or_else(|| Error::Transport("internal error, please report it: a unit without an end".into()))
 }
 
@@ -79,31 +131,79 @@ async fn one_by_one(
     transport: &Transport,
     drift: &Arc<Drift>,
     work: &Mutex<Work>,
+    refused: &Notify,
     strict: bool,
     counters: &Counters,
 ) -> Result<()> {
     let at_once = transport.config().max_concurrency;
     let next = || {
         let mut work = lock(work);
-        if !has_room(work.running, at_once, work.largest) {
+        if work.refused.is_some() || !has_room(work.running, at_once, work.largest) {
             return None;
         }
         let next = work.waiting.next()?;
         work.running += 1;
         Some(next)
     };
+    // It hears of a refusal from here on, whenever it is looked at.
+    let mut is_refused = pin!(refused.notified());
     while let Some((place, unit)) = next() {
-        let done = fetch(transport, drift.clone(), unit, strict).await?;
-        counters.rows.fetch_add(done.covered.rows, Ordering::Relaxed);
-        counters.done.fetch_add(1, Ordering::Relaxed);
+        let tried = AtomicU32::new(0);
+        let ended = {
+            let mut fetching = pin!(fetch(transport, drift, &unit, strict, &tried));
+            let ended = poll_fn(|context| {
+                // What waits for its turn does not go out any more; what is under way may have been answered.
+                if tried.load(Ordering::Relaxed) == 0 && is_refused.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(None);
+                }
+                match fetching.as_mut().poll(context) {
+                    Poll::Ready(ended) => Poll::Ready(Some(ended)),
+                    Poll::Pending => is_refused.as_mut().poll(context).map(|()| None),
+                }
+            });
+            ended.await.transpose()?
+        };
         let mut work = lock(work);
         work.running -= 1;
-        work.largest = work.largest.max(done.came.as_ref().map_or(0, |(payload, _)| payload.size()));
-        if let Some(slot) = work.ended.get_mut(place) {
-            *slot = Some(done);
+        let ended = match (ended, &work.refused) {
+            (Some(ended), _) => ended,
+            (None, Some(refusal)) => unasked(transport, &unit, refusal),
+            (None, None) => continue,
+        };
+        work.largest = work.largest.max(ended.came.as_ref().map_or(0, |(payload, _)| payload.size()));
+        if work.trust.is_lost(&ended.rows)
+            && let Err(Error::Api(refusal)) = &ended.rows
+        {
+            work.refused = Some((**refusal).clone());
+            refused.notify_waiters();
         }
+        put(&mut work.ended, place, done(unit, ended, tried.into_inner()), counters);
     }
     Ok(())
+}
+
+fn put(ended: &mut [Option<Done>], place: usize, done: Done, counters: &Counters) {
+    counters.rows.fetch_add(done.covered.rows, Ordering::Relaxed);
+    counters.done.fetch_add(1, Ordering::Relaxed);
+    if let Some(slot) = ended.get_mut(place) {
+        *slot = Some(done);
+    }
+}
+
+/// How a unit ends that is not asked for, or not to its end.
+fn unasked(transport: &Transport, unit: &Unit, refusal: &ApiError) -> Ended {
+    let error = match unit.call.requests.first() {
+        Some(request) => transport.as_refused(request, refusal),
+        None => Error::Api(Box::new(refusal.clone())),
+    };
+    Ended { came: None, rows: Err(error), at: SystemTime::now() }
+}
+
+fn done(unit: Unit, ended: Ended, attempts: u32) -> Done {
+    let first = ended.came.as_ref().and_then(|(payload, _)| payload.parts.first());
+    let (request_id, at) = first.map_or((None, ended.at), |first| (first.request_id.clone(), first.fetched_at));
+    let covered = covered(unit.keys, &ended.rows, request_id, attempts, at);
+    Done { came: ended.came, error: ended.rows.err(), covered }
 }
 
 fn lock(work: &Mutex<Work>) -> MutexGuard<'_, Work> {
@@ -115,38 +215,34 @@ fn has_room(running: usize, at_once: usize, largest: usize) -> bool {
     running == 0 || (running < at_once && largest.saturating_mul(running + 1) <= BYTES_IN_FLIGHT)
 }
 
-async fn fetch(transport: &Transport, drift: Arc<Drift>, unit: Unit, strict: bool) -> Result<Done> {
-    let tried = AtomicU32::new(0);
-    let fetched = run_counted(transport, unit.call, &tried).await;
+async fn fetch(
+    transport: &Transport,
+    drift: &Arc<Drift>,
+    unit: &Unit,
+    strict: bool,
+    tried: &AtomicU32,
+) -> Result<Ended> {
+    let fetched = run_counted(transport, &unit.call, tried).await;
     let at = SystemTime::now();
-    let (came, ended) = match fetched {
-        Err(error @ (Error::Configuration(_) | Error::Closed)) => return Err(error),
-        Err(error) => (None, Err(error)),
+    match fetched {
+        Err(error @ (Error::Configuration(_) | Error::Closed)) => Err(error),
+        Err(error) => Ok(Ended { came: None, rows: Err(error), at }),
         Ok(payload) => {
             // Bodies of locations take a while to read, and streams share these threads.
             let is_short = payload.size() <= SHORT;
+            let drift = drift.clone();
             let read = move || read(&drift, payload, strict, at);
-            let read = if is_short { read() } else { spawn_blocking(read).await.map_err(stopped)? };
-            (Some((read.0, read.1)), read.2)
+            if is_short { Ok(read()) } else { spawn_blocking(read).await.map_err(stopped) }
         }
-    };
-    let first = came.as_ref().and_then(|(payload, _)| payload.parts.first());
-    let (request_id, at) = first.map_or((None, at), |first| (first.request_id.clone(), first.fetched_at));
-    let covered = covered(unit.keys, &ended, request_id, tried.into_inner(), at);
-    Ok(Done { came, error: ended.err(), covered })
+    }
 }
 
 /// Reads an answer to its end, so that what counts as fetched has rows in every table that is asked for later. Nothing is
 /// built where one pass tells that every table decodes: a batch keeps the bodies alone.
-fn read(
-    drift: &Drift,
-    payload: Payload,
-    strict: bool,
-    now: SystemTime,
-) -> (Payload, Vec<Met>, std::result::Result<Option<usize>, Error>) {
+fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> Ended {
     // A body that is no JSON has nothing unknown: decoding it tells what is wrong.
     let survey = payload.survey().unwrap_or_default();
-    let met = drift.meet(payload.operation, survey.unknown, now);
+    let met = drift.meet(payload.operation, survey.unknown, at);
     let rows = || {
         if strict && let Some(error) = refusal(&met) {
             return Err(error);
@@ -163,7 +259,7 @@ fn read(
         Ok(rows)
     };
     let rows = rows();
-    (payload, met, rows)
+    Ended { came: Some((payload, met)), rows, at }
 }
 
 /// A task that did not come to its end: a panic goes on, and the runtime's end is the interpreter's.
@@ -176,7 +272,43 @@ pub(super) fn stopped(error: tokio::task::JoinError) -> Error {
 
 #[cfg(test)]
 mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+
+    fn answered(kind: ApiErrorKind) -> std::result::Result<Option<usize>, Error> {
+        Err(Error::Api(Box::new(ApiError {
+            kind,
+            status: 0,
+            message: String::new(),
+            rules: Vec::new(),
+            request_id: None,
+            method: "GET".into(),
+            url: String::new(),
+            attempts: 1,
+            hint: String::new(),
+        })))
+    }
+
+    #[test]
+    fn refusals_in_a_row_show_that_the_credentials_are_refused_and_other_errors_show_nothing() {
+        use ApiErrorKind::{Authentication, NotFound, PermissionDenied, Server};
+        let refused = |trust: &mut Trust, times: u32| {
+            (0..times).any(|_| {
+                let others = [Server, NotFound, PermissionDenied].iter().any(|kind| trust.is_lost(&answered(*kind)));
+                trust.is_lost(&answered(Authentication)) || others
+            })
+        };
+        let mut fresh = Trust::default();
+        assert!(!refused(&mut fresh, REFUSED_IN_A_ROW - 1) && refused(&mut fresh, 1));
+
+        let mut known = Trust::default();
+        for _ in 0..3 {
+            assert!(!refused(&mut known, 3) && !known.is_lost(&Ok(Some(0))));
+            assert!(!refused(&mut known, REFUSED_AFTER_ACCEPTED - 1) && !known.is_lost(&Ok(None)));
+        }
+        assert!(refused(&mut known, REFUSED_AFTER_ACCEPTED));
+    }
 
     #[test]
     fn bodies_on_their_way_are_bounded_by_the_largest_that_came() {

@@ -163,11 +163,11 @@ fn as_error(error: DecodeError) -> Error {
 /// Sends a call's requests, concurrently within the client's budget, and keeps the answers in order. The first request that
 /// fails ends the call, and with it the others.
 pub async fn run(transport: &Transport, call: Call) -> Result<Payload> {
-    run_counted(transport, call, &AtomicU32::new(0)).await
+    run_counted(transport, &call, &AtomicU32::new(0)).await
 }
 
 /// As [`run`]; `tried` counts the attempts of all requests.
-async fn run_counted(transport: &Transport, call: Call, tried: &AtomicU32) -> Result<Payload> {
+async fn run_counted(transport: &Transport, call: &Call, tried: &AtomicU32) -> Result<Payload> {
     let Some(first) = call.requests.first() else {
         return Err(Error::Argument("a call without a request".into()));
     };

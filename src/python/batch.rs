@@ -11,11 +11,12 @@ use crate::resource::coverage::Covered;
 use futures_util::FutureExt;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::sync::OnceLockExt;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Operation, the name of the argument that takes the ids, the ids, its other arguments.
 type Question<'py> = (String, String, Vec<Bound<'py, PyAny>>, Bound<'py, PyDict>, Bound<'py, PyDict>);
@@ -58,16 +59,48 @@ impl CoreProgress {
     }
 }
 
+/// What the units of a batch came to. A row and a payload of Python's for each takes as long as a tenth of a small request, and
+/// no socket is served meanwhile: they are made when they are first looked at.
+#[pyclass(frozen, module = "sideline._core")]
+pub struct CoreUnits {
+    done: Mutex<Vec<Done>>,
+    made: OnceLock<PyResult<Py<PyList>>>,
+    is_plain: bool,
+}
+
+#[pymethods]
+impl CoreUnits {
+    /// Whether every unit came, and brought nothing that no table knows: then nobody need look at them.
+    #[getter]
+    fn plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// For each unit what came, why it did not, and its row of `coverage`.
+    fn made(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
+        let make = || {
+            let done = std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner));
+            let units = done.into_iter().map(|done| unit(py, done)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyList::new(py, units)?.unbind())
+        };
+        errors::guard(py, || match self.made.get_or_init_py_attached(py, make) {
+            Ok(made) => Ok(made.clone_ref(py)),
+            Err(error) => Err(error.clone_ref(py)),
+        })
+    }
+}
+
 /// Ids as plain integers and texts; a `ValueError` names the place of one that is none.
 #[pyfunction]
 #[pyo3(name = "_ids")]
 pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let plain = |id| match id {
+    let plain = |(given, id): (&Bound<'py, PyAny>, Value)| match id {
+        Value::Text(_) if given.is_exact_instance_of::<PyString>() => Ok(given.clone()),
         Value::Int(number) => Ok(number.into_pyobject(py)?.into_any()),
         Value::Text(text) => Ok(text.into_pyobject(py)?.into_any()),
         other => Err(errors::internal(py, &format!("an id that is {other}"))),
     };
-    errors::guard(py, || convert::ids(name, &values)?.into_iter().map(plain).collect())
+    errors::guard(py, || values.iter().zip(convert::ids(name, &values)?).map(plain).collect())
 }
 
 /// A time, as operations take it, in epoch milliseconds.
@@ -168,14 +201,16 @@ impl<'py> IntoPyObject<'py> for Batched {
     type Output = Bound<'py, PyTuple>;
     type Error = PyErr;
 
-    /// A payload without an answer, and for each unit what came, why it did not, and its row of `coverage`.
+    /// A payload without an answer, and the units.
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         let (shape, done) = match self.0 {
             Ok(Ok(came)) => came,
             Ok(Err(error)) => return Err(errors::raise(py, error)),
             Err(panic) => return Err(errors::internal(py, &panic)),
         };
-        let units = done.into_iter().map(|done| unit(py, done)).collect::<PyResult<Vec<_>>>()?;
+        let is_plain = |done: &Done| done.error.is_none() && done.came.as_ref().is_some_and(|(_, met)| met.is_empty());
+        let is_plain = done.iter().all(is_plain);
+        let units = CoreUnits { done: Mutex::new(done), made: OnceLock::new(), is_plain };
         (Payload::new(shape), units).into_pyobject(py)
     }
 }

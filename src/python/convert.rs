@@ -135,8 +135,12 @@ pub fn epoch_ms(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
 /// Many ids, as plain integers and texts; what is wrong with one is told with its place.
 pub fn ids(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Value>> {
     let one = |(place, value): (usize, &Bound<'_, PyAny>)| {
-        // An Arrow scalar hides what it holds.
-        let plain = if value.hasattr("as_py")? { value.call_method0("as_py")? } else { value.clone() };
+        // An Arrow scalar hides what it holds. To look for what a text has not takes longer than all the rest.
+        let plain = if !value.is_exact_instance_of::<PyString>() && value.hasattr("as_py")? {
+            value.call_method0("as_py")?
+        } else {
+            value.clone()
+        };
         scalar(name, &plain)
             .map_err(|error| PyValueError::new_err(format!("{name}[{place}]: {}", error.value(value.py()))))
     };

@@ -49,6 +49,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Schema>()?;
     module.add_class::<table::Field>()?;
     module.add_class::<batch::CoreProgress>()?;
+    module.add_class::<batch::CoreUnits>()?;
     module.add_class::<simulator::CoreSimulator>()?;
     module.add_class::<stream::CoreStream>()?;
     module.add_class::<stream::Update>()?;

@@ -40,12 +40,13 @@ pub(crate) use redact::{secrets as without, url as redacted};
 pub(crate) use send::{chance, no_answer};
 
 use crate::config::Config;
-use crate::error::{Error, Result};
+use crate::error::{ApiError, Error, Result};
 use crate::operation::{Auth, Request};
 use crate::table::Body;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
+use target::Target;
 use tokio::sync::watch;
 use url::Url;
 
@@ -148,6 +149,17 @@ impl Transport {
     /// As [`Transport::send`]; `tried` counts the attempts, those of a request that is given up too.
     pub async fn send_counted(&self, request: &Request, tried: &AtomicU32) -> Result<Response> {
         self.until_closed(send::send(&self.shared, request, tried, None)).await
+    }
+
+    /// What a request would meet that is not sent, because another was refused for the credentials that both have.
+    pub(crate) fn as_refused(&self, request: &Request, refusal: &ApiError) -> Error {
+        let refused = |target: Target| {
+            let (url, refusal) = (target.shown(), refusal.clone());
+            Error::Api(Box::new(ApiError { url, request_id: None, attempts: 0, ..refusal }))
+        };
+        let shared = &*self.shared;
+        Target::new(request, &shared.config)
+            .map_or_else(|error| error, |target| send::without_secrets(shared, refused(target)))
     }
 
     async fn until_closed(&self, sent: impl Future<Output = Result<Response>>) -> Result<Response> {

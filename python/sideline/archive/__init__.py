@@ -93,7 +93,8 @@ class Archive:
         """Fetch what is new, was unfinished when last seen, or may still be corrected, and store it.
 
         It plans from the schedule and the teams' events, practices included; a game of the schedule that no team's
-        events have is asked for by its id. What is stored stays as it is unless the service says otherwise.
+        events have is asked for by its id. What is stored stays as it is unless the service says otherwise. Where the
+        service refuses the credentials themselves it ends with `AuthenticationError`; what was stored before is there.
 
         Parameters:
             team_ids: default: all teams that the client may see.

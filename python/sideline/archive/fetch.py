@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sideline._core import Payload
 from sideline.archive.plan import RESOURCES, Unit
 from sideline.archive.store import now, stored
-from sideline.errors import ApiError, DecodeError, NotFound, PermissionDenied, TransportError
+from sideline.errors import ApiError, AuthenticationError, DecodeError, NotFound, PermissionDenied, TransportError
 
 _STEP = 0.05
 """Seconds without a look for Ctrl-C."""
@@ -94,6 +94,20 @@ def not_had(unit: Unit, error: Exception) -> Outcome:
     )
 
 
+def heed(client: "Client", error: Exception | None) -> None:
+    """Raise where a refusal is one of the credentials as such, and ends a sync: the teams are every client's to read.
+
+    A gateway may refuse one id or one path alone, which is a hole and must not keep the rest of a season from coming.
+    """
+    if isinstance(error, AuthenticationError):
+        try:
+            client.teams()
+        except AuthenticationError:
+            raise
+        except OF_ONE:
+            return
+
+
 def _line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
@@ -124,6 +138,7 @@ def _at_once(client: "Client", operation: str, units: Sequence[Unit], tell: Call
     batch = getattr(client, operation)(
         [unit.id for unit in units], on_error="keep", progress=lambda progress: tell(progress.done)
     )
+    heed(client, next((error for error in batch.errors.values() if isinstance(error, AuthenticationError)), None))
     for unit, ended, row in zip(units, batch._units, batch.coverage.to_dicts(), strict=True):
         if ended.came and ended.payload is not None:
             yield partial(had, unit, ended.payload.raw, row["fetched_at"], row["request_id"], attempts=row["attempts"])
@@ -152,6 +167,7 @@ def _one_by_one(client: "Client", units: Sequence[Unit], tell: Callable[[int], N
         try:
             payload: Payload = client.locations(unit.id, unit.start, unit.end)
         except OF_ONE as error:
+            heed(client, error)
             return partial(_same, not_had(unit, error))
         return partial(had, unit, payload.raw, payload.fetched_at or now(), payload.request_id)
 

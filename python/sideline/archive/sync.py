@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._core import Payload
 from sideline._progress import Told, bar
 from sideline.archive import plan
-from sideline.archive.fetch import OF_ONE, Came, Outcome, fetch, had, not_had, spread
+from sideline.archive.fetch import OF_ONE, Came, Outcome, fetch, had, heed, not_had, spread
 from sideline.archive.keep import keep, torn
 from sideline.archive.plan import Unit
 from sideline.archive.read import coverage
@@ -130,6 +130,7 @@ class Sync:
                 payload = call()
                 items = _items(payload, name)
             except OF_ONE as error:
+                heed(self._client, error)
                 return not_had(unit, error), []
             at = payload.fetched_at or now()
             for item in items:
