@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import time
@@ -535,6 +536,41 @@ def test_a_time_that_is_none_says_what_to_write(tmp_path: Path, wrong: Any) -> N
     for call in (archive.as_of, archive.corrections):
         with pytest.raises((ValueError, TypeError), match=r"^(when|since) "):
             call(wrong)
+
+
+def test_an_id_is_the_same_however_it_is_written(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive = archive_of(asks, tmp_path)
+    assert archive.sync(["1001", 1001], start="2026-11-01", end="2026-11-08").complete
+    asked = Counter(unit["unit"] for unit in archive.sync(["1001", 1001], start="2026-11-01", end="2026-11-08").coverage.to_dicts())
+    assert asked["team_events/team 1001"] == 1
+    [hole] = archive.sync(game_ids=[7, "7"]).holes
+    assert (hole["game_id"], hole["status"]) == ("7", "missing")
+
+
+@pytest.mark.parametrize("wrong", [7, 7.0, "7"])
+def test_a_window_that_is_no_time_is_refused_before_anything_is_asked(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, wrong: Any) -> None:
+    known = len(league.requests)
+    with pytest.raises(TypeError, match=r"correction_window is a timedelta or None, not .*: write timedelta\(days=7\)"):
+        archive_of(asks, tmp_path).sync(start="2026-11-01", correction_window=wrong)
+    assert len(league.requests) == known
+
+
+def test_a_path_that_is_empty_is_not_the_folder_one_is_in() -> None:
+    with pytest.raises(ValueError, match="its path is empty"):
+        sideline.Archive("")
+
+
+def test_a_table_that_is_gone_is_no_empty_one(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    archive = archive_of(asks, tmp_path)
+    archive.sync(game_ids=[league.games[0]["event_id"]])
+    rows = archive.to_arrow("shots").num_rows
+    shutil.rmtree(tmp_path / "shots")
+    for read in (archive.scan, archive.to_arrow, archive.as_of(datetime(2100, 1, 1, tzinfo=UTC)).scan, lambda name: archive.sql(f"from {name}")):
+        with pytest.raises(FileNotFoundError, match=r"has no shots, though rows of it were stored: archive.rebuild\('shots'\)"):
+            read("shots")
+    archive.rebuild("shots")
+    assert archive.to_arrow("shots").num_rows == rows > 0
+    assert archive.scan("locations").collect().is_empty(), "nothing was ever stored of it"
 
 
 @pytest.mark.parametrize("wrong", ["x", ["1001", "x"], [1.5], 1.5])

@@ -86,6 +86,8 @@ def test_a_secret_that_is_refused_is_one_line_at_once(tmp_path: Path, league: si
         (FEBRUARY, {"SIDELINE_SECRET": ""}, "SIDELINE_SECRET"),
         ([], {}, "give the range: --from"),
         ([*FEBRUARY, "--tables", "shot"], {}, "no archived table is named shot"),
+        ([*FEBRUARY, "--correction-window", "nan"], {}, "--correction-window is nan"),
+        ([*FEBRUARY, "--correction-window", "1e300"], {}, "--correction-window is 1e+300"),
     ],
 )
 def test_an_error_is_one_line_and_ends_with_1(tmp_path: Path, league: sideline.Simulator, arguments: list[str], environment: dict[str, str], says: str) -> None:

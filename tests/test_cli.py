@@ -85,7 +85,13 @@ def test_the_module_and_the_script_are_the_same_command() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
-    [(["--port", "70000"], "port"), (["--now", "2027-03-01T12:00"], "time zone"), (["--teams", "0"], "teams"), (["--now", "soon"], "soon")],
+    [
+        (["--port", "70000"], "port"),
+        (["--now", "2027-03-01T12:00"], "time zone"),
+        (["--teams", "0"], "teams"),
+        (["--now", "soon"], "soon"),
+        (["--seed", "9" * 20], "too large"),
+    ],
 )
 def test_what_cannot_be_is_one_line(wrong: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", *wrong]) == 1
@@ -93,3 +99,9 @@ def test_what_cannot_be_is_one_line(wrong: list[str], says: str, capsys: pytest.
     assert text.startswith("sideline: ")
     assert says in text
     assert text.count("\n") == 1
+
+
+def test_an_empty_id_is_told_by_its_own_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option, name in (("--game-id", "game_id"), ("--schedule-id", "schedule_id")):
+        assert main(["record", option, "", str(tmp_path / "game.journal")]) == 1
+        assert capsys.readouterr().err.startswith(f'sideline: {name} "" is not an id')

@@ -462,6 +462,13 @@ def test_batches_are_tables_of_all_items(three: Server) -> None:
     assert first.schema.names == sideline.SCHEMAS["live_items"].names
 
 
+def test_a_wrong_name_of_a_table_costs_no_item(three: Server) -> None:
+    with three.client() as client, client.live_stats("g1") as stream:
+        with pytest.raises(ValueError, match='no table "items"'):
+            stream.batches(table="items")  # type: ignore[arg-type]
+        assert type(next(stream)) is sideline.Connected
+
+
 def test_batches_are_awaited_too(three: Server) -> None:
     async def read() -> list[int]:
         async with three.async_client() as client, client.live_stats("g1") as stream:

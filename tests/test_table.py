@@ -133,6 +133,16 @@ def test_a_column_of_nulls_is_in_pandas_what_it_is_with_texts() -> None:
     assert kinds(b"null") == kinds(b'"Mariners"')
 
 
+def test_frames_of_pandas_joined_with_an_empty_one_have_the_types_of_those_without() -> None:
+    some, others, none, nulls = (
+        sideline.Payload.from_bytes("teams", body).to_pandas()
+        for body in (b'{"teams": [{"id": 46, "gender": "MEN"}]}', b'{"teams": [{"id": 47, "gender": "WOMEN"}]}', b"{}", b'{"teams": [{"id": 48}]}')
+    )
+    kinds = pd.concat([some, others])["gender"].dtype
+    for joined in ([some, none], [none, some], [some, nulls], [nulls, some], [none, some, nulls, others]):
+        assert pd.concat(joined)["gender"].dtype == kinds
+
+
 def test_a_table_is_copied_and_travels_by_pickle(table: sideline.Table) -> None:
     assert copy.copy(table) is copy.deepcopy(table) is table
     travelled = pickle.loads(pickle.dumps(table))

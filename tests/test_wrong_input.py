@@ -7,8 +7,10 @@ import socket
 import time
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from independent import as_json, server
 from peers import HEAD, answer, peer
@@ -60,6 +62,12 @@ def test_an_id_that_is_none_is_refused_before_a_byte_is_sent(nowhere: sideline.C
     with pytest.raises(ValueError) as caught:
         getattr(nowhere, call)(wrong)
     assert not isinstance(caught.value, sideline.SidelineError)
+
+
+@pytest.mark.parametrize("call", [lambda c, at: c.schedule(at), lambda c, at: c.schedule("2026-11-01", at), lambda c, at: c.locations("s-1", at, at)])
+def test_no_time_of_pandas_is_no_time_here(nowhere: sideline.Client, call: Callable[[sideline.Client, Any], object]) -> None:
+    with pytest.raises(ValueError, match='^(start|end) "NaT" is not a time: write 2026-11-01'):
+        call(nowhere, pd.NaT)
 
 
 @pytest.mark.parametrize("wrong", [None, True, 1.5, b"x", object()])
@@ -217,6 +225,36 @@ def test_a_body_that_does_not_fit_names_path_and_offset() -> None:
     with pytest.raises(sideline.DecodeError, match="number") as caught:
         payload.table()
     assert (caught.value.path, caught.value.offset) == ("$.teams[1].id", body.index(b'"forty"'))
+
+
+@pytest.mark.parametrize("wrong", [{"teams": []}, [], Path("teams.json"), 5, None], ids=repr)
+def test_what_has_no_bytes_is_no_body(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=f"^raw is the body's bytes, as they came, not {type(wrong).__name__.removesuffix('Type')}$"):
+        sideline.Payload.from_bytes("teams", wrong)
+
+
+def test_one_column_is_a_list_of_one() -> None:
+    stats = sideline.Payload.from_bytes("stats", b"{}")
+    with given("http://127.0.0.1:9") as client:
+        for table in (stats.table, client.stats([]).table):
+            with pytest.raises(TypeError, match=r"^columns is a list of names: write \['PTS'\]$"):
+                table("box_score", columns="PTS")
+            with pytest.raises(TypeError, match="^columns is a list of names, not int$"):
+                table("box_score", columns=5)  # type: ignore[arg-type]
+            assert table("box_score", columns=("PTS", "FG")).column_names == ["PTS", "FG"]
+
+
+def test_a_table_has_no_fewer_than_no_rows() -> None:
+    table = sideline.Payload.from_bytes("teams", b"{}").table()
+    assert table.head(0).num_rows == 0
+    with pytest.raises(ValueError, match="^rows is -1; "):
+        table.head(-1)
+
+
+@pytest.mark.parametrize("wrong", [None, {}, sideline.Payload.from_bytes("stats", b"{}").table("box_score")], ids=lambda wrong: type(wrong).__name__)
+def test_a_box_score_is_seeded_with_payloads(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=f"^a box score is seeded with payloads, one by one, not with a {type(wrong).__name__}$"):
+        sideline.LiveBoxScore(wrong)
 
 
 def test_a_short_body_is_never_success() -> None:

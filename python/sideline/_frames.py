@@ -65,6 +65,10 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
         )
         for field, column in zip(arrow.schema, arrow.columns, strict=True)
     }
+    # Categories are texts where there is none too: else frames joined with an empty one would turn to objects.
+    for name, column in columns.items():
+        if pyarrow.types.is_dictionary(arrow.schema.field(name).type) and not len(column.cat.categories):
+            columns[name] = column.cat.set_categories(pandas.Index([], dtype="str"))
     return pandas.DataFrame(columns)
 
 

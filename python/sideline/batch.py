@@ -138,7 +138,7 @@ class Batch(Generic[Retried]):
         >>> client.stats([session_id, session_id]).table(columns=["session_id", "stat"]).column_names
         ['session_id', 'stat']
         """
-        return _batch_table(self._shape, list(self), name, None if columns is None else list(columns))
+        return _batch_table(self._shape, list(self), name, columns)
 
     def to_arrow(self, name: str | None = None) -> "pyarrow.Table":
         """As `table(name).to_arrow()`: a `pyarrow.Table`."""

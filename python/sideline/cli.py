@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = given.run(given)
     except KeyboardInterrupt:
         return 130
-    except (SidelineError, ModuleNotFoundError, OSError, ValueError) as error:
+    except (SidelineError, ModuleNotFoundError, OSError, OverflowError, ValueError) as error:
         print(f"sideline: {error}", file=sys.stderr)
         return 1
     return status
@@ -164,7 +164,10 @@ def _sync(given: argparse.Namespace) -> int:
 
     if given.start is None and given.games is None:
         raise ValueError("give the range: --from, and --to where it is not now; or --games")
-    window = None if given.correction_window == math.inf else timedelta(days=given.correction_window)
+    try:
+        window = None if given.correction_window == math.inf else timedelta(days=given.correction_window)
+    except (OverflowError, ValueError):
+        raise ValueError(f"--correction-window is {given.correction_window}; it is a number of days, or inf") from None
     return sync(given.path, given.teams, given.games, given.start, given.end, given.tables, window)
 
 
@@ -187,7 +190,8 @@ def _record(given: argparse.Namespace) -> int:
         stopped = True
 
     with Client() as client:
-        stream = client.live(game_id=given.game_id) if given.game_id else client.live_stats(given.schedule_id)
+        game, schedule = given.game_id, given.schedule_id
+        stream = client.live(game) if game is not None else client.live_stats(schedule)
         # No exception in the middle of anything: the loop ends when it sees that it is stopped.
         before = [(number, signal.signal(number, stop)) for number in (signal.SIGINT, signal.SIGTERM)]
         try:

@@ -170,6 +170,8 @@ class LiveStream:
             raise ValueError(f"max_rows is {max_rows}; it must be at least 1")
         if not max_seconds > 0:
             raise ValueError(f"max_seconds is {max_seconds}; it must be more than 0")
+        # A wrong name is told before any item is taken for it.
+        _items_table([], table)
         return Batches(self, max_rows, max_seconds, table)
 
     def record(self, path: str | PathLike[str]) -> Self:
@@ -437,6 +439,8 @@ class LiveBoxScore:
 
         Raises `ValueError` for a body without such lines.
         """
+        if not isinstance(payload, Payload):
+            raise TypeError(f"a box score is seeded with payloads, one by one, not with a {type(payload).__name__}")
         self._core.seed(payload.raw)
 
     @property

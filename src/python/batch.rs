@@ -148,9 +148,10 @@ pub fn batch_table(
     shape: &Payload,
     payloads: Vec<Py<Payload>>,
     name: Option<String>,
-    columns: Option<Vec<String>>,
+    columns: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Table> {
     errors::guard(py, || {
+        let columns = convert::columns(columns)?;
         let payloads: Vec<fetch::Payload> = payloads.iter().map(|payload| payload.get().inner().clone()).collect();
         let shape = shape.inner();
         let made = py.detach(|| fetch::table_of(shape, &payloads, name.as_deref(), columns.as_deref()));

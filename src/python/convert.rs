@@ -115,7 +115,8 @@ pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Int(milliseconds));
     }
     let datetime = value.py().import("datetime")?;
-    if value.is_instance(&datetime.getattr("datetime")?)? {
+    // pandas' NaT is a datetime in name only; as a text it is none either, which is told.
+    if value.is_instance(&datetime.getattr("datetime")?)? && kind(value) != "NaTType" {
         return instant(name, value).map(Value::Int);
     }
     if value.is_instance(&datetime.getattr("date")?)? {
@@ -154,6 +155,17 @@ pub fn id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
         Value::Int(number) => number.to_string(),
         other => return Err(PyTypeError::new_err(format!("{name} is an id, not {other:?}"))),
     })
+}
+
+/// Names of columns: a name alone is a list of its letters to Python.
+pub fn columns(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<String>>> {
+    let Some(given) = given else { return Ok(None) };
+    if let Ok(name) = given.cast::<PyString>() {
+        return Err(PyTypeError::new_err(format!("columns is a list of names: write [{}]", name.repr()?)));
+    }
+    let names = || given.try_iter()?.map(|name| Ok(name?.extract()?)).collect::<PyResult<_>>();
+    let wrong = |_| PyTypeError::new_err(format!("columns is a list of names, not {}", kind(given)));
+    names().map(Some).map_err(wrong)
 }
 
 /// Epoch milliseconds of a `datetime`, in whole numbers: `timestamp()` is a float.

@@ -9,7 +9,7 @@ use crate::transport::Response;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyString, PyType};
+use pyo3::types::{PyBytes, PyDict, PyMemoryView, PyString, PyType};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// One response of the service: `to_dict()` loses nothing of it, `table()` and `to_*()` give fixed, typed columns.
@@ -89,7 +89,11 @@ impl Payload {
             if raw.is_instance_of::<PyString>() {
                 return Err(PyTypeError::new_err("raw is bytes, not str: open the file with \"rb\""));
             }
-            let raw = py.get_type::<PyBytes>().call1((raw,))?;
+            // Only of what has bytes: of a dict that was parsed already, or a path, it would make others.
+            let bytes = PyMemoryView::from(raw).map_err(|_| {
+                PyTypeError::new_err(format!("raw is the body's bytes, as they came, not {}", convert::kind(raw)))
+            })?;
+            let raw = py.get_type::<PyBytes>().call1((bytes,))?;
             let raw = raw.cast::<PyBytes>()?.as_bytes();
             fetch::Payload::from_bytes(operation, raw, context).map(Payload::new).map_err(|e| errors::raise(py, e))
         })
@@ -122,8 +126,9 @@ impl Payload {
     /// >>> client.stats(session_id).table("box_score", columns=["team_id", "player_id", "PTS"]).column_names
     /// ['team_id', 'player_id', 'PTS']
     #[pyo3(signature = (name = None, columns = None))]
-    fn table(&self, py: Python<'_>, name: Option<String>, columns: Option<Vec<String>>) -> PyResult<Table> {
+    fn table(&self, py: Python<'_>, name: Option<String>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<Table> {
         errors::guard(py, || {
+            let columns = convert::columns(columns)?;
             let batches = py.detach(|| self.inner.table(name.as_deref(), columns.as_deref()));
             let batches = batches.map_err(|e| errors::raise(py, e))?;
             let name = name.or_else(|| self.inner.tables().first().map(|name| (*name).to_owned()));

@@ -6,7 +6,7 @@ use crate::resource;
 use crate::table as engine;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field as ArrowField, SchemaRef, TimeUnit};
-use pyo3::exceptions::{PyIndexError, PyKeyError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
 
@@ -136,7 +136,9 @@ impl Table {
     /// >>> client.teams().table().head(2).num_rows
     /// 2
     #[pyo3(signature = (rows = 5))]
-    fn head(&self, rows: usize) -> Table {
+    fn head(&self, rows: i64) -> PyResult<Table> {
+        let rows = usize::try_from(rows)
+            .map_err(|_| PyValueError::new_err(format!("rows is {rows}; it must be a number of rows from 0 up")))?;
         let (mut left, mut batches) = (rows, Vec::new());
         for batch in &self.batches {
             if left == 0 && !batches.is_empty() {
@@ -146,7 +148,7 @@ impl Table {
             batches.push(batch.slice(0, taken));
             left -= taken;
         }
-        Table { name: self.name.clone(), schema: self.schema.clone(), batches }
+        Ok(Table { name: self.name.clone(), schema: self.schema.clone(), batches })
     }
 
     /// It cannot change: a copy is the same table.

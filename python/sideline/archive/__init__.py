@@ -17,6 +17,7 @@ The examples run against the simulator; in them `archive` holds `games` games, o
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
 from sideline._core import Table, _epoch_ms, _ids
@@ -114,6 +115,9 @@ class Archive:
         """
         if on_error not in ("keep", "raise"):
             raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
+        if not isinstance(correction_window, (timedelta, NoneType)):
+            kind = type(correction_window).__name__
+            raise TypeError(f"correction_window is a timedelta or None, not {kind}: write timedelta(days=7)")
         client = self._asked()
         if game_ids is None and start is None:
             raise ValueError("give the range: start=, and end= where it is not now; or game_ids=")
@@ -124,7 +128,13 @@ class Archive:
         teams = _listed("team_ids", team_ids)
         if teams is not None and not all(str(team).isascii() and str(team).isdigit() for team in teams):
             raise ValueError(f"team_ids are numbers, not {teams}")
-        run.run(teams, _listed("game_ids", game_ids), start, self._clock() if end is None else end)
+        games = _listed("game_ids", game_ids)
+        run.run(
+            teams if teams is None else list(dict.fromkeys(map(int, teams))),
+            games if games is None else list(dict.fromkeys(map(str, games))),
+            start,
+            self._clock() if end is None else end,
+        )
         report = self._report(run)
         if on_error == "raise":
             report.raise_if_incomplete()
@@ -279,7 +289,7 @@ def _listed(name: str, ids: Any) -> list[Any] | None:
         return None
     # In an archive they have no order.
     several = many(name, sorted(ids) if isinstance(ids, (set, frozenset)) else ids)
-    return list(dict.fromkeys(_ids(name, [ids]) if several is None else several))
+    return _ids(name, [ids]) if several is None else several
 
 
 def _aware(name: str, when: "Time") -> datetime:

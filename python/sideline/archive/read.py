@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import duckdb
     import polars
     import pyarrow
+    from deltalake import DeltaTable
 
 _AT_ONCE = 64
 """Bodies in memory."""
@@ -29,10 +30,25 @@ def known(name: str) -> str:
     return name
 
 
+def opened(store: Store, name: str) -> "DeltaTable | None":
+    """The table; `None` where nothing was stored of it. One that is gone is no empty one, and raises."""
+    table = store.open(known(name))
+    if table is None and name in TABLES:
+        # What `rows` counts is a resource's first table.
+        counted = {operation for operation, resource in RESOURCES.items() if resource.tables[0] == name}
+        had = any(row["rows"] and row["operation"] in counted for row in coverage(store, ("operation", "rows")))
+        # It may have come meanwhile.
+        if had and (table := store.open(name)) is None:
+            raise FileNotFoundError(
+                f"{store.root} has no {name}, though rows of it were stored: archive.rebuild({name!r}) makes it anew"
+            )
+    return table
+
+
 def scan(store: Store, name: str) -> "polars.LazyFrame":
     """A table, lazily; one that nothing was stored of has its columns and no row."""
     pl = library("polars", "archive")
-    table = store.open(known(name))
+    table = opened(store, name)
     return typed(pl.scan_delta(table) if table else pl.from_arrow(contract(name).empty_table()).lazy(), name)
 
 
@@ -50,7 +66,7 @@ def typed(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame":
 def to_arrow(store: Store, name: str) -> "pyarrow.Table":
     """A whole table."""
     pa = library("pyarrow", "archive")
-    table = store.open(known(name))
+    table = opened(store, name)
     target = contract(name)
     if table is None:
         return target.empty_table()
@@ -82,7 +98,7 @@ def sql(store: Store, query: str) -> "duckdb.DuckDBPyRelation":
     connection: Any = library("duckdb", "archive").connect()
     connection.sql("SET TimeZone = 'UTC'")
     for name in (*TABLES, *own_schemas()):
-        if (table := store.open(name)) is not None:
+        if (table := opened(store, name)) is not None:
             connection.register(name, table.to_pyarrow_dataset())
         else:
             connection.register(name, contract(name).empty_table())

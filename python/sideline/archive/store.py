@@ -134,6 +134,8 @@ class Store:
     def __init__(self, root: str | os.PathLike[str], options: Mapping[str, str] | None) -> None:
         library("deltalake", "archive")
         text = os.fspath(root)
+        if not text:
+            raise ValueError("an archive is in a folder or a bucket: its path is empty")
         if text.startswith("file://"):
             text = url2pathname(urlsplit(text).path)
         if text.startswith("memory:"):

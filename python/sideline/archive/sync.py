@@ -80,7 +80,7 @@ class Sync:
         self._teams = {team["id"]: team for found in teams for team in found}
         # Where the teams did not come, the games name them.
         playing = {game[side] for game in games for side in ("home_team_id", "away_team_id") if game.get(side)}
-        chosen = list(self._teams) or sorted(playing) if team_ids is None else [int(team) for team in team_ids]
+        chosen = list(self._teams) or sorted(playing) if team_ids is None else list(team_ids)
         self._team_ids = chosen
         events = self._ask(
             [
