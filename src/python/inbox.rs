@@ -1,5 +1,5 @@
-//! What an event loop awaits: calls, and streams' next items. What ends on our threads lies here until the loop's own thread takes it: no thread of ours
-//! waits for the interpreter, and many that end together wake the loop once.
+//! What an event loop awaits: calls, and the next items of streams. What ends on our threads lies here until the loop's own
+//! thread takes it: no thread of ours waits for the interpreter, and many that end together wake the loop once.
 
 use crate::per_process::pid;
 use crate::python::errors;

@@ -54,7 +54,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::CoreStream>()?;
     module.add_class::<stream::Update>()?;
     module.add_class::<stream::CoreBoxScore>()?;
-    #[cfg(unix)]
     module.add_function(wrap_pyfunction!(client::read_certificate, module)?)?;
     module.add_function(wrap_pyfunction!(batch::ids, module)?)?;
     module.add_function(wrap_pyfunction!(batch::epoch_ms, module)?)?;
