@@ -60,7 +60,7 @@ pub(super) fn number(word: u64, count: usize) -> u64 {
 pub(super) fn digits(value: u32) -> u64 {
     let value = u64::from(value);
     // Fours, pairs and digits side by side; the divisions are by multiplication, exact for so small numbers.
-    let fours = value / 10_000 | (value % 10_000) << 32;
+    let fours = (value / 10_000) | (value % 10_000) << 32;
     let hundreds = ((fours * 10_486) >> 20) & 0x0000_007F_0000_007F;
     let pairs = hundreds | (fours - 100 * hundreds) << 16;
     let tens = ((pairs * 103) >> 10) & 0x000F_000F_000F_000F;
