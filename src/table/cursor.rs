@@ -38,8 +38,15 @@ impl<'a> Cursor<'a> {
     pub fn apart<T>(&mut self, call: impl FnOnce(&mut Self) -> T) -> T {
         let mut copy = *self;
         let result = call(&mut copy);
-        *self = copy;
+        self.go_to(&copy);
         result
+    }
+
+    /// To the place of another cursor in the same body.
+    #[inline(always)]
+    pub fn go_to(&mut self, other: &Cursor<'a>) {
+        debug_assert!(self.start == other.start && self.end == other.end);
+        self.at = other.at;
     }
 
     pub fn position(&self) -> usize {

@@ -270,7 +270,7 @@ impl<'a> Decoder<'a> {
     fn members(&mut self, keys: &mut Keys) -> Read<u64> {
         let mut cursor = self.cursor;
         let present = self.members_at(&mut cursor, keys);
-        self.cursor = cursor;
+        self.cursor.go_to(&cursor);
         present
     }
 
@@ -314,9 +314,9 @@ impl<'a> Decoder<'a> {
                     }
                 }
             }
-            // A blank behind the comma is left to `key`.
             if cursor.byte() == b',' {
                 cursor.advance(1);
+                cursor.whitespace();
             } else if !cursor.apart(|cursor| cursor.another(b'}'))? {
                 return Ok(seen & !nulls);
             }
@@ -326,22 +326,15 @@ impl<'a> Decoder<'a> {
     /// Calls what reads at the decoder's own cursor.
     #[inline(always)]
     fn with<T>(&mut self, cursor: &mut Cursor<'a>, call: impl FnOnce(&mut Self) -> T) -> T {
-        self.cursor = *cursor;
+        self.cursor.go_to(cursor);
         let result = call(self);
-        *cursor = self.cursor;
+        cursor.go_to(&self.cursor);
         result
     }
 
-    /// A key that was not the expected one, or not at once. The cursor comes to its value.
+    /// A key that was not the expected one. The cursor comes to its value.
     #[inline(never)]
     fn key(&mut self, keys: &mut Keys, previous: usize) -> Read<Found> {
-        self.cursor.whitespace();
-        let expected = keys.expected(previous);
-        if keys.steps.get(expected).is_some_and(|step| step.is_at(&self.cursor)) {
-            self.cursor.advance(keys.steps[expected].len());
-            self.cursor.whitespace();
-            return Ok(Found::Step(expected));
-        }
         if self.cursor.byte() != b'"' {
             return Err(Fault::Key);
         }
