@@ -78,3 +78,9 @@ def test_it_is_short_and_tells_no_secret(looked: Looked, name: str, show: Callab
     shown = show(getattr(looked, name))
     assert len(shown) < 12_000
     assert not any(secret in shown for secret in looked.secrets)
+
+
+@pytest.mark.parametrize("kind", [sideline.Client, sideline.AsyncClient, sideline.Simulator, sideline.Archive])
+def test_a_traceback_can_show_what_was_not_built(kind: type) -> None:
+    """Its arguments were wrong: pytest and notebooks show it beside the error."""
+    assert repr(kind.__new__(kind)) == f"<sideline.{kind.__name__}, not built>"

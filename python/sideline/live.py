@@ -435,7 +435,10 @@ class LiveBoxScore:
         return sum(self.feed(item) for item in items)
 
     def seed(self, payload: Payload) -> None:
-        """Take the lines of an answer of `stats` or `team_game_stats` where they are not older than those here.
+        """Take the lines of an answer of `team_game_stats`, or of `stats`, where they are not older than those here.
+
+        A line takes the place of the one that is here; lines are never added up. So `stats`, which is of one session,
+        seeds a game that has had no other: of a later one it has that session's numbers alone.
 
         Raises `ValueError` for a body without such lines.
         """

@@ -400,6 +400,8 @@ class Simulator:
         self.close()
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_finalizer"):
+            return "<sideline.Simulator, not built>"
         state = "" if self._finalizer.alive else ", closed"
         return f"<sideline.Simulator {self._sport} at {self.base_url}{state}>"
 

@@ -163,7 +163,7 @@ pub fn columns(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<String>>
     if let Ok(name) = given.cast::<PyString>() {
         return Err(PyTypeError::new_err(format!("columns is a list of names: write [{}]", name.repr()?)));
     }
-    let names = || given.try_iter()?.map(|name| Ok(name?.extract()?)).collect::<PyResult<_>>();
+    let names = || given.try_iter()?.map(|name| name?.extract()).collect::<PyResult<_>>();
     let wrong = |_| PyTypeError::new_err(format!("columns is a list of names, not {}", kind(given)));
     names().map(Some).map_err(wrong)
 }

@@ -278,7 +278,7 @@ class Archive:
         rebuild(self._store, table)
 
     def __repr__(self) -> str:
-        return f"<sideline.Archive {self._store.root}>"
+        return f"<sideline.Archive {self._store.root}>" if hasattr(self, "_store") else "<sideline.Archive, not built>"
 
     def _repr_html_(self) -> str:
         return self.info()._repr_html_()
