@@ -4,15 +4,14 @@ use super::coverage::covered;
 use super::plan::Unit;
 use super::{Drift, Met, Payload, refusal, run_counted};
 use crate::error::{ApiError, ApiErrorKind, Error, Result};
+use crate::operation::{self, Auth};
 use crate::resource::coverage::Covered;
 use crate::transport::Transport;
-use std::future::poll_fn;
 use std::iter::Enumerate;
 use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
 use std::time::SystemTime;
 use std::vec::IntoIter;
 use tokio::sync::Notify;
@@ -22,10 +21,9 @@ use tokio::task::{JoinSet, spawn_blocking};
 /// that a client accepts. Sixteen half hours of locations at 20 Hz stay below it; what tracks faster has fewer at once.
 const BYTES_IN_FLIGHT: usize = 256 * 1024 * 1024;
 
-/// So many refusals of the credentials, one after another, are no matter of the ids: a gateway may refuse one id or one path
-/// alone. As many as go out together at first; more where the credentials were accepted.
+/// After so many refusals of the credentials, one after another, it is asked for something that they are always good for. A
+/// gateway may refuse some ids or a path alone, and must not keep the others from coming.
 const REFUSED_IN_A_ROW: u32 = 4;
-const REFUSED_AFTER_ACCEPTED: u32 = 8;
 
 /// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
 const SHORT: usize = 16 * 1024;
@@ -54,31 +52,26 @@ struct Work {
     running: usize,
     /// Bytes of the largest body that came.
     largest: usize,
-    trust: Trust,
+    refused_in_a_row: u32,
     /// The credentials as such are refused: no unit is asked for any more.
     refused: Option<ApiError>,
 }
 
-/// What the answers say of the credentials.
-#[derive(Debug, Default)]
-struct Trust {
-    accepted: bool,
-    refused_in_a_row: u32,
-}
-
-impl Trust {
-    /// Whether that shows that the credentials as such are refused. Errors of other kinds say nothing of them.
-    fn is_lost(&mut self, ended: &std::result::Result<Option<usize>, Error>) -> bool {
+impl Work {
+    /// The refusal after which the credentials are in doubt. Errors of other kinds say nothing of them.
+    fn doubt(&mut self, ended: &std::result::Result<Option<usize>, Error>) -> Option<ApiError> {
         match ended {
-            Ok(_) => *self = Trust { accepted: true, refused_in_a_row: 0 },
+            Ok(_) => self.refused_in_a_row = 0,
             Err(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication => {
                 self.refused_in_a_row += 1;
-                let most = if self.accepted { REFUSED_AFTER_ACCEPTED } else { REFUSED_IN_A_ROW };
-                return self.refused_in_a_row >= most;
+                if self.refused_in_a_row == REFUSED_IN_A_ROW {
+                    self.refused_in_a_row = 0;
+                    return Some((**answer).clone());
+                }
             }
             Err(_) => {}
         }
-        false
+        None
     }
 }
 
@@ -103,7 +96,7 @@ pub async fn run(
     let at_once = transport.config().max_concurrency.min(units.len());
     let ended = units.iter().map(|_| None).collect();
     let waiting = units.into_iter().enumerate();
-    let work = Work { waiting, ended, running: 0, largest: 0, trust: Trust::default(), refused: None };
+    let work = Work { waiting, ended, running: 0, largest: 0, refused_in_a_row: 0, refused: None };
     let shared = Arc::new((Mutex::new(work), Notify::new()));
     // Dropped, it aborts what runs.
     let mut running = JoinSet::new();
@@ -123,7 +116,7 @@ pub async fn run(
         }
     }
     let all: Option<Vec<Done>> = std::mem::take(ended).into_iter().collect();
-    all.ok_or_else(|| Error::Transport("internal error, please report it: a unit without an end".into()))
+    all.ok_or_else(lost)
 }
 
 /// Fetches units until none is left, or no room: the largest body only grows, so what is too much now stays so.
@@ -149,37 +142,47 @@ async fn one_by_one(
     let mut is_refused = pin!(refused.notified());
     while let Some((place, unit)) = next() {
         let tried = AtomicU32::new(0);
-        let ended = {
-            let mut fetching = pin!(fetch(transport, drift, &unit, strict, &tried));
-            let ended = poll_fn(|context| {
-                // What waits for its turn does not go out any more; what is under way may have been answered.
-                if tried.load(Ordering::Relaxed) == 0 && is_refused.as_mut().poll(context).is_ready() {
-                    return Poll::Ready(None);
-                }
-                match fetching.as_mut().poll(context) {
-                    Poll::Ready(ended) => Poll::Ready(Some(ended)),
-                    Poll::Pending => is_refused.as_mut().poll(context).map(|()| None),
-                }
-            });
-            ended.await.transpose()?
+        let ended = tokio::select! {
+            biased;
+            ended = fetch(transport, drift, &unit, strict, &tried) => Some(ended?),
+            () = &mut is_refused => None,
         };
-        let mut work = lock(work);
-        work.running -= 1;
-        let ended = match (ended, &work.refused) {
-            (Some(ended), _) => ended,
-            (None, Some(refusal)) => unasked(transport, &unit, refusal),
-            (None, None) => continue,
+        let doubted = {
+            let mut work = lock(work);
+            work.running -= 1;
+            let ended = match (ended, &work.refused) {
+                (Some(ended), _) => ended,
+                (None, Some(refusal)) => unasked(transport, &unit, refusal),
+                (None, None) => return Err(lost()),
+            };
+            work.largest = work.largest.max(ended.came.as_ref().map_or(0, |(payload, _)| payload.size()));
+            let doubted = work.doubt(&ended.rows).zip(unit.call.requests.first().map(|request| request.auth));
+            put(&mut work.ended, place, done(unit, ended, tried.into_inner()), counters);
+            doubted
         };
-        work.largest = work.largest.max(ended.came.as_ref().map_or(0, |(payload, _)| payload.size()));
-        if work.trust.is_lost(&ended.rows)
-            && let Err(Error::Api(refusal)) = &ended.rows
+        if let Some((refusal, auth)) = doubted
+            && refuses(transport, auth).await
         {
-            work.refused = Some((**refusal).clone());
+            lock(work).refused = Some(refusal);
             refused.notify_waiters();
         }
-        put(&mut work.ended, place, done(unit, ended, tried.into_inner()), counters);
     }
     Ok(())
+}
+
+/// Whether the service refuses what any credentials may ask for: the list of teams.
+async fn refuses(transport: &Transport, auth: Auth) -> bool {
+    let teams = match auth {
+        Auth::Signed => "teams",
+        Auth::ApiKey => "broadcast_teams",
+    };
+    let Ok(call) = operation::call(teams, &Vec::new(), transport.config()) else { return false };
+    let answered = run_counted(transport, &call, &AtomicU32::new(0)).await;
+    matches!(answered, Err(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication)
+}
+
+fn lost() -> Error {
+    Error::Transport("internal error, please report it: a unit without an end".into())
 }
 
 fn put(ended: &mut [Option<Done>], place: usize, done: Done, counters: &Counters) {
@@ -291,23 +294,20 @@ mod tests {
     }
 
     #[test]
-    fn refusals_in_a_row_show_that_the_credentials_are_refused_and_other_errors_show_nothing() {
+    fn refusals_in_a_row_put_the_credentials_in_doubt_and_other_errors_do_not() {
         use ApiErrorKind::{Authentication, NotFound, PermissionDenied, Server};
-        let refused = |trust: &mut Trust, times: u32| {
+        let waiting = Vec::new().into_iter().enumerate();
+        let mut work = Work { waiting, ended: Vec::new(), running: 0, largest: 0, refused_in_a_row: 0, refused: None };
+        let refused = |work: &mut Work, times: u32| {
             (0..times).any(|_| {
-                let others = [Server, NotFound, PermissionDenied].iter().any(|kind| trust.is_lost(&answered(*kind)));
-                trust.is_lost(&answered(Authentication)) || others
+                let others = [Server, NotFound, PermissionDenied].map(|kind| work.doubt(&answered(kind)));
+                others.iter().any(Option::is_some) || work.doubt(&answered(Authentication)).is_some()
             })
         };
-        let mut fresh = Trust::default();
-        assert!(!refused(&mut fresh, REFUSED_IN_A_ROW - 1) && refused(&mut fresh, 1));
-
-        let mut known = Trust::default();
         for _ in 0..3 {
-            assert!(!refused(&mut known, 3) && !known.is_lost(&Ok(Some(0))));
-            assert!(!refused(&mut known, REFUSED_AFTER_ACCEPTED - 1) && !known.is_lost(&Ok(None)));
+            assert!(!refused(&mut work, REFUSED_IN_A_ROW - 1) && work.doubt(&Ok(Some(0))).is_none());
+            assert!(!refused(&mut work, REFUSED_IN_A_ROW - 1) && refused(&mut work, 1));
         }
-        assert!(refused(&mut known, REFUSED_AFTER_ACCEPTED));
     }
 
     #[test]
