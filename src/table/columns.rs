@@ -241,13 +241,13 @@ impl Texts {
     pub fn into_array(self) -> Read<StringArray> {
         self.check()?;
         let nulls = self.nulls.finish(self.offsets.len() - 1);
-        let is_ascii = self.data.is_ascii();
         let is_whole = self.offsets.last().is_some_and(|last| *last as usize == self.data.len());
+        let is_sound = is_whole && self.data.is_ascii();
         let offsets = OffsetBuffer::new(ScalarBuffer::from(self.offsets));
         let data = Buffer::from_vec(self.data);
-        if is_ascii && is_whole && nulls.as_ref().is_none_or(|nulls| nulls.len() == offsets.len() - 1) {
-            // SAFETY: `OffsetBuffer::new` has seen that the offsets begin at 0 or above and never fall, the last of them is
-            // the end of the data, and there are as many nulls; ASCII is UTF-8 wherever it is cut.
+        if is_sound {
+            // SAFETY: `OffsetBuffer::new` has seen that the offsets begin at 0 or above and never fall, and the last is the end
+            // of the data; ASCII is UTF-8 wherever it is cut; `finish` gives as many nulls as there are values.
             return Ok(unsafe { StringArray::new_unchecked(offsets, data, nulls) });
         }
         StringArray::try_new(offsets, data, nulls).map_err(|_| Fault::Engine)
@@ -402,5 +402,34 @@ impl Entries {
     pub fn into_array(self) -> Read<ArrayRef> {
         let parts: Vec<ArrayRef> = vec![Arc::new(self.keys.into_array()?), self.values.into_floats()];
         Ok(Arc::new(StructArray::try_new(super::schema::entry(), parts, None).map_err(|_| Fault::Engine)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Array;
+
+    fn texts(all: &[Option<&[u8]>]) -> Texts {
+        let mut texts = Texts::with_capacity(0);
+        all.iter().for_each(|text| texts.push_option(*text));
+        texts
+    }
+
+    #[test]
+    fn texts_are_an_array_with_their_nulls_whether_ascii_or_not() {
+        for word in ["Iowa", "São Paulo", ""] {
+            let array = texts(&[Some(word.as_bytes()), None, Some(b"x")]).into_array().unwrap();
+            assert_eq!(array, StringArray::from(vec![Some(word), None, Some("x")]));
+            array.to_data().validate_full().unwrap();
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_texts_are_no_array() {
+        // Together they would be one letter.
+        assert_eq!(texts(&[Some(b"\xC3"), Some(b"\xA9")]).into_array(), Err(Fault::Engine));
+        let beyond = Texts { data: b"ab".to_vec(), offsets: vec![0, 3], nulls: Nulls::default() };
+        assert_eq!(beyond.into_array(), Err(Fault::Engine));
     }
 }

@@ -211,7 +211,10 @@ mod tests {
         keys.followed(3, learned);
         keys.followed(3, learned);
         assert_eq!(keys.expected(3), learned);
+        keys.followed(0, learned);
+        keys.followed(0, learned);
+        assert_eq!(keys.expected(0), learned);
         keys.forget();
-        assert_eq!((keys.expected(3), keys.steps.len()), (0, 3));
+        assert_eq!((keys.expected(0), keys.expected(3), keys.steps.len()), (0, 0, 3));
     }
 }

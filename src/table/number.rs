@@ -358,7 +358,8 @@ mod tests {
         ] {
             assert_eq!(with(text, |c| c.integer()), (Err(fault), 0), "{text}");
         }
-        for text in ["007", "12.e5", "1.", "-", "1e", "1e+", "-.5"] {
+        for text in ["007", "-01", "00", "00.5", "-00.5", "12.e5", "1.", "-1.", "-", "--1", "1e", "1e+", "-.5", "1.5E"]
+        {
             assert_eq!(with(text, |c| c.integer()).0, Err(Fault::Number), "{text}");
             assert_eq!(with(text, |c| c.float()).0, Err(Fault::Number), "{text}");
         }
@@ -389,5 +390,37 @@ mod tests {
         assert_eq!(with("\"-1.5e1\"", |c| c.float()).0, Ok(Some(-15.0)));
         assert_eq!(with("1e999", |c| c.float()), (Err(Fault::Range), 0));
         assert_eq!(with("\"nan\"", |c| c.float()), (Err(Fault::NumericText), 0));
+    }
+    #[test]
+    fn a_number_of_any_length_is_read_to_its_end() {
+        let step = if cfg!(miri) { 5 } else { 1 };
+        for (whole, fraction) in (1..=18).flat_map(|whole| (0..=17).step_by(step).map(move |f| (whole, f))) {
+            for (sign, after) in
+                ["", "-"].into_iter().flat_map(|sign| ["", ",", "}", "\n", "e1", "E-1,"].map(|a| (sign, a)))
+            {
+                let digits = |from: usize, count| (from..from + count).map(|i| char::from(b'1' + (i * 7 % 9) as u8));
+                let mut text: String = sign.chars().chain(digits(0, whole)).collect();
+                if fraction > 0 {
+                    text.push('.');
+                    text.extend(digits(whole, fraction));
+                }
+                let number = format!("{text}{}", after.trim_end_matches([',', '}', '\n']));
+                let text = format!("{text}{after}");
+                let nearest: f64 = number.parse().unwrap();
+                assert_eq!(
+                    with(&text, |c| c.float().map(|v| v.map(f64::to_bits))),
+                    (Ok(Some(nearest.to_bits())), number.len()),
+                    "{text}"
+                );
+                let (skipped, end) = with(&text, |c| c.skip_short_number());
+                assert_eq!(end, if skipped { number.len() } else { 0 }, "{text}");
+                assert_eq!(skipped, !number.contains(['e', 'E']) && number.len() < 16, "{text}");
+                if let Ok(whole) = number.parse::<i64>() {
+                    assert_eq!(with(&text, |c| c.integer()), (Ok(Some(whole)), number.len()), "{text}");
+                } else if !number.contains(['e', 'E']) {
+                    assert!(with(&text, |c| c.integer()).0.is_err(), "{text}");
+                }
+            }
+        }
     }
 }

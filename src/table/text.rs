@@ -197,6 +197,18 @@ mod tests {
     }
 
     #[test]
+    fn a_string_with_an_escape_at_any_place_is_read_from_its_start() {
+        for before in (0..150).step_by(if cfg!(miri) { 7 } else { 1 }) {
+            let (plain, text) = ("x".repeat(before), format!("\"{}\\ny\"", "x".repeat(before)));
+            assert_eq!(read(text.as_bytes()), (Ok(format!("{plain}\ny")), text.len()));
+            let body = Body::from(text.as_bytes());
+            let padded = body.padded();
+            let mut cursor = Cursor::new(&padded).unwrap();
+            assert!(cursor.plain_string().is_none() && cursor.position() == 0, "{before}");
+        }
+    }
+
+    #[test]
     fn a_broken_string_is_a_fault_at_its_place() {
         for (text, fault, offset) in [
             (&b"\"ab\ncd\""[..], Fault::ControlCharacter, 3),
