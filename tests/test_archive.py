@@ -22,7 +22,7 @@ import pytest
 
 import sideline
 from archives import MONTH, NOW, SEASON, WINTER, archive_of, contents, same, small_season, sorted_rows
-from sideline.archive import fetch, plan
+from sideline.archive import fetch, plan, sync
 from sideline.archive.plan import RESOURCES, TABLES
 from test_audit import OPERATIONS, SEEDED
 
@@ -413,6 +413,38 @@ def test_a_report_shows_in_a_notebook_what_is_not_there(tmp_path: Path, league: 
     assert "and 2 more" in report._repr_html_()
 
 
+def test_a_chunk_closes_at_so_many_units_or_bytes_and_holds_whole_events() -> None:
+    events = [[plan.Unit(operation, f"{number}") for operation in ("stats", "shots")] for number in range(500)]
+    assert [len(chunk) for chunk in sync._chunks(events, lambda _: 1)] == [400, 400, 200]
+    sizes = {"stats": sync._CHUNK_BYTES // 8, "shots": 1}
+    assert [len(chunk) for chunk in sync._chunks(events, lambda unit: sizes[unit.operation])] == [16] * 62 + [8]
+    assert list(sync._chunks([], lambda _: 1)) == []
+
+
+def test_what_came_tells_how_many_are_asked_for_next_and_small_chunks_make_the_same_archive(
+    tmp_path: Path, month: sideline.Archive, asks: sideline.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[int] = []
+
+    def weighed(*given: Any) -> Iterator[fetch.Came]:
+        came = list(fetch.fetch(*given))
+        held.append(sum(one.size for one in came))
+        return iter(came)
+
+    monkeypatch.setattr(sync, "fetch", weighed)
+    most = 400_000
+    monkeypatch.setattr(sync, "_CHUNK_BYTES", most)
+    monkeypatch.setattr(sync, "_CHUNK", 40)
+    archive = archive_of(asks, tmp_path)
+    archive.sync(**MONTH).raise_if_incomplete()
+    # Of the first nothing is known.
+    first, *others, _ = held
+    assert first > 2 * most
+    assert len(others) > 5, held
+    assert all(most / 2 < size < 2 * most for size in others), held
+    assert same(contents(month), contents(archive)) == []
+
+
 def test_units_are_small_and_the_same_each_time(league: sideline.Simulator, asks: sideline.Client) -> None:
     events = [asks.game(game["event_id"]).to_dict() for game in league.games[:3]]
     units = [unit for event in events for unit in plan.within(event, plan.operations(None))]
@@ -536,6 +568,18 @@ def test_a_time_that_is_none_says_what_to_write(tmp_path: Path, wrong: Any) -> N
     for call in (archive.as_of, archive.corrections):
         with pytest.raises((ValueError, TypeError), match=r"^(when|since) "):
             call(wrong)
+
+
+def test_a_null_in_place_of_an_answer_is_asked_for_again(
+    tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client
+) -> None:
+    archive = archive_of(asks, tmp_path / "season")
+    league.faults.add("*/stats", body="null")
+    archive.sync(**MONTH, correction_window=timedelta(0))
+    assert archive.to_arrow("player_stats").num_rows == 0
+    league.faults.clear()
+    archive.sync(**MONTH, correction_window=timedelta(0)).raise_if_incomplete()
+    assert same(contents(month), contents(archive)) == ["raw"], "of the bodies the nulls are kept too"
 
 
 def test_an_id_is_the_same_however_it_is_written(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:

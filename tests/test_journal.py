@@ -368,6 +368,22 @@ def test_the_command_records_until_a_signal_and_sums_up(number: signal.Signals, 
 
 
 @posix
+def test_the_command_says_once_why_nothing_comes(journal: Path) -> None:
+    with sideline.Simulator(seed=7) as service:
+        command = [*COMMAND, "--schedule-id", "no-such-game", str(journal)]
+        env = {**os.environ, **service.environ}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as running:
+            deadline = time.monotonic() + 20
+            while len(service.requests) < 2:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            running.send_signal(signal.SIGINT)
+            out, errors = running.communicate(timeout=10)
+    assert (running.returncode, out.startswith("recorded 0 updates")) == (0, True)
+    assert re.fullmatch(r"not connected: .*404.*\n", errors), errors
+
+
+@posix
 def test_on_a_terminal_there_is_one_progress_line(journal: Path) -> None:
     import pty
 

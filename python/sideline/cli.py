@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sideline._core import Update, __version__
 from sideline.errors import SidelineError
+from sideline.live import Disconnected
 from sideline.simulator import Simulator
 
 if TYPE_CHECKING:
@@ -219,6 +220,9 @@ def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> None:
                 return
             if isinstance(item, Update):
                 last = item.received_at
+            if isinstance(item, Disconnected) and item.attempt == 1 and item.retry_at is not None:
+                line = f"not connected: {item.reason}"
+                print(f"\r{line}\033[K" if terminal else line, file=sys.stderr, flush=True)
             if time.monotonic() - told >= every:
                 told = time.monotonic()
                 stats = stream.stats

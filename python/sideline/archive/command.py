@@ -49,7 +49,7 @@ def sync(
         print(f"sideline: {root}: {error}", file=sys.stderr)
         return FAILED
     units, corrections = report.coverage.num_rows, report.corrections.num_rows
-    state = "complete" if report.complete else f"incomplete, {len(report.holes)} holes"
+    state = "complete" if report.complete else f"incomplete, {len(report.holes)} hole{'s' * (len(report.holes) != 1)}"
     print(f"{root}: {state}; {units} units, {corrections} corrections")
     for hole in report.holes:
         print(f"hole: {hole_line(hole)}")

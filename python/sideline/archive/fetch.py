@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from itertools import groupby
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sideline._core import Payload
 from sideline.archive.plan import RESOURCES, Unit
@@ -112,14 +112,19 @@ def _line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-Came = Callable[[], Outcome]
-"""What was fetched and is yet to be read."""
+class Came(NamedTuple):
+    """What was fetched and is yet to be read."""
+
+    operation: str
+    size: int
+    """Bytes of its body."""
+    read: Callable[[], Outcome]
 
 
 def fetch(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Came]:
     """Ask for each unit, as many at once as the client allows; `tell` hears how many ended.
 
-    What comes is read by calling it: reading and storing need not hold up what is asked next.
+    What comes is read by its `read`: reading and storing need not hold up what is asked next.
     """
     by_operation = sorted(units, key=lambda unit: unit.operation)
     done = 0
@@ -141,7 +146,8 @@ def _at_once(client: "Client", operation: str, units: Sequence[Unit], tell: Call
     heed(client, next((error for error in batch.errors.values() if isinstance(error, AuthenticationError)), None))
     for unit, ended, row in zip(units, batch._units, batch.coverage.to_dicts(), strict=True):
         if ended.came and ended.payload is not None:
-            yield partial(had, unit, ended.payload.raw, row["fetched_at"], row["request_id"], attempts=row["attempts"])
+            read = partial(_read, unit, ended.payload, row["fetched_at"], row["request_id"], row["attempts"])
+            yield Came(operation, ended.payload._size, read)
         else:
             lost = Outcome(
                 unit,
@@ -151,7 +157,12 @@ def _at_once(client: "Client", operation: str, units: Sequence[Unit], tell: Call
                 error=_line(ended.error) if ended.error else row["error"],
                 attempts=row["attempts"],
             )
-            yield partial(_same, lost)
+            yield Came(operation, 0, partial(_same, lost))
+
+
+def _read(unit: Unit, payload: Payload, at: datetime, request_id: str | None, attempts: int) -> Outcome:
+    # Not before: until then the body is held once, by the payload.
+    return had(unit, payload.raw, at, request_id, attempts)
 
 
 def _same(outcome: Outcome) -> Outcome:
@@ -168,8 +179,9 @@ def _one_by_one(client: "Client", units: Sequence[Unit], tell: Callable[[int], N
             payload: Payload = client.locations(unit.id, unit.start, unit.end)
         except OF_ONE as error:
             heed(client, error)
-            return partial(_same, not_had(unit, error))
-        return partial(had, unit, payload.raw, payload.fetched_at or now(), payload.request_id)
+            return Came(unit.operation, 0, partial(_same, not_had(unit, error)))
+        read = partial(_read, unit, payload, payload.fetched_at or now(), payload.request_id, 1)
+        return Came(unit.operation, payload._size, read)
 
     for done, came in enumerate(spread(one, units, 4), 1):
         tell(done)

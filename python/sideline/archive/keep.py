@@ -213,7 +213,9 @@ def _account(outcome: Outcome, seen: Row | None, torn: Mapping[str, Row], clock:
         # What is had stays had, and is asked for again.
         return {**seen, "final": False}
     row = told(outcome)
-    row["final"] = outcome.raw is not None and is_final(outcome.unit, clock)
+    # A body `null` says nothing, and not that there is nothing.
+    says = outcome.raw is not None and outcome.raw.strip() != b"null"
+    row["final"] = says and is_final(outcome.unit, clock)
     row["over_at"] = outcome.unit.over_at
     if outcome.raw is not None:
         body, name = body_id(outcome.raw), outcome.unit.name

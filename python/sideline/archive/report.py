@@ -45,15 +45,18 @@ class SyncReport:
                 batch=self,
             )
 
+    def _holes(self) -> str:
+        return f"{len(self.holes):,} hole{'s' * (len(self.holes) != 1)}"
+
     def __repr__(self) -> str:
-        state = "complete" if self.complete else f"{len(self.holes)} holes"
+        state = "complete" if self.complete else self._holes()
         return f"<sideline.SyncReport {self.coverage.num_rows} units, {state}, {self.corrections.num_rows} corrections>"
 
     def _repr_html_(self) -> str:
         ended = Counter(row["status"] for row in self.coverage.to_dicts())
         facts = {"units": self.coverage.num_rows, **{status: ended[status] for status in STATUSES if ended[status]}}
         facts["corrections"] = self.corrections.num_rows
-        title = "sync: complete" if self.complete else f"sync: {len(self.holes):,} holes"
+        title = "sync: complete" if self.complete else f"sync: {self._holes()}"
         return f"<div>{facts_html(title, facts)}{_holes_html(self.holes)}</div>"
 
 

@@ -1,6 +1,7 @@
 """One sync: discover, plan, fetch, keep, a chunk of events at a time."""
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
     from sideline.client import Client
 
 _CHUNK = 400
-"""Units fetched before they are stored: twice as many are in memory, and may be lost by a kill."""
+_CHUNK_BYTES = 64 * 1024 * 1024
+"""Units, or bytes of bodies, fetched before they are stored: twice as many are in memory, and may be lost by a kill."""
+
+_LOCATIONS = 16 * 1024 * 1024
+"""Bytes of a body of locations, until one came; as many others as a chunk may have are taken to fit."""
 
 _LATER = timedelta(days=240)
 
@@ -54,6 +59,7 @@ class Sync:
         self._games: dict[str, Event] = {}
         self._events: dict[str, tuple[Event, int | None]] = {}
         self._came: dict[str, tuple[datetime, str | None]] = {}
+        self._sizes: dict[str, tuple[int, int]] = {}
         self.outcomes: list[Outcome] = []
         self.corrections: list[dict[str, Any]] = []
 
@@ -198,17 +204,33 @@ class Sync:
         # One chunk is read and stored while the next is fetched; what the lists held is the first.
         with ThreadPoolExecutor(1) as storing:
             stored_last: Future[None] = storing.submit(self._keep_fragments)
-            for chunk in _chunks(groups):
-                came = list(fetch(self._client, chunk, tell))
+            for chunk in _chunks(groups, self._size):
+                came = deque(fetch(self._client, chunk, tell))
                 done += len(chunk)
+                self._weigh(came)
                 stored_last.result()
                 stored_last = storing.submit(self._read_and_keep, came)
             stored_last.result()
         if shown:
             shown(True)
 
-    def _read_and_keep(self, came: Sequence[Came]) -> None:
-        outcomes = [read() for read in came]
+    def _size(self, unit: Unit) -> int:
+        """What its body is likely to weigh: the mean of its operation's."""
+        unknown = _LOCATIONS if unit.operation == "locations" else _CHUNK_BYTES // _CHUNK
+        count, size = self._sizes.get(unit.operation, (1, unknown))
+        return size // count
+
+    def _weigh(self, came: Iterable[Came]) -> None:
+        for one in came:
+            if one.size:
+                count, size = self._sizes.get(one.operation, (0, 0))
+                self._sizes[one.operation] = (count + 1, size + one.size)
+
+    def _read_and_keep(self, came: deque[Came]) -> None:
+        outcomes = []
+        while came:
+            # One after another, so that no body is held twice.
+            outcomes.append(came.popleft().read())
         self._keep(outcomes)
         self.rows += sum(outcome.rows for outcome in outcomes)
         for outcome in outcomes:
@@ -230,14 +252,16 @@ def _items(payload: Payload, name: str) -> list[Event]:
     return items
 
 
-def _chunks(groups: Iterable[Sequence[Unit]]) -> Iterable[list[Unit]]:
+def _chunks(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int]) -> Iterable[list[Unit]]:
     """Whole events, so that a correction is seen in all that it changes."""
     chunk: list[Unit] = []
+    held = 0
     for group in groups:
         chunk += group
-        if len(chunk) >= _CHUNK:
+        held += sum(map(size, group))
+        if len(chunk) >= _CHUNK or held >= _CHUNK_BYTES:
             yield chunk
-            chunk = []
+            chunk, held = [], 0
     if chunk:
         yield chunk
 
