@@ -429,7 +429,8 @@ fn a_body_is_checked_again_until_all_of_it_was_found_sound() {
 
 #[test]
 fn a_table_is_the_same_whichever_pass_over_its_body_was_first() {
-    let possessions: Vec<String> = (0..9)
+    let count = if cfg!(miri) { 3 } else { 9 };
+    let possessions: Vec<String> = (0..count)
         .map(|i| {
             let note = "]}\\\"".repeat(40 * (i % 3));
             let stats: Vec<String> =
@@ -453,7 +454,7 @@ fn a_table_is_the_same_whichever_pass_over_its_body_was_first() {
     };
     let names: Vec<&str> = resource.tables.iter().map(|table| table.name).collect();
     let alone: Vec<RecordBatch> = names.iter().map(|name| read(&Body::from(text.as_bytes()), name)).collect();
-    assert_eq!(alone.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [18, 72, 2]);
+    assert_eq!(alone.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [2 * count, count * (count - 1), 2]);
     for first in 0..4 {
         let body = Body::from(text.as_bytes());
         match names.get(first) {
