@@ -392,7 +392,7 @@ def test_a_closed_stream_that_was_awaited_leaves_no_descriptor() -> None:
         asyncio.run(wait(client))
         before = descriptors()
         streams = asyncio.run(wait(client))
-        assert descriptors() <= before + 4, "a bell is two"
+        assert descriptors() <= before + 4, "the inbox of a loop is two"
         assert len(streams) == 20
 
 
