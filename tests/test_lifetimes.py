@@ -179,15 +179,24 @@ STATES = {
         "stream",
     ),
     "a recording": ("stream = client.live_stats(OVER).record('{journal}'); next(stream)", "stream"),
+    "a stream that is new": ("stream = client.live(OVER)", "stream"),
+    "a stream that connects": ("stream = client.live_stats(GAME); stream.__enter__(); time.sleep(0.3)", "stream"),
+    "a stream that waits": ("stream = client.live('none', give_up_on=(), retry_wait=30, max_wait=30); next(stream)", "stream"),
     "a closed client": ("client.teams(); client.close(); client = sideline.Client()", "None"),
     "a batch that is over": ("batch = client.stats(SESSIONS); stream = None", "None"),
     "an open table": ("table = client.stats(SESSIONS[0]).table(); payload = client.teams(); stream = None", "None"),
 }
 
 
+STAYS = {"a stream that is new": "new", "a stream that connects": "connecting", "a stream that waits": "waiting"}
+"""The state of the parent's stream, where it is not connected."""
+
+
 @pytest.mark.parametrize("state", STATES)
-def test_a_fork_in_any_state_leaves_both_working(state: str, run: Run, tmp_path: Path) -> None:
+def test_a_fork_in_any_state_leaves_both_working(state: str, run: Run, season: sideline.Simulator, tmp_path: Path) -> None:
     begin, stream = STATES[state]
+    if state == "a stream that connects":
+        season.faults.add("*stream*", delay=30.0, times=1)
     seen = run(
         f"""
         {begin.replace("{journal}", str(tmp_path / "game.journal"))}
@@ -215,7 +224,7 @@ def test_a_fork_in_any_state_leaves_both_working(state: str, run: Run, tmp_path:
         """,
         *FORKS,
     )
-    assert seen == [[0, 0], 200, "connected"]
+    assert seen == [[0, 0], 200, STAYS.get(state, "connected")]
 
 
 def test_a_fork_in_the_middle_of_an_event_loop_leaves_both_working(run: Run) -> None:

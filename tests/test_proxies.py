@@ -96,11 +96,14 @@ def test_a_proxy_that_refuses_the_credentials_is_asked_once_and_says_what_to_do(
     assert "canary" not in everything(caught.value) + repr(client) + caplog.text
 
 
-def test_a_forwarding_proxy_is_asked_for_the_whole_address_and_the_path_is_signed_as_the_service_gets_it(origin: Origin, given: Given) -> None:
-    with proxy(origin.ports) as between, given(between.address, base_url="http://service.invalid:80/", allow_http=True) as client:
-        client.teams()
-    assert between.lines == ["GET http://service.invalid/v1/data/teams HTTP/1.1"]
-    assert headers(origin.heads[0])["host"] == "service.invalid"
+def test_a_forwarding_proxy_is_asked_for_the_whole_address_and_the_path_is_signed_as_the_service_gets_it(given: Given) -> None:
+    with sideline.Simulator(seed=1, teams=4, games=8) as service:
+        service.credentials.add("ann", "secret-canary")
+        with proxy({"service.invalid": int(service.base_url.rpartition(":")[2])}) as between:
+            with given(between.address, base_url="http://service.invalid:80/", allow_http=True) as client:
+                assert client.teams().status == 200
+        assert between.lines == ["GET http://service.invalid/v1/data/teams HTTP/1.1"]
+        assert service.requests[-1].headers["host"] == "service.invalid"
 
 
 def test_a_forwarding_proxy_that_refuses_the_credentials_says_what_to_do(origin: Origin, given: Given) -> None:

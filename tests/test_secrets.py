@@ -143,7 +143,10 @@ def _(world: World) -> Any:
 def _(world: World) -> Any:
     async def ask() -> list[Any]:
         async with world.service.async_client(**world.options) as client:
-            found = await asyncio.gather(client.teams(), client.broadcast_teams(), client.stats("no-such-session"), return_exceptions=True)
+            link = f"https://far.invalid/x?apikey={quote(KEY)}"
+            calls = [client.teams(), client.broadcast_teams(), client.stats("no-such-session"), client.follow(link)]
+            found = await asyncio.gather(*calls, return_exceptions=True)
+            del calls
             return [client, *found]
 
     return asyncio.run(ask())
@@ -190,6 +193,7 @@ def _(world: World) -> Any:
 def repeating(asked: Asked) -> Any:
     """What a chatty gateway says: the request, in every spelling."""
     spelled = [KEY, SECRET, quote(KEY, safe=""), quote(KEY), quote(KEY, safe="").lower(), base64.b64encode(KEY.encode()).decode(), asked.target]
+    spelled += [SECRET.encode().hex(), KEY.encode().hex().upper()]
     return as_json({"status": 400, "message": " ".join([*spelled, str(asked.headers)])}, 400, x_request_id=KEY)
 
 
@@ -235,7 +239,14 @@ def _(world: World) -> Any:
 def _(world: World) -> Any:
     found: list[Any] = []
     with server(lambda asked: as_json({"at": "elsewhere"})) as elsewhere:
-        for to in ("https://ann:pw@far.invalid{}", elsewhere.base_url + "{}", "http://far.invalid{}", "ftp://far{}", "{}", "//far.invalid{}"):
+        for to in (
+            f"https://ann:{quote(PASSWORD, safe='')}@far.invalid{{}}",
+            elsewhere.base_url + "{}",
+            "http://far.invalid{}",
+            "ftp://far{}",
+            "{}",
+            "//far.invalid{}",
+        ):
             turn = lambda asked, to=to: (302, {"location": to.format(asked.target)}, b"")  # noqa: E731
             with server(turn) as made, world.of(made.base_url) as client:
                 found += [caught(client.teams), caught(client.broadcast_teams)]
@@ -248,7 +259,8 @@ def _(world: World) -> Any:
     with world.client() as client:
         found: list[Any] = [client.follow(f"https://far.invalid/v1/data/teams?apikey={quote(KEY)}&token={quote(TOKEN, safe='')}")]
         assert {asked.path for asked in world.service.requests} == {"/v1/data/teams"}
-        for link in ("https://far.invalid/x", "file:///v1/data/teams", "//far.invalid/v2", ""):
+        secret = f"ann:{quote(PASSWORD, safe='')}@"
+        for link in (f"https://{secret}far.invalid/x", "file:///v1/data/teams", f"//{secret}far.invalid/v2?token={quote(TOKEN)}", ""):
             found.append(caught(client.follow, link))
         return found
 
@@ -287,6 +299,8 @@ def _(world: World) -> Any:
 def _(world: World) -> Any:
     def repeat(connection: socket.socket) -> None:
         head = connection.recv(65536)
+        # The credentials first: of a long answer the end is not shown.
+        head = head[head.lower().index(b"proxy-authorization") :]
         connection.sendall(b"HTTP/1.1 407 No\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
 
     found: list[Any] = []
@@ -412,6 +426,15 @@ def _(world: World) -> Any:
         found += [items(client.live_stats("g", **QUICK), 4), items(client.live("g", token=TOKEN, **QUICK), 4), caught(client.subscription_token, "g")]
         found += [items(client.live(token=TOKEN, give_up_on=[400]), 4), items(client.live_stats("g", give_up_on=[400]), 4)]
     assert any(b"token=" in asked for asked in made.requests)
+    return found
+
+
+@situation("an answer that holds a token where none looks for it")
+def _(world: World) -> Any:
+    found: list[Any] = []
+    for body in ({"tokens": [TOKEN]}, [TOKEN], {"token": f" {TOKEN} "}):
+        with server(lambda asked, body=body: as_json(body)) as made, world.of(made.base_url) as client:
+            found += [caught(client.subscription_token, "g"), items(client.live("g", **QUICK), 2), client.doctor()]
     return found
 
 

@@ -223,8 +223,11 @@ def test_what_speaks_no_tls_is_refused_at_once(bundle: Path, answer: bytes) -> N
 def test_a_server_that_speaks_tls_at_a_plain_address_is_an_error_in_time(certified: Certified) -> None:
     with listener(over_tls(certified("127.0.0.1"), answering([]))) as seen:
         with sideline.Client(username="ann", secret="s", base_url=f"http://127.0.0.1:{seen.port}", max_retries=0) as client:
-            with pytest.raises(sideline.TransportError):
+            start = time.monotonic()
+            with pytest.raises(sideline.TransportError) as caught:
                 client.teams()
+            assert type(caught.value) is sideline.TransportError
+            assert time.monotonic() - start < 5
 
 
 # -- ends of a body

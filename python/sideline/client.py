@@ -173,7 +173,10 @@ class Client(_Client[Payload, Many]):
     """
 
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
-        return self._arrived(self._core.call_sync(operation, required, optional))
+        try:
+            return self._arrived(self._core.call_sync(operation, required, optional))
+        finally:
+            del required, optional  # as above
 
     def _many(self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None) -> Many:
         check(on_error)
@@ -250,7 +253,10 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
         return _named(question.operation, self._come_all(question, on_error, progress, before))
 
     async def _come(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
-        return self._arrived(await self._core.call_async(operation, required, optional))
+        try:
+            return self._arrived(await self._core.call_async(operation, required, optional))
+        finally:
+            del required, optional  # as above
 
     async def _come_all(
         self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None

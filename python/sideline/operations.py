@@ -357,7 +357,11 @@ class Operations(Generic[T, B]):
         >>> client.follow(link).tables
         ['player_stats', 'box_score']
         """
-        return self._call("follow", {"link": link}, {})
+        try:
+            return self._call("follow", {"link": link}, {})
+        finally:
+            # What a traceback shows of its frames must not be this: a link may hold a key or a password.
+            del link
 
     def get(self, path: str, params: Mapping[str, object] | None = None) -> T:
         """Any signed path of the service, for what has no method here. No table.

@@ -44,8 +44,8 @@ fn without_userinfo(head: &str) -> String {
     }
 }
 
-/// A text of a peer or a library without the secrets it may repeat: as they are, percent-encoded, or as base64. Very short ones
-/// would tear words apart and protect nothing.
+/// A text of a peer or a library without the secrets it may repeat: as they are, percent-encoded, as base64 or hex. Very short
+/// ones would tear words apart and protect nothing.
 pub(crate) fn secrets(text: String, secrets: &[String]) -> String {
     let mut text = text;
     for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
@@ -53,7 +53,8 @@ pub(crate) fn secrets(text: String, secrets: &[String]) -> String {
         for encoded in SPELLINGS.map(|spelling| utf8_percent_encode(secret, spelling).to_string()) {
             text = text.replace(&encoded, STARS).replace(&in_lower_case(&encoded), STARS);
         }
-        for encoded in [STANDARD.encode(secret), URL_SAFE.encode(secret)] {
+        let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+        for encoded in [STANDARD.encode(secret), URL_SAFE.encode(secret), hex.to_uppercase(), hex] {
             text = text.replace(encoded.trim_end_matches('='), STARS);
         }
     }
@@ -93,7 +94,15 @@ mod tests {
         let given = |secrets: &[&str]| secrets.iter().map(|s| s.to_string()).collect::<Vec<_>>();
         assert_eq!(secrets("bad key canary-1!".into(), &given(&["canary-1", "ab"])), "bad key ***!");
         assert_eq!(secrets("at /x?k=canary%2D1&y".into(), &given(&["canary-1"])), "at /x?k=***&y");
-        for spelled in ["caNary/1+", "caNary%2F1%2B", "caNary%2f1%2b", "caNary/1%2B", "Y2FOYXJ5LzEr"] {
+        for spelled in [
+            "caNary/1+",
+            "caNary%2F1%2B",
+            "caNary%2f1%2b",
+            "caNary/1%2B",
+            "Y2FOYXJ5LzEr",
+            "63614e6172792f312b",
+            "63614E6172792F312B",
+        ] {
             assert_eq!(secrets(format!("a {spelled} b"), &given(&["caNary/1+"])), "a *** b");
         }
         assert_eq!(secrets("about".into(), &given(&["ab", ""])), "about");
