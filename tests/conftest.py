@@ -4,15 +4,50 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Generator, Iterator
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
+from canaries import leaks
 
 import sideline
 
 NOW = "2027-03-01T12:00:00Z"
+
+SIMULATORS: weakref.WeakSet[sideline.Simulator] = weakref.WeakSet()
+
+
+def pytest_configure() -> None:
+    """Every simulator of the tests is known: its credentials are canaries."""
+    made = sideline.Simulator.__init__
+
+    @wraps(made)
+    def init(self: sideline.Simulator, *arguments: Any, **options: Any) -> None:
+        made(self, *arguments, **options)
+        SIMULATORS.add(self)
+
+    sideline.Simulator.__init__ = init  # type: ignore[method-assign]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """No test, whatever it is about, may print or log a secret of a simulator's, or show one where it fails."""
+    report = yield
+    texts = {title: text for title, text in report.sections if text}
+    if report.longrepr is not None:
+        texts["the report"] = report.longreprtext
+    secrets = {
+        f"{name} of {simulator!r}": secret
+        for simulator in (SIMULATORS if texts else ())
+        for name, secret in (("secret", simulator.secret), ("key", simulator.api_key))
+    }
+    if found := leaks(secrets, texts):
+        report.outcome, report.longrepr = "failed", f"{item.nodeid} shows {found}"
+    return report
 
 
 @pytest.fixture(scope="session", autouse=True)
