@@ -570,9 +570,7 @@ def test_a_time_that_is_none_says_what_to_write(tmp_path: Path, wrong: Any) -> N
             call(wrong)
 
 
-def test_a_null_in_place_of_an_answer_is_asked_for_again(
-    tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client
-) -> None:
+def test_a_null_in_place_of_an_answer_is_asked_for_again(tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path / "season")
     league.faults.add("*/stats", body="null")
     archive.sync(**MONTH, correction_window=timedelta(0))

@@ -505,9 +505,7 @@ def test_credentials_that_are_withdrawn_meanwhile_end_a_batch_and_what_came_stay
 
 @pytest.mark.parametrize("at_once", [1, 16])
 @pytest.mark.parametrize("refused", [slice(0, 40, 4), slice(0, 30)], ids=["each fourth", "thirty in a row"])
-def test_ids_that_a_gateway_refuses_keep_no_other_from_coming(
-    service: sideline.Simulator, sessions: list[str], at_once: int, refused: slice
-) -> None:
+def test_ids_that_a_gateway_refuses_keep_no_other_from_coming(service: sideline.Simulator, sessions: list[str], at_once: int, refused: slice) -> None:
     for session in sessions[:40][refused]:
         service.faults.add(f"*/{session}/stats", **REFUSED)
     before = len(service.requests)
