@@ -89,12 +89,18 @@ impl Payload {
             if raw.is_instance_of::<PyString>() {
                 return Err(PyTypeError::new_err("raw is bytes, not str: open the file with \"rb\""));
             }
-            // Only of what has bytes: of a dict that was parsed already, or a path, it would make others.
-            let bytes = PyMemoryView::from(raw).map_err(|_| {
-                PyTypeError::new_err(format!("raw is the body's bytes, as they came, not {}", convert::kind(raw)))
-            })?;
-            let raw = py.get_type::<PyBytes>().call1((bytes,))?;
-            let raw = raw.cast::<PyBytes>()?.as_bytes();
+            let raw = match raw.cast::<PyBytes>() {
+                Ok(bytes) => bytes.clone(),
+                // Only of what has bytes: of a dict that was parsed already, or a path, it would make others.
+                Err(_) => match PyMemoryView::from(raw) {
+                    Ok(view) => py.get_type::<PyBytes>().call1((view,))?.cast_into()?,
+                    Err(_) => {
+                        let text = format!("raw is the body's bytes, as they came, not {}", convert::kind(raw));
+                        return Err(PyTypeError::new_err(text));
+                    }
+                },
+            };
+            let raw = raw.as_bytes();
             fetch::Payload::from_bytes(operation, raw, context).map(Payload::new).map_err(|e| errors::raise(py, e))
         })
     }

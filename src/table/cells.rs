@@ -45,6 +45,7 @@ impl Cells {
                 self.floats[clock as usize].push(scalars::clock_seconds(plain));
             }
             Op::Skip => return cursor.skip_flat(),
+            Op::Pass => return cursor.pass_flat(),
             _ => return false,
         }
         true

@@ -349,7 +349,7 @@ impl<'a> Decoder<'a> {
                 Some(found) => found,
                 None => {
                     let column = if keys.open { self.open.column(&key, self.plan.table.cols) } else { None };
-                    let op = column.map_or(Op::Skip, Op::Open);
+                    let op = column.map_or(self.plan.unasked(), Op::Open);
                     // Keys are compared as written, so one that was written with an escape is not learned.
                     let learned = if let Cow::Borrowed(plain) = key { keys.learn(plain, op) } else { None };
                     let Some(learned) = learned else { return Ok(Found::Unlearned(op)) };
@@ -374,7 +374,7 @@ impl<'a> Decoder<'a> {
                 let value = self.cursor.float()?;
                 self.cells.floats[i as usize].push(value);
             }
-            Op::Skip => self.skip()?,
+            Op::Skip | Op::Pass => self.skip()?,
             Op::Text(i) => self.text(i)?,
             Op::Category(i) => match self.cursor.plain_string() {
                 Some(plain) => self.cells.categories[i as usize].push_span(plain),

@@ -28,7 +28,10 @@ pub(super) enum Cell {
 /// What is done with a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Op {
+    /// Over it, all of it checked.
     Skip,
+    /// Over it, as far as it must be read to find its end.
+    Pass,
     Int(u32),
     Float(u32),
     Bool(u32),
@@ -157,6 +160,11 @@ const POOLED: usize = 16;
 impl Plan {
     pub fn row_level(&self) -> usize {
         self.levels.len() - 1
+    }
+
+    /// What is done with a value that no column asks for.
+    pub fn unasked(&self) -> Op {
+        if self.checked { Op::Skip } else { Op::Pass }
     }
 
     /// What an error says of a required column that has no value.
@@ -457,7 +465,7 @@ impl Plan {
             return Ok(Op::Object(self.objects.len() as u32 - 1));
         }
         Ok(match tree.sinks[..] {
-            [] => Op::Skip,
+            [] => self.unasked(),
             [(_, op)] => op,
             [(_, Op::Text(text)), (_, Op::Clock(clock))] => Op::TextAndClock(text, clock),
             [(_, Op::Ints(list)), (_, Op::Lineup(text))] => Op::IntsAndLineup(list, text),

@@ -22,11 +22,22 @@ fn ends(block: &[u8; 16]) -> u16 {
 #[cfg(not(target_arch = "x86_64"))]
 use portable_ends as ends;
 
+/// Exact up to and including the lowest of each eight bytes, and only the lowest of all is ever used.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
 fn portable_ends(block: &[u8; 16]) -> u16 {
-    let is_end = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    block.iter().enumerate().fold(0, |mask, (place, byte)| mask | u16::from(is_end(*byte)) << place)
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word & HIGH;
+    let is_zero = |word: u64| below(word, 1);
+    let ends = |word: u64| {
+        let high =
+            below(word, 0x20) | is_zero(word ^ (ONES * u64::from(b'"'))) | is_zero(word ^ (ONES * u64::from(b'\\')));
+        // The high bits of the eight bytes, side by side.
+        (high.wrapping_mul(0x0002_0408_1020_4081) >> 56) as u16
+    };
+    let [first, second] = [0, 8].map(|at| u64::from_le_bytes(std::array::from_fn(|i| block[at + i])));
+    ends(first) | ends(second) << 8
 }
 
 /// Bytes before the first that ends or complicates a string. 16: none here.
@@ -35,7 +46,44 @@ pub(super) fn plain_sixteen(block: &[u8; 16]) -> usize {
     (u32::from(ends(block)) | 1 << 16).trailing_zeros() as usize
 }
 
-/// The same, of 64 bytes.
+/// Which of sixteen bytes are in no number and no word, or may not be; the first byte lowest.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn breaks(block: &[u8; 16]) -> u16 {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128,
+        _mm_set1_epi8,
+    };
+    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from an array of sixteen.
+    let mask = unsafe {
+        let bytes = _mm_loadu_si128(block.as_ptr().cast::<__m128i>());
+        let all = |byte: u8| _mm_set1_epi8(byte as i8);
+        let low = _mm_cmpeq_epi8(_mm_min_epu8(bytes, all(b'"')), bytes);
+        let lower = _mm_or_si128(bytes, all(0x20));
+        let high = _mm_cmpeq_epi8(_mm_max_epu8(lower, all(b'{')), lower);
+        let between = _mm_or_si128(_mm_cmpeq_epi8(bytes, all(b',')), _mm_cmpeq_epi8(bytes, all(b':')));
+        _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(low, high), between))
+    };
+    mask as u16
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+use portable_breaks as breaks;
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+#[inline(always)]
+fn portable_breaks(block: &[u8; 16]) -> u16 {
+    let is_break = |byte: u8| byte <= b'"' || byte | 0x20 >= b'{' || byte == b',' || byte == b':';
+    block.iter().enumerate().fold(0, |mask, (place, byte)| mask | u16::from(is_break(*byte)) << place)
+}
+
+/// Bytes before the first that is in no number and no word, or may not be. 16: none here.
+#[inline(always)]
+pub(super) fn flat_sixteen(block: &[u8; 16]) -> usize {
+    (u32::from(breaks(block)) | 1 << 16).trailing_zeros() as usize
+}
+
+/// The same as [`plain_sixteen`], of 64 bytes.
 #[inline(always)]
 pub(super) fn plain_block(block: &[u8; 64]) -> usize {
     let parts = block.as_chunks::<16>().0.iter().enumerate();
@@ -267,6 +315,20 @@ mod tests {
                 assert_eq!(ends(&block), u16::from(special) << place, "{byte} at {place}");
                 assert_eq!(portable_ends(&block), u16::from(special) << place, "{byte} at {place}");
                 assert_eq!(plain_sixteen(&block), if special { place } else { 16 }, "{byte} at {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_byte_at_each_place_breaks_a_number_for_both_ways_or_for_none() {
+        for place in 0..16 {
+            for byte in 0..=255u8 {
+                let mut block = *b"-123.5e+7true009";
+                block[place] = byte;
+                let breaks_it = matches!(byte, 0..=b'"' | b',' | b':' | b'[' ..= b'_' | b'{' ..= 0xFF);
+                assert_eq!(breaks(&block), u16::from(breaks_it) << place, "{byte} at {place}");
+                assert_eq!(portable_breaks(&block), breaks(&block), "{byte} at {place}");
+                assert_eq!(flat_sixteen(&block), if breaks_it { place } else { 16 }, "{byte} at {place}");
             }
         }
     }

@@ -44,6 +44,21 @@ impl Cursor<'_> {
         if self.byte() == b'"' { self.plain_string().is_some() } else { self.skip_short_number() }
     }
 
+    /// Over a number, a word or a short string with a comma or a brace right behind it, of which nothing else is checked.
+    /// `false`: the cursor stays.
+    #[inline(always)]
+    pub fn pass_flat(&mut self) -> bool {
+        if self.byte() == b'"' {
+            return self.plain_string().is_some();
+        }
+        let len = scan::flat_sixteen(self.sixteen(0));
+        let is_flat = len.wrapping_sub(1) < 15 && matches!(self.peek(len), b',' | b'}');
+        if is_flat {
+            self.advance(len);
+        }
+        is_flat
+    }
+
     /// Over a value, all of it checked.
     #[inline(never)]
     pub fn skip_checked(&mut self) -> Read<()> {
@@ -183,6 +198,39 @@ mod tests {
             assert_eq!(checked.position(), unchecked.position());
         }
         (results.0, results.1, checked.position())
+    }
+
+    #[test]
+    fn what_is_passed_at_once_ends_where_it_is_passed_byte_by_byte() {
+        for (text, is_passed) in [
+            ("12,", true),
+            ("-1.5e7}", true),
+            ("null,", true),
+            ("\"ab\" ,", true),
+            ("123456789012345,", true),
+            ("1234567890123456,", false),
+            ("12 ,", false),
+            ("12", false),
+            ("12],", false),
+            ("1_0,", false),
+            ("1!,", false),
+            ("1\"b\":2,", false),
+            ("1:2,", false),
+            ("[1],", false),
+            ("{},", false),
+            (",", false),
+            ("", false),
+        ] {
+            let body = Body::from(text.as_bytes());
+            let padded = body.padded();
+            let (mut passed, mut skipped) = (Cursor::new(&padded).unwrap(), Cursor::new(&padded).unwrap());
+            assert_eq!(passed.pass_flat(), is_passed, "{text}");
+            if is_passed {
+                assert_eq!((skipped.skip_unchecked(), passed.position()), (Ok(()), skipped.position()), "{text}");
+            } else {
+                assert_eq!(passed.position(), 0, "{text}");
+            }
+        }
     }
 
     #[test]
