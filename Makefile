@@ -64,9 +64,9 @@ notebooks: $(VENV)/.built $(VENV)/.tested-with
 # An environment of its own: an editable install would put the release build where the tests look for theirs.
 bench:
 	$(PYTHON) -m venv target/bench
-	target/bench/bin/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2" --requirement benches/requirements.txt
+	target/bench/bin/python -m pip install --quiet --disable-pip-version-check "maturin>=1.16,<2" --requirement benches/requirements.txt
 	rm -rf target/bench/wheels
-	CARGO_TARGET_DIR=target/bench/cargo target/bench/bin/maturin build --locked --release --out target/bench/wheels
+	CARGO_TARGET_DIR=target/bench/cargo target/bench/bin/maturin build --locked --release --compression-level 9 --out target/bench/wheels
 	target/bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/bench/wheels/*.whl
 	target/bench/bin/python benches/report.py
 
