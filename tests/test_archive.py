@@ -214,7 +214,7 @@ def test_credentials_that_are_refused_end_a_sync_at_once(tmp_path: Path, league:
     before = len(league.requests)
     with league.client(secret="not the secret") as wrong, pytest.raises(sideline.AuthenticationError, match="SIDELINE_SECRET"):
         archive_of(wrong, tmp_path).sync(**asked)
-    assert len(league.requests) - before <= 2 * 16, "those that were under way, and whether the teams are refused too"
+    assert len(league.requests) - before <= 4 * 16, "those that were under way, and whether the teams are refused too"
 
 
 def test_credentials_that_are_withdrawn_meanwhile_end_a_sync_and_the_next_goes_on(
@@ -228,8 +228,20 @@ def test_credentials_that_are_withdrawn_meanwhile_end_a_sync_and_the_next_goes_o
     before = len(league.requests)
     with pytest.raises(sideline.AuthenticationError, match="401"):
         archive.sync(**MONTH)
-    assert whole // 2 < len(league.requests) - before < whole // 2 + 32 < whole
+    assert whole // 2 < len(league.requests) - before < whole // 2 + 4 * 16 < whole
     league.faults.clear()
+    archive.sync(**MONTH).raise_if_incomplete()
+    assert same(contents(month), contents(archive)) == []
+
+
+def test_a_service_that_refuses_now_and_then_leaves_holes_and_ends_no_sync(
+    tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client
+) -> None:
+    league.faults.add("*/stats", **REFUSED, times=6)
+    league.faults.add("/v1/data/teams", **REFUSED, times=3)
+    archive = archive_of(asks, tmp_path / "season")
+    report = archive.sync(**MONTH)
+    assert 0 < len(report.holes) <= 7
     archive.sync(**MONTH).raise_if_incomplete()
     assert same(contents(month), contents(archive)) == []
 

@@ -94,18 +94,27 @@ def not_had(unit: Unit, error: Exception) -> Outcome:
     )
 
 
+_TEAMS_REFUSED = 3
+"""So many refusals of the list of teams are no accident."""
+
+
 def heed(client: "Client", error: Exception | None) -> None:
     """Raise where a refusal is one of the credentials as such, and ends a sync: the teams are every client's to read.
 
-    A gateway may refuse one id or one path alone, which is a hole and must not keep the rest of a season from coming.
+    A gateway may refuse one id, one path, or a request now and then: a hole, that keeps nothing else from coming.
     """
-    if isinstance(error, AuthenticationError):
+    if not isinstance(error, AuthenticationError):
+        return
+    for _ in range(_TEAMS_REFUSED):
         try:
             client.teams()
-        except AuthenticationError:
-            raise
+        except AuthenticationError as refusal:
+            error = refusal
         except OF_ONE:
             return
+        else:
+            return
+    raise error
 
 
 def _line(error: Exception) -> str:
@@ -143,8 +152,10 @@ def _at_once(client: "Client", operation: str, units: Sequence[Unit], tell: Call
     batch = getattr(client, operation)(
         [unit.id for unit in units], on_error="keep", progress=lambda progress: tell(progress.done)
     )
-    heed(client, next((error for error in batch.errors.values() if isinstance(error, AuthenticationError)), None))
-    for unit, ended, row in zip(units, batch._units, batch.coverage.to_dicts(), strict=True):
+    rows = batch.coverage.to_dicts()
+    # Where the batch gave up, some were not asked for.
+    heed(client, next((one.error for one, row in zip(batch._units, rows, strict=True) if not row["attempts"]), None))
+    for unit, ended, row in zip(units, batch._units, rows, strict=True):
         if ended.came and ended.payload is not None:
             read = partial(_read, unit, ended.payload, row["fetched_at"], row["request_id"], row["attempts"])
             yield Came(operation, ended.payload._size, read)
