@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import ssl
 import weakref
 from collections.abc import Callable, Generator, Iterator
@@ -22,7 +23,10 @@ SIMULATORS: weakref.WeakSet[sideline.Simulator] = weakref.WeakSet()
 
 
 def pytest_configure() -> None:
-    """Every simulator of the tests is known: its credentials are canaries."""
+    """Every simulator of the tests is known: its credentials are canaries. Ctrl-C is heard, also where a shell began the tests
+    in its background: what it begins there would ignore it, and all that the tests begin too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     made = sideline.Simulator.__init__
 
     @wraps(made)
