@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import select
 import socket
 import ssl
 import struct
@@ -152,20 +153,20 @@ def proxy(ports: Mapping[str, int], *, credentials: str | None = None, host: str
 
 
 def relay(client: socket.socket, upstream: socket.socket, overheard: bytearray) -> None:
-    def back() -> None:
-        with contextlib.suppress(OSError):
-            while more := upstream.recv(65536):
-                client.sendall(more)
-            client.shutdown(socket.SHUT_WR)
-
-    answers = threading.Thread(target=back, daemon=True)
-    answers.start()
+    """Both ways in one thread: a TLS socket of Python's (before 3.13) is not for two at once."""
+    to = {client: upstream, upstream: client}
     with contextlib.suppress(OSError):
-        while more := client.recv(65536):
-            overheard += more
-            upstream.sendall(more)
-        upstream.shutdown(socket.SHUT_WR)
-    answers.join(5)
+        while to:
+            # What a TLS socket has decrypted already, no selector tells of.
+            ready = [end for end in to if isinstance(end, ssl.SSLSocket) and end.pending()]
+            for end in ready or select.select(list(to), [], [])[0]:
+                more = end.recv(65536)
+                if end is client:
+                    overheard += more
+                if more:
+                    to[end].sendall(more)
+                else:
+                    to.pop(end).shutdown(socket.SHUT_WR)
 
 
 def headers(head: bytes) -> dict[str, str]:
