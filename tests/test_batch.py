@@ -426,7 +426,7 @@ def test_what_was_not_looked_at_counts_and_pickles_as_what_was(client: sideline.
 
 
 REFUSED = {"status": 401, "body": {"message": "HMAC signature does not match"}}
-SOON = 4
+SOON = 2
 """So many times those that may be under way go out at the most, until four were refused and the teams are refused too."""
 
 

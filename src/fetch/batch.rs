@@ -53,26 +53,38 @@ struct Work {
     /// Bytes of the largest body that came.
     largest: usize,
     refused_in_a_row: u32,
-    /// The credentials as such are refused: no unit is asked for any more.
+    /// So many that it is to be found out whether the credentials as such are refused: the last of them.
+    doubted: Option<ApiError>,
+    /// They are: no unit is asked for any more.
     refused: Option<ApiError>,
 }
 
 impl Work {
-    /// The refusal after which the credentials are in doubt. Errors of other kinds say nothing of them.
-    fn doubt(&mut self, ended: &std::result::Result<Option<usize>, Error>) -> Option<ApiError> {
+    /// Errors of other kinds say nothing of the credentials.
+    fn hear(&mut self, ended: &std::result::Result<Option<usize>, Error>) {
         match ended {
-            Ok(_) => self.refused_in_a_row = 0,
+            Ok(_) => self.accepted(),
             Err(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication => {
                 self.refused_in_a_row += 1;
-                if self.refused_in_a_row == REFUSED_IN_A_ROW {
-                    self.refused_in_a_row = 0;
-                    return Some((**answer).clone());
+                if self.refused_in_a_row >= REFUSED_IN_A_ROW {
+                    self.doubted = Some((**answer).clone());
                 }
             }
             Err(_) => {}
         }
-        None
     }
+
+    fn accepted(&mut self) {
+        (self.refused_in_a_row, self.doubted) = (0, None);
+    }
+}
+
+/// What they share beside it.
+#[derive(Default)]
+struct Signs {
+    refused: Notify,
+    /// Held by the one that asks whether the credentials are refused.
+    asks: tokio::sync::Mutex<()>,
 }
 
 /// What a unit's requests came to.
@@ -96,8 +108,8 @@ pub async fn run(
     let at_once = transport.config().max_concurrency.min(units.len());
     let ended = units.iter().map(|_| None).collect();
     let waiting = units.into_iter().enumerate();
-    let work = Work { waiting, ended, running: 0, largest: 0, refused_in_a_row: 0, refused: None };
-    let shared = Arc::new((Mutex::new(work), Notify::new()));
+    let work = Work { waiting, ended, running: 0, largest: 0, refused_in_a_row: 0, doubted: None, refused: None };
+    let shared = Arc::new((Mutex::new(work), Signs::default()));
     // Dropped, it aborts what runs.
     let mut running = JoinSet::new();
     for _ in 0..at_once {
@@ -124,7 +136,7 @@ async fn one_by_one(
     transport: &Transport,
     drift: &Arc<Drift>,
     work: &Mutex<Work>,
-    refused: &Notify,
+    signs: &Signs,
     strict: bool,
     counters: &Counters,
 ) -> Result<()> {
@@ -139,7 +151,7 @@ async fn one_by_one(
         Some(next)
     };
     // It hears of a refusal from here on, whenever it is looked at.
-    let mut is_refused = pin!(refused.notified());
+    let mut is_refused = pin!(signs.refused.notified());
     while let Some((place, unit)) = next() {
         let tried = AtomicU32::new(0);
         let ended = tokio::select! {
@@ -147,7 +159,8 @@ async fn one_by_one(
             ended = fetch(transport, drift, &unit, strict, &tried) => Some(ended?),
             () = &mut is_refused => None,
         };
-        let doubted = {
+        let auth = unit.call.requests.first().map(|request| request.auth);
+        let is_doubted = {
             let mut work = lock(work);
             work.running -= 1;
             let ended = match (ended, &work.refused) {
@@ -156,15 +169,23 @@ async fn one_by_one(
                 (None, None) => return Err(lost()),
             };
             work.largest = work.largest.max(ended.came.as_ref().map_or(0, |(payload, _)| payload.size()));
-            let doubted = work.doubt(&ended.rows).zip(unit.call.requests.first().map(|request| request.auth));
+            work.hear(&ended.rows);
             put(&mut work.ended, place, done(unit, ended, tried.into_inner()), counters);
-            doubted
+            work.doubted.is_some() && work.refused.is_none()
         };
-        if let Some((refusal, auth)) = doubted
-            && refuses(transport, auth).await
-        {
-            lock(work).refused = Some(refusal);
-            refused.notify_waiters();
+        if let Some(auth) = auth.filter(|_| is_doubted) {
+            // One asks, and nobody begins another unit meanwhile.
+            let _asks = signs.asks.lock().await;
+            let doubted = lock(work).doubted.clone();
+            if let Some(refusal) = doubted {
+                let is_refused = refuses(transport, auth).await;
+                let mut work = lock(work);
+                work.accepted();
+                if is_refused {
+                    work.refused = Some(refusal);
+                    signs.refused.notify_waiters();
+                }
+            }
         }
     }
     Ok(())
@@ -297,16 +318,22 @@ mod tests {
     fn refusals_in_a_row_put_the_credentials_in_doubt_and_other_errors_do_not() {
         use ApiErrorKind::{Authentication, NotFound, PermissionDenied, Server};
         let waiting = Vec::new().into_iter().enumerate();
-        let mut work = Work { waiting, ended: Vec::new(), running: 0, largest: 0, refused_in_a_row: 0, refused: None };
-        let refused = |work: &mut Work, times: u32| {
-            (0..times).any(|_| {
-                let others = [Server, NotFound, PermissionDenied].map(|kind| work.doubt(&answered(kind)));
-                others.iter().any(Option::is_some) || work.doubt(&answered(Authentication)).is_some()
-            })
+        let ended = Vec::new();
+        let mut work =
+            Work { waiting, ended, running: 0, largest: 0, refused_in_a_row: 0, doubted: None, refused: None };
+        let are_doubted = |work: &mut Work, refusals: u32| {
+            for _ in 0..refusals {
+                for kind in [Server, NotFound, PermissionDenied, Authentication] {
+                    work.hear(&answered(kind));
+                }
+            }
+            work.doubted.is_some()
         };
         for _ in 0..3 {
-            assert!(!refused(&mut work, REFUSED_IN_A_ROW - 1) && work.doubt(&Ok(Some(0))).is_none());
-            assert!(!refused(&mut work, REFUSED_IN_A_ROW - 1) && refused(&mut work, 1));
+            assert!(!are_doubted(&mut work, REFUSED_IN_A_ROW - 1));
+            work.hear(&Ok(Some(0)));
+            assert!(!are_doubted(&mut work, REFUSED_IN_A_ROW - 1) && are_doubted(&mut work, 1));
+            work.hear(&Ok(None));
         }
     }
 
