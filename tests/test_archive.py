@@ -214,7 +214,7 @@ def test_credentials_that_are_refused_end_a_sync_at_once(tmp_path: Path, league:
     before = len(league.requests)
     with league.client(secret="not the secret") as wrong, pytest.raises(sideline.AuthenticationError, match="SIDELINE_SECRET"):
         archive_of(wrong, tmp_path).sync(**asked)
-    assert len(league.requests) - before <= 4 * 16, "those that were under way, and whether the teams are refused too"
+    assert len(league.requests) - before <= 2 * 16, "those that were under way, and whether the teams are refused too"
 
 
 def test_credentials_that_are_withdrawn_meanwhile_end_a_sync_and_the_next_goes_on(

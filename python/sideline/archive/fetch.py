@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import groupby
-from threading import Thread
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sideline._core import Payload
@@ -98,23 +98,37 @@ _TEAMS_REFUSED = 3
 """So many refusals of the list of teams are no accident."""
 
 
-def heed(client: "Client", error: Exception | None) -> None:
-    """Raise where a refusal is one of the credentials as such, and ends a sync: the teams are every client's to read.
+class Heed:
+    """Hears the refusals of a sync, from all its threads."""
 
-    A gateway may refuse one id, one path, or a request now and then: a hole, that keeps nothing else from coming.
-    """
-    if not isinstance(error, AuthenticationError):
-        return
-    for _ in range(_TEAMS_REFUSED):
-        try:
-            client.teams()
-        except AuthenticationError as refusal:
-            error = refusal
-        except OF_ONE:
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+        self._one_asks = Lock()
+        self._refused = False
+
+    def __call__(self, error: Exception | None) -> None:
+        """Raise where the credentials as such are refused, which ends a sync: the teams are every client's to read.
+
+        A gateway may refuse one id, one path, or a request now and then: that is a hole, and the rest comes.
+        """
+        if not isinstance(error, AuthenticationError):
             return
-        else:
-            return
-    raise error
+        # The others wait, and ask for nothing meanwhile.
+        with self._one_asks:
+            self._refused = self._refused or self._teams_refused()
+        if self._refused:
+            raise error
+
+    def _teams_refused(self) -> bool:
+        for _ in range(_TEAMS_REFUSED):
+            try:
+                self._client.teams()
+            except AuthenticationError:
+                continue
+            except OF_ONE:
+                pass
+            return False
+        return True
 
 
 def _line(error: Exception) -> str:
@@ -154,7 +168,7 @@ def _at_once(client: "Client", operation: str, units: Sequence[Unit], tell: Call
     )
     rows = batch.coverage.to_dicts()
     # Where the batch gave up, some were not asked for.
-    heed(client, next((one.error for one, row in zip(batch._units, rows, strict=True) if not row["attempts"]), None))
+    Heed(client)(next((one.error for one, row in zip(batch._units, rows, strict=True) if not row["attempts"]), None))
     for unit, ended, row in zip(units, batch._units, rows, strict=True):
         if ended.came and ended.payload is not None:
             read = partial(_read, unit, ended.payload, row["fetched_at"], row["request_id"], row["attempts"])
@@ -183,13 +197,15 @@ def _same(outcome: Outcome) -> Outcome:
 def _one_by_one(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Came]:
     """Ranges of their own: no batch asks for them. They are large, so that few are in memory."""
 
+    heed = Heed(client)
+
     def one(unit: Unit) -> Came:
         assert unit.start is not None
         assert unit.end is not None
         try:
             payload: Payload = client.locations(unit.id, unit.start, unit.end)
         except OF_ONE as error:
-            heed(client, error)
+            heed(error)
             return Came(unit.operation, 0, partial(_same, not_had(unit, error)))
         read = partial(_read, unit, payload, payload.fetched_at or now(), payload.request_id, 1)
         return Came(unit.operation, payload._size, read)

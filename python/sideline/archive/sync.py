@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._core import Payload
 from sideline._progress import Told, bar
 from sideline.archive import plan
-from sideline.archive.fetch import OF_ONE, Came, Outcome, fetch, had, heed, not_had, spread
+from sideline.archive.fetch import OF_ONE, Came, Heed, Outcome, fetch, had, not_had, spread
 from sideline.archive.keep import keep, torn
 from sideline.archive.plan import Unit
 from sideline.archive.read import coverage
@@ -130,13 +130,14 @@ class Sync:
 
     def _ask(self, asked: Sequence[tuple[Unit, Callable[[], Payload], str]]) -> list[list[Event]]:
         """What each request lists; nothing where it failed, which the outcome tells."""
+        heed = Heed(self._client)
 
         def one(unit: Unit, call: Callable[[], Payload], name: str) -> tuple[Outcome, list[Event]]:
             try:
                 payload = call()
                 items = _items(payload, name)
             except OF_ONE as error:
-                heed(self._client, error)
+                heed(error)
                 return not_had(unit, error), []
             at = payload.fetched_at or now()
             for item in items:
