@@ -217,6 +217,20 @@ def test_credentials_that_are_refused_end_a_sync_at_once(tmp_path: Path, league:
     assert len(league.requests) - before <= 2 * 16, "those that were under way, and whether the teams are refused too"
 
 
+def test_after_an_error_that_ends_all_no_thread_begins_anything() -> None:
+    begun: list[int] = []
+
+    def work(number: int) -> None:
+        begun.append(number)
+        if number == 1:
+            raise KeyError(number)
+        time.sleep(0.2)
+
+    with pytest.raises(KeyError):
+        list(fetch.spread(work, range(50), 2))
+    assert begun == [0, 1]
+
+
 def test_credentials_that_are_withdrawn_meanwhile_end_a_sync_and_the_next_goes_on(
     tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client
 ) -> None:

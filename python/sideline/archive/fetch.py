@@ -232,6 +232,8 @@ def spread(work: Callable[[One], Made], on: Sequence[One], threads: int) -> Iter
             try:
                 future.set_result(work(given))
             except BaseException as error:
+                # What is left comes after this one, which ends all.
+                left.clear()
                 future.set_exception(error)
 
     for _ in range(min(threads, len(on))):
