@@ -20,7 +20,10 @@ import simdjson
 from measure import Row, faster, interleaved, share, spread
 from workloads import Workload, workloads
 
-OURS, MSGSPEC, SIMDJSON = "sideline", "msgspec → pyarrow", "simdjson's DOM parse (pysimdjson)"
+import sideline
+
+OURS, AS_PYARROW = "sideline", "sideline, as pyarrow's tables"
+MSGSPEC, SIMDJSON = "msgspec → pyarrow", "simdjson's DOM parse (pysimdjson)"
 DICTS = ("game", "period", "possessions", "schedule", "roster", "session stats", "locations")
 
 
@@ -33,9 +36,13 @@ def text_for_categories(table: pa.Table, schema: pa.Schema) -> list[dict[str, ob
     return table.cast(schema).to_pylist()
 
 
-def to_arrow(work: Workload) -> list[pa.Table]:
+def to_arrow(work: Workload) -> list[sideline.Table]:
     payload = work.payload()
-    return [pa.table(payload.table(name)) for name in payload.tables]
+    return [payload.table(name) for name in payload.tables]
+
+
+def to_pyarrow(work: Workload) -> list[pa.Table]:
+    return [pa.table(table) for table in to_arrow(work)]
 
 
 def parse(raw: bytes) -> object:
@@ -52,10 +59,11 @@ def arrow(rounds: int) -> list[Row]:
          [peers.POSSESSIONS, peers.EVENTS, peers.PLAYERS], (8, 1.6)),
     ):  # fmt: skip
         work = workloads()[name]
-        for ours, theirs, schema in zip(to_arrow(work), peer(work), schemas, strict=True):
+        for ours, theirs, schema in zip(to_pyarrow(work), peer(work), schemas, strict=True):
             same(name, text_for_categories(ours, schema), theirs.to_pylist())
         contenders = {
             OURS: lambda work=work: to_arrow(work),
+            AS_PYARROW: lambda work=work: to_pyarrow(work),
             MSGSPEC: lambda work=work, peer=peer: peer(work),
             SIMDJSON: lambda work=work: parse(work.raw),
         }
@@ -64,8 +72,9 @@ def arrow(rounds: int) -> list[Row]:
             name, f"stat details of a {name}, bytes → Arrow, all columns"
         )
         rows += [
-            faster("Arrow", title, MSGSPEC, times, OURS, reach[0]),
+            faster("Arrow", f"{title}, as pyarrow.Table", MSGSPEC, times, AS_PYARROW, reach[0]),
             share("Arrow", title, SIMDJSON, times, OURS, reach[1]),
+            share("Arrow", f"{title}, as pyarrow.Table", SIMDJSON, times, AS_PYARROW, None),
         ]
     for name in ("schedule", "locations", "session stats", "roster"):
         work = workloads()[name]
@@ -128,13 +137,7 @@ def dicts(rounds: int) -> list[Row]:
         work = workloads()[name]
         same(name, work.payload().to_dict(), orjson.loads(work.raw))
         # The payload is made outside: what is compared is the building of the objects.
-        payload = work.payload()
-        many = max(1, 200_000 // len(work.raw))
-        contenders = {
-            OURS: lambda p=payload, n=many: [p.to_dict() for _ in range(n)],
-            "orjson": lambda r=work.raw, n=many: [orjson.loads(r) for _ in range(n)],
-        }
-        times = interleaved(contenders, rounds)
+        times = interleaved({OURS: work.payload().to_dict, "orjson": lambda r=work.raw: orjson.loads(r)}, rounds)
         rows.append(share("Dicts", f"{name}, bytes → dicts", "orjson", times, OURS, 1.1))
         all_ratios.append([o / t for o, t in zip(times[OURS], times["orjson"], strict=True)])
     means = [math.exp(statistics.fmean(map(math.log, one_round))) for one_round in zip(*all_ratios, strict=True)]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 Times = dict[str, list[float]]
+
+TURN = 0.005
+"""Seconds that a turn fills at least: what takes less is called several times, or the collector's cold caches are measured."""
 
 
 @dataclass(frozen=True)
@@ -49,24 +53,29 @@ def spread(values: Sequence[float]) -> Spread:
     return Spread(median, low, high)
 
 
-def timed(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Seconds of one call. What it gives is thrown away after the clock has stopped."""
-    start = clock()
-    result = work()
-    seconds = clock() - start
-    del result
-    return seconds
+def timed(work: Callable[[], object], calls: int = 1, clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds of a call. What each gives is thrown away while the clock stands."""
+    seconds = 0.0
+    for _ in range(calls):
+        start = clock()
+        result = work()
+        seconds += clock() - start
+        del result
+    return seconds / calls
 
 
 def interleaved(contenders: Mapping[str, Callable[[], object]], rounds: int, warm: int = 2) -> Times:
     """The times of each contender, a turn for each in every round; the order turns too."""
     names = list(contenders)
+    calls = dict.fromkeys(names, 1)
     times: Times = {name: [] for name in names}
     for turn in range(-warm, rounds):
         gc.collect()
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            seconds = timed(contenders[name])
-            if turn >= 0:
+            seconds = timed(contenders[name], calls[name])
+            if turn < 0:
+                calls[name] = math.ceil(TURN / seconds)
+            else:
                 times[name].append(seconds)
     return times
 
