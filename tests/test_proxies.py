@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wire import Proxy, Serve, answering, drain, headers, listener, over_tls, proxy, read_head, relay, reset
+from wire import Proxy, Serve, answering, drain, headers, listener, over_tls, proxy, read_head, relay, reset, saying
 
 import sideline
 
@@ -255,20 +255,6 @@ def test_a_proxy_may_itself_be_asked_over_tls(origin: Origin, given: Given, cert
 def failing(given: Given, serve: Serve, **more: Any) -> Iterator[tuple[sideline.Client, Proxy]]:
     with listener(serve) as between, given(f"http://127.0.0.1:{between.port}", **more) as client:
         yield client, Proxy(listener=between)
-
-
-def saying(*answers: bytes) -> Serve:
-    def serve(connection: socket.socket) -> None:
-        for part in (read_head, *answers):
-            if callable(part):
-                part(connection)
-            else:
-                connection.sendall(part)
-        # Closing with the client's next bytes unread would reset the connection and take the answer away.
-        connection.shutdown(socket.SHUT_WR)
-        drain(connection)
-
-    return serve
 
 
 PAGE = b"<html><title>Log in to the hotel's network</title></html>"

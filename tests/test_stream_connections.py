@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 import trustme
-from wire import Serve, answering, drain, headers, listener, over_tls, proxy, read_head, relay, reset
+from wire import Serve, answering, drain, headers, listener, over_tls, proxy, read_head, relay, reset, saying
 
 import sideline
-from test_tls import expired, of_another_host, to_come, unknown, without_intermediate
+from test_tls import expired, untrusted
 
 Certified = Callable[..., ssl.SSLContext]
 
@@ -120,16 +120,7 @@ def test_a_stream_over_tls_is_the_same_stream(opened: Any, season: sideline.Simu
 
 
 @each_stream
-@pytest.mark.parametrize(
-    ("fault", "cause", "advice"),
-    [
-        (unknown, "UnknownIssuer", "ca_bundle="),
-        (expired, "certificate expired", "clock"),
-        (to_come, "certificate not valid yet", "clock"),
-        (of_another_host, "not valid for name", "Check the address"),
-        (without_intermediate, "UnknownIssuer", "intermediate"),
-    ],
-)
+@untrusted
 def test_a_certificate_that_cannot_be_trusted_ends_a_stream_at_once_with_its_cause(
     opened: Any, fault: Any, cause: str, advice: str, authority: trustme.CA, bundle: Path
 ) -> None:
@@ -284,17 +275,7 @@ LYING: dict[str, tuple[tuple[Any, ...], str]] = {
 @pytest.mark.parametrize("lie", LYING)
 def test_a_proxy_that_lies_is_named_and_nothing_of_it_is_an_update(opened: Any, lie: str, bundle: Path) -> None:
     said, text = LYING[lie]
-
-    def serve(connection: socket.socket) -> None:
-        for part in (read_head, *said):
-            if callable(part):
-                part(connection)
-            else:
-                connection.sendall(part)
-        connection.shutdown(socket.SHUT_WR)
-        drain(connection)
-
-    with listener(serve) as seen, given("service.invalid", bundle, proxy=f"http://127.0.0.1:{seen.port}", max_retries=0) as client:
+    with listener(saying(*said)) as seen, given("service.invalid", bundle, proxy=f"http://127.0.0.1:{seen.port}", max_retries=0) as client:
         with opened(client, "g") as stream:
             items = [next(stream) for _ in range(2)]
             assert stream.stats.updates == 0

@@ -140,7 +140,7 @@ def without_intermediate(authority: trustme.CA, context: ssl.SSLContext) -> None
         context.load_cert_chain(certificate, key)
 
 
-@pytest.mark.parametrize(
+untrusted = pytest.mark.parametrize(
     ("fault", "cause", "advice"),
     [
         (unknown, "UnknownIssuer", "ca_bundle="),
@@ -150,6 +150,9 @@ def without_intermediate(authority: trustme.CA, context: ssl.SSLContext) -> None
         (without_intermediate, "UnknownIssuer", "intermediate"),
     ],
 )
+
+
+@untrusted
 def test_a_certificate_that_cannot_be_trusted_is_refused_at_once_with_its_cause(
     authority: trustme.CA, bundle: Path, fault: Callable[[trustme.CA, ssl.SSLContext], None], cause: str, advice: str
 ) -> None:

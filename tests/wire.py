@@ -75,6 +75,23 @@ def drain(connection: socket.socket) -> None:
         pass
 
 
+def saying(*parts: bytes | Serve) -> Serve:
+    """Takes a request, then says or does one thing after another."""
+
+    def serve(connection: socket.socket) -> None:
+        read_head(connection)
+        for part in parts:
+            if isinstance(part, bytes):
+                connection.sendall(part)
+            else:
+                part(connection)
+        # Closing with the client's next bytes unread would reset the connection and take the answer away.
+        connection.shutdown(socket.SHUT_WR)
+        drain(connection)
+
+    return serve
+
+
 def saying_nothing(connection: socket.socket) -> None:
     """Takes the request and hangs up."""
     read_head(connection)
