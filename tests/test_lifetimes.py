@@ -529,6 +529,8 @@ UNDER_WAY = {
 
 @pytest.mark.parametrize("what", UNDER_WAY)
 def test_an_exit_at_any_point_is_clean(what: str, run: Run, season: sideline.Simulator, tmp_path: Path) -> None:
+    """A smoke test: where the threads are not stopped, the stream and the loop fail, and the others do not. A thread that
+    comes back to Python too late stands still by pyo3; what pyo3 cannot help is tested below."""
     recorded = tmp_path / "recorded"
     with season.client() as client, client.live_stats(season.games[0]["event_id"]).record(recorded) as stream:
         _ = [next(stream), next(stream)]
@@ -575,7 +577,6 @@ def test_an_exit_at_any_point_is_clean(what: str, run: Run, season: sideline.Sim
         "sideline.SCHEMAS['shots']._repr_html_()",
         "service.requests",
         "sideline.Payload.from_bytes('teams', b'[').to_dict()",
-        "service.streams.stall('*', after=-1)",
     ],
 )
 def test_an_exit_while_a_daemon_thread_is_in_python_below_rust_is_clean(work: str, run: Run) -> None:
