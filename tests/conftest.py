@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import ssl
-import weakref
 from collections.abc import Callable, Generator, Iterator
 from functools import wraps
 from pathlib import Path
@@ -19,11 +18,12 @@ import sideline
 
 NOW = "2027-03-01T12:00:00Z"
 
-SIMULATORS: weakref.WeakSet[sideline.Simulator] = weakref.WeakSet()
+CANARIES: dict[str, str] = {}
+"""Credentials of all simulators that the tests made, those that are gone too: whose each is."""
 
 
 def pytest_configure() -> None:
-    """Every simulator of the tests is known: its credentials are canaries. Ctrl-C is heard, also where a shell began the tests
+    """The credentials of every simulator of the tests are canaries. Ctrl-C is heard, also where a shell began the tests
     in its background: what it begins there would ignore it, and all that the tests begin too."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -32,24 +32,21 @@ def pytest_configure() -> None:
     @wraps(made)
     def init(self: sideline.Simulator, *arguments: Any, **options: Any) -> None:
         made(self, *arguments, **options)
-        SIMULATORS.add(self)
+        CANARIES.update({self.secret: f"secret of {self!r}", self.api_key: f"key of {self!r}"})
 
     sideline.Simulator.__init__ = init  # type: ignore[method-assign]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """No test, whatever it is about, may print or log a secret of a simulator's, or show one where it fails."""
+    """No test, whatever it is about, may print a secret of a simulator's, nor its children where it does not take what they
+    write, nor log one as a warning, nor show one where it fails. Of all that is logged and shown tells test_secrets.py."""
     report = yield
-    texts = {title: text for title, text in report.sections if text}
+    # Those of its own phase: those before it have had their report.
+    texts = {title: text for title, text in report.sections if text and title.endswith(report.when or "")}
     if report.longrepr is not None:
         texts["the report"] = report.longreprtext
-    secrets = {
-        f"{name} of {simulator!r}": secret
-        for simulator in (SIMULATORS if texts else ())
-        for name, secret in (("secret", simulator.secret), ("key", simulator.api_key))
-    }
-    if found := leaks(secrets, texts):
+    if found := leaks({whose: secret for secret, whose in CANARIES.items()}, texts):
         report.outcome, report.longrepr = "failed", f"{item.nodeid} shows {found}"
     return report
 

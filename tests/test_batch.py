@@ -27,6 +27,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from independent import Asked, as_json, server
 
 import sideline
 from sideline.operations import Operations
@@ -501,6 +502,59 @@ def test_credentials_that_are_withdrawn_meanwhile_end_a_batch_and_what_came_stay
     assert len(service.requests) - before == len(sessions) - came
     account(whole, sessions)
     assert whole.complete
+
+
+def refusing(asked: Asked) -> Any:
+    return as_json(REFUSED["body"], 401)
+
+
+def test_what_came_is_read_though_the_credentials_are_refused_meanwhile(client: sideline.Client, sessions: list[str]) -> None:
+    whole = client.stats(sessions[0]).to_dict()
+    [rows] = [key for key, value in whole.items() if isinstance(value, list)]
+    large = as_json({**whole, rows: whole[rows] * (40_000_000 // len(json.dumps(whole)))})
+    asked_for, over = threading.Event(), threading.Event()
+
+    def answer(asked: Asked) -> Any:
+        if "/hangs/" in asked.target:
+            asked_for.set()
+            over.wait(20)
+        return large if "/large/" in asked.target else refusing(asked)
+
+    with server(answer) as made, sideline.Client(username="ann", secret="s", base_url=made.base_url, max_concurrency=2) as asks:
+        # One of the two places is taken: the others are asked for when the large one is there, and while it is read.
+        hanging = threading.Thread(target=lambda: asks.stats(["hangs"], on_error="keep"))
+        hanging.start()
+        assert asked_for.wait(20)
+        batch = asks.stats(["large", *"abcdefgh"], on_error="keep")
+        over.set()
+        hanging.join()
+    assert list(batch.errors) == [*"abcdefgh"]
+    assert not batch.coverage.to_dicts()[-1]["attempts"]
+    assert batch.table().num_rows == batch.coverage.to_dicts()[0]["rows"] > 100_000
+
+
+def test_what_comes_while_the_teams_are_asked_for_takes_the_doubt_away(client: sideline.Client, sessions: list[str]) -> None:
+    body = client.stats(sessions[0]).to_dict()
+    teams, later, over = threading.Event(), threading.Event(), threading.Event()
+
+    def answer(asked: Asked) -> Any:
+        if asked.target.endswith("/teams"):
+            teams.set()
+            assert later.wait(20)
+            threading.Timer(0.2, over.set).start()
+            return refusing(asked)
+        if "/slow/" in asked.target:
+            assert teams.wait(20)
+        if "/later/" in asked.target:
+            later.set()
+            assert over.wait(20)
+        return refusing(asked) if "/refused-" in asked.target else as_json(body)
+
+    refused = [f"refused-{number}" for number in range(4)]
+    with server(answer) as made, sideline.Client(username="ann", secret="s", base_url=made.base_url, max_concurrency=2) as asks:
+        batch = asks.stats(["slow", *refused, "later", "last"], on_error="keep")
+    assert list(batch.errors) == refused
+    assert batch.counts["fetched"] == 3
 
 
 @pytest.mark.parametrize("at_once", [1, 16])

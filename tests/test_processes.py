@@ -248,6 +248,7 @@ def test_multiprocessing_takes_a_client_along(method: str, service: sideline.Sim
     ids=["a thread waits", "an event loop waits"],
 )
 def test_exit_with_calls_in_flight_is_clean(run: Callable[[str], Any], service: sideline.Simulator, waiting: str) -> None:
+    """Of the thread it fails where the exit is not announced; of the loop it is a smoke test."""
     service.faults.add(**SLOW)
     start = time.perf_counter()
     for _ in range(5):

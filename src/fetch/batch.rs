@@ -60,17 +60,17 @@ struct Work {
 }
 
 impl Work {
-    /// Errors of other kinds say nothing of the credentials.
-    fn hear(&mut self, ended: &std::result::Result<Option<usize>, Error>) {
-        match ended {
-            Ok(_) => self.accepted(),
+    /// What came was let through, whatever it is. Errors of other kinds say nothing of the credentials.
+    fn hear(&mut self, ended: &Ended) {
+        match &ended.rows {
+            _ if ended.came.is_some() => self.accepted(),
             Err(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication => {
                 self.refused_in_a_row += 1;
                 if self.refused_in_a_row >= REFUSED_IN_A_ROW {
                     self.doubted = Some((**answer).clone());
                 }
             }
-            Err(_) => {}
+            _ => {}
         }
     }
 
@@ -123,7 +123,8 @@ pub async fn run(
     let Work { waiting, ended, refused, .. } = &mut *work;
     if let Some(refusal) = refused {
         for (place, unit) in waiting {
-            let ended_so = unasked(transport, &unit, refusal);
+            let rows = Err(unasked(transport, &unit, refusal));
+            let ended_so = Ended { came: None, rows, at: SystemTime::now() };
             put(ended, place, done(unit, ended_so, 0), counters);
         }
     }
@@ -154,34 +155,34 @@ async fn one_by_one(
     let mut is_refused = pin!(signs.refused.notified());
     while let Some((place, unit)) = next() {
         let tried = AtomicU32::new(0);
-        let ended = tokio::select! {
+        let fetched = tokio::select! {
             biased;
-            ended = fetch(transport, drift, &unit, strict, &tried) => Some(ended?),
-            () = &mut is_refused => None,
+            fetched = run_counted(transport, &unit.call, &tried) => fetched,
+            () = &mut is_refused => {
+                Err(lock(work).refused.as_ref().map_or_else(lost, |refusal| unasked(transport, &unit, refusal)))
+            }
         };
+        let ended = ended(drift, fetched, strict).await?;
         let auth = unit.call.requests.first().map(|request| request.auth);
         let is_doubted = {
             let mut work = lock(work);
             work.running -= 1;
-            let ended = match (ended, &work.refused) {
-                (Some(ended), _) => ended,
-                (None, Some(refusal)) => unasked(transport, &unit, refusal),
-                (None, None) => return Err(lost()),
-            };
             work.largest = work.largest.max(ended.came.as_ref().map_or(0, |(payload, _)| payload.size()));
-            work.hear(&ended.rows);
+            work.hear(&ended);
             put(&mut work.ended, place, done(unit, ended, tried.into_inner()), counters);
             work.doubted.is_some() && work.refused.is_none()
         };
         if let Some(auth) = auth.filter(|_| is_doubted) {
-            // One asks, and nobody begins another unit meanwhile.
+            // One asks, and of those that were refused nobody begins another unit meanwhile.
             let _asks = signs.asks.lock().await;
-            let doubted = lock(work).doubted.clone();
-            if let Some(refusal) = doubted {
+            let is_doubted = lock(work).doubted.is_some();
+            if is_doubted {
                 let is_refused = refuses(transport, auth).await;
                 let mut work = lock(work);
+                // Where something came while it was asked, it is doubted no more.
+                let doubted = work.doubted.take();
                 work.accepted();
-                if is_refused {
+                if let Some(refusal) = doubted.filter(|_| is_refused) {
                     work.refused = Some(refusal);
                     signs.refused.notify_waiters();
                 }
@@ -215,12 +216,11 @@ fn put(ended: &mut [Option<Done>], place: usize, done: Done, counters: &Counters
 }
 
 /// How a unit ends that is not asked for, or not to its end.
-fn unasked(transport: &Transport, unit: &Unit, refusal: &ApiError) -> Ended {
-    let error = match unit.call.requests.first() {
+fn unasked(transport: &Transport, unit: &Unit, refusal: &ApiError) -> Error {
+    match unit.call.requests.first() {
         Some(request) => transport.as_refused(request, refusal),
         None => Error::Api(Box::new(refusal.clone())),
-    };
-    Ended { came: None, rows: Err(error), at: SystemTime::now() }
+    }
 }
 
 fn done(unit: Unit, ended: Ended, attempts: u32) -> Done {
@@ -239,14 +239,8 @@ fn has_room(running: usize, at_once: usize, largest: usize) -> bool {
     running == 0 || (running < at_once && largest.saturating_mul(running + 1) <= BYTES_IN_FLIGHT)
 }
 
-async fn fetch(
-    transport: &Transport,
-    drift: &Arc<Drift>,
-    unit: &Unit,
-    strict: bool,
-    tried: &AtomicU32,
-) -> Result<Ended> {
-    let fetched = run_counted(transport, &unit.call, tried).await;
+/// What came is read, also where the credentials are refused meanwhile.
+async fn ended(drift: &Arc<Drift>, fetched: Result<Payload>, strict: bool) -> Result<Ended> {
     let at = SystemTime::now();
     match fetched {
         Err(error @ (Error::Configuration(_) | Error::Closed)) => Err(error),
@@ -300,8 +294,8 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 
-    fn answered(kind: ApiErrorKind) -> std::result::Result<Option<usize>, Error> {
-        Err(Error::Api(Box::new(ApiError {
+    fn answered(kind: ApiErrorKind) -> Ended {
+        let rows = Err(Error::Api(Box::new(ApiError {
             kind,
             status: 0,
             message: String::new(),
@@ -311,7 +305,13 @@ mod tests {
             url: String::new(),
             attempts: 1,
             hint: String::new(),
-        })))
+        })));
+        Ended { came: None, rows, at: SystemTime::UNIX_EPOCH }
+    }
+
+    fn came(rows: std::result::Result<Option<usize>, Error>) -> Ended {
+        let payload = Payload::from_bytes("teams", b"{}", Default::default()).unwrap();
+        Ended { came: Some((payload, Vec::new())), rows, at: SystemTime::UNIX_EPOCH }
     }
 
     #[test]
@@ -329,11 +329,12 @@ mod tests {
             }
             work.doubted.is_some()
         };
-        for _ in 0..3 {
+        let unfit = || Err(Error::Transport("it does not fit".into()));
+        for rows in [Ok(Some(0)), Ok(None), unfit()] {
             assert!(!are_doubted(&mut work, REFUSED_IN_A_ROW - 1));
-            work.hear(&Ok(Some(0)));
+            work.hear(&came(rows));
             assert!(!are_doubted(&mut work, REFUSED_IN_A_ROW - 1) && are_doubted(&mut work, 1));
-            work.hear(&Ok(None));
+            work.hear(&came(unfit()));
         }
     }
 

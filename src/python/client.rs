@@ -8,7 +8,7 @@ use crate::operation::{self, Arguments, Value};
 use crate::per_process::PerProcess;
 use crate::python::payload::Payload;
 use crate::python::table::Table;
-use crate::python::{convert, errors, logging, runtime};
+use crate::python::{convert, errors, exit, logging, runtime};
 use crate::transport::{Probe, Stage, Transport, certificate};
 use futures_util::FutureExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -140,7 +140,7 @@ impl CoreClient {
     fn close(&self, py: Python<'_>) {
         self.closed.store(true, Ordering::Release);
         if let Some(transport) = self.transport.get() {
-            py.detach(|| transport.close());
+            exit::inside(py, || py.detach(|| transport.close()));
         }
     }
 

@@ -96,9 +96,7 @@ fn describe(answer: &ApiError, fields: &Bound<'_, PyDict>) -> PyResult<()> {
 }
 
 fn exception(py: Python<'_>, class: &str, text: &str, fields: &Bound<'_, PyDict>) -> PyErr {
-    let made = py
-        .import("sideline.errors")
-        .and_then(|errors| errors.getattr(class))
-        .and_then(|class| class.call((text,), Some(fields)));
-    made.map_or_else(|error| error, PyErr::from_value)
+    // Its class is Python's, wherever it is raised.
+    let make = || py.import("sideline.errors")?.getattr(class)?.call((text,), Some(fields));
+    exit::inside(py, make).map_or_else(|error| error, PyErr::from_value)
 }

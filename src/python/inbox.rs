@@ -48,9 +48,12 @@ pub struct Inbox(Arc<Shared>);
 
 #[pymethods]
 impl Inbox {
-    /// Called by the loop.
-    fn __call__(&self, py: Python<'_>) {
-        self.0.hand_over(py);
+    /// Called by the loop, which runs Python below it: a future's callbacks are given to the loop.
+    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        errors::guard(py, || {
+            self.0.hand_over(py);
+            Ok(())
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::config::Sport;
 use crate::python::dicts::objects;
-use crate::python::{convert, errors, payload};
+use crate::python::{convert, errors, exit, payload};
 use crate::simulator::{Fault, Gzip, Options, Privileges, Seen, Simulator, StreamFault, Throttle, Trouble};
 use crate::table::Body;
 use pyo3::exceptions::PyValueError;
@@ -94,8 +94,10 @@ impl CoreSimulator {
 
     /// A dict for each request that was answered, or cut.
     fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let seen = py.detach(|| self.inner.requests());
-        PyList::new(py, seen.iter().map(|seen| request(py, seen)).collect::<PyResult<Vec<_>>>()?)
+        errors::guard(py, || {
+            let seen = py.detach(|| self.inner.requests());
+            PyList::new(py, seen.iter().map(|seen| request(py, seen)).collect::<PyResult<Vec<_>>>()?)
+        })
     }
 
     /// A fault, by the names of `faults.add`.
@@ -262,7 +264,7 @@ impl CoreSimulator {
 impl Drop for CoreSimulator {
     fn drop(&mut self) {
         // Detached: it waits for its threads, these may log, and a log record attaches.
-        Python::attach(|py| py.detach(|| self.inner.close()));
+        Python::attach(|py| exit::inside(py, || py.detach(|| self.inner.close())));
     }
 }
 

@@ -296,11 +296,11 @@ fn whole_number(text: &[u8]) -> Option<(i64, usize)> {
     let mut value = 0;
     let mut len = 0;
     while let Some(digit @ b'0'..=b'9') = digits.get(len) {
-        value = 10 * value + i64::from(digit - b'0');
-        len += 1;
-        if len > 18 {
+        if len == 18 {
             return None;
         }
+        value = 10 * value + i64::from(digit - b'0');
+        len += 1;
     }
     // `007` is no number, and `-0` is one that others have to tell of.
     let is_plain = matches!(digits.first()?, b'1'..=b'9') || (len == 1 && !negative);

@@ -114,10 +114,12 @@ impl CoreStream {
 
     /// An awaitable that ends when there is something to take. It takes nothing: to give it up loses nothing.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let buffer = self.stream(py)?.buffer().clone();
-        // On the streams' own thread: what puts an item in wakes no other on its way to the loop.
-        let handle = runtime::streams().map_err(|e| errors::raise(py, e))?;
-        inbox::awaitable(py, &handle, async move { buffer.ready().await })
+        errors::guard(py, || {
+            let buffer = self.stream(py)?.buffer().clone();
+            // On the streams' own thread: what puts an item in wakes no other on its way to the loop.
+            let handle = runtime::streams().map_err(|e| errors::raise(py, e))?;
+            inbox::awaitable(py, &handle, async move { buffer.ready().await })
+        })
     }
 
     /// Whether there is nothing more to take, ever.

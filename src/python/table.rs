@@ -47,11 +47,13 @@ impl Table {
     /// Any Arrow table, under a name.
     #[staticmethod]
     fn _from_arrow(py: Python<'_>, name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (schema, mut batches) = capsule::read(data)?;
-        if batches.is_empty() {
-            batches.push(RecordBatch::new_empty(schema));
-        }
-        Self::new(py, name, batches)
+        errors::guard(py, || {
+            let (schema, mut batches) = capsule::read(data)?;
+            if batches.is_empty() {
+                batches.push(RecordBatch::new_empty(schema));
+            }
+            Self::new(py, name, batches)
+        })
     }
 
     /// Its name, as in `sideline.SCHEMAS`.
@@ -86,7 +88,8 @@ impl Table {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         if let Some(wanted) = requested_schema {
-            let cast = py.import("sideline._frames")?.call_method1("stream_as", (&slf, wanted))?;
+            let cast = || py.import("sideline._frames")?.call_method1("stream_as", (&slf, wanted));
+            let cast = errors::guard(py, cast)?;
             if !cast.is_none() {
                 return Ok(cast);
             }
@@ -280,7 +283,8 @@ impl Schema {
     }
 
     fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
-        slf.py().import("sideline._text")?.call_method1("schema_html", (slf,))
+        let py = slf.py();
+        errors::guard(py, || py.import("sideline._text")?.call_method1("schema_html", (slf,)))
     }
 }
 
