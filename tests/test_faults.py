@@ -399,6 +399,12 @@ def test_a_fault_that_cannot_be_served_is_refused(service: sideline.Simulator, w
     assert head.status_code == 401, "nothing was added"
 
 
+@pytest.mark.parametrize("wrong", ["x", 3, None, [1, 2]])
+def test_what_trails_is_bytes_and_the_refusal_says_so(service: sideline.Simulator, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=rf'^trailing is bytes, not {type(wrong).__name__}: write b"\.\.\."$'):
+        service.faults.add("/v1/data/teams", trailing=wrong)
+
+
 def test_no_headers_are_none(service: sideline.Simulator) -> None:
     service.faults.add("/v1/data/teams", status=404, headers=None)
     with service.client() as client, pytest.raises(sideline.NotFound):

@@ -138,7 +138,32 @@ def test_a_journal_is_gone_on_with(journal: Path) -> None:
         with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
             items += [next(stream) for _ in range(4)]
     assert [item.id for item in items if isinstance(item, sideline.Update)] == list("012345")
-    assert [seen(item) for item in replayed(journal)] == [seen(item) for item in items]
+    assert [seen(item) for item in replayed(journal) if not isinstance(item, sideline.Gap)] == [seen(item) for item in items]
+
+
+def test_what_came_between_two_recordings_is_a_gap(journal: Path) -> None:
+    recordings: list[list[Any]] = []
+    for connection in (then_hold(numbered(3)), refused, then_hold(numbered(3, 3))):
+        with server([connection]) as made, made.client() as client, client.live_stats("g1", **QUICK).record(journal) as stream:
+            recordings.append([next(stream) for _ in range(1 if connection is refused else 4)])
+    first, outage, last = recordings
+    found = replayed(journal)
+    gaps = [item for item in found if isinstance(item, sideline.Gap)]
+    # From the last that was recorded to the first, though that be a refusal; each hole once.
+    assert [(gap.start, gap.end) for gap in gaps] == [(first[-1].received_at, outage[0].at), (outage[0].at, last[0].at)]
+    assert all("not recorded" in gap.reason for gap in gaps)
+    assert [seen(item) for item in found] == [seen(item) for item in (*first, gaps[0], *outage, gaps[1], *last)]
+    replay = sideline.replay(journal, None)
+    assert [item.to_dicts()[0]["kind"] for item in replay.batches(max_rows=1)].count("gap") == 2
+    assert replay.stats.gaps == 2
+
+
+def test_who_wants_no_notices_has_no_gap_between_recordings(journal: Path) -> None:
+    for first in (0, 3):
+        with server([then_hold(numbered(3, first))]) as made, made.client() as client:
+            with client.live_stats("g1", notices=False).record(journal) as stream:
+                [next(stream) for _ in range(3)]
+    assert [item.id for item in replayed(journal)] == list("012345")
 
 
 def test_a_replay_into_its_own_journal_ends(journal: Path) -> None:

@@ -76,6 +76,14 @@ def test_an_id_of_another_type_is_a_type_error(nowhere: sideline.Client, wrong: 
         nowhere.stats(wrong)
 
 
+@pytest.mark.parametrize("wrong", [b"46", bytearray(b"46"), memoryview(b"46")])
+def test_bytes_are_no_numbers(nowhere: sideline.Client, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=f"team_ids is an id .*, not {type(wrong).__name__}"):
+        nowhere.matchup(wrong, "2026-11-01", reference="ncaa", gender="MEN")
+    with pytest.raises(TypeError, match=f"ids is a str or an int, not {type(wrong).__name__}"):
+        nowhere.get("/v1/data/teams", {"ids": wrong})
+
+
 @pytest.mark.parametrize("wrong", ["https://api.shottracker.com/other", "/v2/data/x", "/v1/data/../../x", "v1/data/teams", "", "/v1/data/%2e%2e/x"])
 def test_a_link_that_leads_elsewhere_is_refused(nowhere: sideline.Client, wrong: str) -> None:
     with pytest.raises(ValueError):

@@ -93,6 +93,9 @@ class Faults:
         200
         >>> service.faults.add(requests_per_second=50, burst=5, retry_after=True)
         """
+        if not isinstance(trailing, (bytes, bytearray)):
+            kind = type(trailing).__name__
+            raise TypeError(f'trailing is bytes, not {kind}: write b"..."')
         pairs = headers.items() if isinstance(headers, Mapping) else headers or ()
         self._core.add_fault(
             path,

@@ -109,6 +109,12 @@ impl CoreClient {
         errors::guard(py, || self.transport().and_then(|transport| transport.proxy()).map_err(|e| errors::raise(py, e)))
     }
 
+    /// Raises what the first signed request would, where a credential is missing or the client is closed.
+    fn check_credentials(&self, py: Python<'_>) -> PyResult<()> {
+        let checked = || self.transport()?.check_credentials();
+        errors::guard(py, || checked().map_err(|e| errors::raise(py, e)))
+    }
+
     /// What a request for the teams would be signed over now.
     fn string_to_sign(&self, py: Python<'_>) -> PyResult<String> {
         let made = || self.transport()?.string_to_sign();

@@ -5,7 +5,7 @@ use crate::operation::{self, Arguments, Value};
 use crate::python::errors;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};
 
 /// The arguments of a call: all of `required`, and what was given of `optional` (`None` is not given). One that takes several
 /// comes as often as it has elements.
@@ -229,7 +229,11 @@ fn integer(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
 
 /// Lists, tuples, ranges, arrays, Series: what has elements and is no text.
 fn many(value: &Bound<'_, PyAny>) -> bool {
-    let scalar = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
+    // Python reads bytes as numbers.
+    let scalar = value.is_instance_of::<PyString>()
+        || value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyByteArray>()
+        || value.is_instance_of::<PyMemoryView>();
     // A NumPy scalar has `__array__` and `shape`, but nothing to iterate.
     !scalar && value.try_iter().is_ok()
 }

@@ -101,6 +101,11 @@ impl Transport {
         config.proxies.told(&address(&config.base_url)?)
     }
 
+    /// Refuses as every signed request would, where a credential is missing.
+    pub fn check_credentials(&self) -> Result<()> {
+        target::pair(&self.shared.config).map(drop)
+    }
+
     /// What a request for the teams would be signed over now.
     pub fn string_to_sign(&self) -> Result<String> {
         let url = address(&self.shared.config.base_url)?;

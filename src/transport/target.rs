@@ -33,8 +33,7 @@ impl Target {
     pub(super) fn new(request: &Request, config: &Config) -> Result<Self> {
         let (base, credential) = match request.auth {
             Auth::Signed => {
-                let username = config.username.clone().ok_or_else(|| missing("username", "SIDELINE_USERNAME"))?;
-                let secret = config.secret.clone().ok_or_else(|| missing("secret", "SIDELINE_SECRET"))?;
+                let (username, secret) = pair(config)?;
                 (&config.base_url, Credential::Pair { username, secret })
             }
             Auth::ApiKey => {
@@ -97,6 +96,13 @@ impl Target {
         }
         url
     }
+}
+
+/// What signs a request.
+pub(super) fn pair(config: &Config) -> Result<(String, Secret)> {
+    let username = config.username.clone().ok_or_else(|| missing("username", "SIDELINE_USERNAME"))?;
+    let secret = config.secret.clone().ok_or_else(|| missing("secret", "SIDELINE_SECRET"))?;
+    Ok((username, secret))
 }
 
 fn missing(parameter: &str, variable: &str) -> Error {
