@@ -614,6 +614,13 @@ def test_a_path_that_is_empty_is_not_the_folder_one_is_in() -> None:
         sideline.Archive("")
 
 
+@pytest.mark.parametrize("wrong", ["s3:/bucket/season", "S3:bucket/season", "gs:/bucket/season"])
+def test_an_address_that_lacks_its_slashes_is_no_folder(wrong: str) -> None:
+    with pytest.raises(ValueError, match=rf'neither a folder nor an address: write "{wrong[:2].lower()}://bucket/season"'):
+        sideline.Archive(wrong)
+    assert sideline.Archive("season: 2026")._store.is_local
+
+
 def test_a_table_that_is_gone_is_no_empty_one(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     archive.sync(game_ids=[league.games[0]["event_id"]])

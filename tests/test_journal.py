@@ -236,6 +236,8 @@ def test_what_is_no_journal_is_refused_and_untouched(tmp_path: Path, faults: Ser
     for speed in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="speed"):
             sideline.replay(tmp_path / "none", speed)
+    with pytest.raises(TypeError, match="^speed is a number such as 2.0, or None"):
+        sideline.replay(tmp_path / "none", "2")  # type: ignore[arg-type]
     assert path.read_text() == "my notes"
 
 
@@ -460,6 +462,12 @@ def test_what_the_command_cannot_do_is_one_line(tmp_path: Path, capsys: pytest.C
     assert [type(item).__name__ for item in replayed(tmp_path / "game.journal")] == ["Disconnected", "Gap"]
     with pytest.raises(SystemExit):
         cli.main(["record", str(path)])
+    for name in ("API_KEY", "USERNAME", "SECRET"):
+        monkeypatch.delenv(f"SIDELINE_{name}", raising=False)
+    for which, missing in (("--schedule-id", "SIDELINE_API_KEY"), ("--game-id", "SIDELINE_USERNAME")):
+        assert cli.main(["record", which, "g1", str(tmp_path / "new.journal")]) == 1
+        assert missing in capsys.readouterr().err
+    assert not (tmp_path / "new.journal").exists(), "nothing is left behind"
 
 
 def test_receive_times_are_kept_to_the_microsecond(faults: Server, journal: Path) -> None:

@@ -41,6 +41,12 @@ def test_an_iso_time_without_offset_is_refused(nowhere: sideline.Client) -> None
         nowhere.schedule("2026-11-01T20:00:00")
 
 
+@pytest.mark.parametrize("call", [lambda c, at: c.schedule(at), lambda c, at: c.team_events(46, at - 86_400, at), lambda c, at: c.locations("s", at, at + 60)])
+def test_seconds_are_no_milliseconds_of_1970(nowhere: sideline.Client, call: Callable[[sideline.Client, int], object]) -> None:
+    with pytest.raises(ValueError, match=r"^start 1793(448000|534400) reads like seconds: in epoch milliseconds that time is 1793\d{6}000$"):
+        call(nowhere, 1_793_534_400)
+
+
 @pytest.mark.parametrize("call", [lambda c: c.team_events(46, 20, 10), lambda c: c.team_game_stats(46, start=20, end=10)])
 def test_a_swapped_range_is_refused_in_the_services_words(nowhere: sideline.Client, call: Callable[[sideline.Client], object]) -> None:
     with pytest.raises(sideline.InvalidRequest) as caught:

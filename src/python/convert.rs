@@ -106,12 +106,21 @@ fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     Err(PyTypeError::new_err(format!("{name} is True or False, not {}", kind(value))))
 }
 
+/// Epoch seconds of the years from 2001 to 2286.
+const SECONDS: std::ops::Range<i64> = 1_000_000_000..10_000_000_000;
+
 /// An aware `datetime`, a `date`, ISO 8601 or epoch milliseconds.
 pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(Value::Text(text.extract()?));
     }
     if let Some(milliseconds) = integer(name, value)? {
+        // As milliseconds it lies in the first months of 1970, and what was meant would be answered with nothing.
+        if SECONDS.contains(&milliseconds) {
+            return Err(PyValueError::new_err(format!(
+                "{name} {milliseconds} reads like seconds: in epoch milliseconds that time is {milliseconds}000"
+            )));
+        }
         return Ok(Value::Int(milliseconds));
     }
     let datetime = value.py().import("datetime")?;

@@ -5,6 +5,7 @@ use super::failure::{Failure, PROXY_CREDENTIALS};
 use super::http::{self, Use};
 use super::{Transport, clock, send, target};
 use crate::error::{Error, Result};
+use crate::operation::Auth;
 use crate::signer;
 use reqwest::tls::TlsInfo;
 use std::net::SocketAddr;
@@ -101,9 +102,12 @@ impl Transport {
         config.proxies.told(&address(&config.base_url)?)
     }
 
-    /// Refuses as every signed request would, where a credential is missing.
-    pub fn check_credentials(&self) -> Result<()> {
-        target::pair(&self.shared.config).map(drop)
+    /// Refuses as every such request would, where a credential is missing.
+    pub fn check_credentials(&self, auth: Auth) -> Result<()> {
+        match auth {
+            Auth::Signed => target::pair(&self.shared.config).map(drop),
+            Auth::ApiKey => target::key(&self.shared.config).map(drop),
+        }
     }
 
     /// What a request for the teams would be signed over now.
