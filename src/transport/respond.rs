@@ -189,7 +189,7 @@ pub(super) fn check_json(answer: &Answer) -> Result<(), DecodeError> {
     };
     Err(DecodeError::Body {
         message: format!(
-            "the answer of GET {} is not JSON, so check the base address and the proxy: its content type is {} and its body {why}",
+            "the answer of GET {} is not JSON: its content type is {} and its body {why}; check the base address and the proxy",
             answer.url,
             printable(content_type, 80)
         ),
