@@ -628,6 +628,13 @@ def test_a_path_that_is_empty_is_not_the_folder_one_is_in() -> None:
         sideline.Archive("")
 
 
+@pytest.mark.parametrize("wrong", ["s3:/bucket/season", "S3:bucket/season", "gs:/bucket/season"])
+def test_an_address_that_lacks_its_slashes_is_no_folder(wrong: str) -> None:
+    with pytest.raises(ValueError, match=rf'neither a folder nor an address: write "{wrong[:2].lower()}://bucket/season"'):
+        sideline.Archive(wrong)
+    assert sideline.Archive("season: 2026")._store.is_local
+
+
 def test_a_table_that_is_gone_is_no_empty_one(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     archive.sync(game_ids=[league.games[0]["event_id"]])
@@ -639,6 +646,36 @@ def test_a_table_that_is_gone_is_no_empty_one(tmp_path: Path, league: sideline.S
     archive.rebuild("shots")
     assert archive.to_arrow("shots").num_rows == rows > 0
     assert archive.scan("locations").collect().is_empty(), "nothing was ever stored of it"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "says"),
+    [
+        ("2026-11-08", "2026-11-01", "^start 2026-11-08 00:00:00.* is after end 2026-11-01 00:00:00.*: write them the other way round"),
+        ("2026-11-08", "2026-11-08", "^start and end are both 2026-11-08 .*: .* for a day end it with 2026-11-09"),
+        (date(2026, 11, 8), 0, "the other way round"),
+        ("2027-03-02", None, "^start 2027-03-02 .* is to come, .* ends now, 2027-03-01 12:00.*: give the end too"),
+    ],
+)
+def test_a_range_that_holds_nothing_is_refused_before_anything_is_asked_or_written(
+    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, start: Any, end: Any, says: str
+) -> None:
+    known = len(league.requests)
+    with pytest.raises(ValueError, match=says):
+        archive_of(asks, tmp_path / "season").sync(start=start, end=end)
+    assert len(league.requests) == known
+    assert not (tmp_path / "season").exists()
+
+
+def test_a_missing_credential_is_told_before_anything_is_written(tmp_path: Path, league: sideline.Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("USERNAME", "SECRET"):
+        monkeypatch.delenv(f"SIDELINE_{name}", raising=False)
+    for given, missing in (({}, "username"), ({"username": "ann"}, "secret")):
+        with sideline.Client(base_url=league.base_url, **given) as client, pytest.raises(sideline.ConfigurationError, match=f"^{missing} is missing: "):
+            archive_of(client, tmp_path / "season").sync(**MONTH)
+        with pytest.raises(sideline.SidelineError, match="closed"):
+            archive_of(client, tmp_path / "season").sync(**MONTH)
+    assert not (tmp_path / "season").exists()
 
 
 @pytest.mark.parametrize("wrong", ["x", ["1001", "x"], [1.5], 1.5])

@@ -85,6 +85,7 @@ def test_a_secret_that_is_refused_is_one_line_at_once(tmp_path: Path, league: si
     [
         (FEBRUARY, {"SIDELINE_SECRET": ""}, "SIDELINE_SECRET"),
         ([], {}, "give the range: --from"),
+        (["--from", "2027-03-02", "--to", "2027-02-01"], {}, "the other way round"),
         ([*FEBRUARY, "--tables", "shot"], {}, "no archived table is named shot"),
         ([*FEBRUARY, "--correction-window", "nan"], {}, "--correction-window is nan"),
         ([*FEBRUARY, "--correction-window", "1e300"], {}, "--correction-window is 1e+300"),
@@ -97,6 +98,7 @@ def test_an_error_is_one_line_and_ends_with_1(tmp_path: Path, league: sideline.S
     assert done.stderr.startswith("sideline: ")
     assert done.stderr.count("\n") == 1
     assert league.secret not in done.stderr
+    assert not (tmp_path / "season").exists(), "nothing is left behind, a lock neither"
 
 
 def test_a_second_run_meets_the_lock_and_a_killed_one_leaves_none(tmp_path: Path, league: sideline.Simulator) -> None:

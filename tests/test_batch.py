@@ -169,7 +169,9 @@ def test_no_ids_give_an_empty_batch_with_its_schemas(service: sideline.Simulator
         (np.array([["a"]]), ValueError, r"session_id\[0\]"),
         (pl.Series(["a", None]), ValueError, r"session_id\[1\]"),
         (pa.array(["a", None]), ValueError, r"session_id\[1\]"),
-        (b"a", TypeError, "not bytes"),
+        (b"a", TypeError, "^session_id is an id .* or several in a list, not bytes: decode it to str"),
+        (bytearray(b"a"), TypeError, "not bytearray: decode it to str"),
+        (memoryview(b"12"), TypeError, "not memoryview: decode it to str"),
     ],
 )
 def test_what_is_no_id_is_refused_with_its_place_before_anything_is_sent(

@@ -20,6 +20,13 @@ COMMANDS = ["demo", "simulate", "sync", "doctor", "record"]
 TABLES = ["games", "sessions", "box_score", "stat_events", "possessions", "shots"]
 
 
+def test_a_folder_that_cannot_be_made_is_told_before_the_walk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes").write_text("my notes")
+    assert main(["demo", "--out", str(tmp_path / "notes")]) == 1
+    out, errors = capsys.readouterr()
+    assert out == "" and str(tmp_path / "notes") in errors and errors.count("\n") == 1
+
+
 def test_the_demo_prints_its_tables_and_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--seed", "3", "--out", str(tmp_path / "out")]) == 0
     text = capsys.readouterr().out

@@ -174,11 +174,21 @@ def without(season: sideline.Simulator, *names: str) -> sideline.Client:
     return sideline.Client(**{name: value for name, value in season._options().items() if name not in names})
 
 
-def test_no_key_fails_at_the_key_alone(season: sideline.Simulator) -> None:
+def test_a_key_that_is_not_given_is_no_failure(season: sideline.Simulator) -> None:
     report = looked(without(season, "api_key"))
-    assert those(report) == ["api_key"]
-    assert "SIDELINE_API_KEY" in report["api_key"].advice
-    assert report["Broadcast key"].state == "skipped"
+    assert (report.ok, those(report), those(report, "skipped")) == (True, [], ["api_key", "TLS", "Broadcast key"])
+    assert "only the Broadcast API needs it" in report["api_key"].found and "SIDELINE_API_KEY" in report["api_key"].found
+
+
+def test_who_has_the_key_alone_needs_no_secret(season: sideline.Simulator) -> None:
+    report = looked(without(season, "username", "secret"))
+    assert (report.ok, those(report), those(report, "skipped")) == (True, [], ["username", "secret", "TLS", *SIGNED])
+    assert report["Broadcast key"].ok
+
+
+def test_nothing_given_fails_at_username_and_secret(season: sideline.Simulator) -> None:
+    report = looked(without(season, "username", "secret", "api_key"))
+    assert those(report) == ["username", "secret"]
 
 
 @pytest.mark.parametrize("name", ["username", "secret"])

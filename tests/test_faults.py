@@ -399,6 +399,33 @@ def test_a_fault_that_cannot_be_served_is_refused(service: sideline.Simulator, w
     assert head.status_code == 401, "nothing was added"
 
 
+@pytest.mark.parametrize("wrong", ["x", 3, None, [1, 2]])
+def test_what_trails_is_bytes_and_the_refusal_says_so(service: sideline.Simulator, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=rf'^trailing is bytes, not {type(wrong).__name__}: write b"\.\.\."$'):
+        service.faults.add("/v1/data/teams", trailing=wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"status": "503"}, "^status is a whole number; 'str' object"),
+        ({"cut_at": 1.5}, "^cut_at is a whole number; 'float' object"),
+        ({"delay": "1"}, "^delay is a number of seconds"),
+        ({"probability": "x"}, "^probability is a number"),
+        ({"reset": "no"}, "^reset is True or False"),
+        ({"gzip": True}, '^gzip is "whole", "damaged" or "cut"'),
+        ({"headers": "x"}, "^headers is a mapping of str to str, or pairs"),
+        ({"headers": {"a": 1}}, "^headers is a mapping of str to str, or pairs"),
+        ({"informational": 103}, r"^informational is a list of statuses such as \[103\]"),
+        ({"path": 5}, "^path is a str such as"),
+    ],
+    ids=str,
+)
+def test_an_argument_of_the_wrong_type_is_named(service: sideline.Simulator, wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        service.faults.add(**wrong)
+
+
 def test_no_headers_are_none(service: sideline.Simulator) -> None:
     service.faults.add("/v1/data/teams", status=404, headers=None)
     with service.client() as client, pytest.raises(sideline.NotFound):

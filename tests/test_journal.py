@@ -138,7 +138,32 @@ def test_a_journal_is_gone_on_with(journal: Path) -> None:
         with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
             items += [next(stream) for _ in range(4)]
     assert [item.id for item in items if isinstance(item, sideline.Update)] == list("012345")
-    assert [seen(item) for item in replayed(journal)] == [seen(item) for item in items]
+    assert [seen(item) for item in replayed(journal) if not isinstance(item, sideline.Gap)] == [seen(item) for item in items]
+
+
+def test_what_came_between_two_recordings_is_a_gap(journal: Path) -> None:
+    recordings: list[list[Any]] = []
+    for connection in (then_hold(numbered(3)), refused, then_hold(numbered(3, 3))):
+        with server([connection]) as made, made.client() as client, client.live_stats("g1", **QUICK).record(journal) as stream:
+            recordings.append([next(stream) for _ in range(1 if connection is refused else 4)])
+    first, outage, last = recordings
+    found = replayed(journal)
+    gaps = [item for item in found if isinstance(item, sideline.Gap)]
+    # From the last that was recorded to the first, though that be a refusal; each hole once.
+    assert [(gap.start, gap.end) for gap in gaps] == [(first[-1].received_at, outage[0].at), (outage[0].at, last[0].at)]
+    assert all("not recorded" in gap.reason for gap in gaps)
+    assert [seen(item) for item in found] == [seen(item) for item in (*first, gaps[0], *outage, gaps[1], *last)]
+    replay = sideline.replay(journal, None)
+    assert [item.to_dicts()[0]["kind"] for item in replay.batches(max_rows=1)].count("gap") == 2
+    assert replay.stats.gaps == 2
+
+
+def test_who_wants_no_notices_has_no_gap_between_recordings(journal: Path) -> None:
+    for first in (0, 3):
+        with server([then_hold(numbered(3, first))]) as made, made.client() as client:
+            with client.live_stats("g1", notices=False).record(journal) as stream:
+                [next(stream) for _ in range(3)]
+    assert [item.id for item in replayed(journal)] == list("012345")
 
 
 def test_a_replay_into_its_own_journal_ends(journal: Path) -> None:
@@ -211,6 +236,8 @@ def test_what_is_no_journal_is_refused_and_untouched(tmp_path: Path, faults: Ser
     for speed in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="speed"):
             sideline.replay(tmp_path / "none", speed)
+    with pytest.raises(TypeError, match="^speed is a number such as 2.0, or None"):
+        sideline.replay(tmp_path / "none", "2")  # type: ignore[arg-type]
     assert path.read_text() == "my notes"
 
 
@@ -435,6 +462,12 @@ def test_what_the_command_cannot_do_is_one_line(tmp_path: Path, capsys: pytest.C
     assert [type(item).__name__ for item in replayed(tmp_path / "game.journal")] == ["Disconnected", "Gap"]
     with pytest.raises(SystemExit):
         cli.main(["record", str(path)])
+    for name in ("API_KEY", "USERNAME", "SECRET"):
+        monkeypatch.delenv(f"SIDELINE_{name}", raising=False)
+    for which, missing in (("--schedule-id", "SIDELINE_API_KEY"), ("--game-id", "SIDELINE_USERNAME")):
+        assert cli.main(["record", which, "g1", str(tmp_path / "new.journal")]) == 1
+        assert missing in capsys.readouterr().err
+    assert not (tmp_path / "new.journal").exists(), "nothing is left behind"
 
 
 def test_receive_times_are_kept_to_the_microsecond(faults: Server, journal: Path) -> None:

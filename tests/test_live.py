@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import json
 import os
+import pickle
 import re
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -460,6 +463,22 @@ def test_batches_are_tables_of_all_items(three: Server) -> None:
     assert second.num_rows == 1, "what came within the time"
     assert second.to_dicts()[0]["text"] == '{"n":2}'
     assert first.schema.names == sideline.SCHEMAS["live_items"].names
+
+
+def test_items_travel_by_pickle_and_hold_no_secret(three: Server) -> None:
+    with three.client() as client, client.live_stats("g1") as stream:
+        sent = [next(stream), next(stream)]
+    with server([lambda to: to.sendall(HEAD + b"event: whistle\nid: 7\ndata: {}\n\n")]) as named, named.client() as client:
+        sent += list(islice(client.live_stats("g1", notices=False, last_event_id="5"), 1))
+    assert sent[-1].event == "whistle"
+    pickled = pickle.dumps(sent)
+    assert b"canary" not in pickled
+    for one, came in zip(sent, pickle.loads(pickled), strict=True):
+        assert repr(came) == repr(one)
+        if isinstance(one, sideline.Update):
+            assert (came.raw, came.event, came.id, came.seq, came.source) == (one.raw, one.event, one.id, one.seq, one.source)
+            assert (came.to_dict(), came.received_at) == (one.to_dict(), one.received_at)
+    assert copy.deepcopy(sent[1]).text == sent[1].text
 
 
 def test_a_wrong_name_of_a_table_costs_no_item(three: Server) -> None:

@@ -157,6 +157,15 @@ def test_it_says_how_many_fields_no_table_has(service: sideline.Simulator) -> No
     assert re.search(r"fields in no table</th><td[^>]*>2<", answer._repr_html_())
 
 
+def test_a_header_that_came_twice_has_both_values(service: sideline.Simulator) -> None:
+    service.faults.add("/v1/data/teams", headers=[("X-Odd", "1"), ("x-odd", "2"), ("X-Request-Id", ""), ("X-Request-Id", "b"), ("X-Request-Id", "c")])
+    with service.client() as asks:
+        answer = asks.teams()
+    assert (answer.headers["x-ODD"], answer.headers["x-request-id"], answer.request_id) == ("1, 2", ", b, c", "b")
+    assert list(answer.headers).count("x-odd") == 1
+    assert "came twice" in (type(answer).headers.__doc__ or "")
+
+
 def test_an_answer_travels_by_pickle(service: sideline.Simulator, client: sideline.Client) -> None:
     team = service.teams[0]["id"]
     for sent in (

@@ -150,6 +150,27 @@ def test_a_table_is_copied_and_travels_by_pickle(table: sideline.Table) -> None:
     assert travelled.to_arrow().schema.equals(table.to_arrow().schema, check_metadata=True)
 
 
+def test_schemas_travel_by_pickle(client: sideline.Client, session_id: str) -> None:
+    some = client.stats(session_id).table("box_score", columns=["player_id", "PTS"]).schema
+    assert some != sideline.SCHEMAS["box_score"]
+    for sent in (*sideline.SCHEMAS.values(), some):
+        came = pickle.loads(pickle.dumps(sent))
+        assert came == sent and came.name == sent.name and repr(came) == repr(sent)
+        assert copy.deepcopy(sent) == sent
+    with pytest.raises(ValueError, match='no table "shot"'):
+        sideline.Schema._restore("shot", None)  # type: ignore[attr-defined]
+
+
+def test_schemas_of_the_package_travel_without_pyarrow() -> None:
+    program = """
+import sys
+sys.modules["pyarrow"] = None
+import pickle, sideline
+assert pickle.loads(pickle.dumps(sideline.SCHEMAS["shots"])) == sideline.SCHEMAS["shots"]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_what_is_never_null_is_plain_in_pandas() -> None:
     frame = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 46}]}').to_pandas()
     assert str(frame.dtypes["team_id"]) == "int64"

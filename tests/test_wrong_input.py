@@ -41,6 +41,12 @@ def test_an_iso_time_without_offset_is_refused(nowhere: sideline.Client) -> None
         nowhere.schedule("2026-11-01T20:00:00")
 
 
+@pytest.mark.parametrize("call", [lambda c, at: c.schedule(at), lambda c, at: c.team_events(46, at - 86_400, at), lambda c, at: c.locations("s", at, at + 60)])
+def test_seconds_are_no_milliseconds_of_1970(nowhere: sideline.Client, call: Callable[[sideline.Client, int], object]) -> None:
+    with pytest.raises(ValueError, match=r"^start 1793(448000|534400) reads like seconds: in epoch milliseconds that time is 1793\d{6}000$"):
+        call(nowhere, 1_793_534_400)
+
+
 @pytest.mark.parametrize("call", [lambda c: c.team_events(46, 20, 10), lambda c: c.team_game_stats(46, start=20, end=10)])
 def test_a_swapped_range_is_refused_in_the_services_words(nowhere: sideline.Client, call: Callable[[sideline.Client], object]) -> None:
     with pytest.raises(sideline.InvalidRequest) as caught:
@@ -74,6 +80,14 @@ def test_no_time_of_pandas_is_no_time_here(nowhere: sideline.Client, call: Calla
 def test_an_id_of_another_type_is_a_type_error(nowhere: sideline.Client, wrong: Any) -> None:
     with pytest.raises(TypeError):
         nowhere.stats(wrong)
+
+
+@pytest.mark.parametrize("wrong", [b"46", bytearray(b"46"), memoryview(b"46")])
+def test_bytes_are_no_numbers(nowhere: sideline.Client, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=f"team_ids is an id .*, not {type(wrong).__name__}"):
+        nowhere.matchup(wrong, "2026-11-01", reference="ncaa", gender="MEN")
+    with pytest.raises(TypeError, match=f"ids is a str or an int, not {type(wrong).__name__}"):
+        nowhere.get("/v1/data/teams", {"ids": wrong})
 
 
 @pytest.mark.parametrize("wrong", ["https://api.shottracker.com/other", "/v2/data/x", "/v1/data/../../x", "v1/data/teams", "", "/v1/data/%2e%2e/x"])

@@ -26,6 +26,7 @@ SHOWN = {
 def demo(seed: int, out: Path) -> None:
     """Print the head of each table, write each table to `out`, and say what to type next."""
     parquet = library("pyarrow.parquet", "arrow")
+    out.mkdir(parents=True, exist_ok=True)
     with Simulator(seed, now=NOW) as service, service.client() as client:
         print(f"A simulated service, at {service.base_url}; in its season it is {NOW}.")
         schedule = client.schedule(*SEASON)
@@ -47,7 +48,6 @@ def demo(seed: int, out: Path) -> None:
             "shots": [client.shots(session).table("shots") for session in sessions],
         }
     show(tables)
-    out.mkdir(parents=True, exist_ok=True)
     for name, parts in tables.items():
         parquet.write_table(one(parts), out / f"{name}.parquet")
     summarize(tables, out)

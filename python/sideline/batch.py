@@ -265,7 +265,11 @@ class Batch(Generic[Retried]):
 
 def many(name: str, given: object) -> list[int | str] | None:
     """The ids of a container with an order; `None`: it is one id, or nothing that holds ids."""
-    if isinstance(given, (str, bytes, bytearray)) or not hasattr(given, "__iter__"):
+    if isinstance(given, (bytes, bytearray, memoryview)):
+        # Python reads them as numbers.
+        kind = type(given).__name__
+        raise TypeError(f"{name} is an id (int, str or UUID) or several in a list, not {kind}: decode it to str")
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
         return None
     if isinstance(given, (set, frozenset)):
         raise TypeError(f"{name} is a {type(given).__name__}, which has no order: write sorted({name})")

@@ -193,6 +193,8 @@ def _record(given: argparse.Namespace) -> int:
     with Client() as client:
         game, schedule = given.game_id, given.schedule_id
         stream = client.live(game) if game is not None else client.live_stats(schedule)
+        # Before there is a journal.
+        client._core.check_credentials(broadcast=game is None)
         # No exception in the middle of anything: the loop ends when it sees that it is stopped.
         before = [(number, signal.signal(number, stop)) for number in (signal.SIGINT, signal.SIGTERM)]
         try:

@@ -35,7 +35,8 @@ class Check:
 
     name: str
     state: State
-    """`missing`: a privilege that the service has not granted, no fault of the set-up. `skipped`: not tried."""
+    """`missing`: a privilege that the service has not granted, no fault of the set-up. `skipped`: not tried, or
+    not given and not needed for the rest."""
     found: str
     """What was found, or why it was skipped. Never a secret."""
     advice: str = ""
@@ -153,12 +154,18 @@ class _Doctor:
     # -- steps
 
     def look_at_settings(self) -> None:
+        # Whoever has the key alone asks the Broadcast API alone.
+        is_broadcast_alone = self.has("api_key") and not (self.has("username") or self.has("secret"))
         for name, (value, _) in self.settings.items():
+            to_give = f"give {name}= or set SIDELINE_{name.upper()}"
             if value is not None:
                 self.note(name, "ok", f"{value} {self.source(name)}")
+            elif name == "api_key":
+                self.note(name, "skipped", f"not given: only the Broadcast API needs it ({to_give})")
+            elif name in ("username", "secret") and is_broadcast_alone:
+                self.note(name, "skipped", f"not given: only the Broadcast API can be asked without it ({to_give})")
             elif name != "ca_bundle":
-                use = "only the Broadcast API needs it" if name == "api_key" else "every signed call needs it"
-                self.note(name, "failed", "missing", f"give {name}= or set SIDELINE_{name.upper()}; {use}")
+                self.note(name, "failed", "missing", f"{to_give}; every signed call needs it")
 
     async def look_at_the_way(self) -> bool:
         """Whether the service answers at all."""

@@ -3,6 +3,7 @@
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
+from sideline._arguments import named
 from sideline._core import _replay
 
 if TYPE_CHECKING:
@@ -37,5 +38,6 @@ def replay(
     """
     from sideline.live import LiveStream
 
-    core = _replay(path, speed, {"notices": notices, "overflow": overflow, "buffer": buffer})
+    with named(speed="a number such as 2.0, or None for as fast as possible", path="a str or a path"):
+        core = _replay(path, speed, {"notices": notices, "overflow": overflow, "buffer": buffer})
     return LiveStream(core, f"replay of {fspath(path)}")

@@ -50,7 +50,7 @@ class Disconnected(Notice):
 
 @dataclass(frozen=True, slots=True)
 class Gap(Notice):
-    """What the service sent in this time was not received.
+    """What the service sent in this time was not received; in a journal with two recordings, was not recorded.
 
     Each hole is one gap; it comes when the next connection stands.
     """
@@ -177,9 +177,10 @@ class LiveStream:
     def record(self, path: str | PathLike[str]) -> Self:
         """Append each item that is taken from now on, notices too, to the journal at `path`; the result is the stream.
 
-        The file is made, or gone on with. It is never more than a second behind: that is what a killed process loses.
-        It is whole when the stream is closed. `sideline.replay` gives its items again; `zstd -dc` shows them as JSON
-        lines, times in nanoseconds since 1970.
+        The file is made, or gone on with: then a `Gap` tells from when to when nothing was recorded (not with
+        `notices=False`). It is never more than a second behind: that is what a killed process loses. It is whole when
+        the stream is closed. `sideline.replay` gives its items again; `zstd -dc` shows them as JSON lines, times in
+        nanoseconds since 1970.
 
         Raises `DecodeError` for a file that is no journal or is damaged, and leaves it as it is; `BlockingIOError`
         while another stream is recorded there. Where an item cannot be written (the disk is full) it is not taken: that

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
+from sideline._arguments import named
 from sideline._core import CoreSimulator
 from sideline._text import facts_html
 from sideline.client import AsyncClient, Client
@@ -29,6 +30,18 @@ class SeenRequest(NamedTuple):
     headers: Mapping[str, str]
     status: int
     """0 where the connection was cut before a status."""
+
+
+_OF_A_FAULT = {
+    "path": 'a str such as "/v1/data/teams"',
+    "headers": 'a mapping of str to str, or pairs such as [("X-Odd", "1")]',
+    "informational": "a list of statuses such as [103]",
+    "gzip": '"whole", "damaged" or "cut"',
+    **dict.fromkeys(("status", "cut_at", "content_length", "bytes_per_second", "burst", "times"), "a whole number"),
+    **dict.fromkeys(("delay", "clock_offset"), "a number of seconds"),
+    **dict.fromkeys(("requests_per_second", "probability"), "a number"),
+    **dict.fromkeys(("reset", "stale", "retry_after"), "True or False"),
+}
 
 
 class Faults:
@@ -93,28 +106,32 @@ class Faults:
         200
         >>> service.faults.add(requests_per_second=50, burst=5, retry_after=True)
         """
+        if not isinstance(trailing, (bytes, bytearray)):
+            kind = type(trailing).__name__
+            raise TypeError(f'trailing is bytes, not {kind}: write b"..."')
         pairs = headers.items() if isinstance(headers, Mapping) else headers or ()
-        self._core.add_fault(
-            path,
-            status=status,
-            body=body,
-            headers=list(pairs),
-            delay=delay,
-            cut_at=cut_at,
-            reset=reset,
-            content_length=content_length,
-            gzip=gzip,
-            trailing=trailing,
-            informational=informational,
-            stale=stale,
-            bytes_per_second=bytes_per_second,
-            requests_per_second=requests_per_second,
-            burst=burst,
-            retry_after=retry_after,
-            clock_offset=clock_offset,
-            times=times,
-            probability=probability,
-        )
+        with named(**_OF_A_FAULT):
+            self._core.add_fault(
+                path,
+                status=status,
+                body=body,
+                headers=list(pairs),
+                delay=delay,
+                cut_at=cut_at,
+                reset=reset,
+                content_length=content_length,
+                gzip=gzip,
+                trailing=trailing,
+                informational=informational,
+                stale=stale,
+                bytes_per_second=bytes_per_second,
+                requests_per_second=requests_per_second,
+                burst=burst,
+                retry_after=retry_after,
+                clock_offset=clock_offset,
+                times=times,
+                probability=probability,
+            )
 
     def clear(self) -> None:
         """Take all faults away."""
@@ -224,7 +241,8 @@ class Credentials:
         stats, shots, restricted = given.pop("stats"), given.pop("shots"), given.pop("restricted_teams")
         if given:
             raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(given)}")
-        self._core.add_credentials(username, secret, bool(stats), bool(shots), list(restricted))
+        with named(username="a str", secret="a str", restricted="a list of teams' ids"):
+            self._core.add_credentials(username, secret, bool(stats), bool(shots), list(restricted))
 
 
 class Simulator:

@@ -138,6 +138,10 @@ impl Buffer {
         all
     }
 
+    pub fn gives_notices(&self) -> bool {
+        self.notices
+    }
+
     fn is_kept(&self, item: &Item) -> bool {
         self.notices || matches!(item, Item::Update(_))
     }

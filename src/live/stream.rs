@@ -1,6 +1,7 @@
 //! A live stream as its reader holds it: opened once, read item by item, closed from anywhere.
 
 use super::buffer::{Buffer, Counts, State, Taken};
+use super::item::{Item, Notice};
 use super::journal::Recorder;
 use super::options::Options;
 use crate::error::{Error, Result};
@@ -30,7 +31,8 @@ pub struct Stream {
 
 enum Recording {
     Off,
-    On(Recorder),
+    /// When the recording before it in its journal ended, until that is told.
+    On(Recorder, Option<SystemTime>),
     Closed,
 }
 
@@ -74,11 +76,11 @@ impl Stream {
     /// nothing was taken then.
     pub fn take(&self) -> Result<Taken> {
         // Held from the buffer to the journal: two readers' items stand in the order in which they were taken.
-        let recording = self.recording();
+        let mut recording = self.recording();
         let taken = self.buffer.take();
-        let Recording::On(recorder) = &*recording else { return Ok(taken) };
+        let Recording::On(recorder, before) = &mut *recording else { return Ok(taken) };
         match taken {
-            Taken::Item(item) => match recorder.append(&item) {
+            Taken::Item(item) => match tell_unrecorded(recorder, before, &item).and_then(|()| recorder.append(&item)) {
                 Ok(()) => Ok(Taken::Item(item)),
                 Err(error) => {
                     self.buffer.put_back(item);
@@ -94,7 +96,7 @@ impl Stream {
     pub fn record(&self, path: &Path) -> Result<()> {
         let refused = |recording: &Recording| match recording {
             Recording::Off => Ok(()),
-            Recording::On(_) => Err(Error::Argument("this stream is recorded already".into())),
+            Recording::On(..) => Err(Error::Argument("this stream is recorded already".into())),
             Recording::Closed => {
                 Err(Error::Argument("this stream is closed: nothing more comes to be recorded".into()))
             }
@@ -103,7 +105,9 @@ impl Stream {
         let recorder = Recorder::open(path)?;
         let mut recording = self.recording();
         refused(&recording)?;
-        *recording = Recording::On(recorder);
+        // Who wants no notices has none of this kind either.
+        let before = recorder.last().filter(|_| self.buffer.gives_notices());
+        *recording = Recording::On(recorder, before);
         self.is_recorded.store(true, Ordering::Release);
         Ok(())
     }
@@ -131,7 +135,7 @@ impl Stream {
         }
         drop(task);
         match std::mem::replace(&mut *recording, Recording::Closed) {
-            Recording::On(recorder) => recorder.close(),
+            Recording::On(recorder, _) => recorder.close(),
             Recording::Off | Recording::Closed => Ok(()),
         }
     }
@@ -161,6 +165,23 @@ impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Stream").field("state", &self.state()).field("counts", &self.counts()).finish_non_exhaustive()
     }
+}
+
+/// What came between two recordings in one journal is not in it, which its reader must see. Items older than the journal's end
+/// (a replay of what is in it) leave no time between.
+fn tell_unrecorded(recorder: &Recorder, before: &mut Option<SystemTime>, first: &Item) -> Result<()> {
+    let Some(start) = *before else { return Ok(()) };
+    let end = match first {
+        Item::Update(update) => update.received_at,
+        Item::Notice(Notice::Gap { start, .. }) => *start,
+        Item::Notice(notice) => notice.at(),
+    };
+    if end > start {
+        let reason = "it was not recorded: another recording goes on in this journal".into();
+        recorder.append(&Item::Notice(Notice::Gap { start, end: Some(end), reason }))?;
+    }
+    *before = None;
+    Ok(())
 }
 
 struct EndOnDrop(Arc<Buffer>);

@@ -109,6 +109,15 @@ impl CoreClient {
         errors::guard(py, || self.transport().and_then(|transport| transport.proxy()).map_err(|e| errors::raise(py, e)))
     }
 
+    /// Raises what the first signed request would (or the first of the Broadcast API), where a credential is missing or
+    /// the client is closed.
+    #[pyo3(signature = (*, broadcast = false))]
+    fn check_credentials(&self, py: Python<'_>, broadcast: bool) -> PyResult<()> {
+        let auth = if broadcast { operation::Auth::ApiKey } else { operation::Auth::Signed };
+        let checked = || self.transport()?.check_credentials(auth);
+        errors::guard(py, || checked().map_err(|e| errors::raise(py, e)))
+    }
+
     /// What a request for the teams would be signed over now.
     fn string_to_sign(&self, py: Python<'_>) -> PyResult<String> {
         let made = || self.transport()?.string_to_sign();

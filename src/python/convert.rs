@@ -5,7 +5,7 @@ use crate::operation::{self, Arguments, Value};
 use crate::python::errors;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};
 
 /// The arguments of a call: all of `required`, and what was given of `optional` (`None` is not given). One that takes several
 /// comes as often as it has elements.
@@ -106,12 +106,21 @@ fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     Err(PyTypeError::new_err(format!("{name} is True or False, not {}", kind(value))))
 }
 
+/// Epoch seconds of the years from 2001 to 2286.
+const SECONDS: std::ops::Range<i64> = 1_000_000_000..10_000_000_000;
+
 /// An aware `datetime`, a `date`, ISO 8601 or epoch milliseconds.
 pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(Value::Text(text.extract()?));
     }
     if let Some(milliseconds) = integer(name, value)? {
+        // As milliseconds it lies in the first months of 1970, and what was meant would be answered with nothing.
+        if SECONDS.contains(&milliseconds) {
+            return Err(PyValueError::new_err(format!(
+                "{name} {milliseconds} reads like seconds: in epoch milliseconds that time is {milliseconds}000"
+            )));
+        }
         return Ok(Value::Int(milliseconds));
     }
     let datetime = value.py().import("datetime")?;
@@ -229,7 +238,11 @@ fn integer(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
 
 /// Lists, tuples, ranges, arrays, Series: what has elements and is no text.
 fn many(value: &Bound<'_, PyAny>) -> bool {
-    let scalar = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
+    // Python reads bytes as numbers.
+    let scalar = value.is_instance_of::<PyString>()
+        || value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyByteArray>()
+        || value.is_instance_of::<PyMemoryView>();
     // A NumPy scalar has `__array__` and `shape`, but nothing to iterate.
     !scalar && value.try_iter().is_ok()
 }

@@ -224,7 +224,8 @@ impl Payload {
         self.first().map(|first| first.status)
     }
 
-    /// The response headers: a mapping whose names are of any case.
+    /// The response headers: a mapping whose names are of any case. A name that came twice has both values, in their order
+    /// and with `, ` between them; `request_id` is the first that is not empty.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         headers(py, self.first().map_or(&[], |first| &first.headers))

@@ -186,6 +186,9 @@ fn raise(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
+/// Event, id, text, number, source, and when it was received: an update as plain values.
+type Came = (Option<String>, String, String, Option<i64>, Option<String>, Duration);
+
 /// One message of a live stream, as it came: `to_dict()`, `text`, `raw`.
 ///
 /// >>> with client.live_stats(live_game_id, notices=False) as stream:
@@ -252,6 +255,31 @@ impl Update {
     #[getter]
     fn received_at<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         datetime(py, self.inner.received_at)
+    }
+
+    /// Pickled as what came, so that a worker of multiprocessing can have it.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Came)> {
+        let live::Update { event, id, text, seq, source, received_at } = slf.get().inner.clone();
+        let since_epoch = received_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let came = (
+            event.as_deref().map(str::to_owned),
+            id.to_string(),
+            text,
+            seq,
+            source.as_deref().map(str::to_owned),
+            since_epoch,
+        );
+        Ok((slf.get_type().getattr("_restore")?, came))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (*came))]
+    fn _restore(came: Came) -> Self {
+        let (event, id, text, seq, source, since_epoch) = came;
+        let received_at = SystemTime::UNIX_EPOCH + since_epoch;
+        let (event, source) = (event.map(Into::into), source.map(Into::into));
+        let inner = live::Update { event, id: id.into(), text, seq, source, received_at };
+        Update { inner, snapshots: Arc::default() }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -207,6 +207,14 @@ pub struct Schema {
     schema: SchemaRef,
 }
 
+impl Schema {
+    fn of_table(name: &str) -> Option<Self> {
+        let tables = resource::tables();
+        let table = tables.iter().find(|table| table.name == name)?;
+        Some(Schema { name: name.to_owned(), schema: engine::schema(table) })
+    }
+}
+
 #[pymethods]
 impl Schema {
     /// The table's name.
@@ -245,6 +253,27 @@ impl Schema {
     fn to_arrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         let py = slf.py();
         errors::guard(py, || py.import("sideline._frames")?.call_method1("schema_to_arrow", (slf,)))
+    }
+
+    /// One of `sideline.SCHEMAS` is pickled as its name, any other as an empty table of `pyarrow`.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        let (py, this) = (slf.py(), slf.get());
+        let columns = if Schema::of_table(&this.name).as_ref() == Some(this) {
+            py.None().into_bound(py)
+        } else {
+            let empty = Table::new(py, this.name.clone(), vec![RecordBatch::new_empty(this.schema.clone())])?;
+            Table::to_arrow(Bound::new(py, empty)?)?
+        };
+        Ok((slf.get_type().getattr("_restore")?, (this.name.clone(), columns)))
+    }
+
+    #[staticmethod]
+    fn _restore(py: Python<'_>, name: String, columns: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if !columns.is_none() {
+            return Ok(Table::_from_arrow(py, name, columns)?.schema());
+        }
+        let unknown = || PyValueError::new_err(format!("this version of sideline has no table {name:?}"));
+        Schema::of_table(&name).ok_or_else(unknown)
     }
 
     fn __len__(&self) -> usize {

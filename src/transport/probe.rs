@@ -5,6 +5,7 @@ use super::failure::{Failure, PROXY_CREDENTIALS};
 use super::http::{self, Use};
 use super::{Transport, clock, send, target};
 use crate::error::{Error, Result};
+use crate::operation::Auth;
 use crate::signer;
 use reqwest::tls::TlsInfo;
 use std::net::SocketAddr;
@@ -99,6 +100,14 @@ impl Transport {
     pub fn proxy(&self) -> Result<Option<(String, &'static str)>> {
         let config = &self.shared.config;
         config.proxies.told(&address(&config.base_url)?)
+    }
+
+    /// Refuses as every such request would, where a credential is missing.
+    pub fn check_credentials(&self, auth: Auth) -> Result<()> {
+        match auth {
+            Auth::Signed => target::pair(&self.shared.config).map(drop),
+            Auth::ApiKey => target::key(&self.shared.config).map(drop),
+        }
     }
 
     /// What a request for the teams would be signed over now.

@@ -33,12 +33,11 @@ impl Target {
     pub(super) fn new(request: &Request, config: &Config) -> Result<Self> {
         let (base, credential) = match request.auth {
             Auth::Signed => {
-                let username = config.username.clone().ok_or_else(|| missing("username", "SIDELINE_USERNAME"))?;
-                let secret = config.secret.clone().ok_or_else(|| missing("secret", "SIDELINE_SECRET"))?;
+                let (username, secret) = pair(config)?;
                 (&config.base_url, Credential::Pair { username, secret })
             }
             Auth::ApiKey => {
-                let key = config.api_key.as_ref().ok_or_else(|| missing("api_key", "SIDELINE_API_KEY"))?;
+                let key = key(config)?;
                 let encoded = utf8_percent_encode(key.expose(), NON_ALPHANUMERIC).to_string();
                 (&config.broadcast_base_url, Credential::Key(Secret::new(encoded)))
             }
@@ -97,6 +96,18 @@ impl Target {
         }
         url
     }
+}
+
+/// What signs a request.
+pub(super) fn pair(config: &Config) -> Result<(String, Secret)> {
+    let username = config.username.clone().ok_or_else(|| missing("username", "SIDELINE_USERNAME"))?;
+    let secret = config.secret.clone().ok_or_else(|| missing("secret", "SIDELINE_SECRET"))?;
+    Ok((username, secret))
+}
+
+/// What the Broadcast API wants.
+pub(super) fn key(config: &Config) -> Result<&Secret> {
+    config.api_key.as_ref().ok_or_else(|| missing("api_key", "SIDELINE_API_KEY"))
 }
 
 fn missing(parameter: &str, variable: &str) -> Error {

@@ -115,6 +115,31 @@ class Archive:
         """
         if on_error not in ("keep", "raise"):
             raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
+        teams, games, end, wanted = self._checked(team_ids, game_ids, start, end, tables, correction_window)
+        run = Sync(
+            self._store,
+            self._asked(),
+            wanted=wanted,
+            window=correction_window,
+            clock=self._clock,
+            progress=progress,
+        )
+        run.run(teams, games, start, end)
+        report = self._report(run)
+        if on_error == "raise":
+            report.raise_if_incomplete()
+        return report
+
+    def _checked(
+        self,
+        team_ids: Iterable[int] | int | None,
+        game_ids: Iterable[str] | str | None,
+        start: "Time | None",
+        end: "Time | None",
+        tables: Iterable[str] | None,
+        correction_window: timedelta | None,
+    ) -> "tuple[list[int] | None, list[str] | None, Time, frozenset[str]]":
+        """Teams, games, end of the range, operations; what is wrong raises before anything is asked or written."""
         if not isinstance(correction_window, (timedelta, NoneType)):
             kind = type(correction_window).__name__
             raise TypeError(f"correction_window is a timedelta or None, not {kind}: write timedelta(days=7)")
@@ -124,21 +149,20 @@ class Archive:
         if game_ids is not None and team_ids is not None:
             raise ValueError("give team_ids with a range, or game_ids, not both")
         wanted = plan.operations(tables)
-        run = Sync(self._store, client, wanted=wanted, window=correction_window, clock=self._clock, progress=progress)
         teams = _listed("team_ids", team_ids)
         if teams is not None and not all(str(team).isascii() and str(team).isdigit() for team in teams):
             raise ValueError(f"team_ids are numbers, not {teams}")
         games = _listed("game_ids", game_ids)
-        run.run(
+        until = self._clock() if end is None else end
+        if game_ids is None and start is not None:
+            _ordered(start, until, is_now=end is None)
+        client._core.check_credentials()
+        return (
             teams if teams is None else list(dict.fromkeys(map(int, teams))),
             games if games is None else list(dict.fromkeys(map(str, games))),
-            start,
-            self._clock() if end is None else end,
+            until,
+            wanted,
         )
-        report = self._report(run)
-        if on_error == "raise":
-            report.raise_if_incomplete()
-        return report
 
     def _asked(self) -> "Client":
         from sideline.client import Client
@@ -290,6 +314,20 @@ def _listed(name: str, ids: Any) -> list[Any] | None:
     # In an archive they have no order.
     several = many(name, sorted(ids) if isinstance(ids, (set, frozenset)) else ids)
     return _ids(name, [ids]) if several is None else several
+
+
+def _ordered(start: "Time", end: "Time", *, is_now: bool) -> None:
+    # As fine as it is sent.
+    ends = _epoch_ms("start", start), _epoch_ms("end", end)
+    if ends[0] < ends[1]:
+        return
+    first, last = map(plan.moment, ends)
+    if is_now:
+        raise ValueError(f"start {first} is to come, and a range without end ends now, {last}: give the end too")
+    if first == last:
+        day = (first + timedelta(days=1)).date()
+        raise ValueError(f"start and end are both {first}: a range has a length; for a day end it with {day}")
+    raise ValueError(f"start {first} is after end {last}: write them the other way round")
 
 
 def _aware(name: str, when: "Time") -> datetime:

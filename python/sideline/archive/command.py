@@ -35,16 +35,20 @@ def sync(
     """Sync and tell; the result is the exit status: 0 complete, 3 incomplete."""
     deltalake: Any = library("deltalake", "archive")
     try:
-        with _alone(Store(root, None)), Client() as client:
-            report = Archive(root, client).sync(
-                teams,
-                games,
-                start,
-                end,
-                tables=tables,
-                correction_window=window,
-                progress=None if sys.stderr.isatty() else _Lines(),
-            )
+        with Client() as client:
+            archive = Archive(root, client)
+            # Before there is a folder for the lock.
+            archive._checked(teams, games, start, end, tables, window)
+            with _alone(archive._store):
+                report = archive.sync(
+                    teams,
+                    games,
+                    start,
+                    end,
+                    tables=tables,
+                    correction_window=window,
+                    progress=None if sys.stderr.isatty() else _Lines(),
+                )
     except deltalake.exceptions.DeltaError as error:
         print(f"sideline: {root}: {error}", file=sys.stderr)
         return FAILED

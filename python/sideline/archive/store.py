@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _ATTEMPTS = 40
 """Another writer's commit makes one of ours fail, and one of them always succeeds."""
 
+_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
+
 _STATS = {
     # Min and max of whole bodies have no use.
     "raw": {"delta.dataSkippingStatsColumns": "unit,operation,id,body_id,stored_at"},
@@ -141,6 +143,12 @@ class Store:
         if text.startswith("memory:"):
             raise ValueError("an archive in memory would be gone with each look at it; give a folder or a bucket")
         self.is_local = "://" not in text
+        scheme, colon, rest = text.partition(":")
+        # A folder of that name would be filled, and be gone with the machine.
+        if self.is_local and colon and scheme.lower() in _SCHEMES:
+            raise ValueError(
+                f'{text} is neither a folder nor an address: write "{scheme.lower()}://{rest.lstrip("/")}"'
+            )
         self.root = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = dict(options) if options else None
 

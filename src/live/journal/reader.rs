@@ -66,16 +66,22 @@ impl<R: Read> Reader<R> {
         Ok(true)
     }
 
-    /// Steps over all frames, their checksums looked at.
-    pub fn skip_all(&mut self) -> Result<()> {
+    /// Steps over all frames, their checksums looked at; gives when the last item came.
+    pub fn skip_all(&mut self) -> Result<Option<SystemTime>> {
+        let mut last = None;
         loop {
             let at = self.offset;
             match self.frame()? {
-                None => return Ok(()),
-                Some((head, packed)) if crc32fast::hash(&packed) == head.crc => {}
+                None => break,
+                Some((head, packed)) if crc32fast::hash(&packed) == head.crc => last = Some((at, head, packed)),
                 Some(_) => return Err(damaged(&self.path, at, "the journal is damaged (its checksum differs)".into())),
             }
         }
+        let Some((at, head, packed)) = last else { return Ok(None) };
+        let wrong = |what: String| damaged(&self.path, at, format!("the journal is damaged ({what})"));
+        let lines = format::unpack(&head, &packed).map_err(wrong)?;
+        let line = lines.split(|&byte| byte == b'\n').rfind(|line| !line.is_empty());
+        line.map(|line| format::read(line).map(|(came, _)| came).map_err(wrong)).transpose()
     }
 
     /// `None` at the end, also where it is torn: a recorder that is killed leaves the beginning of a frame.

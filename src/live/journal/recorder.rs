@@ -44,6 +44,11 @@ impl Recorder {
         Ok(Recorder { shared, thread: Some(thread) })
     }
 
+    /// When the last item came of the recording that this one goes on with.
+    pub fn last(&self) -> Option<SystemTime> {
+        self.shared.inner().writer.last()
+    }
+
     /// After an error the item is not in the journal, and may be given again.
     pub fn append(&self, item: &Item) -> Result<()> {
         let mut inner = self.shared.inner();

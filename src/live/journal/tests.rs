@@ -154,6 +154,20 @@ fn a_journal_cut_anywhere_is_a_prefix_and_is_appended_to() {
 }
 
 #[test]
+fn a_writer_knows_when_the_last_whole_item_came() {
+    let frames = small();
+    let last = |bytes: &[u8]| Writer::open(&Scratch::with(bytes).0).unwrap().last();
+    let Item::Update(second) = update(2, "") else { panic!() };
+    let Item::Update(third) = update(3, "") else { panic!() };
+    let ends = [None, Some(second.received_at), Some(third.received_at), Some(now())];
+    for (count, end) in ends.iter().enumerate() {
+        assert_eq!(last(&journal(&frames[..count])), *end, "{count} frames");
+    }
+    let torn = journal(&frames);
+    assert_eq!(last(&torn[..torn.len() - 1]), Some(third.received_at));
+}
+
+#[test]
 fn a_flipped_bit_gives_nothing_that_was_not_written_and_says_where_it_is() {
     let frames = small();
     let (bytes, all) = (journal(&frames), frames.concat());

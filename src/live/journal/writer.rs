@@ -14,6 +14,7 @@ use std::time::SystemTime;
 pub struct Writer {
     file: File,
     path: PathBuf,
+    last: Option<SystemTime>,
     /// Where the last whole frame ends.
     end: u64,
     /// Lines of the frame to come, and how many.
@@ -40,7 +41,7 @@ impl Writer {
             }
         }
         let mut reader = Reader::new(BufReader::new(&file), path)?;
-        reader.skip_all()?;
+        let last = reader.skip_all()?;
         let mut end = reader.offset();
         file.set_len(end).map_err(failed)?;
         if end == 0 {
@@ -48,7 +49,7 @@ impl Writer {
             (&file).seek(SeekFrom::Start(0)).and_then(|_| (&file).write_all(&beginning)).map_err(failed)?;
             end = beginning.len() as u64;
         }
-        Ok(Writer { file, path: path.to_owned(), end, lines: Vec::new(), items: 0, failing: false })
+        Ok(Writer { file, path: path.to_owned(), last, end, lines: Vec::new(), items: 0, failing: false })
     }
 
     /// Adds an item to the frame to come, and writes the frame where it is large enough, or where writing has failed before.
@@ -82,6 +83,11 @@ impl Writer {
             )));
         }
         Ok(())
+    }
+
+    /// When the last item came that the file had when it was opened.
+    pub fn last(&self) -> Option<SystemTime> {
+        self.last
     }
 
     /// Items that are not in the file yet.
