@@ -2,11 +2,12 @@
 //! its objects are kept; in them what differs is set anew, and what is given is a copy of them: that is a fraction of the work
 //! of reading all of the text again. What comes out is what [`objects`] makes of it.
 
+use crate::live::{Spent, Stream};
 use crate::python::dicts::objects;
 use crate::table::{Body, number, others};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Longer texts are no snapshots, and would be kept for long.
 const LONGEST: usize = 256 * 1024;
@@ -19,8 +20,10 @@ const DEEPEST: usize = 16;
 const MOST_MISSES: u32 = 7;
 
 /// What a stream's messages have in common.
-#[derive(Default)]
-pub struct Snapshots(Mutex<Memory>);
+pub struct Snapshots {
+    memory: Mutex<Memory>,
+    spent: Option<Arc<Spent>>,
+}
 
 #[derive(Default)]
 struct Memory {
@@ -61,11 +64,22 @@ struct Member {
 }
 
 impl Snapshots {
+    pub fn of(stream: &Stream) -> Self {
+        Snapshots { memory: Mutex::default(), spent: stream.spent().cloned() }
+    }
+
+    /// Nobody looks at this text any more.
+    pub fn done_with(&self, text: String) {
+        if let Some(spent) = &self.spent {
+            spent.give(text);
+        }
+    }
+
     /// The JSON of the next message as Python objects, which the caller may change.
     pub fn objects<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         let read = || objects(py, &Body::from(text.as_bytes()));
         // Who makes objects may be interrupted by the garbage collector, and that by a thread that reads here too.
-        let Ok(mut memory) = self.0.try_lock() else { return read() };
+        let Ok(mut memory) = self.memory.try_lock() else { return read() };
         if memory.uncompared > 0 || text.len() > LONGEST {
             memory.uncompared = memory.uncompared.saturating_sub(1);
             return read();
