@@ -36,6 +36,8 @@ struct Memory {
 
 struct Last {
     text: Vec<u8>,
+    /// Room for the next one.
+    next: Vec<u8>,
     root: Node,
 }
 
@@ -94,7 +96,7 @@ impl Snapshots {
         }
         let value = read()?;
         match Node::new(&value, text.as_bytes(), 0) {
-            Some(root) => memory.last.insert(Last { text: text.into(), root }).root.copy(py),
+            Some(root) => memory.last.insert(Last { text: text.into(), next: Vec::new(), root }).root.copy(py),
             None => Ok(value),
         }
     }
@@ -103,10 +105,12 @@ impl Snapshots {
 impl Last {
     /// `None`: the text is not like the last one, or no JSON, and this is good for nothing any more.
     fn becomes(&mut self, py: Python<'_>, text: &[u8]) -> Option<()> {
-        let old = self.text.as_slice();
-        let (len, _) = self.root.becomes(py, old, old.len(), text, alike(old, text), 0)?;
-        self.text.clear();
-        self.text.extend_from_slice(text);
+        // Another core wrote it: in one go it is here sooner than piece by piece, as it is compared.
+        self.next.clear();
+        self.next.extend_from_slice(text);
+        let (old, new) = (self.text.as_slice(), self.next.as_slice());
+        let (len, _) = self.root.becomes(py, old, old.len(), new, alike(old, new), 0)?;
+        std::mem::swap(&mut self.text, &mut self.next);
         (len == text.len()).then_some(())
     }
 }
