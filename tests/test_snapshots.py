@@ -194,6 +194,15 @@ def test_a_message_gives_what_its_own_text_says_whatever_is_done_to_others(texts
         ('{"a":{}}', '{"a":{"b":1,}}'),
         ("{}", '["a":1}'),
         ("[1,2]", '[1,"b":0,2]'),
+        # What differs in a part, and behind it.
+        ('{"a":{"b":1},"c":2}', '{"a":{"b":10},"c":2}'),
+        ('{"a":{"b":1},"c":2}', '{"a":{"b":10},"c":30}'),
+        ('{"a":{"b":1},"c":2}', '{"a":{"b":10},"c":2,"d":3}'),
+        ('{"a":{"b":1},"c":2}', '{"a":{"b":1,"x":1},"y":0,"c":2}'),
+        ('{"a":{"b":{"c":1}},"d":{"e":[1,2]},"f":3}', '{"a":{"b":{"c":100}},"d":{"e":[1,20]},"f":3}'),
+        ('{"a":{"b":{"c":1}},"d":{"e":[1,2]},"f":3}', '{"a":{"b":{"c":1}},"d":{"e":[1,2,3]},"f":30}'),
+        ('{"a":{"b":1},"c":2}', '{"a":{"b":1]},"c":2}'),
+        ('{"a":{"b":1},"c":2}', '{"a":{"b":2},"c":2}}'),
         # And elements.
         ("[]", '[1,[2],{"a":3}]'),
         ("[1,2]", '[1,2,[3],{"a":4}]'),
@@ -226,9 +235,34 @@ def test_whatever_came_before_it(before: str, after: str) -> None:
             assert same(given_of(update), read(update.text)), update.text
 
 
-def test_what_a_caller_changes_is_the_callers() -> None:
-    texts = [json.dumps(SNAPSHOT | {"version": version}) for version in range(5)]
-    with sent([*texts, texts[-1]]) as updates:
+NUMBERS = [sign + digits[:count] for sign in ("", "-") for digits in ("9876543210123456789", "0987654321") for count in range(20)]
+
+
+@pytest.mark.parametrize("behind", ["}", " }", ',"b":"much more than sixteen bytes"}', ".5}", "e2}", "x}", ""])
+def test_a_number_of_any_length(behind: str) -> None:
+    texts = ['{"a":1}', *(f'{{"a":{number}{behind}' for number in NUMBERS)]
+    with sent(texts) as updates:
+        for update in updates:
+            assert same(given_of(update), read(update.text)), update.text
+
+
+SNAPSHOTS = [json.dumps(SNAPSHOT | {"version": version}) for version in range(5)]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [*SNAPSHOTS, SNAPSHOTS[-1]],
+        # Parts that come where there were none: in place of another value, as a new key's, at a list's end.
+        ['{"a":1,"b":2}', '{"a":{"c":1},"b":2}', '{"a":{"c":1},"b":3}'],
+        ['{"a":1}', '{"a":1,"b":{"c":1}}', '{"a":2,"b":{"c":1}}'],
+        ['{"b":1}', '{"a":[1],"b":1}', '{"a":[1],"b":2}'],
+        ["[1,2]", "[1,[2]]", "[2,[2]]"],
+        ["[1]", '[1,{"a":1}]', '[2,{"a":1}]'],
+    ],
+)
+def test_what_a_caller_changes_is_the_callers(texts: list[str]) -> None:
+    with sent(texts) as updates:
         for update in updates:
             document = update.to_dict()
             assert same(document, json.loads(update.text))
@@ -240,6 +274,24 @@ def test_what_a_caller_changes_is_the_callers() -> None:
                 else:
                     within[key] = "changed"
             assert same(update.to_dict(), json.loads(update.text))
+
+
+def test_a_text_stays_its_updates_while_those_of_others_are_used_again() -> None:
+    texts = [json.dumps({"n": n, "x": chr(97 + n % 26) * (n * 7919 % 3000)}) for n in range(3000)]
+    kept: list[sideline.Update] = []
+
+    def send(to: socket.socket) -> None:
+        for at in range(0, len(texts), 50):
+            to.sendall((HEAD if at == 0 else b"") + b"".join(b"data: %s\n\n" % text.encode() for text in texts[at : at + 50]))
+        to.recv(1)
+
+    with server([send]) as made, made.client() as client, client.live_stats("g1", notices=False) as stream:
+        for text, item in zip(texts, stream, strict=False):
+            assert isinstance(item, sideline.Update)
+            assert item.text == text
+            if len(text) % 3 == 0:
+                kept.append(item)
+    assert [update.text for update in kept] == [text for text in texts if len(text) % 3 == 0]
 
 
 def test_updates_may_be_read_in_any_order_and_from_several_threads() -> None:

@@ -67,6 +67,22 @@ def test_an_authority_that_is_given_is_trusted_besides_those_of_the_environment(
             assert client.teams().status == 200
 
 
+def test_a_bundle_that_was_read_before_is_read_again_once_it_is_another(bundle: Path, tmp_path: Path) -> None:
+    path = tmp_path / "authority.pem"
+    whole = bundle.read_bytes()
+    for broken in (b"no certificate", whole[:-40], None):
+        path.write_bytes(whole)
+        for _ in range(2):
+            given(1, ca_bundle=path).close()
+        path.unlink() if broken is None else path.write_bytes(broken)
+        for _ in range(2):
+            with pytest.raises(sideline.ConfigurationError, match="ca_bundle"):
+                given(1, ca_bundle=path)
+    path.mkdir()
+    with pytest.raises(sideline.ConfigurationError, match="ca_bundle"):
+        given(1, ca_bundle=path)
+
+
 def test_authorities_of_the_environment_that_are_not_there_are_named(
     certified: Certified, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

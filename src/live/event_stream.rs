@@ -3,6 +3,7 @@
 use super::item::Update;
 use super::options::Options;
 use super::session::{Connection, Lost, Read, Refusal, Wire};
+use super::spent::Spent;
 use super::sse::{Decoder, Frame};
 use crate::error::Error;
 use crate::operation::Request;
@@ -22,13 +23,14 @@ pub(super) struct EventStream {
     limit: usize,
     silence_limit: Duration,
     last_event_id: Arc<str>,
+    spent: Arc<Spent>,
 }
 
 impl EventStream {
-    pub(super) fn new(transport: Transport, request: Request, options: &Options) -> Self {
+    pub(super) fn new(transport: Transport, request: Request, options: &Options, spent: Arc<Spent>) -> Self {
         let last_event_id = options.last_event_id.as_deref().unwrap_or_default().into();
         let (limit, silence_limit) = (options.max_event_bytes, options.silence_limit);
-        EventStream { transport, request, limit, silence_limit, last_event_id }
+        EventStream { transport, request, limit, silence_limit, last_event_id, spent }
     }
 }
 
@@ -38,7 +40,7 @@ impl Wire for EventStream {
     async fn connect(&mut self) -> Result<Events, Refusal> {
         let opened = timeout(self.silence_limit, self.transport.open_event_stream(&self.request, &self.last_event_id));
         let response = opened.await.map_err(|_| Refusal::silent(self.silence_limit))??;
-        let decoder = Decoder::new(self.limit, self.last_event_id.clone());
+        let decoder = Decoder::new(self.limit, self.last_event_id.clone()).reusing(self.spent.clone());
         Ok(Events { response, decoder, bytes: 0, end: None })
     }
 

@@ -10,6 +10,7 @@
 //! | `websocket` | the live websocket as a wire |
 //! | `token`, `seq`, `peer` | its token; its numbers; its heartbeats and closes |
 //! | `buffer` | what was read and not yet taken |
+//! | `spent` | texts to be used again |
 //! | `stream` | a stream as its reader holds it |
 //! | `journal`, `replay` | a stream on disk, and as a stream again |
 //! | `table` | items as Arrow tables |
@@ -28,6 +29,7 @@ mod peer;
 mod replay;
 pub mod seq;
 mod session;
+mod spent;
 pub mod sse;
 mod stream;
 pub mod table;
@@ -39,6 +41,7 @@ pub use buffer::{Buffer, Counts, State, Taken};
 pub use item::{Item, Notice, Update};
 pub use options::{Options, Overflow};
 pub use replay::replay;
+pub use spent::Spent;
 pub use stream::{Filling, Source, Stream};
 pub use token::subscription_token;
 pub use websocket::Live;
@@ -46,11 +49,13 @@ pub use websocket::Live;
 use crate::error::{Error, Result};
 use crate::operation::Request;
 use crate::transport::Transport;
+use std::sync::Arc;
 
 /// The event stream behind a request of the Broadcast API.
 pub fn event_stream(transport: Transport, request: Request, options: Options) -> Result<Stream> {
-    let wire = event_stream::EventStream::new(transport.clone(), request, &options);
-    over(transport, wire, options)
+    let spent = Arc::<Spent>::default();
+    let wire = event_stream::EventStream::new(transport.clone(), request, &options, spent.clone());
+    Ok(over(transport, wire, options)?.reusing(spent))
 }
 
 /// The live websocket. Arguments are checked now; the token is asked for when the first item is.
@@ -61,7 +66,7 @@ pub fn websocket(transport: Transport, live: Live, options: Options) -> Result<S
 
 fn over<W: session::Wire + 'static>(transport: Transport, wire: W, options: Options) -> Result<Stream> {
     let settings = options.clone();
-    let source = move |buffer: std::sync::Arc<Buffer>| -> Filling {
+    let source = move |buffer: Arc<Buffer>| -> Filling {
         Box::pin(async move {
             tokio::select! {
                 biased;

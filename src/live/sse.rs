@@ -2,6 +2,7 @@
 //! incremental: whatever way the bytes are split, the same comes out, as soon as its last byte is in, in time and memory linear
 //! in what is fed.
 
+use super::spent::Spent;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +39,7 @@ pub struct Decoder {
     line: Vec<u8>,
     /// The lines of `data`, each with a line feed behind it.
     data: Vec<u8>,
+    spent: Arc<Spent>,
     event: Option<Arc<str>>,
     id_buffer: Arc<str>,
     last_event_id: Arc<str>,
@@ -57,6 +59,7 @@ impl Decoder {
             limit,
             line: Vec::new(),
             data: Vec::new(),
+            spent: Arc::default(),
             event: None,
             id_buffer: last_event_id.clone(),
             last_event_id,
@@ -64,6 +67,11 @@ impl Decoder {
             after_cr: false,
             at_start: true,
         }
+    }
+
+    /// Puts events into these texts.
+    pub fn reusing(self, spent: Arc<Spent>) -> Self {
+        Decoder { spent, ..self }
     }
 
     /// What the next request has to carry; empty: nothing. An event that was cut off leaves no trace in it.
@@ -160,15 +168,15 @@ impl Decoder {
             return;
         }
         // As large as the last one: most events of a stream are alike.
-        let room = self.data.len().min(KEPT);
-        let data = std::mem::replace(&mut self.data, Vec::with_capacity(room));
+        let next = self.spent.take(self.data.len());
+        let data = std::mem::replace(&mut self.data, next);
         let data =
             String::from_utf8(data).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         each(Frame::Event(Event { event, data, id: self.last_event_id.clone() }));
     }
 }
 
-/// As much of a buffer is kept for the next line or event.
+/// As much of a buffer is kept for the next line.
 const KEPT: usize = 64 * 1024;
 
 fn text(value: &[u8]) -> Arc<str> {

@@ -4,6 +4,7 @@ use super::buffer::{Buffer, Counts, State, Taken};
 use super::item::{Item, Notice};
 use super::journal::Recorder;
 use super::options::Options;
+use super::spent::Spent;
 use crate::error::{Error, Result};
 use std::future::Future;
 use std::path::Path;
@@ -27,6 +28,7 @@ pub struct Stream {
     recording: Mutex<Recording>,
     /// Whether taking may have to wait for a disk.
     is_recorded: AtomicBool,
+    spent: Option<Arc<Spent>>,
 }
 
 enum Recording {
@@ -51,7 +53,18 @@ impl Stream {
             task: Mutex::new(Task::New(source)),
             recording: Mutex::new(Recording::Off),
             is_recorded: AtomicBool::new(false),
+            spent: None,
         })
+    }
+
+    pub(super) fn reusing(mut self, spent: Arc<Spent>) -> Self {
+        self.spent = Some(spent);
+        self
+    }
+
+    /// Where a text that its reader has done with is of use.
+    pub fn spent(&self) -> Option<&Arc<Spent>> {
+        self.spent.as_ref()
     }
 
     /// Starts to fill the buffer, the first time it is called.

@@ -2,11 +2,12 @@
 //! its objects are kept; in them what differs is set anew, and what is given is a copy of them: that is a fraction of the work
 //! of reading all of the text again. What comes out is what [`objects`] makes of it.
 
+use crate::live::{Spent, Stream};
 use crate::python::dicts::objects;
-use crate::table::Body;
+use crate::table::{Body, number, others};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Longer texts are no snapshots, and would be kept for long.
 const LONGEST: usize = 256 * 1024;
@@ -19,8 +20,10 @@ const DEEPEST: usize = 16;
 const MOST_MISSES: u32 = 7;
 
 /// What a stream's messages have in common.
-#[derive(Default)]
-pub struct Snapshots(Mutex<Memory>);
+pub struct Snapshots {
+    memory: Mutex<Memory>,
+    spent: Option<Arc<Spent>>,
+}
 
 #[derive(Default)]
 struct Memory {
@@ -33,6 +36,8 @@ struct Memory {
 
 struct Last {
     text: Vec<u8>,
+    /// Room for the next one.
+    next: Vec<u8>,
     root: Node,
 }
 
@@ -40,6 +45,8 @@ struct Last {
 struct Node {
     object: Object,
     members: Vec<Member>,
+    /// None of them has ever been an object or an array.
+    is_flat: bool,
 }
 
 enum Object {
@@ -59,11 +66,22 @@ struct Member {
 }
 
 impl Snapshots {
+    pub fn of(stream: &Stream) -> Self {
+        Snapshots { memory: Mutex::default(), spent: stream.spent().cloned() }
+    }
+
+    /// Nobody looks at this text any more.
+    pub fn done_with(&self, text: String) {
+        if let Some(spent) = &self.spent {
+            spent.give(text);
+        }
+    }
+
     /// The JSON of the next message as Python objects, which the caller may change.
     pub fn objects<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         let read = || objects(py, &Body::from(text.as_bytes()));
         // Who makes objects may be interrupted by the garbage collector, and that by a thread that reads here too.
-        let Ok(mut memory) = self.0.try_lock() else { return read() };
+        let Ok(mut memory) = self.memory.try_lock() else { return read() };
         if memory.uncompared > 0 || text.len() > LONGEST {
             memory.uncompared = memory.uncompared.saturating_sub(1);
             return read();
@@ -78,7 +96,7 @@ impl Snapshots {
         }
         let value = read()?;
         match Node::new(&value, text.as_bytes(), 0) {
-            Some(root) => memory.last.insert(Last { text: text.into(), root }).root.copy(py),
+            Some(root) => memory.last.insert(Last { text: text.into(), next: Vec::new(), root }).root.copy(py),
             None => Ok(value),
         }
     }
@@ -87,9 +105,12 @@ impl Snapshots {
 impl Last {
     /// `None`: the text is not like the last one, or no JSON, and this is good for nothing any more.
     fn becomes(&mut self, py: Python<'_>, text: &[u8]) -> Option<()> {
-        let len = self.root.becomes(py, &self.text, text, alike(&self.text, text), 0)?;
-        self.text.clear();
-        self.text.extend_from_slice(text);
+        // Another core wrote it: in one go it is here sooner than piece by piece, as it is compared.
+        self.next.clear();
+        self.next.extend_from_slice(text);
+        let (old, new) = (self.text.as_slice(), self.next.as_slice());
+        let (len, _) = self.root.becomes(py, old, old.len(), new, alike(old, new), 0)?;
+        std::mem::swap(&mut self.text, &mut self.next);
         (len == text.len()).then_some(())
     }
 }
@@ -131,26 +152,40 @@ impl Node {
             return None;
         };
         // A key that stands twice has one value in the dict, and leaves text.
-        (past(text, at, end)? == text.len()).then_some(Node { object, members })
+        let is_flat = members.iter().all(|member| member.node.is_none());
+        (past(text, at, end)? == text.len()).then_some(Node { object, members, is_flat })
     }
 
-    /// Sets what differs between the old text of this node and the new one, which begins with it; the length of the new one.
-    /// So many of their first bytes are known to be the `same`. `None`: keys are gone, or it has another length, and it is good
-    /// for nothing any more.
-    fn becomes(&mut self, py: Python<'_>, old: &[u8], new: &[u8], same: usize, depth: usize) -> Option<usize> {
+    /// Sets what differs between the text of this node, so many (`len`) of the first bytes of the old one, and the new one. So
+    /// many of the first bytes of both are known to be the `same`. How long its new text is, and up to where the old one is the
+    /// same as what the new one goes on with. `None`: keys are gone, or it has another length, and it is good for nothing any
+    /// more.
+    fn becomes(
+        &mut self,
+        py: Python<'_>,
+        old: &[u8],
+        len: usize,
+        new: &[u8],
+        same: usize,
+        depth: usize,
+    ) -> Option<(usize, usize)> {
         // Where the old text and the new one part, and how far the new one has got beyond the old one before.
-        let (mut same, mut old_at, mut at) = (same, 0, 0);
-        // Members of both, and all that the new one has.
-        let (mut common, mut place, mut is_in_order) = (0, 0, true);
+        let (mut same, mut old_at, mut at) = (same, 0_usize, 0_usize);
+        let (mut place, mut is_first, mut is_in_order) = (0, true, true);
         loop {
-            let until = self.members.get(place).map_or(old.len(), |member| member.start);
-            if until > same {
+            let shift = at.wrapping_sub(old_at);
+            // What ends before they part has stayed. With the byte behind it: a number may have got longer.
+            let rest = self.members.get_mut(place..)?.iter_mut();
+            let stayed = rest.take_while(|member| member.start + member.len < same);
+            let stayed = stayed.map(|member| member.start = member.start.wrapping_add(shift)).count();
+            (place, is_first) = (place + stayed, is_first && stayed == 0);
+            if self.members.get(place).map_or(len, |member| member.start) > same {
                 // The new text has a member more here.
                 (old_at, at) = match place.checked_sub(1).and_then(|before| self.members.get(before)) {
-                    Some(Member { start, len, .. }) if common > 0 => (old_at + start + len - at, start + len),
+                    Some(Member { start, len, .. }) if !is_first => (old_at + start + len - at, start + len),
                     _ => (1, at.max(1)),
                 };
-                at = self.gains(py, place, common == 0, new, at, depth)?;
+                at = self.gains(py, place, is_first, new, at, depth)?;
                 same = old_at + alike(old.get(old_at..)?, new.get(at..)?);
                 place += 1;
                 is_in_order &= place == self.members.len();
@@ -158,37 +193,37 @@ impl Node {
             }
             let Some(member) = self.members.get_mut(place) else { break };
             let (start, len) = (member.start, member.len);
-            member.start = at + start.checked_sub(old_at)?;
-            (common, place) = (common + 1, place + 1);
-            // With the byte behind it: a number may have got longer.
-            if start + len < same {
-                continue;
-            }
-            let (was, is) = (old.get(start..start + len)?, new.get(member.start..)?);
+            member.start = start.wrapping_add(shift);
+            (place, is_first) = (place + 1, false);
+            let (was, is) = (old.get(start..)?, new.get(member.start..)?);
             let patched = match &mut member.node {
-                Some(node) if is.first() == was.first() => node.becomes(py, was, is, same - start, depth + 1),
+                Some(node) if is.first() == was.first() => node.becomes(py, was, len, is, same - start, depth + 1),
                 _ => None,
             };
-            member.len = match patched {
-                Some(len) => len,
-                None => {
-                    let (value, node, len) = read(py, is, depth + 1)?;
-                    match (&self.object, &member.key) {
-                        (Object::Dict(dict), Some(key)) => dict.bind(py).set_item(key, value).ok()?,
-                        (Object::List(list), None) => list.bind(py).set_item(place - 1, value).ok()?,
-                        _ => return None,
-                    }
-                    member.node = node;
-                    len
+            let mut followed = None;
+            if let Some((len, beyond)) = patched {
+                member.len = len;
+                followed = Some(start + beyond);
+            } else {
+                let (value, node, len) = read(py, is, depth + 1)?;
+                match (&self.object, &member.key) {
+                    (Object::Dict(dict), Some(key)) => dict.bind(py).set_item(key, value).ok()?,
+                    (Object::List(list), None) => list.bind(py).set_item(place - 1, value).ok()?,
+                    _ => return None,
                 }
-            };
+                self.is_flat &= node.is_none();
+                (member.node, member.len) = (node, len);
+            }
             (old_at, at) = (start + len, member.start + member.len);
-            same = old_at + alike(old.get(old_at..)?, new.get(at..)?);
+            same = match followed {
+                Some(same) => same,
+                None => old_at + alike(old.get(old_at..)?, new.get(at..)?),
+            };
         }
         if !is_in_order {
             self.put_in_order(py)?;
         }
-        Some(at + old.len() - old_at)
+        Some((at + len - old_at, same))
     }
 
     /// Reads a member that the new text has here and the old one has not, and puts it at this place; where in the new text the
@@ -226,6 +261,7 @@ impl Node {
             (Object::List(list), None) => list.bind(py).append(value).ok()?,
             _ => return None,
         }
+        self.is_flat &= node.is_none();
         self.members.insert(place, Member { start, len, key: key.map(Bound::unbind), node });
         let end = start + len;
         if has_comma { past(new, end, b',') } else { Some(end) }
@@ -246,7 +282,7 @@ impl Node {
         match &self.object {
             Object::Dict(dict) => {
                 let copy = dict.bind(py).copy()?;
-                for member in &self.members {
+                for member in self.nesting() {
                     if let (Some(key), Some(node)) = (&member.key, &member.node) {
                         copy.set_item(key, node.copy(py)?)?;
                     }
@@ -255,7 +291,7 @@ impl Node {
             }
             Object::List(list) => {
                 let copy = list.bind(py).get_slice(0, self.members.len());
-                for (place, member) in self.members.iter().enumerate() {
+                for (place, member) in self.nesting().iter().enumerate() {
                     if let Some(node) = &member.node {
                         copy.set_item(place, node.copy(py)?)?;
                     }
@@ -263,6 +299,11 @@ impl Node {
                 Ok(copy.into_any())
             }
         }
+    }
+
+    /// Its members, unless none of them has any.
+    fn nesting(&self) -> &[Member] {
+        if self.is_flat { &[] } else { &self.members }
     }
 }
 
@@ -290,22 +331,22 @@ fn read<'py>(py: Python<'py>, text: &[u8], depth: usize) -> Option<Found<'py>> {
     }
 }
 
-/// A number as most are: some digits and no more. And its length.
+/// A number as most are: up to fifteen digits and no more. And its length.
 fn whole_number(text: &[u8]) -> Option<(i64, usize)> {
-    let (negative, digits) = text.strip_prefix(b"-").map_or((false, text), |digits| (true, digits));
-    let mut value = 0;
-    let mut len = 0;
-    while let Some(digit @ b'0'..=b'9') = digits.get(len) {
-        if len == 18 {
-            return None;
-        }
-        value = 10 * value + i64::from(digit - b'0');
-        len += 1;
-    }
+    let block = text.first_chunk().copied().unwrap_or_else(|| std::array::from_fn(|at| *text.get(at).unwrap_or(&0)));
+    let sign = usize::from(block[0] == b'-');
+    let end = (others(&block) & !(sign as u32)).trailing_zeros() as usize;
+    let count = end.checked_sub(sign).filter(|count| *count > 0)?;
+    let word = |at: usize| block.get(at..at + 8)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    let digits = match count {
+        ..=8 => number(word(sign)?, count),
+        9..=15 => number(word(sign)?, 8) * 10_u64.pow(count as u32 - 8) + number(word(8)? >> (8 * sign), count - 8),
+        _ => return None,
+    };
     // `007` is no number, and `-0` is one that others have to tell of.
-    let is_plain = matches!(digits.first()?, b'1'..=b'9') || (len == 1 && !negative);
-    let value = if negative { -value } else { value };
-    (is_plain && is_end(digits.get(len))).then_some((value, len + usize::from(negative)))
+    let is_plain = block[sign] != b'0' || (count == 1 && sign == 0);
+    let value = digits as i64;
+    (is_plain && is_end(text.get(end))).then_some((if sign == 1 { -value } else { value }, end))
 }
 
 /// The text of a string without escapes.
@@ -354,20 +395,19 @@ fn string_len(text: &[u8]) -> Option<usize> {
 
 /// How many bytes at the beginning of both are the same.
 fn alike(one: &[u8], other: &[u8]) -> usize {
-    let len = one.len().min(other.len());
-    let (ones, others) = (one[..len].as_chunks::<32>().0, other[..len].as_chunks::<32>().0);
-    let mut same = 32 * ones.iter().zip(others).take_while(|(one, other)| one == other).count();
-    let (one, other) = (&one[same..len], &other[same..len]);
-    for (one, other) in one.as_chunks().0.iter().zip(other.as_chunks().0) {
-        let differs = u64::from_le_bytes(*one) ^ u64::from_le_bytes(*other);
+    let (ones, others) = (one.as_chunks::<32>().0, other.as_chunks::<32>().0);
+    let same = 32 * ones.iter().zip(others).take_while(|(one, other)| one == other).count();
+    let (one, other) = (one.get(same..).unwrap_or_default(), other.get(same..).unwrap_or_default());
+    let (ones, others) = (one.as_chunks::<16>().0, other.as_chunks::<16>().0);
+    for (place, (one, other)) in ones.iter().zip(others).enumerate() {
+        let differs = u128::from_le_bytes(*one) ^ u128::from_le_bytes(*other);
         if differs != 0 {
-            return same + differs.trailing_zeros() as usize / 8;
+            return same + 16 * place + differs.trailing_zeros() as usize / 8;
         }
-        same += 8;
     }
-    let rest = one.len() % 8;
-    let ends = one[one.len() - rest..].iter().zip(&other[other.len() - rest..]);
-    same + ends.take_while(|(one, other)| one == other).count()
+    let whole = 16 * ones.len().min(others.len());
+    let rest = one.iter().zip(other).skip(whole);
+    same + whole + rest.take_while(|(one, other)| one == other).count()
 }
 
 /// Whether a number or a word ends before this byte.

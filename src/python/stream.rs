@@ -27,7 +27,8 @@ pub struct CoreStream {
 
 impl CoreStream {
     pub fn new(stream: Stream) -> Self {
-        CoreStream { stream: Some(Arc::new(stream)), snapshots: Arc::default(), pid: pid() }
+        let snapshots = Arc::new(Snapshots::of(&stream));
+        CoreStream { stream: Some(Arc::new(stream)), snapshots, pid: pid() }
     }
 
     fn stream(&self, py: Python<'_>) -> PyResult<&Arc<Stream>> {
@@ -200,6 +201,12 @@ pub struct Update {
     inner: live::Update,
     /// Of its stream.
     snapshots: Arc<Snapshots>,
+}
+
+impl Drop for Update {
+    fn drop(&mut self) {
+        self.snapshots.done_with(std::mem::take(&mut self.inner.text));
+    }
 }
 
 #[pymethods]

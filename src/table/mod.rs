@@ -51,7 +51,10 @@ pub use survey::{Survey, Unknown};
 
 pub(crate) use {cursor::Cursor, fault::Fault};
 #[cfg(feature = "python")]
-pub(crate) use {scan::head, values::Number};
+pub(crate) use {
+    scan::{head, number, others},
+    values::Number,
+};
 
 use arrow_array::RecordBatch;
 use brackets::Brackets;

@@ -93,7 +93,7 @@ pub(super) fn plain_block(block: &[u8; 64]) -> usize {
 
 /// The number that the first `count` (1 to 8) bytes write; they are digits.
 #[inline(always)]
-pub(super) fn number(word: u64, count: usize) -> u64 {
+pub(crate) fn number(word: u64, count: usize) -> u64 {
     // Shifted up, the bytes that are gone count as leading zeros; then pairs, fours and the eight are joined.
     let values = (word ^ u64::from_ne_bytes([b'0'; 8])) << (64 - 8 * count);
     let pairs = values.wrapping_mul(10).wrapping_add(values >> 8);
@@ -118,7 +118,7 @@ pub(super) fn digits(value: u32) -> u64 {
 /// Which of sixteen bytes are no digits; the first byte lowest, and a bit above them that is always set.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn others(block: &[u8; 16]) -> u32 {
+pub(crate) fn others(block: &[u8; 16]) -> u32 {
     use std::arch::x86_64::{
         __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_set1_epi8, _mm_sub_epi8,
     };
@@ -131,11 +131,11 @@ pub(super) fn others(block: &[u8; 16]) -> u32 {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) use portable_others as others;
+pub(crate) use portable_others as others;
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-pub(super) fn portable_others(block: &[u8; 16]) -> u32 {
+pub(crate) fn portable_others(block: &[u8; 16]) -> u32 {
     block.iter().enumerate().fold(!0xFFFF, |marks, (place, byte)| marks | u32::from(!byte.is_ascii_digit()) << place)
 }
 

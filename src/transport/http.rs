@@ -4,8 +4,10 @@ use super::failure::chain;
 use crate::config::{Config, Route};
 use crate::error::{Error, Result};
 use reqwest::{Certificate, Client, NoProxy, Proxy, header::HeaderValue, redirect};
-use std::path::Path;
-use std::time::Duration;
+use std::fs::{File, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
 use url::Url;
 
 /// Below the 60 s after which common gateways close a silent connection.
@@ -73,6 +75,27 @@ pub(super) fn client(config: &Config, base: &Url, what: Use) -> Result<Client> {
 pub(super) fn header(text: &str, what: &str) -> Result<HeaderValue> {
     HeaderValue::from_bytes(text.as_bytes())
         .map_err(|_| Error::Argument(format!("{what} holds a character that no header can")))
+}
+
+/// Whether the added authorities can be read. Who makes many clients has them read once, as long as their file stays as it is.
+pub(super) fn check_authorities(config: &Config) -> Result<()> {
+    static SOUND: Mutex<Option<(PathBuf, SystemTime, u64)>> = Mutex::new(None);
+    // Elsewhere files that the environment names are read too.
+    let alone = config.ca_bundle.as_ref().filter(|_| cfg!(not(any(windows, target_vendor = "apple"))));
+    let file = alone.map(PathBuf::from).and_then(|path| {
+        // Opened: it may be there and not for us to read.
+        let about = File::open(&path).and_then(|file| file.metadata()).ok().filter(Metadata::is_file)?;
+        Some((path, about.modified().ok()?, about.len()))
+    });
+    // A lock that was held at a fork never opens.
+    if file.is_some() && SOUND.try_lock().is_ok_and(|sound| *sound == file) {
+        return Ok(());
+    }
+    added_authorities(config)?;
+    if let Ok(mut sound) = SOUND.try_lock() {
+        *sound = file;
+    }
+    Ok(())
 }
 
 /// Authorities beside the platform's. Where the platform's store is a file, its verifier reads `SSL_CERT_FILE` and

@@ -110,7 +110,7 @@ impl Shared {
 impl Transport {
     /// Connects to nothing, starts nothing, needs no runtime. A bundle of authorities that cannot be read is an error now.
     pub fn new(config: Config) -> Result<Self> {
-        http::added_authorities(&config)?;
+        http::check_authorities(&config)?;
         Ok(Self::with_body_limit(config, BODY_LIMIT))
     }
 
