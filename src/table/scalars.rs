@@ -103,6 +103,17 @@ pub(super) fn split_at_sign(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&text[..at], &text[at + 1..]))
 }
 
+/// The lineup of a list of ids (the text between its brackets) that are sorted as they stand: the same with other separators.
+/// `false`: they are not written as bare digits, and what is in `text` is no lineup.
+pub(super) fn lineup_as_written(list: &[u8], text: &mut Vec<u8>) -> bool {
+    text.extend(list.iter().map(|byte| if *byte == b',' { b'-' } else { *byte }));
+    let is_bare = list.iter().fold(true, |bare, byte| bare & (byte.is_ascii_digit() | (*byte == b',')));
+    if !is_bare {
+        text.clear();
+    }
+    is_bare
+}
+
 /// Ids sorted as numbers, joined by `-`.
 pub(super) fn lineup_id(ids: &mut [i64], text: &mut Vec<u8>) {
     ids.sort_unstable();
