@@ -427,6 +427,35 @@ mod tests {
         assert_eq!(with("\"nan\"", |c| c.float()), (Err(Fault::NumericText), 0));
     }
     #[test]
+    fn a_fraction_of_zero_is_read_like_any_other() {
+        for whole in
+            ["0", "7", "12", "754", "12345678", "123456789", "123456789012", "12345678901234", "123456789012345"]
+        {
+            for (sign, after) in ["", "-"].into_iter().flat_map(|s| ["", "0", "5", "e1", "E-1"].map(move |a| (s, a))) {
+                for end in [",", "}", "]", " ", ""] {
+                    let number = format!("{sign}{whole}.0{after}");
+                    let nearest: f64 = number.parse().unwrap();
+                    let (value, at) = with(&format!("{number}{end}"), |c| c.float());
+                    assert_eq!((value.unwrap().unwrap().to_bits(), at), (nearest.to_bits(), number.len()), "{number}");
+                }
+            }
+        }
+        for text in ["00.0,", "-00.0,", ".0,", "-.0,", "1.,", "01.0}"] {
+            assert!(with(text, |c| c.float()).0.is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_digit_is_a_whole_number_where_it_stands_alone() {
+        for (text, value) in [("7,", Some(7)), ("0}", Some(0)), ("7]", Some(7)), ("7 ,", Some(7)), ("70,", Some(70))] {
+            assert_eq!(with(text, |c| c.short_integer()).0, value, "{text}");
+        }
+        for text in ["7.5,", "7e1,", "x,", "/,", ":}", ",,", "\"7\"", "07,"] {
+            assert_eq!(with(text, |c| c.short_integer()), (None, 0), "{text}");
+        }
+    }
+
+    #[test]
     fn a_number_of_any_length_is_read_to_its_end() {
         let step = if cfg!(miri) { 5 } else { 1 };
         for (whole, fraction) in (1..=18).flat_map(|whole| (0..=17).step_by(step).map(move |f| (whole, f))) {

@@ -240,6 +240,22 @@ mod tests {
     }
 
     #[test]
+    fn a_lineup_is_as_written_where_its_ids_are_bare_digits() {
+        let written = |list: &str| {
+            let mut text = Vec::new();
+            let is = lineup_as_written(list.as_bytes(), &mut text);
+            assert!(is || text.is_empty(), "{list}");
+            is.then(|| String::from_utf8(text).unwrap())
+        };
+        for list in ["", "7", "7,10", "200641,200642,200643,200644,200645"] {
+            assert_eq!(written(list), Some(list.replace(',', "-")));
+        }
+        for list in ["-7", "7, 10", "\"7\"", "7.0", "7e1", "null", "7,null", "200641,200642,200643,200644,20064x"] {
+            assert_eq!(written(list), None, "{list}");
+        }
+    }
+
+    #[test]
     fn a_lineup_is_sorted_as_numbers() {
         let lineup = |ids: &mut [i64]| {
             let mut text = b"at ".to_vec();
