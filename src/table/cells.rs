@@ -28,8 +28,8 @@ impl Cells {
                 self.ints[i as usize].values.push(value);
             }
             Op::Float(i) => {
-                let Some(value) = cursor.short_number() else { return false };
-                self.floats[i as usize].values.push(value.float());
+                let Some(value) = cursor.short_float() else { return false };
+                self.floats[i as usize].values.push(value);
             }
             Op::Text(i) => {
                 let Some(plain) = cursor.plain_string() else { return false };
@@ -64,6 +64,7 @@ impl Cells {
         }
     }
 
+    #[inline(always)]
     pub fn last_is_null(&self, cell: Cell) -> bool {
         let (nulls, len) = match cell {
             Cell::Int(i) => (&self.ints[i as usize].nulls, self.ints[i as usize].values.len()),

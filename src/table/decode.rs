@@ -234,14 +234,15 @@ impl<'a> Decoder<'a> {
     }
 
     /// An element with rows must have what its columns require. It is told where the element starts.
+    #[inline(always)]
     fn required(&mut self, level: &Level, start: Cursor<'a>) -> Read<()> {
-        match level.required.iter().find(|(cell, _)| self.cells.last_is_null(*cell)) {
-            None => Ok(()),
-            Some((_, column)) => {
+        for (cell, column) in &level.required {
+            if self.cells.last_is_null(*cell) {
                 self.cursor = start;
-                Err(Fault::Required(*column))
+                return Err(Fault::Required(*column));
             }
         }
+        Ok(())
     }
 
     #[cold]
@@ -283,6 +284,15 @@ impl<'a> Decoder<'a> {
             return Ok(0);
         }
         loop {
+            if keys.is_passed(expected)
+                && let Some(last) = keys.pass(expected, cursor)
+            {
+                (previous, expected) = (last + 1, keys.expected(last + 1));
+                if !cursor.apart(|cursor| cursor.another(b'}'))? {
+                    return Ok(seen & !nulls);
+                }
+                continue;
+            }
             let step = match keys.steps.get(expected) {
                 Some(step) if step.is_at(cursor) => {
                     cursor.advance(step.len());
@@ -338,7 +348,7 @@ impl<'a> Decoder<'a> {
         if self.cursor.byte() != b'"' {
             return Err(Fault::Key);
         }
-        let found = if let Some(found) = keys.find_at(&self.cursor) {
+        let found = if let Some(found) = keys.find_at(previous, &self.cursor) {
             self.cursor.advance(keys.steps[found].len());
             self.cursor.whitespace();
             found

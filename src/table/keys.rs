@@ -3,13 +3,17 @@
 
 use super::cursor::Cursor;
 use super::plan::{Cell, Op};
+use super::runs::Run;
 use super::scan::Head;
 
 /// More unknown keys than these are not learned: they are skipped by name, so that a body cannot fill the memory.
 const LEARNED: usize = 256;
 /// Keys are compared as written only up to this length (quotes and colon included).
 const LONGEST: usize = 48;
+/// As many runs of one object are kept.
+const RUNS: usize = 16;
 const NONE: u16 = u16::MAX;
+const NEVER: u16 = NONE - 1;
 
 /// What happens with the value of one key.
 #[derive(Debug, Clone)]
@@ -25,6 +29,9 @@ pub(super) struct Step {
     pub op: Op,
     /// Its bit in the mask of keys met; 0 where nothing is read, so that it may well come twice.
     pub bit: u64,
+    /// The run that begins with it, if it has one. `NEVER`: it is in no run, for its value is read or checked, or its key holds
+    /// digits.
+    run: u16,
     /// What gets a null when the key is missing, or is null where an object stands.
     pub fill: Vec<Cell>,
     text: Box<[u8]>,
@@ -49,6 +56,7 @@ impl Step {
             instead: NONE,
             op,
             bit,
+            run: if bit == 0 && op == Op::Pass && !key.bytes().any(|b| b.is_ascii_digit()) { NONE } else { NEVER },
             fill,
             text,
         }
@@ -93,6 +101,7 @@ pub(super) struct Keys {
     pub open: bool,
     /// The step an object starts with, and what it started with last time instead.
     first: [u16; 2],
+    runs: Vec<Run>,
 }
 
 impl Keys {
@@ -102,7 +111,7 @@ impl Keys {
         for (step, next) in steps.iter_mut().zip(1..) {
             step.next = if usize::from(next) < known { next } else { 0 };
         }
-        Keys { known, fillable, open, first: [0, NONE], steps }
+        Keys { known, fillable, open, first: [0, NONE], runs: Vec::new(), steps }
     }
 
     /// The step that is expected after `previous` (a step's number plus one, 0 at the start).
@@ -111,8 +120,69 @@ impl Keys {
         usize::from(if previous == 0 { self.first[0] } else { self.steps[previous - 1].next })
     }
 
+    /// Over the member of a step that is passed, and over those behind it that are passed too, if they are written as usual: up to
+    /// what follows the last value. Gives the last step; `None`: the cursor stays.
+    #[inline(always)]
+    pub fn pass(&mut self, first: usize, cursor: &mut Cursor) -> Option<usize> {
+        if let Some(last) = self.runs.get(usize::from(self.steps.get(first)?.run)).and_then(|run| run.pass(cursor)) {
+            return Some(last);
+        }
+        if self.steps[first].is_at(cursor) { cursor.apart(|cursor| self.pass_each(first, cursor)) } else { None }
+    }
+
+    /// The same, one by one, at the key of the first. The run is kept.
+    #[inline(never)]
+    fn pass_each(&mut self, first: usize, cursor: &mut Cursor) -> Option<usize> {
+        let (mut ahead, mut number, mut passed) = (*cursor, first, None);
+        let is_whole = loop {
+            let step = &self.steps[number];
+            ahead.advance(step.len());
+            ahead.whitespace();
+            if !(ahead.pass_flat() && matches!(ahead.byte(), b',' | b'}')) {
+                break true;
+            }
+            let has_room = Run::has_room(cursor, &ahead);
+            if has_room || passed.is_none() {
+                passed = Some((number, ahead, has_room));
+            }
+            if !has_room || ahead.byte() == b'}' {
+                break true;
+            }
+            ahead.advance(1);
+            ahead.whitespace();
+            let next = [step.next, step.instead].map(usize::from);
+            match next.into_iter().find(|next| self.steps.get(*next).is_some_and(|step| step.is_at(&ahead))) {
+                Some(next) if self.is_passed(next) => number = next,
+                // What comes is yet to be learned, or is asked for.
+                next => break next.is_some(),
+            }
+        };
+        let (last, end, has_room) = passed?;
+        if has_room && is_whole {
+            let step = &mut self.steps[first];
+            if step.run == NONE && self.runs.len() < RUNS {
+                step.run = self.runs.len() as u16;
+                self.runs.push(Run::default());
+            }
+            if let Some(run) = self.runs.get_mut(usize::from(step.run)) {
+                run.keep(cursor, &end, last);
+            }
+        }
+        cursor.go_to(&end);
+        Some(last)
+    }
+
+    #[inline(always)]
+    pub fn is_passed(&self, number: usize) -> bool {
+        self.steps.get(number).is_some_and(|step| step.run != NEVER)
+    }
+
     /// The step whose key stands at the cursor as it is usually written.
-    pub fn find_at(&self, cursor: &Cursor) -> Option<usize> {
+    pub fn find_at(&self, previous: usize, cursor: &Cursor) -> Option<usize> {
+        let instead = if previous == 0 { self.first[1] } else { self.steps[previous - 1].instead };
+        if self.steps.get(usize::from(instead)).is_some_and(|step| step.is_at(cursor)) {
+            return Some(usize::from(instead));
+        }
         self.steps.iter().position(|step| step.is_at(cursor))
     }
 
@@ -153,6 +223,7 @@ impl Keys {
     /// Forgets the unknown keys: at an open object they are columns of one body only.
     pub fn forget(&mut self) {
         self.steps.truncate(self.known);
+        self.runs.clear();
         let nexts = self.steps.iter_mut().map(|step| &mut step.next);
         for next in nexts.chain([&mut self.first[0]]) {
             if usize::from(*next) >= self.known {

@@ -6,7 +6,7 @@ use super::fault::{Read, Wanted};
 use super::scalars;
 use std::borrow::Cow;
 
-impl Decoder<'_> {
+impl<'a> Decoder<'a> {
     pub fn integers(&mut self, i: usize) -> Read<()> {
         let list = &mut self.cells.int_lists[i];
         let items = &mut list.items;
@@ -33,18 +33,20 @@ impl Decoder<'_> {
     }
 
     pub fn lineup(&mut self, i: usize) -> Read<()> {
+        let here = self.cursor;
         let ids = &mut self.ids;
         ids.clear();
         let is_list = each(&mut self.cursor, |cursor| {
             ids.extend(cursor.integer()?);
             Ok(())
         })?;
-        self.lineup_of_ids(i, is_list);
+        self.lineup_of_ids(i, here, is_list);
         Ok(())
     }
 
     /// A list kept as it is and, beside it, as a lineup.
     pub fn integers_and_lineup(&mut self, list: usize, lineup: usize) -> Read<()> {
+        let here = self.cursor;
         let ids = &mut self.ids;
         ids.clear();
         let list = &mut self.cells.int_lists[list];
@@ -56,15 +58,19 @@ impl Decoder<'_> {
             Ok(())
         })?;
         list.end(is_list, list.items.values.len());
-        self.lineup_of_ids(lineup, is_list);
+        self.lineup_of_ids(lineup, here, is_list);
         Ok(())
     }
 
-    fn lineup_of_ids(&mut self, i: usize, is_list: bool) {
+    /// The cursor is behind the list that began at `here`.
+    fn lineup_of_ids(&mut self, i: usize, here: Cursor<'a>, is_list: bool) {
         let texts = &mut self.cells.texts[i];
         if is_list {
             self.text.clear();
-            scalars::lineup_id(&mut self.ids, &mut self.text);
+            let list = self.cursor.since(&here).inner().bytes();
+            if !(self.ids.is_sorted() && scalars::lineup_as_written(list, &mut self.text)) {
+                scalars::lineup_id(&mut self.ids, &mut self.text);
+            }
             texts.push(&self.text);
         } else {
             texts.null();
@@ -137,14 +143,13 @@ pub(super) fn each<'a>(cursor: &mut Cursor<'a>, mut item: impl FnMut(&mut Cursor
     if cursor.byte() != b'[' {
         return cursor.null_or(Wanted::Array).map(|()| false);
     }
-    cursor.advance(1);
-    if cursor.opened(b']') {
-        loop {
-            item(cursor)?;
-            if !cursor.another(b']')? {
-                break;
-            }
-        }
+    // A copy: it stays in a register.
+    let mut here = *cursor;
+    here.advance(1);
+    let mut more = Ok(here.opened(b']'));
+    while let Ok(true) = more {
+        more = item(&mut here).and_then(|()| here.another(b']'));
     }
-    Ok(true)
+    cursor.go_to(&here);
+    more.map(|_| true)
 }

@@ -28,9 +28,13 @@ impl Short {
     /// Signs of coordinates come as they like: a branch on them is guessed wrong half of the time.
     #[inline(always)]
     pub fn float(&self) -> f64 {
-        let value = self.digits as i64 as f64 / TENS[self.fraction];
-        f64::from_bits(value.to_bits() ^ self.sign << 63)
+        signed(self.digits as i64 as f64 / TENS[self.fraction], self.sign)
     }
+}
+
+#[inline(always)]
+fn signed(value: f64, sign: u64) -> f64 {
+    f64::from_bits(value.to_bits() ^ sign << 63)
 }
 
 /// The digits before a number's point.
@@ -58,17 +62,17 @@ impl<'a> Cursor<'a> {
         match self.short_integer() {
             Some(value) => Ok(Some(value)),
             None if self.null() => Ok(None),
-            None => self.integer_slow(),
+            None => self.apart(Self::integer_slow),
         }
     }
 
     /// A `Float64`: a number, also in quotes; null as `None`.
     #[inline(always)]
     pub fn float(&mut self) -> Read<Option<f64>> {
-        match self.short_number() {
-            Some(short) => Ok(Some(short.float())),
+        match self.short_float() {
+            Some(value) => Ok(Some(value)),
             None if self.null() => Ok(None),
-            None => self.float_slow(),
+            None => self.apart(Self::float_slow),
         }
     }
 
@@ -94,6 +98,12 @@ impl<'a> Cursor<'a> {
     /// A whole number of up to 15 digits and nothing else. Else the cursor stays.
     #[inline(always)]
     pub fn short_integer(&mut self) -> Option<i64> {
+        // Counters are mostly one digit long.
+        let digit = self.byte().wrapping_sub(b'0');
+        if digit < 10 && matches!(self.peek(1), b',' | b'}') {
+            self.advance(1);
+            return Some(i64::from(digit));
+        }
         let whole = self.whole_part()?;
         if matches!(self.peek(whole.end), b'.' | b'e' | b'E') {
             return None;
@@ -103,10 +113,31 @@ impl<'a> Cursor<'a> {
         Some(value)
     }
 
+    #[cfg(any(feature = "python", test))]
     /// The common shapes: up to 15 digits, of which up to 8 after a point, no exponent. Else the cursor stays.
     #[inline(always)]
     pub(super) fn short_number(&mut self) -> Option<Short> {
         let whole = self.whole_part()?;
+        self.short_number_of(whole)
+    }
+
+    /// The same, as a float.
+    #[inline(always)]
+    pub fn short_float(&mut self) -> Option<f64> {
+        const ZERO: [u64; 2] = [word_of(b".0,"), word_of(b".0}")];
+        let whole = self.whole_part()?;
+        let count = whole.end - whole.sign;
+        // Coordinates are whole numbers with a fraction of zero: it need not be divided away.
+        if ZERO.contains(&scan::head(self.word(whole.end), 3)) && count <= 8 {
+            let digits = scan::number(self.word(whole.sign), count);
+            self.advance(whole.end + 2);
+            return Some(signed(digits as i64 as f64, whole.sign as u64));
+        }
+        self.short_number_of(whole).map(|short| short.float())
+    }
+
+    #[inline(always)]
+    fn short_number_of(&mut self, whole: Whole) -> Option<Short> {
         let mut short = Short { digits: 0, fraction: 0, sign: whole.sign as u64 };
         let mut end = whole.end;
         if self.peek(end) == b'.' {
@@ -247,6 +278,10 @@ impl<'a> Cursor<'a> {
         }
         Ok(())
     }
+}
+
+const fn word_of(text: &[u8; 3]) -> u64 {
+    u64::from_le_bytes([text[0], text[1], text[2], 0, 0, 0, 0, 0])
 }
 
 /// Whether a text is a number as JSON writes it.
@@ -391,6 +426,35 @@ mod tests {
         assert_eq!(with("1e999", |c| c.float()), (Err(Fault::Range), 0));
         assert_eq!(with("\"nan\"", |c| c.float()), (Err(Fault::NumericText), 0));
     }
+    #[test]
+    fn a_fraction_of_zero_is_read_like_any_other() {
+        for whole in
+            ["0", "7", "12", "754", "12345678", "123456789", "123456789012", "12345678901234", "123456789012345"]
+        {
+            for (sign, after) in ["", "-"].into_iter().flat_map(|s| ["", "0", "5", "e1", "E-1"].map(move |a| (s, a))) {
+                for end in [",", "}", "]", " ", ""] {
+                    let number = format!("{sign}{whole}.0{after}");
+                    let nearest: f64 = number.parse().unwrap();
+                    let (value, at) = with(&format!("{number}{end}"), |c| c.float());
+                    assert_eq!((value.unwrap().unwrap().to_bits(), at), (nearest.to_bits(), number.len()), "{number}");
+                }
+            }
+        }
+        for text in ["00.0,", "-00.0,", ".0,", "-.0,", "1.,", "01.0}"] {
+            assert!(with(text, |c| c.float()).0.is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_digit_is_a_whole_number_where_it_stands_alone() {
+        for (text, value) in [("7,", Some(7)), ("0}", Some(0)), ("7]", Some(7)), ("7 ,", Some(7)), ("70,", Some(70))] {
+            assert_eq!(with(text, |c| c.short_integer()).0, value, "{text}");
+        }
+        for text in ["7.5,", "7e1,", "x,", "/,", ":}", ",,", "\"7\"", "07,"] {
+            assert_eq!(with(text, |c| c.short_integer()), (None, 0), "{text}");
+        }
+    }
+
     #[test]
     fn a_number_of_any_length_is_read_to_its_end() {
         let step = if cfg!(miri) { 5 } else { 1 };

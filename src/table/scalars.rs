@@ -103,6 +103,17 @@ pub(super) fn split_at_sign(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&text[..at], &text[at + 1..]))
 }
 
+/// The lineup of a list of ids (the text between its brackets) that are sorted as they stand: the same with other separators.
+/// `false`: they are not written as bare digits, and what is in `text` is no lineup.
+pub(super) fn lineup_as_written(list: &[u8], text: &mut Vec<u8>) -> bool {
+    text.extend(list.iter().map(|byte| if *byte == b',' { b'-' } else { *byte }));
+    let is_bare = list.iter().fold(true, |bare, byte| bare & (byte.is_ascii_digit() | (*byte == b',')));
+    if !is_bare {
+        text.clear();
+    }
+    is_bare
+}
+
 /// Ids sorted as numbers, joined by `-`.
 pub(super) fn lineup_id(ids: &mut [i64], text: &mut Vec<u8>) {
     ids.sort_unstable();
@@ -226,6 +237,22 @@ mod tests {
         assert_eq!(split_at_sign(b"a@b@c"), Some((&b"a"[..], &b"b@c"[..])));
         assert_eq!(split_at_sign(b"@b"), Some((&b""[..], &b"b"[..])));
         assert_eq!(split_at_sign(b"/a/b"), None);
+    }
+
+    #[test]
+    fn a_lineup_is_as_written_where_its_ids_are_bare_digits() {
+        let written = |list: &str| {
+            let mut text = Vec::new();
+            let is = lineup_as_written(list.as_bytes(), &mut text);
+            assert!(is || text.is_empty(), "{list}");
+            is.then(|| String::from_utf8(text).unwrap())
+        };
+        for list in ["", "7", "7,10", "200641,200642,200643,200644,200645"] {
+            assert_eq!(written(list), Some(list.replace(',', "-")));
+        }
+        for list in ["-7", "7, 10", "\"7\"", "7.0", "7e1", "null", "7,null", "200641,200642,200643,200644,20064x"] {
+            assert_eq!(written(list), None, "{list}");
+        }
     }
 
     #[test]

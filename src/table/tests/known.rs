@@ -131,6 +131,21 @@ fn a_lineup_is_sorted_as_numbers() {
     let expected = [Some("9-20-100"), Some(""), None, None].map(|t| t.map(String::from));
     assert_eq!(texts(&batch, "lineup_id"), expected);
     assert_eq!(batch["player_ids"].null_count(), 2);
+    for (ids, lineup) in [
+        ("[9,20,100]", "9-20-100"),
+        ("[20,9]", "9-20"),
+        ("[ 9, 20 ]", "9-20"),
+        ("[-9,20]", "-9-20"),
+        ("[9,null,20]", "9-20"),
+        ("[9,\"020\",2.1e1]", "9-20-21"),
+        ("[7,7]", "7-7"),
+        ("[0]", "0"),
+        ("[null]", ""),
+    ] {
+        let body = format!(r#"{{"teams":[{{"id":1,"possessions":[{{"player_ids":{ids}}}]}}]}}"#);
+        let batch = read(&possessions::POSSESSIONS, "possessions", &body).unwrap();
+        assert_eq!(texts(&batch, "lineup_id"), [Some(lineup.to_string())], "{ids}");
+    }
 }
 
 #[test]

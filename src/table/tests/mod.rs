@@ -9,3 +9,5 @@ mod generator;
 #[cfg(test)]
 mod known;
 mod oracle;
+#[cfg(test)]
+mod passed;
