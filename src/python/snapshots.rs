@@ -20,6 +20,7 @@ const DEEPEST: usize = 16;
 const MOST_MISSES: u32 = 7;
 
 /// What a stream's messages have in common.
+#[derive(Default)]
 pub struct Snapshots {
     memory: Mutex<Memory>,
     spent: Option<Arc<Spent>>,
