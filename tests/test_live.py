@@ -395,7 +395,10 @@ def test_a_closed_stream_that_was_awaited_leaves_no_descriptor() -> None:
         asyncio.run(wait(client))
         before = descriptors()
         streams = asyncio.run(wait(client))
-        assert descriptors() <= before + 4, "the inbox of a loop is two"
+        until = time.monotonic() + 5
+        while descriptors() > before + 1 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert descriptors() <= before + 1, "the inbox of a loop is two"
         assert len(streams) == 20
 
 

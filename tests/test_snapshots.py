@@ -125,7 +125,10 @@ def test_a_message_gives_what_its_own_text_says_whatever_is_done_to_others(texts
                 document = given_of(update)
                 assert same(document, read(update.text)), update.text
                 with suppress(ValueError):
-                    assert same(document, json.loads(update.text)), update.text
+                    independent = json.loads(update.text)
+                    # Python's strings may hold half a character, which is no Unicode.
+                    json.dumps(independent, ensure_ascii=False).encode()
+                    assert same(document, independent), update.text
                 spoil(document)
 
 
