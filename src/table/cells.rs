@@ -44,6 +44,10 @@ impl Cells {
                 self.texts[text as usize].push_span(plain);
                 self.floats[clock as usize].push(scalars::clock_seconds(plain));
             }
+            Op::Bool(i) => {
+                let Some(value) = cursor.word_of_truth() else { return false };
+                self.bools[i as usize].values.push(value);
+            }
             Op::Skip => return cursor.skip_flat(),
             Op::Pass => return cursor.pass_flat(),
             _ => return false,

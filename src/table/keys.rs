@@ -29,8 +29,8 @@ pub(super) struct Step {
     pub op: Op,
     /// Its bit in the mask of keys met; 0 where nothing is read, so that it may well come twice.
     pub bit: u64,
-    /// The run that begins with it, if it has one. `NEVER`: it is in no run, for its value is read or checked, or its key holds
-    /// digits.
+    /// The run that begins with it, if it has one. `NEVER`: it is in no run, for its value is read or checked, its key holds digits,
+    /// or no two objects write it alike.
     run: u16,
     /// What gets a null when the key is missing, or is null where an object stands.
     pub fill: Vec<Cell>,
@@ -124,7 +124,8 @@ impl Keys {
     /// what follows the last value. Gives the last step; `None`: the cursor stays.
     #[inline(always)]
     pub fn pass(&mut self, first: usize, cursor: &mut Cursor) -> Option<usize> {
-        if let Some(last) = self.runs.get(usize::from(self.steps.get(first)?.run)).and_then(|run| run.pass(cursor)) {
+        let run = self.runs.get_mut(usize::from(self.steps.get(first)?.run));
+        if let Some(last) = run.and_then(|run| run.pass(cursor)) {
             return Some(last);
         }
         if self.steps[first].is_at(cursor) { cursor.apart(|cursor| self.pass_each(first, cursor)) } else { None }
@@ -133,7 +134,12 @@ impl Keys {
     /// The same, one by one, at the key of the first. The run is kept.
     #[inline(never)]
     fn pass_each(&mut self, first: usize, cursor: &mut Cursor) -> Option<usize> {
-        let (mut ahead, mut number, mut passed) = (*cursor, first, None);
+        let most = self.runs.get(usize::from(self.steps[first].run)).map_or(usize::MAX, |run| run.most);
+        if most == 0 {
+            self.steps[first].run = NEVER;
+            return None;
+        }
+        let (mut ahead, mut number, mut passed, mut members) = (*cursor, first, None, 0);
         let is_whole = loop {
             let step = &self.steps[number];
             ahead.advance(step.len());
@@ -145,7 +151,8 @@ impl Keys {
             if has_room || passed.is_none() {
                 passed = Some((number, ahead, has_room));
             }
-            if !has_room || ahead.byte() == b'}' {
+            members += 1;
+            if !has_room || members == most || ahead.byte() == b'}' {
                 break true;
             }
             ahead.advance(1);

@@ -76,12 +76,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// `true` or `false`; else the cursor stays.
+    #[inline(always)]
+    pub fn word_of_truth(&mut self) -> Option<bool> {
+        let is_true = self.take_word(b"true");
+        (is_true || self.take_word(b"false")).then_some(is_true)
+    }
+
     /// A `Bool`: a word, or 1 or 0 in any writing; null as `None`.
     pub fn boolean(&mut self) -> Read<Option<bool>> {
         let here = *self;
         match self.byte() {
-            b't' if self.take_word(b"true") => Ok(Some(true)),
-            b'f' if self.take_word(b"false") => Ok(Some(false)),
+            b't' | b'f' if let Some(value) = self.word_of_truth() => Ok(Some(value)),
             b'0'..=b'9' | b'-' => match self.integer() {
                 Ok(Some(0)) => Ok(Some(false)),
                 Ok(Some(1)) => Ok(Some(true)),

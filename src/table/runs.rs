@@ -7,13 +7,22 @@ use super::scan;
 const LONGEST: usize = 128;
 /// As many ways to write a run are kept: with a digit more or less, or without one of its members.
 const WAYS: usize = 4;
+/// After as many that were written in another way than the one before it is asked whether the run is worth while.
+const CHANGES: u32 = 64;
 
 /// The ways in which a run was written that begins with one step.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Run {
     patterns: Vec<Pattern>,
     /// The one to give way to the next.
     oldest: usize,
+    /// The one that was met last.
+    last: usize,
+    /// How often that was met again, and how often not.
+    again: u32,
+    changes: u32,
+    /// Members it may have: the more, the more ways there are to write them. 0: it is no run any more.
+    pub most: usize,
 }
 
 /// A run, from its first key to what follows its last value, a comma or a brace. Its keys hold no digits, so the digits are in
@@ -54,11 +63,37 @@ impl Pattern {
 impl Run {
     /// Over a run that is written in one of the ways that are known, up to what follows its last value; gives its last step.
     #[inline(always)]
-    pub fn pass(&self, cursor: &mut Cursor) -> Option<usize> {
-        self.patterns.iter().find_map(|pattern| {
-            cursor.go_to(&pattern.end_at(cursor)?);
-            Some(pattern.last)
-        })
+    pub fn pass(&mut self, cursor: &mut Cursor) -> Option<usize> {
+        let pattern = self.patterns.get(self.last)?;
+        if let Some(end) = pattern.end_at(cursor) {
+            cursor.go_to(&end);
+            self.again = self.again.saturating_add(1);
+            return Some(pattern.last);
+        }
+        for (number, pattern) in self.patterns.iter().enumerate() {
+            if let Some(end) = pattern.end_at(cursor) {
+                cursor.go_to(&end);
+                let last = pattern.last;
+                self.last = number;
+                self.changed();
+                return Some(last);
+            }
+        }
+        None
+    }
+
+    /// Each change is a branch that was not foreseen. Where there are many, the run has half as many members from now on.
+    #[cold]
+    #[inline(never)]
+    fn changed(&mut self) {
+        self.changes += 1;
+        if self.changes == CHANGES {
+            if self.again < CHANGES * 3 / 2 {
+                self.most = if self.most > 2 { self.most / 2 } else { 0 };
+                self.patterns.clear();
+            }
+            (self.again, self.changes) = (0, 0);
+        }
     }
 
     /// Whether a run from `start` to what stands at `end` can be kept.
@@ -78,11 +113,20 @@ impl Run {
             *part = scan::without_digits(ahead.sixteen(0));
         }
         if self.patterns.len() < WAYS {
+            self.last = self.patterns.len();
             self.patterns.push(pattern);
         } else {
-            self.patterns[self.oldest] = pattern;
+            self.last = self.oldest;
             self.oldest = (self.oldest + 1) % WAYS;
+            self.patterns[self.last] = pattern;
         }
+        self.changed();
+    }
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        Run { patterns: Vec::new(), oldest: 0, last: 0, again: 0, changes: 0, most: 16 }
     }
 }
 
@@ -135,16 +179,40 @@ mod tests {
         let texts: Vec<String> = (0..=WAYS).map(|i| format!("\"a\":{},", "1".repeat(i + 1))).collect();
         let bodies: Vec<Body> = texts.iter().map(|text| Body::from(text.as_bytes())).collect();
         let mut run = Run::default();
-        let passes = |run: &Run, body: &Body| run.pass(&mut Cursor::new(&body.padded()).unwrap()).is_some();
+        let passes = |run: &mut Run, body: &Body| run.pass(&mut Cursor::new(&body.padded()).unwrap()).is_some();
         for (number, body) in bodies.iter().enumerate() {
-            assert!(!passes(&run, body));
+            assert!(!passes(&mut run, body));
             let padded = body.padded();
             let (start, mut stop) = (Cursor::new(&padded).unwrap(), Cursor::new(&padded).unwrap());
             assert!(stop.jump(start.len() - 1));
             run.keep(&start, &stop, number);
-            assert!(passes(&run, body) && number.checked_sub(1).is_none_or(|before| passes(&run, &bodies[before])));
+            assert!(passes(&mut run, body));
+            assert!(number.checked_sub(1).is_none_or(|before| passes(&mut run, &bodies[before])));
         }
-        assert!(!passes(&run, &bodies[0]));
+        assert!(!passes(&mut run, &bodies[0]));
+    }
+
+    #[test]
+    fn a_run_that_is_seldom_written_as_the_one_before_gets_shorter_and_is_given_up() {
+        let bodies = ["\"a\":1,", "\"a\":12,"].map(|text| Body::from(text.as_bytes()));
+        // How often each is met in a row, the one and the other by turns.
+        for (again, most) in [(1, 0), (2, 0), (3, 16)] {
+            let mut run = Run::default();
+            for turn in 0..6 * CHANGES as usize {
+                let padded = bodies[turn % 2].padded();
+                for _ in 0..again {
+                    let (start, mut stop, mut cursor) =
+                        (Cursor::new(&padded).unwrap(), Cursor::new(&padded).unwrap(), Cursor::new(&padded).unwrap());
+                    assert!(stop.jump(start.len() - 1));
+                    match run.pass(&mut cursor) {
+                        Some(_) => assert_eq!(cursor.position(), stop.position()),
+                        None if run.most > 0 => run.keep(&start, &stop, 0),
+                        None => {}
+                    }
+                }
+            }
+            assert_eq!(run.most, most, "{again}");
+        }
     }
 
     #[test]
