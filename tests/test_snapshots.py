@@ -199,6 +199,7 @@ def test_a_message_gives_what_its_own_text_says_whatever_is_done_to_others(texts
         ("[1,2]", '[1,"b":0,2]'),
         # What differs in a part, and behind it.
         ('{"a":{"b":1},"c":2}', '{"a":{"b":10},"c":2}'),
+        ('{"a":{"b":1},"c":2}', '{"a":{"b":10},"c":3}'),
         ('{"a":{"b":1},"c":2}', '{"a":{"b":10},"c":30}'),
         ('{"a":{"b":1},"c":2}', '{"a":{"b":10},"c":2,"d":3}'),
         ('{"a":{"b":1},"c":2}', '{"a":{"b":1,"x":1},"y":0,"c":2}'),

@@ -37,8 +37,6 @@ struct Memory {
 
 struct Last {
     text: Vec<u8>,
-    /// Room for the next one.
-    next: Vec<u8>,
     root: Node,
 }
 
@@ -97,7 +95,7 @@ impl Snapshots {
         }
         let value = read()?;
         match Node::new(&value, text.as_bytes(), 0) {
-            Some(root) => memory.last.insert(Last { text: text.into(), next: Vec::new(), root }).root.copy(py),
+            Some(root) => memory.last.insert(Last { text: text.into(), root }).root.copy(py),
             None => Ok(value),
         }
     }
@@ -106,12 +104,10 @@ impl Snapshots {
 impl Last {
     /// `None`: the text is not like the last one, or no JSON, and this is good for nothing any more.
     fn becomes(&mut self, py: Python<'_>, text: &[u8]) -> Option<()> {
-        // Another core wrote it: in one go it is here sooner than piece by piece, as it is compared.
-        self.next.clear();
-        self.next.extend_from_slice(text);
-        let (old, new) = (self.text.as_slice(), self.next.as_slice());
-        let (len, _) = self.root.becomes(py, old, old.len(), new, alike(old, new), 0)?;
-        std::mem::swap(&mut self.text, &mut self.next);
+        let old = self.text.as_slice();
+        let (len, _) = self.root.becomes(py, old, old.len(), text, alike(old, text), 0)?;
+        self.text.clear();
+        self.text.extend_from_slice(text);
         (len == text.len()).then_some(())
     }
 }
@@ -176,9 +172,11 @@ impl Node {
         loop {
             let shift = at.wrapping_sub(old_at);
             // What ends before they part has stayed. With the byte behind it: a number may have got longer.
-            let rest = self.members.get_mut(place..)?.iter_mut();
-            let stayed = rest.take_while(|member| member.start + member.len < same);
-            let stayed = stayed.map(|member| member.start = member.start.wrapping_add(shift)).count();
+            let rest = self.members.get_mut(place..)?;
+            let stayed = rest.iter().take_while(|member| member.start + member.len < same).count();
+            if shift != 0 {
+                rest.iter_mut().take(stayed).for_each(|member| member.start = member.start.wrapping_add(shift));
+            }
             (place, is_first) = (place + stayed, is_first && stayed == 0);
             if self.members.get(place).map_or(len, |member| member.start) > same {
                 // The new text has a member more here.
