@@ -52,7 +52,11 @@ struct Work {
     running: usize,
     /// Bytes of the largest body that came.
     largest: usize,
+    /// How many units were begun, in their order.
+    begun: usize,
     refused_in_a_row: u32,
+    /// How many were begun when the first of these was heard of.
+    begun_before: usize,
     /// So many that it is to be found out whether the credentials as such are refused: the last of them.
     doubted: Option<ApiError>,
     /// They are: no unit is asked for any more.
@@ -60,11 +64,19 @@ struct Work {
 }
 
 impl Work {
-    /// What came was let through, whatever it is. Errors of other kinds say nothing of the credentials.
-    fn hear(&mut self, ended: &Ended) {
+    /// What came was let through, whatever it is, and may be later than refusals only where it was begun after the first of
+    /// them. Errors of other kinds say nothing of the credentials.
+    fn hear(&mut self, place: usize, ended: &Ended) {
         match &ended.rows {
-            _ if ended.came.is_some() => self.accepted(),
+            _ if ended.came.is_some() => {
+                if place >= self.begun_before {
+                    self.accepted();
+                }
+            }
             Err(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication => {
+                if self.refused_in_a_row == 0 {
+                    self.begun_before = self.begun;
+                }
                 self.refused_in_a_row += 1;
                 if self.refused_in_a_row >= REFUSED_IN_A_ROW {
                     self.doubted = Some((**answer).clone());
@@ -108,7 +120,17 @@ pub async fn run(
     let at_once = transport.config().max_concurrency.min(units.len());
     let ended = units.iter().map(|_| None).collect();
     let waiting = units.into_iter().enumerate();
-    let work = Work { waiting, ended, running: 0, largest: 0, refused_in_a_row: 0, doubted: None, refused: None };
+    let work = Work {
+        waiting,
+        ended,
+        running: 0,
+        largest: 0,
+        begun: 0,
+        refused_in_a_row: 0,
+        begun_before: 0,
+        doubted: None,
+        refused: None,
+    };
     let shared = Arc::new((Mutex::new(work), Signs::default()));
     // Dropped, it aborts what runs.
     let mut running = JoinSet::new();
@@ -149,6 +171,7 @@ async fn one_by_one(
         }
         let next = work.waiting.next()?;
         work.running += 1;
+        work.begun += 1;
         Some(next)
     };
     // It hears of a refusal from here on, whenever it is looked at.
@@ -164,16 +187,18 @@ async fn one_by_one(
         };
         let ended = ended(drift, fetched, strict).await?;
         let auth = unit.call.requests.first().map(|request| request.auth);
-        let is_doubted = {
+        let is_in_doubt = {
             let mut work = lock(work);
             work.running -= 1;
             work.largest = work.largest.max(ended.came.as_ref().map_or(0, |(payload, _)| payload.size()));
-            work.hear(&ended);
+            work.hear(place, &ended);
+            // Where something came one goes on: what it asks for next may take the doubt away.
+            let is_in_doubt = ended.came.is_none() && work.doubted.is_some() && work.refused.is_none();
             put(&mut work.ended, place, done(unit, ended, tried.into_inner()), counters);
-            work.doubted.is_some() && work.refused.is_none()
+            is_in_doubt
         };
-        if let Some(auth) = auth.filter(|_| is_doubted) {
-            // One asks, and of those that were refused nobody begins another unit meanwhile.
+        if let Some(auth) = auth.filter(|_| is_in_doubt) {
+            // One asks, and of the others where nothing came nobody begins another unit meanwhile.
             let _asks = signs.asks.lock().await;
             let is_doubted = lock(work).doubted.is_some();
             if is_doubted {
@@ -314,17 +339,29 @@ mod tests {
         Ended { came: Some((payload, Vec::new())), rows, at: SystemTime::UNIX_EPOCH }
     }
 
+    /// With so many begun.
+    fn work(begun: usize) -> Work {
+        Work {
+            waiting: Vec::new().into_iter().enumerate(),
+            ended: Vec::new(),
+            running: 0,
+            largest: 0,
+            begun,
+            refused_in_a_row: 0,
+            begun_before: 0,
+            doubted: None,
+            refused: None,
+        }
+    }
+
     #[test]
     fn refusals_in_a_row_put_the_credentials_in_doubt_and_other_errors_do_not() {
         use ApiErrorKind::{Authentication, NotFound, PermissionDenied, Server};
-        let waiting = Vec::new().into_iter().enumerate();
-        let ended = Vec::new();
-        let mut work =
-            Work { waiting, ended, running: 0, largest: 0, refused_in_a_row: 0, doubted: None, refused: None };
+        let mut work = work(1);
         let are_doubted = |work: &mut Work, refusals: u32| {
             for _ in 0..refusals {
                 for kind in [Server, NotFound, PermissionDenied, Authentication] {
-                    work.hear(&answered(kind));
+                    work.hear(0, &answered(kind));
                 }
             }
             work.doubted.is_some()
@@ -332,10 +369,25 @@ mod tests {
         let unfit = || Err(Error::Transport("it does not fit".into()));
         for rows in [Ok(Some(0)), Ok(None), unfit()] {
             assert!(!are_doubted(&mut work, REFUSED_IN_A_ROW - 1));
-            work.hear(&came(rows));
+            work.hear(1, &came(rows));
             assert!(!are_doubted(&mut work, REFUSED_IN_A_ROW - 1) && are_doubted(&mut work, 1));
-            work.hear(&came(unfit()));
+            work.hear(1, &came(unfit()));
         }
+    }
+
+    #[test]
+    fn what_was_begun_before_the_first_refusal_takes_no_doubt_away() {
+        let mut work = work(5);
+        for place in 0..REFUSED_IN_A_ROW {
+            work.hear(4, &came(Ok(None)));
+            assert!(work.doubted.is_none());
+            work.hear(place as usize, &answered(ApiErrorKind::Authentication));
+            work.begun += 1;
+        }
+        work.hear(4, &came(Ok(None)));
+        assert!(work.doubted.is_some());
+        work.hear(5, &came(Ok(None)));
+        assert!(work.doubted.is_none() && work.refused_in_a_row == 0);
     }
 
     #[test]
