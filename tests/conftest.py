@@ -40,7 +40,7 @@ def pytest_configure() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """No test, whatever it is about, may print a secret of a simulator's, nor its children where it does not take what they
-    write, nor log one as a warning, nor show one where it fails. Of all that is logged and shown tells test_secrets.py."""
+    write, nor log one as a warning, nor show one where it fails. Of all that is logged and shown tells test_secrets.py (its own test is test_canaries.py)."""
     report = yield
     # Those of its own phase: those before it have had their report.
     texts = {title: text for title, text in report.sections if text and title.endswith(report.when or "")}
