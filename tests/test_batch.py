@@ -541,19 +541,17 @@ def test_what_came_is_read_though_the_credentials_are_refused_meanwhile(client: 
 
 def test_what_comes_while_the_teams_are_asked_for_takes_the_doubt_away(client: sideline.Client, sessions: list[str]) -> None:
     body = client.stats(sessions[0]).to_dict()
-    teams, later, over = threading.Event(), threading.Event(), threading.Event()
+    teams, over = threading.Event(), threading.Event()
 
     def answer(asked: Asked) -> Any:
         if asked.target.endswith("/teams"):
             teams.set()
-            assert later.wait(20)
-            threading.Timer(0.2, over.set).start()
+            assert over.wait(20)
             return refusing(asked)
         if "/slow/" in asked.target:
             assert teams.wait(20)
         if "/later/" in asked.target:
-            later.set()
-            assert over.wait(20)
+            threading.Timer(0.3, over.set).start()
         return refusing(asked) if "/refused-" in asked.target else as_json(body)
 
     refused = [f"refused-{number}" for number in range(4)]

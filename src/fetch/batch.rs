@@ -86,6 +86,10 @@ impl Work {
         }
     }
 
+    fn is_in_doubt(&self) -> bool {
+        self.doubted.is_some() && self.refused.is_none()
+    }
+
     fn accepted(&mut self) {
         (self.refused_in_a_row, self.doubted) = (0, None);
     }
@@ -193,15 +197,15 @@ async fn one_by_one(
             work.largest = work.largest.max(ended.came.as_ref().map_or(0, |(payload, _)| payload.size()));
             work.hear(place, &ended);
             // Where something came one goes on: what it asks for next may take the doubt away.
-            let is_in_doubt = ended.came.is_none() && work.doubted.is_some() && work.refused.is_none();
+            let is_in_doubt = ended.came.is_none() && work.is_in_doubt();
             put(&mut work.ended, place, done(unit, ended, tried.into_inner()), counters);
             is_in_doubt
         };
         if let Some(auth) = auth.filter(|_| is_in_doubt) {
             // One asks, and of the others where nothing came nobody begins another unit meanwhile.
             let _asks = signs.asks.lock().await;
-            let is_doubted = lock(work).doubted.is_some();
-            if is_doubted {
+            let is_in_doubt = lock(work).is_in_doubt();
+            if is_in_doubt {
                 let is_refused = refuses(transport, auth).await;
                 let mut work = lock(work);
                 // Where something came while it was asked, it is doubted no more.
