@@ -55,8 +55,8 @@ mod tests {
         spent.give(given);
         let taken = spent.take(900);
         assert_eq!((taken.as_ptr(), taken.len()), (place, 0));
-        let next = spent.take(900);
-        assert_ne!(next.as_ptr(), place, "it is used twice");
+        let another = spent.take(900);
+        assert_ne!(another.as_ptr(), place, "it is used twice");
     }
 
     #[test]
