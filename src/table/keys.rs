@@ -172,7 +172,7 @@ impl Keys {
                 self.runs.push(Run::default());
             }
             if let Some(run) = self.runs.get_mut(usize::from(step.run)) {
-                run.keep(cursor, &end, last);
+                run.keep(cursor, &end, last, members);
             }
         }
         cursor.go_to(&end);

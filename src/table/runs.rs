@@ -18,9 +18,12 @@ pub(super) struct Run {
     oldest: usize,
     /// The one that was met last.
     last: usize,
-    /// How often that was met again, and how often not.
+    /// How often that was met again, how often another one, and how often none.
     again: u32,
-    changes: u32,
+    others: u32,
+    misses: u32,
+    /// Of the one that was kept last.
+    members: u32,
     /// Members it may have: the more, the more ways there are to write them. 0: it is no run any more.
     pub most: usize,
 }
@@ -75,6 +78,7 @@ impl Run {
                 cursor.go_to(&end);
                 let last = pattern.last;
                 self.last = number;
+                self.others += 1;
                 self.changed();
                 return Some(last);
             }
@@ -82,18 +86,20 @@ impl Run {
         None
     }
 
-    /// Each change is a branch that was not foreseen. Where there are many, the run has half as many members from now on.
+    /// A change is a branch that was not foreseen. Where that costs more than the run spares, it has half as many members from
+    /// now on. In cycles, by rule of thumb: a member that is not looked at spares 10, another pattern costs 25, and none 60.
     #[cold]
     #[inline(never)]
     fn changed(&mut self) {
-        self.changes += 1;
-        if self.changes == CHANGES {
-            if self.again < CHANGES * 3 / 2 {
-                self.most = if self.most > 2 { self.most / 2 } else { 0 };
-                self.patterns.clear();
-            }
-            (self.again, self.changes) = (0, 0);
+        if self.others + self.misses < CHANGES {
+            return;
         }
+        let spared = 10 * self.members;
+        if self.again.saturating_mul(spared) < self.others * 25u32.saturating_sub(spared) + self.misses * 60 {
+            self.most = if self.most > 2 { self.most / 2 } else { 0 };
+            self.patterns.clear();
+        }
+        (self.again, self.others, self.misses) = (0, 0, 0);
     }
 
     /// Whether a run from `start` to what stands at `end` can be kept.
@@ -102,7 +108,7 @@ impl Run {
     }
 
     /// Keeps a run that has room.
-    pub fn keep(&mut self, start: &Cursor, end: &Cursor, last: usize) {
+    pub fn keep(&mut self, start: &Cursor, end: &Cursor, last: usize, members: usize) {
         let len = end.position() - start.position() + 1;
         let mut pattern = Pattern { parts: [[0; 16]; LONGEST / 16], len, last };
         let mut ahead = *start;
@@ -120,13 +126,15 @@ impl Run {
             self.oldest = (self.oldest + 1) % WAYS;
             self.patterns[self.last] = pattern;
         }
+        self.members = members as u32;
+        self.misses += 1;
         self.changed();
     }
 }
 
 impl Default for Run {
     fn default() -> Run {
-        Run { patterns: Vec::new(), oldest: 0, last: 0, again: 0, changes: 0, most: 16 }
+        Run { patterns: Vec::new(), oldest: 0, last: 0, again: 0, others: 0, misses: 0, members: 0, most: 16 }
     }
 }
 
@@ -143,7 +151,7 @@ mod tests {
         assert!(stop.jump(start.len() - 1));
         let mut run = Run::default();
         assert!(Run::has_room(&start, &stop));
-        run.keep(&start, &stop, 7);
+        run.keep(&start, &stop, 7, 1);
         let mut cursor = Cursor::new(&text).unwrap();
         let last = run.pass(&mut cursor);
         assert_eq!(last, (cursor.position() > 0).then_some(7));
@@ -185,7 +193,7 @@ mod tests {
             let padded = body.padded();
             let (start, mut stop) = (Cursor::new(&padded).unwrap(), Cursor::new(&padded).unwrap());
             assert!(stop.jump(start.len() - 1));
-            run.keep(&start, &stop, number);
+            run.keep(&start, &stop, number, 1);
             assert!(passes(&mut run, body));
             assert!(number.checked_sub(1).is_none_or(|before| passes(&mut run, &bodies[before])));
         }
@@ -206,7 +214,7 @@ mod tests {
                     assert!(stop.jump(start.len() - 1));
                     match run.pass(&mut cursor) {
                         Some(_) => assert_eq!(cursor.position(), stop.position()),
-                        None if run.most > 0 => run.keep(&start, &stop, 0),
+                        None if run.most > 0 => run.keep(&start, &stop, 0, 1),
                         None => {}
                     }
                 }
