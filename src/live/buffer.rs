@@ -5,8 +5,10 @@ use super::item::{Item, Notice};
 use super::options::Overflow;
 use crate::error::Error;
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::iter::Peekable;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Notify;
 
@@ -47,8 +49,7 @@ pub enum Taken {
 #[derive(Debug)]
 pub struct Buffer {
     inner: Mutex<Inner>,
-    /// Something to take, or the end: for those who await and for those who block.
-    ready: Notify,
+    /// Something to take, or the end: for those who block.
     ready_blocking: Condvar,
     room: Notify,
     capacity: usize,
@@ -67,6 +68,8 @@ struct Inner {
     end: Option<Option<Error>>,
     /// Threads that wait: to wake none costs a system call too.
     blocked: usize,
+    /// Those who await.
+    waiting: Vec<Waker>,
 }
 
 impl Buffer {
@@ -78,10 +81,10 @@ impl Buffer {
             counts: Counts::default(),
             end: None,
             blocked: 0,
+            waiting: Vec::new(),
         };
         Buffer {
             inner: Mutex::new(inner),
-            ready: Notify::new(),
             ready_blocking: Condvar::new(),
             room: Notify::new(),
             capacity: capacity.max(1),
@@ -142,10 +145,13 @@ impl Buffer {
         self.notices || matches!(item, Item::Update(_))
     }
 
-    fn wake(&self, inner: MutexGuard<'_, Inner>) {
-        let blocked = inner.blocked;
+    fn wake(&self, mut inner: MutexGuard<'_, Inner>) {
+        if !inner.is_ready() {
+            return;
+        }
+        let (blocked, waiting) = (inner.blocked, std::mem::take(&mut inner.waiting));
         drop(inner);
-        self.ready.notify_waiters();
+        waiting.into_iter().for_each(Waker::wake);
         if blocked > 0 {
             self.ready_blocking.notify_all();
         }
@@ -182,21 +188,31 @@ impl Buffer {
 
     /// Waits until there is something to take, and takes nothing.
     pub async fn ready(&self) {
-        loop {
-            let mut ready = std::pin::pin!(self.ready.notified());
-            ready.as_mut().enable();
-            if self.is_ready() {
-                return;
-            }
-            ready.await;
+        poll_fn(|cx| self.poll_ready(cx.waker())).await;
+    }
+
+    /// Whether there is something to take. If not, the waker is woken when there is.
+    pub fn poll_ready(&self, waker: &Waker) -> Poll<()> {
+        let mut inner = self.inner();
+        if inner.is_ready() {
+            return Poll::Ready(());
         }
+        if !inner.waiting.iter().any(|there| there.will_wake(waker)) {
+            inner.waiting.push(waker.clone());
+        }
+        Poll::Pending
+    }
+
+    /// The waker is woken no more.
+    pub fn forget(&self, waker: &Waker) {
+        self.inner().waiting.retain(|there| !there.will_wake(waker));
     }
 
     /// As `ready`, on this thread and for so long at most; whether there is something to take.
     pub fn ready_within(&self, wait: Duration) -> bool {
         let until = Instant::now() + wait;
         let mut inner = self.inner();
-        while inner.items.is_empty() && inner.end.is_none() {
+        while !inner.is_ready() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
@@ -206,11 +222,6 @@ impl Buffer {
             inner.blocked -= 1;
         }
         true
-    }
-
-    fn is_ready(&self) -> bool {
-        let inner = self.inner();
-        !inner.items.is_empty() || inner.end.is_some()
     }
 
     /// Nothing more is put in. What is there can still be taken, then comes the error.
@@ -262,6 +273,10 @@ impl Buffer {
 }
 
 impl Inner {
+    fn is_ready(&self) -> bool {
+        !self.items.is_empty() || self.end.is_some()
+    }
+
     fn count(&mut self, item: &Item) {
         match item {
             Item::Update(update) => {
