@@ -307,6 +307,8 @@ mod tests {
     use super::super::item::Update;
     use super::*;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
 
     fn update(n: i64) -> Item {
         let text = n.to_string();
@@ -401,6 +403,34 @@ mod tests {
         tokio::time::timeout(Duration::from_secs(5), task).await.unwrap().unwrap();
         assert_eq!(taken, (0..taken.len() as i64).map(Some).collect::<Vec<_>>());
         assert!(matches!(buffer.take(), Taken::Ended(None)));
+    }
+
+    #[test]
+    fn a_waker_is_woken_once_where_something_is_to_be_taken_and_not_once_it_is_forgotten() {
+        #[derive(Default)]
+        struct Heard(AtomicUsize);
+        impl Wake for Heard {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let (heard, forgotten) = (Arc::new(Heard::default()), Arc::new(Heard::default()));
+        let buffer = Buffer::new(3, Overflow::Block, false);
+        for waker in [&heard, &heard, &forgotten].map(|heard| Waker::from(heard.clone())) {
+            assert!(buffer.poll_ready(&waker).is_pending());
+        }
+        buffer.forget(&Waker::from(forgotten.clone()));
+        assert_eq!(Arc::strong_count(&forgotten), 1);
+        put(&buffer, [notice()]);
+        assert_eq!(heard.0.load(Ordering::Relaxed), 0, "a notice that is not kept is nothing to take");
+        put(&buffer, [update(1)]);
+        put(&buffer, [update(2)]);
+        assert_eq!(heard.0.load(Ordering::Relaxed), 1);
+        assert!(buffer.poll_ready(&Waker::from(heard.clone())).is_ready());
+        numbers(&buffer);
+        assert!(buffer.poll_ready(&Waker::from(heard.clone())).is_pending());
+        buffer.end(None);
+        assert_eq!((heard.0.load(Ordering::Relaxed), forgotten.0.load(Ordering::Relaxed)), (2, 0));
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub struct Inbox(Arc<Shared>);
 impl Inbox {
     /// Called for the loop. What it gives (a step, its context, and what the step is given) the caller has to call: no thread
     /// of Python's may end below a frame of Rust.
-    fn hand_over<'py>(&self, py: Python<'py>) -> PyResult<Option<(Py<PyAny>, Py<PyAny>, Bound<'py, Wait>)>> {
+    fn hand_over<'py>(&self, py: Python<'py>) -> Option<(Py<PyAny>, Py<PyAny>, Bound<'py, Wait>)> {
         self.0.hand_over(py)
     }
 }
@@ -168,32 +168,30 @@ impl Shared {
         }
     }
 
-    fn hand_over<'py>(&self, py: Python<'py>) -> PyResult<Option<(Py<PyAny>, Py<PyAny>, Bound<'py, Wait>)>> {
+    fn hand_over<'py>(&self, py: Python<'py>) -> Option<(Py<PyAny>, Py<PyAny>, Bound<'py, Wait>)> {
         if self.pid != pid() {
             // A child made by `fork` runs its parent's loop: the lock may have been held, and the threads are the parent's.
-            return Ok(None);
+            return None;
         }
         #[cfg(unix)]
         if let Bell::Wire(near, _) = &self.bell {
             let _ = (&*near).read(&mut [0; 16]);
         }
-        let mut ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
-        let last = ended.pop();
+        let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        // A step is made at once where nobody else is to be told: it may run the loop inside of itself, and each has its turn.
+        let is_alone = ended.len() == 1;
         for one in ended {
             match one {
                 Ended::Call(future, result) => tell(future.bind(py), result),
-                Ended::Wait(wait) => drop(Wait::over(wait.bind(py), false)?),
+                Ended::Wait(wait) => {
+                    let wait = wait.into_bound(py);
+                    if let Some((step, context)) = Wait::over(&wait, is_alone) {
+                        return Some((step, context, wait));
+                    }
+                }
             }
         }
-        match last {
-            Some(Ended::Call(future, result)) => tell(future.bind(py), result),
-            Some(Ended::Wait(wait)) => {
-                let wait = wait.into_bound(py);
-                return Ok(Wait::over(&wait, true)?.map(|(step, context)| (step, context, wait)));
-            }
-            None => {}
-        }
-        Ok(None)
+        None
     }
 }
 

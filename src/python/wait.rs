@@ -145,7 +145,7 @@ impl Wait {
             wait.buffer.forget(&Waker::from(wait.rope.clone()));
             wait.rope.take();
         }
-        Self::call_soon(this, step).map(|()| true)
+        step.map_or(Ok(()), |step| Self::call_soon(this, step)).map(|()| true)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -176,21 +176,30 @@ impl Wait {
         Some(step)
     }
 
-    /// There is something to take. The step is given back where the loop makes it at once.
-    pub fn over<'py>(this: &Bound<'py, Self>, at_once: bool) -> PyResult<Option<Step>> {
-        match this.get().end(State::Over).flatten() {
-            Some(step) if at_once => Ok(Some(step)),
-            step => Self::call_soon(this, step).map(|()| None),
-        }
+    /// There is something to take. The step is given back where the loop makes it at once; in asyncio's debug mode it does not,
+    /// for that names the tasks whose steps take long.
+    pub fn over(this: &Bound<'_, Self>, at_once: bool) -> Option<Step> {
+        let step = this.get().end(State::Over).flatten()?;
+        let told = this.get().is_debugged(this.py()).and_then(|is_debugged| match at_once && !is_debugged {
+            true => Ok(Some(step)),
+            false => Self::call_soon(this, step).map(|()| None),
+        });
+        told.unwrap_or_else(|error| {
+            error.write_unraisable(this.py(), Some(this));
+            None
+        })
     }
 
-    fn call_soon(this: &Bound<'_, Self>, step: Option<Step>) -> PyResult<()> {
-        let Some((step, context)) = step else { return Ok(()) };
-        let py = this.py();
+    fn is_debugged(&self, py: Python<'_>) -> PyResult<bool> {
+        self.running.bind(py).call_method0(intern!(py, "get_debug"))?.is_truthy()
+    }
+
+    fn call_soon(this: &Bound<'_, Self>, (step, context): Step) -> PyResult<()> {
+        let (py, running) = (this.py(), &this.get().running);
         let options = PyDict::new(py);
         options.set_item(intern!(py, "context"), context)?;
         errors::guard(py, || {
-            this.get().running.call_method(py, intern!(py, "call_soon"), (step, this), Some(&options)).map(|_| ())
+            running.call_method(py, intern!(py, "call_soon"), (step, this), Some(&options)).map(|_| ())
         })
     }
 }
