@@ -91,8 +91,10 @@ def test_what_ends_the_process_goes_through_the_loop(stream: sideline.LiveStream
         async for _ in stream:
             raise SystemExit(3)
 
+    began = time.monotonic()
     with asyncio.Runner(loop_factory=new_loop) as runner, pytest.raises(SystemExit, match="3"):
         runner.run(main())
+    assert time.monotonic() - began < 8, "it went on until it was stopped"
 
 
 @pytest.mark.parametrize("how", ["cancelled", "left waiting"])
