@@ -12,10 +12,10 @@ import weakref
 from collections.abc import Callable, Iterator
 
 import pytest
-from streams import HEAD, numbered, server
-from test_event_loops import NoReaders
 
 import sideline
+from streams import HEAD, numbered, server
+from test_event_loops import NoReaders
 
 NewLoop = Callable[[], asyncio.AbstractEventLoop]
 
@@ -46,9 +46,7 @@ def stream(go: threading.Event) -> Iterator[sideline.LiveStream]:
 
 
 @pytest.mark.parametrize("names", [["alone"], ["one", "other"]], ids=len)
-def test_tasks_go_on_in_their_turn_each_as_itself(
-    stream: sideline.LiveStream, go: threading.Event, new_loop: NewLoop, names: list[str]
-) -> None:
+def test_tasks_go_on_in_their_turn_each_as_itself(stream: sideline.LiveStream, go: threading.Event, new_loop: NewLoop, names: list[str]) -> None:
     variable = contextvars.ContextVar("variable", default="none")
 
     async def read(name: str) -> tuple[object, ...]:
@@ -117,9 +115,7 @@ def test_a_loop_that_waited_is_let_go(stream: sideline.LiveStream, new_loop: New
     assert seen() is None
 
 
-def test_in_debug_mode_the_task_that_takes_long_is_named(
-    stream: sideline.LiveStream, go: threading.Event, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_in_debug_mode_the_task_that_takes_long_is_named(stream: sideline.LiveStream, go: threading.Event, caplog: pytest.LogCaptureFixture) -> None:
     async def takes_long() -> None:
         loop = asyncio.get_running_loop()
         loop.slow_callback_duration = 0.2

@@ -191,21 +191,20 @@ impl Buffer {
         poll_fn(|cx| self.poll_ready(cx.waker())).await;
     }
 
-    /// Whether there is something to take. If not, the waker is woken when there is.
+    /// Whether there is something to take. If not, the waker is woken when there is, once for each time it was given.
     pub fn poll_ready(&self, waker: &Waker) -> Poll<()> {
         let mut inner = self.inner();
         if inner.is_ready() {
             return Poll::Ready(());
         }
-        if !inner.waiting.iter().any(|there| there.will_wake(waker)) {
-            inner.waiting.push(waker.clone());
-        }
+        inner.waiting.push(waker.clone());
         Poll::Pending
     }
 
-    /// The waker is woken no more.
+    /// The waker, made of an `Arc`, is woken no more.
     pub fn forget(&self, waker: &Waker) {
-        self.inner().waiting.retain(|there| !there.will_wake(waker));
+        // `will_wake` compares tables of functions too, of which a type may have several.
+        self.inner().waiting.retain(|there| there.data() != waker.data());
     }
 
     /// As `ready`, on this thread and for so long at most; whether there is something to take.
@@ -416,7 +415,7 @@ mod tests {
         }
         let (heard, forgotten) = (Arc::new(Heard::default()), Arc::new(Heard::default()));
         let buffer = Buffer::new(3, Overflow::Block, false);
-        for waker in [&heard, &heard, &forgotten].map(|heard| Waker::from(heard.clone())) {
+        for waker in [&heard, &forgotten].map(|heard| Waker::from(heard.clone())) {
             assert!(buffer.poll_ready(&waker).is_pending());
         }
         buffer.forget(&Waker::from(forgotten.clone()));
