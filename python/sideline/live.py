@@ -381,7 +381,7 @@ class Batches:
                 if core.ended or left <= 0:
                     break
                 try:
-                    await asyncio.wait_for(core.wait(), left)
+                    await asyncio.wait_for(_something(core), left)
                 except TimeoutError:
                     break
         except Exception as error:
@@ -409,6 +409,10 @@ class Batches:
     def __del__(self) -> None:
         # The loop was left, or its task was cancelled.
         self._end()
+
+
+async def _something(core: CoreStream) -> None:
+    await core.wait()
 
 
 class LiveBoxScore:

@@ -68,11 +68,7 @@ impl Work {
     /// them. Errors of other kinds say nothing of the credentials.
     fn hear(&mut self, place: usize, ended: &Ended) {
         match &ended.rows {
-            _ if ended.came.is_some() => {
-                if place >= self.begun_before {
-                    self.accepted();
-                }
-            }
+            _ if ended.came.is_some() && place >= self.begun_before => self.accepted(),
             Err(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication => {
                 if self.refused_in_a_row == 0 {
                     self.begun_before = self.begun;

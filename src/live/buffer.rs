@@ -5,8 +5,10 @@ use super::item::{Item, Notice};
 use super::options::Overflow;
 use crate::error::Error;
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::iter::Peekable;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Notify;
 
@@ -47,8 +49,7 @@ pub enum Taken {
 #[derive(Debug)]
 pub struct Buffer {
     inner: Mutex<Inner>,
-    /// Something to take, or the end: for those who await and for those who block.
-    ready: Notify,
+    /// Something to take, or the end: for those who block.
     ready_blocking: Condvar,
     room: Notify,
     capacity: usize,
@@ -67,6 +68,8 @@ struct Inner {
     end: Option<Option<Error>>,
     /// Threads that wait: to wake none costs a system call too.
     blocked: usize,
+    /// Those who await.
+    waiting: Vec<Waker>,
 }
 
 impl Buffer {
@@ -78,10 +81,10 @@ impl Buffer {
             counts: Counts::default(),
             end: None,
             blocked: 0,
+            waiting: Vec::new(),
         };
         Buffer {
             inner: Mutex::new(inner),
-            ready: Notify::new(),
             ready_blocking: Condvar::new(),
             room: Notify::new(),
             capacity: capacity.max(1),
@@ -146,10 +149,13 @@ impl Buffer {
         self.notices || matches!(item, Item::Update(_))
     }
 
-    fn wake(&self, inner: MutexGuard<'_, Inner>) {
-        let blocked = inner.blocked;
+    fn wake(&self, mut inner: MutexGuard<'_, Inner>) {
+        if !inner.is_ready() {
+            return;
+        }
+        let (blocked, waiting) = (inner.blocked, std::mem::take(&mut inner.waiting));
         drop(inner);
-        self.ready.notify_waiters();
+        waiting.into_iter().for_each(Waker::wake);
         if blocked > 0 {
             self.ready_blocking.notify_all();
         }
@@ -186,21 +192,30 @@ impl Buffer {
 
     /// Waits until there is something to take, and takes nothing.
     pub async fn ready(&self) {
-        loop {
-            let mut ready = std::pin::pin!(self.ready.notified());
-            ready.as_mut().enable();
-            if self.is_ready() {
-                return;
-            }
-            ready.await;
+        poll_fn(|cx| self.poll_ready(cx.waker())).await;
+    }
+
+    /// Whether there is something to take. If not, the waker is woken when there is, once for each time it was given.
+    pub fn poll_ready(&self, waker: &Waker) -> Poll<()> {
+        let mut inner = self.inner();
+        if inner.is_ready() {
+            return Poll::Ready(());
         }
+        inner.waiting.push(waker.clone());
+        Poll::Pending
+    }
+
+    /// The waker, made of an `Arc`, is woken no more.
+    pub fn forget(&self, waker: &Waker) {
+        // `will_wake` compares tables of functions too, of which a type may have several.
+        self.inner().waiting.retain(|there| there.data() != waker.data());
     }
 
     /// As `ready`, on this thread and for so long at most; whether there is something to take.
     pub fn ready_within(&self, wait: Duration) -> bool {
         let until = Instant::now() + wait;
         let mut inner = self.inner();
-        while inner.items.is_empty() && inner.end.is_none() {
+        while !inner.is_ready() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
@@ -210,11 +225,6 @@ impl Buffer {
             inner.blocked -= 1;
         }
         true
-    }
-
-    fn is_ready(&self) -> bool {
-        let inner = self.inner();
-        !inner.items.is_empty() || inner.end.is_some()
     }
 
     /// Nothing more is put in. What is there can still be taken, then comes the error.
@@ -266,6 +276,10 @@ impl Buffer {
 }
 
 impl Inner {
+    fn is_ready(&self) -> bool {
+        !self.items.is_empty() || self.end.is_some()
+    }
+
     fn count(&mut self, item: &Item) {
         match item {
             Item::Update(update) => {
@@ -296,6 +310,8 @@ mod tests {
     use super::super::item::Update;
     use super::*;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
 
     fn update(n: i64) -> Item {
         let text = n.to_string();
@@ -390,6 +406,34 @@ mod tests {
         tokio::time::timeout(Duration::from_secs(5), task).await.unwrap().unwrap();
         assert_eq!(taken, (0..taken.len() as i64).map(Some).collect::<Vec<_>>());
         assert!(matches!(buffer.take(), Taken::Ended(None)));
+    }
+
+    #[test]
+    fn a_waker_is_woken_once_where_something_is_to_be_taken_and_not_once_it_is_forgotten() {
+        #[derive(Default)]
+        struct Heard(AtomicUsize);
+        impl Wake for Heard {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let (heard, forgotten) = (Arc::new(Heard::default()), Arc::new(Heard::default()));
+        let buffer = Buffer::new(3, Overflow::Block, false);
+        for waker in [&heard, &forgotten].map(|heard| Waker::from(heard.clone())) {
+            assert!(buffer.poll_ready(&waker).is_pending());
+        }
+        buffer.forget(&Waker::from(forgotten.clone()));
+        assert_eq!(Arc::strong_count(&forgotten), 1);
+        put(&buffer, [notice()]);
+        assert_eq!(heard.0.load(Ordering::Relaxed), 0, "a notice that is not kept is nothing to take");
+        put(&buffer, [update(1)]);
+        put(&buffer, [update(2)]);
+        assert_eq!(heard.0.load(Ordering::Relaxed), 1);
+        assert!(buffer.poll_ready(&Waker::from(heard.clone())).is_ready());
+        numbers(&buffer);
+        assert!(buffer.poll_ready(&Waker::from(heard.clone())).is_pending());
+        buffer.end(None);
+        assert_eq!((heard.0.load(Ordering::Relaxed), forgotten.0.load(Ordering::Relaxed)), (2, 0));
     }
 
     #[test]

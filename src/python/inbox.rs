@@ -3,6 +3,7 @@
 
 use crate::per_process::pid;
 use crate::python::errors;
+use crate::python::wait::Wait;
 use futures_util::FutureExt;
 use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
@@ -21,13 +22,18 @@ use tokio::task::AbortHandle;
 /// Makes a Python object where the interpreter is attached.
 type Maker = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 
-/// An asyncio future and its result.
-struct Ended {
-    future: Py<PyAny>,
-    result: Maker,
+/// A task's step, its context, and what the step is given.
+type Step<'py> = (Py<PyAny>, Py<PyAny>, Bound<'py, Wait>);
+
+/// What the loop is to be told.
+pub enum Ended {
+    /// An asyncio future and its result.
+    Call(Py<PyAny>, Maker),
+    /// Of a stream that has something to take.
+    Wait(Py<Wait>),
 }
 
-struct Shared {
+pub struct Shared {
     pid: u32,
     ended: Mutex<Vec<Ended>>,
     bell: Bell,
@@ -48,12 +54,9 @@ pub struct Inbox(Arc<Shared>);
 
 #[pymethods]
 impl Inbox {
-    /// Called by the loop, which runs Python below it: a future's callbacks are given to the loop.
-    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
-        errors::guard(py, || {
-            self.0.hand_over(py);
-            Ok(())
-        })
+    /// Called for the loop. What it gives the caller has to call: no thread of Python's may end below a frame of Rust.
+    fn hand_over<'py>(&self, py: Python<'py>) -> PyResult<Option<Step<'py>>> {
+        errors::guard(py, || Ok(self.0.hand_over(py)))
     }
 }
 
@@ -77,9 +80,7 @@ where
     F: Future<Output = T> + Send + 'static,
     T: for<'a> IntoPyObject<'a> + Send + 'static,
 {
-    static RUNNING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let running = RUNNING.import(py, "asyncio", "get_running_loop")?.call0()?;
-    let inbox = inbox_of(py, &running)?;
+    let (running, inbox) = running(py)?;
     let future = running.call_method0(intern!(py, "create_future"))?;
     let waiting = future.clone().unbind();
     let task = handle.spawn(async move {
@@ -88,10 +89,24 @@ where
             Ok(answer) => answer.into_py_any(py),
             Err(panic) => Err(errors::internal(py, &errors::panic_text(&*panic))),
         });
-        inbox.put(Ended { future: waiting, result });
+        inbox.put(Ended::Call(waiting, result));
     });
     future.call_method1(intern!(py, "add_done_callback"), (Cancel(task.abort_handle()),))?;
     Ok(future)
+}
+
+/// The running event loop and its inbox.
+pub fn running(py: Python<'_>) -> PyResult<(Bound<'_, PyAny>, Arc<Shared>)> {
+    static RUNNING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let running = RUNNING.import(py, "asyncio", "get_running_loop")?.call0()?;
+    let inbox = inbox_of(py, &running)?;
+    Ok((running, inbox))
+}
+
+/// What an event loop calls.
+fn hear(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static HEAR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    HEAR.import(py, "sideline._inbox", "hear")
 }
 
 /// The loop's inbox. The loop holds it until it is closed; we know both by weak references.
@@ -115,7 +130,7 @@ fn inbox_of(py: Python<'_>, running: &Bound<'_, PyAny>) -> PyResult<Arc<Shared>>
         far.set_nonblocking(true)?;
         let number = near.as_raw_fd();
         let inbox = Bound::new(py, Inbox(shared(Bell::Wire(near, far))))?;
-        match running.call_method1(intern!(py, "add_reader"), (number, &inbox)) {
+        match running.call_method1(intern!(py, "add_reader"), (number, hear(py)?, &inbox)) {
             Ok(_) => {
                 known.set_item(running, WEAK.import(py, "weakref", "ref")?.call1((&inbox,))?)?;
                 return Ok(inbox.get().0.clone());
@@ -128,7 +143,7 @@ fn inbox_of(py: Python<'_>, running: &Bound<'_, PyAny>) -> PyResult<Arc<Shared>>
 }
 
 impl Shared {
-    fn put(self: Arc<Self>, ended: Ended) {
+    pub fn put(self: Arc<Self>, ended: Ended) {
         let is_first = {
             let mut all = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
             all.push(ended);
@@ -149,35 +164,50 @@ impl Shared {
                 // An error says that the loop is closed: nobody waits any more.
                 let _ = Python::try_attach(|py| {
                     let inbox = Bound::new(py, Inbox(self.clone()))?;
-                    running.call_method1(py, intern!(py, "call_soon_threadsafe"), (inbox,))
+                    running.call_method1(py, intern!(py, "call_soon_threadsafe"), (hear(py)?, inbox))
                 });
             }
         }
     }
 
-    fn hand_over(&self, py: Python<'_>) {
+    fn hand_over<'py>(&self, py: Python<'py>) -> Option<Step<'py>> {
         if self.pid != pid() {
             // A child made by `fork` runs its parent's loop: the lock may have been held, and the threads are the parent's.
-            return;
+            return None;
         }
         #[cfg(unix)]
         if let Bell::Wire(near, _) = &self.bell {
             let _ = (&*near).read(&mut [0; 16]);
         }
         let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
-        for Ended { future, result } in ended {
-            let future = future.bind(py);
-            let is_done = future.call_method0(intern!(py, "done")).and_then(|done| done.is_truthy());
-            if is_done.unwrap_or(true) {
-                continue;
-            }
-            let told = match errors::guard(py, || result(py)) {
-                Ok(object) => future.call_method1(intern!(py, "set_result"), (object,)),
-                Err(error) => future.call_method1(intern!(py, "set_exception"), (error.into_value(py),)),
-            };
-            if let Err(error) = told {
-                error.write_unraisable(py, Some(future));
+        // A step is made at once where nobody else is to be told: it may run the loop inside of itself, and each has its turn.
+        let is_alone = ended.len() == 1;
+        for one in ended {
+            match one {
+                Ended::Call(future, result) => tell(future.bind(py), result),
+                Ended::Wait(wait) => {
+                    let wait = wait.into_bound(py);
+                    if let Some((step, context)) = Wait::over(&wait, is_alone) {
+                        return Some((step, context, wait));
+                    }
+                }
             }
         }
+        None
+    }
+}
+
+fn tell(future: &Bound<'_, PyAny>, result: Maker) {
+    let py = future.py();
+    let is_done = future.call_method0(intern!(py, "done")).and_then(|done| done.is_truthy());
+    if is_done.unwrap_or(true) {
+        return;
+    }
+    let told = match errors::guard(py, || result(py)) {
+        Ok(object) => future.call_method1(intern!(py, "set_result"), (object,)),
+        Err(error) => future.call_method1(intern!(py, "set_exception"), (error.into_value(py),)),
+    };
+    if let Err(error) = told {
+        error.write_unraisable(py, Some(future));
     }
 }

@@ -14,7 +14,7 @@
 //! | [`convert`] | arguments in |
 //! | [`errors`] | exceptions out |
 //! | [`runtime`], [`crate::per_process`] | the threads behind it all, and what they need to survive a fork |
-//! | [`inbox`] | what an event loop awaits of them: answers, and items of streams |
+//! | [`inbox`], [`wait`] | what an event loop awaits of them: answers; items of streams |
 //! | [`logging`] | our records in Python's `logging` |
 
 #![allow(missing_debug_implementations, reason = "these classes show themselves by `__repr__`")]
@@ -37,6 +37,7 @@ mod simulator;
 mod snapshots;
 mod stream;
 mod table;
+mod wait;
 
 use pyo3::prelude::*;
 

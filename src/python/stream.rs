@@ -9,7 +9,8 @@ use crate::python::client::{CoreClient, option};
 use crate::python::payload::datetime;
 use crate::python::snapshots::Snapshots;
 use crate::python::table::Table;
-use crate::python::{convert, errors, exit, inbox, runtime};
+use crate::python::wait::{self, Wait};
+use crate::python::{convert, errors, exit, runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -113,14 +114,9 @@ impl CoreStream {
         }
     }
 
-    /// An awaitable that ends when there is something to take. It takes nothing: to give it up loses nothing.
-    fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        errors::guard(py, || {
-            let buffer = self.stream(py)?.buffer().clone();
-            // On the streams' own thread: what puts an item in wakes no other on its way to the loop.
-            let handle = runtime::streams().map_err(|e| errors::raise(py, e))?;
-            inbox::awaitable(py, &handle, async move { buffer.ready().await })
-        })
+    /// Ends when there is something to take. It takes nothing: to give it up loses nothing.
+    fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Wait>> {
+        errors::guard(py, || wait::wait(py, self.stream(py)?.buffer()))
     }
 
     /// Whether there is nothing more to take, ever.
