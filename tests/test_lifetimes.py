@@ -615,11 +615,12 @@ def test_an_exit_while_a_daemon_threads_loop_waits_for_streams_is_clean(run: Run
     for turn in range(8):
         run(
             f"""
+            async def wait(stream): await stream._core.wait()
             async def forever():
                 while True:
                     with sideline.replay({str(recorded)!r}, None) as stream:
                         async for _ in stream:
-                            await asyncio.gather(*(stream._core.wait() for _ in range(20)))
+                            await asyncio.gather(*(wait(stream) for _ in range(20)))
             for _ in range(2): threading.Thread(target=lambda: asyncio.run(forever()), daemon=True).start()
             time.sleep({0.1 + 0.02 * turn})
             sys.exit(3)

@@ -119,8 +119,8 @@ impl<'a> Cursor<'a> {
         Some(value)
     }
 
-    #[cfg(any(feature = "python", test))]
     /// The common shapes: up to 15 digits, of which up to 8 after a point, no exponent. Else the cursor stays.
+    #[cfg(any(feature = "python", test))]
     #[inline(always)]
     pub(super) fn short_number(&mut self) -> Option<Short> {
         let whole = self.whole_part()?;
@@ -432,6 +432,7 @@ mod tests {
         assert_eq!(with("1e999", |c| c.float()), (Err(Fault::Range), 0));
         assert_eq!(with("\"nan\"", |c| c.float()), (Err(Fault::NumericText), 0));
     }
+
     #[test]
     fn a_fraction_of_zero_is_read_like_any_other() {
         for whole in
