@@ -165,7 +165,7 @@ mod tests {
             let bytes = kept.as_bytes();
             assert_eq!(end(&kept, &kept), Some(len - 1));
             assert_eq!(end(&kept, &format!("{kept}\"c\":1")), Some(len - 1));
-            for place in 0..len {
+            for place in (0..len).step_by(if cfg!(miri) { 19 } else { 1 }) {
                 let with = |byte: u8| {
                     let mut text = bytes.to_vec();
                     text[place] = byte;
