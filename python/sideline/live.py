@@ -412,6 +412,7 @@ class Batches:
 
 
 async def _something(core: CoreStream) -> None:
+    # What the core gives is for a task to await: `wait_for` would call more of it than a task does.
     await core.wait()
 
 
