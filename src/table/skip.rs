@@ -59,24 +59,6 @@ impl Cursor<'_> {
         is_flat
     }
 
-    /// Over a string without escapes; else the cursor stays.
-    #[inline(always)]
-    fn pass_plain_string(&mut self) -> bool {
-        let mut end = 1;
-        while end <= 33 {
-            let plain = scan::plain_sixteen(self.sixteen(end));
-            end += plain;
-            if plain < 16 {
-                let is_plain = self.peek(end) == b'"';
-                if is_plain {
-                    self.advance(end + 1);
-                }
-                return is_plain;
-            }
-        }
-        self.plain_string().is_some()
-    }
-
     /// Over a value, all of it checked.
     #[inline(never)]
     pub fn skip_checked(&mut self) -> Read<()> {
@@ -93,7 +75,7 @@ impl Cursor<'_> {
         loop {
             match self.byte() {
                 b'"' => {
-                    if !self.pass_plain_string() {
+                    if self.plain_string().is_none() {
                         self.apart(Self::skip_string)?;
                     }
                 }
