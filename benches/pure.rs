@@ -8,7 +8,8 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::Value;
 use sideline::live::journal::{Reader, Writer};
-use sideline::live::seq::{Seen, marks};
+use sideline::live::seq::marks;
+use sideline::live::sequence::{Sequence, Verdict};
 use sideline::live::sse::{Decoder, Frame};
 use sideline::live::{Item, Update};
 use sideline::resource::by_name;
@@ -93,7 +94,15 @@ fn journal(c: &mut Criterion) {
     let text = message(1000);
     let item = |n: usize| {
         let seq = Some(n as i64);
-        Item::Update(Update { event: None, id: "17".into(), text: text.clone(), seq, source: None, received_at: now })
+        Item::Update(Update {
+            event: None,
+            id: "17".into(),
+            text: text.clone(),
+            binary: None,
+            seq,
+            source: None,
+            received_at: now,
+        })
     };
     let items: Vec<Item> = (0..EVENTS).map(item).collect();
     let write = || {
@@ -128,8 +137,10 @@ fn websocket(c: &mut Criterion) {
     // Each even number is missing at first, as those of sources that were not asked for are.
     group.bench_function("numbers seen", |b| {
         b.iter(|| {
-            let mut seen = Seen::default();
-            (0..EVENTS as i64).filter(|n| seen.add(black_box(n * 2 % EVENTS as i64))).count()
+            let mut sequence = Sequence::new(None);
+            let number = |n: i64| black_box(n * 2 % EVENTS as i64);
+            let is_new = |n: &i64| sequence.receive(Some("stats"), number(*n), b"{}") == Verdict::Deliver;
+            (0..EVENTS as i64).filter(is_new).count()
         });
     });
     group.finish();

@@ -62,6 +62,17 @@ impl Sport {
     }
 }
 
+/// Where a Broadcast request carries its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyPlace {
+    Query,
+    Header,
+}
+
+/// Where the token of a live websocket is requested, and the parameter that carries it, unless options say otherwise.
+const TOKEN_PATH: &str = "/v1/data/schedule/games/{game_id}/_subscribe";
+const TOKEN_PARAMETER: &str = "token";
+
 /// The host of the REST API (facts 1). The websocket is known to share it for football, the Broadcast API for basketball in
 /// production; no other host is published for either, so they share it everywhere.
 fn documented_host(sport: Sport, environment: Environment) -> &'static str {
@@ -111,6 +122,9 @@ pub struct Options {
     pub ca_bundle: Option<String>,
     pub user_agent: Option<String>,
     pub allow_http: bool,
+    pub api_key_in: Option<String>,
+    pub token_path: Option<String>,
+    pub token_parameter: Option<String>,
 }
 
 /// A client's settings, checked.
@@ -133,6 +147,10 @@ pub struct Config {
     pub ca_bundle: Option<String>,
     pub user_agent: String,
     pub allow_http: bool,
+    pub key_place: KeyPlace,
+    /// With `{game_id}` as one of its segments.
+    pub token_path: String,
+    pub token_parameter: String,
     /// Where each came from that a variable can give.
     pub(crate) sources: Vec<(&'static str, Source)>,
 }
@@ -227,6 +245,13 @@ impl Options {
                 None => concat!("sideline/", env!("CARGO_PKG_VERSION")).into(),
             },
             allow_http: self.allow_http,
+            key_place: match self.api_key_in.as_deref() {
+                None | Some("query") => KeyPlace::Query,
+                Some("header") => KeyPlace::Header,
+                Some(other) => return Err(not_among("api_key_in", other, r#""query" or "header""#)),
+            },
+            token_path: self.token_path.map_or_else(|| Ok(TOKEN_PATH.into()), checked_token_path)?,
+            token_parameter: self.token_parameter.map_or_else(|| Ok(TOKEN_PARAMETER.into()), checked_parameter)?,
             sources: sources.into_inner(),
         })
     }
@@ -234,6 +259,31 @@ impl Options {
 
 fn not_among(parameter: &str, given: &str, allowed: &str) -> Error {
     Error::Configuration(format!("{parameter} is {given:?}; it must be {allowed}"))
+}
+
+fn checked_token_path(path: String) -> Result<String> {
+    let is_plain =
+        |segment: &str| segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~@:,".contains(&byte));
+    let segments: Vec<&str> = path.split('/').collect();
+    let is_good = segments.first() == Some(&"")
+        && segments.iter().filter(|segment| **segment == "{game_id}").count() == 1
+        && segments.iter().all(|segment| *segment == "{game_id}" || is_plain(segment))
+        && !segments.iter().any(|segment| matches!(*segment, "." | ".."));
+    if is_good {
+        return Ok(path);
+    }
+    Err(Error::Configuration(format!(
+        "token_path is {path:?}; write a path such as {TOKEN_PATH:?}, with {{game_id}} once"
+    )))
+}
+
+fn checked_parameter(name: String) -> Result<String> {
+    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte)) {
+        return Ok(name);
+    }
+    Err(Error::Configuration(format!(
+        "token_parameter is {name:?}; write the name of a query parameter, such as \"token\""
+    )))
 }
 
 /// The value itself is not shown: it may be a credential.
@@ -348,6 +398,36 @@ mod tests {
             assert_eq!(config.base_url, format!("https://{host}"));
             assert_eq!(config.websocket_url, format!("wss://{host}"));
             assert_eq!(config.broadcast_base_url, format!("https://{host}"));
+        }
+    }
+
+    #[test]
+    fn where_key_and_token_stand_can_be_set_and_is_checked() {
+        let defaults = Options::default().resolve(NOTHING).unwrap();
+        assert_eq!((defaults.key_place, defaults.token_parameter.as_str()), (KeyPlace::Query, "token"));
+        assert_eq!(defaults.token_path, "/v1/data/schedule/games/{game_id}/_subscribe");
+        let options = Options {
+            api_key_in: Some("header".into()),
+            token_path: Some("/v2/tokens/{game_id}".into()),
+            token_parameter: Some("start_token".into()),
+            ..Options::default()
+        };
+        let config = options.resolve(NOTHING).unwrap();
+        assert_eq!((config.key_place, config.token_parameter.as_str()), (KeyPlace::Header, "start_token"));
+        assert_eq!(config.token_path, "/v2/tokens/{game_id}");
+        let some = |text: &str| Some(text.to_string());
+        assert!(refusal(Options { api_key_in: some("body"), ..Options::default() }).contains("api_key_in"));
+        for wrong in
+            ["", "/v1/tokens", "v1/{game_id}", "/{game_id}/{game_id}", "/{game_id}?x", "/x{game_id}", "/../{game_id}"]
+        {
+            assert!(
+                refusal(Options { token_path: some(wrong), ..Options::default() }).contains("token_path"),
+                "{wrong}"
+            );
+        }
+        for wrong in ["", "a b", "a=b", "a&b"] {
+            let refused = refusal(Options { token_parameter: some(wrong), ..Options::default() });
+            assert!(refused.contains("token_parameter"), "{wrong}");
         }
     }
 

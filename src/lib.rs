@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`config`] | addresses, credentials (redacted), limits, timeouts |
 //! | [`error`] | one error type; each variant says what a user can do |
+//! | [`scrub`] | text of peers and addresses, fit to be shown |
 //! | [`signer`] | the string to sign and the Authorization header: pure |
 //! | [`operation`] | each operation of the service, once |
 //! | [`resource`] | each body of the service: its wire model and its tables |
@@ -23,6 +24,7 @@ pub mod fetch;
 pub mod live;
 pub mod operation;
 pub mod resource;
+pub mod scrub;
 pub mod signer;
 pub mod simulator;
 pub mod table;

@@ -2,15 +2,17 @@
 
 use super::coverage::covered;
 use super::plan::Unit;
-use super::{Drift, Met, Payload, refusal, run_counted};
+use super::{Drift, Failed, Met, Payload, refusal, run_counted};
 use crate::error::{ApiError, ApiErrorKind, Error, Result};
 use crate::operation::{self, Auth};
 use crate::resource::coverage::Covered;
-use crate::transport::Transport;
+use crate::scrub::Scrubbed;
+use crate::table;
+use crate::transport::{Attempts, Outage, Transport};
 use std::iter::Enumerate;
 use std::panic::resume_unwind;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use std::vec::IntoIter;
@@ -36,7 +38,7 @@ pub struct Counters {
 }
 
 /// How a unit ended.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Done {
     /// What came; with an error beside it where it does not fit, or is refused.
     pub came: Option<(Payload, Vec<Met>)>,
@@ -59,8 +61,19 @@ struct Work {
     begun_before: usize,
     /// So many that it is to be found out whether the credentials as such are refused: the last of them.
     doubted: Option<ApiError>,
-    /// They are: no unit is asked for any more.
-    refused: Option<ApiError>,
+    /// No unit is sent any more.
+    stop: Option<Stop>,
+}
+
+/// Why a batch sends nothing more.
+#[derive(Debug, Clone)]
+enum Stop {
+    /// The service refuses the credentials.
+    Refused(ApiError),
+    /// Every request fails in the same way.
+    Outage(Error),
+    /// The client was closed.
+    Closed,
 }
 
 impl Work {
@@ -83,7 +96,7 @@ impl Work {
     }
 
     fn is_in_doubt(&self) -> bool {
-        self.doubted.is_some() && self.refused.is_none()
+        self.doubted.is_some() && self.stop.is_none()
     }
 
     fn accepted(&mut self) {
@@ -95,6 +108,7 @@ impl Work {
 #[derive(Default)]
 struct Signs {
     refused: Notify,
+    outage: Outage,
     /// Held by the one that asks whether the credentials are refused.
     asks: tokio::sync::Mutex<()>,
 }
@@ -107,9 +121,15 @@ struct Ended {
     at: SystemTime,
 }
 
-/// Fetches all units; what it gives is in their order, one for each. An error that concerns all of them ends it: a missing
-/// credential, a client that was closed. Where the service refuses the credentials, those that are left end as they would, and
-/// are not asked for. Dropping the future cancels every request.
+impl Ended {
+    fn failed(Failed { error, payload }: Failed, at: SystemTime) -> Ended {
+        Ended { came: payload.map(|payload| (payload, Vec::new())), rows: Err(error), at }
+    }
+}
+
+/// Fetches all units; the results are in their order, one for each. A missing credential, or a client that was closed before,
+/// ends it with an error. If the service refuses the credentials or fails every request in the same way, or the client is
+/// closed, the rest is not sent. Dropping the future cancels every request.
 pub async fn run(
     transport: &Transport,
     drift: &Arc<Drift>,
@@ -117,6 +137,9 @@ pub async fn run(
     strict: bool,
     counters: &Arc<Counters>,
 ) -> Result<Vec<Done>> {
+    if transport.is_closed() {
+        return Err(Error::Closed);
+    }
     let at_once = transport.config().max_concurrency.min(units.len());
     let ended = units.iter().map(|_| None).collect();
     let waiting = units.into_iter().enumerate();
@@ -129,9 +152,10 @@ pub async fn run(
         refused_in_a_row: 0,
         begun_before: 0,
         doubted: None,
-        refused: None,
+        stop: None,
     };
-    let shared = Arc::new((Mutex::new(work), Signs::default()));
+    let signs = Signs { outage: Outage::new(transport.is_reached()), ..Signs::default() };
+    let shared = Arc::new((Mutex::new(work), signs));
     // Dropped, it aborts what runs.
     let mut running = JoinSet::new();
     for _ in 0..at_once {
@@ -142,10 +166,10 @@ pub async fn run(
         joined.map_err(stopped)??;
     }
     let mut work = lock(&shared.0);
-    let Work { waiting, ended, refused, .. } = &mut *work;
-    if let Some(refusal) = refused {
+    let Work { waiting, ended, stop, .. } = &mut *work;
+    if let Some(stop) = stop {
         for (place, unit) in waiting {
-            let rows = Err(unasked(transport, &unit, refusal));
+            let rows = Err(given_up(transport, &unit, stop, 0));
             let ended_so = Ended { came: None, rows, at: SystemTime::now() };
             put(ended, place, done(unit, ended_so, 0), counters);
         }
@@ -166,7 +190,7 @@ async fn one_by_one(
     let at_once = transport.config().max_concurrency;
     let next = || {
         let mut work = lock(work);
-        if work.refused.is_some() || !has_room(work.running, at_once, work.largest) {
+        if work.stop.is_some() || !has_room(work.running, at_once, work.largest) {
             return None;
         }
         let next = work.waiting.next()?;
@@ -177,13 +201,27 @@ async fn one_by_one(
     // It hears of a refusal from here on, whenever it is looked at.
     let mut is_refused = pin!(signs.refused.notified());
     while let Some((place, unit)) = next() {
-        let tried = AtomicU32::new(0);
+        let attempts = Attempts::of(&signs.outage);
         let fetched = tokio::select! {
             biased;
-            fetched = run_counted(transport, &unit.call, &tried) => fetched,
-            () = &mut is_refused => {
-                Err(lock(work).refused.as_ref().map_or_else(lost, |refusal| unasked(transport, &unit, refusal)))
+            fetched = fetch(transport, &unit, &attempts, &signs.outage) => fetched,
+            () = signs.outage.given_up() => Err(Error::Closed.into()),
+            () = &mut is_refused => Err(Error::Closed.into()),
+        };
+        let attempts = attempts.count();
+        let stop = {
+            let mut work = lock(work);
+            if work.stop.is_none() {
+                let outage = || signs.outage.error().map(Stop::Outage);
+                work.stop = transport.is_closed().then_some(Stop::Closed).or_else(outage);
             }
+            work.stop.clone()
+        };
+        let fetched = match (fetched, stop) {
+            (Err(Failed { error: Error::Closed, .. }), Some(stop)) => {
+                Err(given_up(transport, &unit, &stop, attempts).into())
+            }
+            (fetched, _) => fetched,
         };
         let ended = ended(drift, fetched, strict).await?;
         let auth = unit.call.requests.first().map(|request| request.auth);
@@ -194,7 +232,7 @@ async fn one_by_one(
             work.hear(place, &ended);
             // Where something came one goes on: what it asks for next may take the doubt away.
             let is_in_doubt = ended.came.is_none() && work.is_in_doubt();
-            put(&mut work.ended, place, done(unit, ended, tried.into_inner()), counters);
+            put(&mut work.ended, place, done(unit, ended, attempts), counters);
             is_in_doubt
         };
         if let Some(auth) = auth.filter(|_| is_in_doubt) {
@@ -208,13 +246,29 @@ async fn one_by_one(
                 let doubted = work.doubted.take();
                 work.accepted();
                 if let Some(refusal) = doubted.filter(|_| is_refused) {
-                    work.refused = Some(refusal);
+                    work.stop.get_or_insert(Stop::Refused(refusal));
                     signs.refused.notify_waiters();
                 }
             }
         }
     }
     Ok(())
+}
+
+/// One unit. Without a connection it is tried again for as long as the service may be restarting, where retries are allowed.
+async fn fetch(
+    transport: &Transport,
+    unit: &Unit,
+    attempts: &Attempts<'_>,
+    outage: &Outage,
+) -> std::result::Result<Payload, Failed> {
+    loop {
+        let fetched = run_counted(transport, &unit.call, attempts).await;
+        let is_retried = transport.config().max_retries > 0 && outage.is_restart();
+        if !(is_retried && matches!(fetched, Err(Failed { error: Error::Connect(_), .. }))) {
+            return fetched;
+        }
+    }
 }
 
 /// Whether the service refuses what any credentials may ask for: the list of teams.
@@ -224,8 +278,8 @@ async fn refuses(transport: &Transport, auth: Auth) -> bool {
         Auth::ApiKey => "broadcast_teams",
     };
     let Ok(call) = operation::call(teams, &Vec::new(), transport.config()) else { return false };
-    let answered = run_counted(transport, &call, &AtomicU32::new(0)).await;
-    matches!(answered, Err(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication)
+    let answered = run_counted(transport, &call, &Attempts::default()).await;
+    matches!(answered, Err(Failed { error: Error::Api(answer), .. }) if answer.kind == ApiErrorKind::Authentication)
 }
 
 fn lost() -> Error {
@@ -240,18 +294,34 @@ fn put(ended: &mut [Option<Done>], place: usize, done: Done, counters: &Counters
     }
 }
 
-/// How a unit ends that is not asked for, or not to its end.
-fn unasked(transport: &Transport, unit: &Unit, refusal: &ApiError) -> Error {
-    match unit.call.requests.first() {
+/// How a unit ends that is not sent, or not until it is answered.
+fn given_up(transport: &Transport, unit: &Unit, stop: &Stop, attempts: u32) -> Error {
+    let refused = |refusal: &ApiError| match unit.call.requests.first() {
         Some(request) => transport.as_refused(request, refusal),
         None => Error::Api(Box::new(refusal.clone())),
-    }
+    };
+    let is_attempted = attempts > 0;
+    let start = if is_attempted { "given up" } else { "not attempted" };
+    let (cause, text) = match stop {
+        Stop::Closed => (Error::Closed, "not attempted: the client was closed".to_owned()),
+        Stop::Refused(refusal) if is_attempted => return refused(refusal),
+        Stop::Refused(refusal) => {
+            let cause = refused(refusal);
+            let text = format!("{start}: {cause}");
+            (cause, text)
+        }
+        Stop::Outage(error) => {
+            let text = format!("{start}: every request fails in the same way: {error}");
+            let cause = if let Error::Api(response) = error { refused(response) } else { error.clone() };
+            (cause, text)
+        }
+    };
+    Error::GivenUp { text: Scrubbed::local(text), cause: Box::new(cause) }
 }
 
 fn done(unit: Unit, ended: Ended, attempts: u32) -> Done {
     let first = ended.came.as_ref().and_then(|(payload, _)| payload.parts.first());
-    let (request_id, at) = first.map_or((None, ended.at), |first| (first.request_id.clone(), first.fetched_at));
-    let covered = covered(unit.keys, &ended.rows, request_id, attempts, at);
+    let covered = covered(unit.keys, &ended.rows, first, attempts, ended.at);
     Done { came: ended.came, error: ended.rows.err(), covered }
 }
 
@@ -265,11 +335,11 @@ fn has_room(running: usize, at_once: usize, largest: usize) -> bool {
 }
 
 /// What came is read, also where the credentials are refused meanwhile.
-async fn ended(drift: &Arc<Drift>, fetched: Result<Payload>, strict: bool) -> Result<Ended> {
+async fn ended(drift: &Arc<Drift>, fetched: std::result::Result<Payload, Failed>, strict: bool) -> Result<Ended> {
     let at = SystemTime::now();
     match fetched {
-        Err(error @ (Error::Configuration(_) | Error::Closed)) => Err(error),
-        Err(error) => Ok(Ended { came: None, rows: Err(error), at }),
+        Err(Failed { error: error @ (Error::Configuration(_) | Error::Closed), .. }) => Err(error),
+        Err(failed) => Ok(Ended::failed(failed, at)),
         Ok(payload) => {
             // Bodies of locations take a while to read, and streams share these threads.
             let is_short = payload.size() <= SHORT;
@@ -284,13 +354,16 @@ async fn ended(drift: &Arc<Drift>, fetched: Result<Payload>, strict: bool) -> Re
 /// built where one pass tells that every table decodes: a batch keeps the bodies alone.
 fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> Ended {
     // A body that is no JSON has nothing unknown: decoding it tells what is wrong.
-    let survey = payload.survey().unwrap_or_default();
+    let survey = match payload.survey(table::survey) {
+        Ok(survey) => survey,
+        Err(failed) => return Ended::failed(*failed, at),
+    };
     let met = drift.meet(payload.operation, survey.unknown, at);
     let rows = || {
+        let mut rows = survey.rows;
         if strict && let Some(error) = refusal(&met) {
             return Err(error);
         }
-        let mut rows = survey.rows;
         if rows.is_none() {
             // On a copy: joined answers would be kept twice.
             let copy = payload.clone();
@@ -323,19 +396,20 @@ mod tests {
         let rows = Err(Error::Api(Box::new(ApiError {
             kind,
             status: 0,
-            message: String::new(),
+            message: Scrubbed::default(),
             rules: Vec::new(),
             request_id: None,
             method: "GET".into(),
-            url: String::new(),
+            url: Scrubbed::default(),
             attempts: 1,
-            hint: String::new(),
+            hint: Scrubbed::default(),
+            retry_after: None,
         })));
         Ended { came: None, rows, at: SystemTime::UNIX_EPOCH }
     }
 
     fn came(rows: std::result::Result<Option<usize>, Error>) -> Ended {
-        let payload = Payload::from_bytes("teams", b"{}", Default::default()).unwrap();
+        let payload = Payload::from_bytes("teams", b"[]", Default::default()).unwrap();
         Ended { came: Some((payload, Vec::new())), rows, at: SystemTime::UNIX_EPOCH }
     }
 
@@ -350,7 +424,7 @@ mod tests {
             refused_in_a_row: 0,
             begun_before: 0,
             doubted: None,
-            refused: None,
+            stop: None,
         }
     }
 

@@ -1,9 +1,10 @@
 //! The tables of many payloads as one, in their order. Each stays a batch of its own: joining them would hold them twice.
 
+use super::Payload;
 use super::windows::{unexpected, with_one_dictionary};
-use super::{Payload, as_error};
-use crate::error::{Error, Result};
-use crate::table::{self, DecodeError};
+use crate::error::{Error, Result, Undecodable};
+use crate::scrub::{Scrubbed, Scrubber};
+use crate::table::{self, DecodeError, TOO_WIDE, is_too_wide};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use std::collections::BTreeMap;
@@ -31,12 +32,18 @@ pub fn table(
     let of_some = columns.is_some_and(|asked| asked.iter().any(|column| fixed.field_with_name(column).is_err()));
     let parts = decoded(payloads, declared.name, if of_some { None } else { columns })?;
     let schema = schema(declared.name, &fixed, &parts, columns)?;
+    let rows = parts.iter().map(RecordBatch::num_rows).sum();
+    let bodies = payloads.iter().map(Payload::size).sum();
+    if is_too_wide(schema.fields().len().saturating_sub(fixed.fields().len()), rows, bodies) {
+        let wide = DecodeError::Body { message: TOO_WIDE.into(), path: "$".into(), offset: 0 };
+        return Err(wide.scrubbed(&Scrubber::default()));
+    }
     let mut parts = parts.into_iter().map(|part| fitted(part, &schema)).collect::<Result<Vec<_>>>()?;
     parts.retain(|part| part.num_rows() > 0);
     if parts.is_empty() {
         parts.push(RecordBatch::new_empty(schema));
     }
-    let parts = with_one_dictionary(parts).map_err(|error| as_error(unexpected(error)))?;
+    let parts = with_one_dictionary(parts).map_err(|error| unexpected(error).scrubbed(&Scrubber::default()))?;
     Ok((declared.name.to_owned(), parts))
 }
 
@@ -67,7 +74,8 @@ fn fitted(part: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     };
     let columns = schema.fields().iter().map(column).collect();
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(|error| as_error(unexpected(error)))
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options)
+        .map_err(|error| unexpected(error).scrubbed(&Scrubber::default()))
 }
 
 /// Each payload's table, on as many threads as there are processors.
@@ -104,8 +112,9 @@ fn decoded(payloads: &[Payload], name: &str, columns: Option<&[String]>) -> Resu
 /// The place in a body says little where there are many.
 fn in_payload(error: Error, number: usize, of: usize) -> Error {
     match error {
-        Error::Decode(DecodeError::Body { message, path, offset }) => {
-            Error::Decode(DecodeError::Body { message: format!("payload {number} of {of}: {message}"), path, offset })
+        Error::Decode(wrong) => {
+            let message = Scrubbed::local(format!("payload {number} of {of}: {}", wrong.message));
+            Error::Decode(Undecodable { message, ..wrong })
         }
         other => other,
     }
@@ -165,7 +174,7 @@ mod tests {
             Context::default().with("session_id", "b"),
         )
         .unwrap();
-        let Err(Error::Decode(DecodeError::Body { message, .. })) =
+        let Err(Error::Decode(Undecodable { message, .. })) =
             table(&wrong, &[stats("a", "A"), wrong.clone()], None, None)
         else {
             panic!()

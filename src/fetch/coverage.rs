@@ -1,9 +1,11 @@
-//! How a unit ended: exactly one of five, whatever came. Pure.
+//! How a unit ended: exactly one of five statuses. Pure.
 
 use super::plan::Keys;
 use crate::error::{ApiErrorKind, Error, Result};
 use crate::resource::coverage::{COVERAGE, Covered};
+use crate::scrub::Scrubber;
 use crate::table::{self, Body, Context};
+use crate::transport::Response;
 use arrow_array::RecordBatch;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -22,13 +24,19 @@ pub(super) fn status(ended: &std::result::Result<Option<usize>, Error>) -> &'sta
     }
 }
 
+/// `first`: of the responses, where any arrived. `at`: when the unit ended without one.
 pub(super) fn covered(
     keys: Keys,
     ended: &std::result::Result<Option<usize>, Error>,
-    request_id: Option<String>,
+    first: Option<&Response>,
     attempts: u32,
     at: SystemTime,
 ) -> Covered {
+    // An error document of a 200 says nothing about what exists.
+    let is_refused = first.is_some_and(|first| first.refusal.is_some());
+    let status = if is_refused { "failed" } else { status(ended) };
+    let served_at = first.and_then(|first| first.headers.iter().find(|(name, _)| name == "date"));
+    let served_at = served_at.and_then(|(_, date)| httpdate::parse_http_date(date).ok());
     let error = ended.as_ref().err();
     let of_error = error.and_then(|error| match error {
         Error::Api(answer) => answer.request_id.clone(),
@@ -42,19 +50,27 @@ pub(super) fn covered(
         session_id: keys.session_id,
         start: keys.start,
         end: keys.end,
-        status: status(ended).to_owned(),
+        status: status.to_owned(),
         rows: ended.as_ref().ok().copied().flatten().unwrap_or(0) as u64,
-        request_id: request_id.or(of_error),
+        request_id: first.and_then(|first| first.request_id.clone()).or(of_error).map(String::from),
         error: error.map(ToString::to_string),
         attempts,
-        fetched_at: at.duration_since(UNIX_EPOCH).ok().map(|since| since.as_millis() as i64),
+        fetched_at: epoch_ms(first.map_or(at, |first| first.fetched_at)),
+        unit: format!("{}/{}", keys.operation, keys.id),
+        served_at: served_at.and_then(epoch_ms),
+        listed_at: None,
     }
+}
+
+fn epoch_ms(at: SystemTime) -> Option<i64> {
+    at.duration_since(UNIX_EPOCH).ok().map(|since| since.as_millis() as i64)
 }
 
 /// The table `coverage`.
 pub fn table(rows: &[Covered]) -> Result<RecordBatch> {
     let json = serde_json::to_vec(rows).map_err(|error| Error::Argument(error.to_string()))?;
-    table::decode(&COVERAGE, "coverage", None, &Body::from(json), &Context::default()).map_err(Error::Decode)
+    table::decode(&COVERAGE, "coverage", None, &Body::from(json), &Context::default())
+        .map_err(|error| error.scrubbed(&Scrubber::default()))
 }
 
 #[cfg(test)]
@@ -74,7 +90,8 @@ mod tests {
             method: "GET".into(),
             url: "http://host/".into(),
             attempts: 2,
-            hint: String::new(),
+            hint: Default::default(),
+            retry_after: None,
         })))
     }
 
@@ -94,12 +111,38 @@ mod tests {
 
     #[test]
     fn a_row_says_which_unit_it_was_and_how_it_ended() {
-        let keys =
-            Keys { operation: "stats", team_id: Some("KU".into()), session_id: Some("s".into()), ..Keys::default() };
+        let keys = Keys {
+            operation: "stats",
+            id: "s".into(),
+            team_id: Some("KU".into()),
+            session_id: Some("s".into()),
+            ..Keys::default()
+        };
         let row = covered(keys, &answered(ApiErrorKind::NotFound), None, 2, UNIX_EPOCH);
         assert_eq!((row.team_id, row.session_id.as_deref(), row.request_id.as_deref()), (None, Some("s"), Some("r")));
         assert!(row.error.as_ref().unwrap().contains("answered 0: no"));
         let table = table(&[row]).unwrap();
-        assert_eq!((table.num_rows(), table.num_columns()), (1, 12));
+        assert_eq!((table.num_rows(), table.num_columns()), (1, 15));
+    }
+
+    #[test]
+    fn an_error_document_of_a_200_is_a_failed_unit_and_the_service_s_time_is_kept() {
+        let Err(error) = answered(ApiErrorKind::NotFound) else { panic!() };
+        let response = |refusal: Option<Error>| Response {
+            status: 200,
+            headers: vec![("date".into(), "Thu, 01 Jan 1970 00:00:07 GMT".into())],
+            body: Default::default(),
+            url: Default::default(),
+            scrubber: Scrubber::default(),
+            request_id: None,
+            elapsed: Default::default(),
+            fetched_at: UNIX_EPOCH,
+            attempts: 1,
+            refusal: refusal.map(Box::new),
+        };
+        let refused = response(Some(error.clone()));
+        let row = covered(Keys::default(), &Err(error), Some(&refused), 1, UNIX_EPOCH);
+        assert_eq!((row.status.as_str(), row.served_at, row.listed_at), ("failed", Some(7_000), None));
+        assert_eq!(covered(Keys::default(), &Ok(Some(1)), Some(&response(None)), 1, UNIX_EPOCH).status, "fetched");
     }
 }

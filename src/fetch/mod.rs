@@ -21,17 +21,18 @@ mod windows;
 pub use batch::{Counters, Done, run as run_all};
 pub use concat::table as table_of;
 pub use coverage::table as coverage;
-pub use drift::{Drift, Met, refusal};
-pub use plan::{Plan, Unit, plan};
+use drift::Fields;
+pub use drift::{Drift, Met, UnknownField, refusal};
+pub use plan::{Id, Plan, Unit, plan};
 
 use crate::error::{Error, Result};
 use crate::operation::{self, Call, Join};
 use crate::resource::Resource;
-use crate::table::{self, Body, Context, DecodeError, Survey, Unknown};
-use crate::transport::{Response, Transport};
+use crate::scrub::Scrubber;
+use crate::table::{self, Body, Context, DecodeError, Survey};
+use crate::transport::{Attempts, Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
-use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
 /// What a call gave: one answer, or several as one.
@@ -46,6 +47,19 @@ pub struct Payload {
     pub join: Join,
     /// The body, where it is not the only answer's: given, or joined when it is first asked for.
     body: OnceLock<std::result::Result<Arc<Body>, DecodeError>>,
+}
+
+/// Why a call has no data, and the response where one arrived.
+#[derive(Debug)]
+pub struct Failed {
+    pub error: Error,
+    pub payload: Option<Payload>,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Failed { error, payload: None }
+    }
 }
 
 impl Payload {
@@ -76,7 +90,7 @@ impl Payload {
             let bodies: Vec<&[u8]> = self.parts.iter().map(|part| part.body.as_slice()).collect();
             join::join(self.join, &bodies).map(|joined| Arc::new(Body::from(joined)))
         };
-        self.body.get_or_init(join).as_ref().map_err(|error| Error::Decode(error.clone()))
+        self.body.get_or_init(join).as_ref().map_err(|error| self.error(error.clone()))
     }
 
     /// How many bytes came.
@@ -89,14 +103,17 @@ impl Payload {
 
     /// The single answers where several were joined; `None`: this is one alone.
     pub fn singles(&self) -> Option<impl Iterator<Item = Payload>> {
-        let single = |part: &Response| Payload {
+        (self.parts.len() > 1).then(|| self.parts.iter().map(|part| self.single(part)))
+    }
+
+    fn single(&self, part: &Response) -> Payload {
+        Payload {
             parts: vec![part.clone()],
             join: Join::Single,
             body: OnceLock::new(),
             context: self.context.clone(),
             ..*self
-        };
-        (self.parts.len() > 1).then(|| self.parts.iter().map(single))
+        }
     }
 
     pub fn tables(&self) -> Vec<&'static str> {
@@ -109,37 +126,67 @@ impl Payload {
         let name = name.or_else(|| resource.tables.first().map(|table| table.name)).unwrap_or_default();
         if let (Join::Locations, [_, _, ..]) = (self.join, self.parts.as_slice()) {
             let bodies: Vec<&Body> = self.parts.iter().map(|part| &*part.body).collect();
-            return windows::table(resource, name, columns, &bodies, &self.context).map_err(as_error);
+            return windows::table(resource, name, columns, &bodies, &self.context).map_err(|error| self.error(error));
         }
-        let batch = table::decode(resource, name, columns, self.body()?, &self.context).map_err(as_error)?;
+        if let [_, _, ..] = self.parts.as_slice() {
+            // Joined, a part without its root would leave no trace.
+            let check = |part: &Response| table::check_root(resource, &part.body).map_err(|error| self.error(error));
+            self.parts.iter().try_for_each(check)?;
+        }
+        let batch =
+            table::decode(resource, name, columns, self.body()?, &self.context).map_err(|error| self.error(error))?;
         Ok(vec![batch])
     }
 
-    /// Paths that no declaration knows. Of several answers, what any of them has.
-    pub fn unknown_fields(&self) -> Result<Vec<Unknown>> {
+    /// Paths that no declaration knows, at most [`MAX_UNKNOWN`]. Of several answers, what any of them has.
+    pub fn unknown_fields(&self) -> Result<Vec<UnknownField>> {
         let resource = self.with_tables()?;
         let bodies = match self.parts.as_slice() {
             [_, _, ..] => self.parts.iter().map(|part| &part.body).collect(),
             _ => vec![self.body()?],
         };
-        let mut found: Vec<Unknown> = Vec::new();
+        let mut fields = Fields::default();
         for body in bodies {
-            for unknown in table::unknown_fields(resource, body).map_err(as_error)? {
-                if !found.iter().any(|known| known.path == unknown.path) {
-                    found.push(unknown);
-                }
-            }
+            let found = table::unknown_fields(resource, body).map_err(|error| self.error(error))?;
+            fields.add(found, &self.scrubber());
         }
-        Ok(found)
+        Ok(fields.found)
     }
 
-    /// The same, and the rows of the first table where one pass is enough to know that every table decodes.
-    fn survey(&self) -> Result<Survey> {
-        let resource = self.with_tables()?;
-        match self.parts.as_slice() {
-            [_, _, ..] => Ok(Survey { unknown: self.unknown_fields()?, rows: None }),
-            _ => table::survey(resource, self.body()?, &self.context).map_err(as_error),
+    /// What no declaration knows, and the rows of the first table where one pass is enough to know that every table decodes.
+    /// Fails where a root is missing; any other fault is left to decoding.
+    fn survey(
+        &self,
+        how: fn(&'static Resource, &Body, &Context) -> std::result::Result<Survey, DecodeError>,
+    ) -> std::result::Result<Surveyed, Box<Failed>> {
+        let Some(resource) = self.resource else { return Ok(Surveyed::default()) };
+        let look = |body: &Body, payload: &dyn Fn() -> Payload| {
+            let survey = how(resource, body, &self.context).unwrap_or_default();
+            match survey.root {
+                Some(error) => Err(Box::new(Failed { error: self.error(error), payload: Some(payload()) })),
+                None => Ok(survey),
+            }
+        };
+        let mut fields = Fields::default();
+        let [_, _, ..] = self.parts.as_slice() else {
+            let Ok(body) = self.body() else { return Ok(Surveyed::default()) };
+            let found = look(body, &|| self.clone())?;
+            fields.add(found.unknown, &self.scrubber());
+            return Ok(Surveyed { unknown: fields.found, rows: found.rows });
+        };
+        for part in &self.parts {
+            fields.add(look(&part.body, &|| self.single(part))?.unknown, &self.scrubber());
         }
+        Ok(Surveyed { unknown: fields.found, rows: None })
+    }
+
+    /// For what is said of its body.
+    pub fn scrubber(&self) -> Scrubber {
+        self.parts.first().map(|first| first.scrubber.clone()).unwrap_or_default()
+    }
+
+    fn error(&self, error: DecodeError) -> Error {
+        error.scrubbed(&self.scrubber())
     }
 
     fn with_tables(&self) -> Result<&'static Resource> {
@@ -152,26 +199,33 @@ impl Payload {
     }
 }
 
-/// A name that is not there is its caller's mistake, a body that does not fit is the service's.
-fn as_error(error: DecodeError) -> Error {
-    match error {
-        DecodeError::Body { .. } => Error::Decode(error),
-        DecodeError::NoTable { .. } | DecodeError::NoColumn { .. } => Error::Argument(error.to_string()),
-    }
+/// What a pass over the bodies of a payload found.
+#[derive(Debug, Default)]
+struct Surveyed {
+    unknown: Vec<UnknownField>,
+    rows: Option<usize>,
 }
 
 /// Sends a call's requests, concurrently within the client's budget, and keeps the answers in order. The first request that
 /// fails ends the call, and with it the others.
-pub async fn run(transport: &Transport, call: Call) -> Result<Payload> {
-    run_counted(transport, &call, &AtomicU32::new(0)).await
+pub async fn run(transport: &Transport, call: Call) -> std::result::Result<Payload, Failed> {
+    run_counted(transport, &call, &Attempts::default()).await
 }
 
-/// As [`run`]; `tried` counts the attempts of all requests.
-async fn run_counted(transport: &Transport, call: &Call, tried: &AtomicU32) -> Result<Payload> {
+/// As [`run`]; `attempts` counts those of all requests.
+async fn run_counted(
+    transport: &Transport,
+    call: &Call,
+    attempts: &Attempts<'_>,
+) -> std::result::Result<Payload, Failed> {
     let Some(first) = call.requests.first() else {
-        return Err(Error::Argument("a call without a request".into()));
+        return Err(Error::Argument("a call without a request".into()).into());
     };
-    let parts = try_join_all(call.requests.iter().map(|request| transport.send_counted(request, tried))).await?;
+    let parts = try_join_all(call.requests.iter().map(|request| transport.send_counted(request, attempts))).await?;
     let (operation, resource, context) = (first.operation, first.resource, first.context.clone());
-    Ok(Payload { operation, resource, context, parts, join: call.join, body: OnceLock::new() })
+    let payload = Payload { operation, resource, context, parts, join: call.join, body: OnceLock::new() };
+    match payload.parts.iter().find_map(|part| Some((part, part.refusal.as_deref()?.clone()))) {
+        Some((part, error)) => Err(Failed { error, payload: Some(payload.single(part)) }),
+        None => Ok(payload),
+    }
 }

@@ -1,10 +1,12 @@
 //! A question for many ids, as units of work: one operation for one id, in the order of the ids. All of it is checked here,
 //! before a byte is sent.
 
-use super::Payload;
+use super::coverage::covered;
+use super::{Done, Payload};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::operation::{self, Arguments, Call, Join, Value};
+use std::time::SystemTime;
 
 /// One operation for one id.
 #[derive(Debug, Clone)]
@@ -17,6 +19,7 @@ pub struct Unit {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keys {
     pub operation: &'static str,
+    pub id: String,
     pub team_id: Option<String>,
     pub game_id: Option<String>,
     pub session_id: Option<String>,
@@ -24,42 +27,98 @@ pub struct Keys {
     pub end: Option<i64>,
 }
 
+impl Keys {
+    /// What is no id may be of any length.
+    fn shortened(self) -> Keys {
+        let short = |text: String| text.chars().take(200).collect::<String>();
+        let Keys { operation, id, team_id, game_id, session_id, start, end } = self;
+        let [team_id, game_id, session_id] = [team_id, game_id, session_id].map(|id| id.map(short));
+        Keys { operation, id: short(id), team_id, game_id, session_id, start, end }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// A payload without an answer: it knows the tables, whether there are units or not.
     pub shape: Payload,
+    /// Those that can be sent.
     pub units: Vec<Unit>,
+    /// Those that cannot, with their places among all.
+    pub unsent: Vec<(usize, Keys, Error)>,
 }
 
-/// `name` is the argument that takes the ids, `rest` the others. What is wrong without regard to the ids is told as for one
-/// id, what is wrong with one of them with its place.
-pub fn plan(operation: &str, name: &str, ids: &[Value], rest: &Arguments, config: &Config) -> Result<Plan> {
-    let with =
-        |id: Value| -> Arguments { std::iter::once((name.to_owned(), id)).chain(rest.iter().cloned()).collect() };
-    let any = operation::call(operation, &with(Value::Int(0)), config)?;
+impl Plan {
+    /// How the units that cannot be sent end, each put into its place among those that were.
+    pub fn with_unsent(unsent: Vec<(usize, Keys, Error)>, done: Vec<Done>, now: SystemTime) -> Vec<Done> {
+        let mut all = Vec::with_capacity(done.len() + unsent.len());
+        let mut done = done.into_iter();
+        for (place, keys, error) in unsent {
+            all.extend(done.by_ref().take(place - all.len()));
+            let ended = Err(error);
+            let covered = covered(keys, &ended, None, 0, now);
+            all.push(Done { came: None, error: ended.err(), covered });
+        }
+        all.extend(done);
+        all
+    }
+}
+
+/// An id as it is to be sent, or as it was given and why it cannot be sent.
+pub type Id = std::result::Result<Value, (String, String)>;
+
+/// `name` is the argument that takes the ids, `rest` the others; `game_ids` has the game of each id, or is empty. What is
+/// wrong without regard to the ids is an error; an id that cannot be sent is one unit's failure.
+pub fn plan(
+    operation: &str,
+    name: &str,
+    ids: &[Id],
+    game_ids: &[Option<Id>],
+    rest: &Arguments,
+    config: &Config,
+) -> Result<Plan> {
+    let with = |id: Value, game_id: Option<Value>| -> Arguments {
+        let game_id = game_id.map(|game_id| ("game_id".to_owned(), game_id));
+        std::iter::once((name.to_owned(), id)).chain(game_id).chain(rest.iter().cloned()).collect()
+    };
+    let any = operation::call(operation, &with(Value::Int(0), None), config)?;
     let Some(request) = any.requests.first() else { return Err(Error::Argument("a call without a request".into())) };
     let shape = Payload::from_answers(request.operation, Vec::new(), Join::Single, request.context.clone())?;
     let (start, end) = operation::range(rest);
-    let unit = |(place, id): (usize, &Value)| {
-        let arguments = with(id.clone());
-        let call = operation::call(operation, &arguments, config).map_err(|error| match error {
-            Error::Argument(text) => Error::Argument(format!("{name}[{place}]: {text}")),
-            other => other,
-        })?;
-        let given = |key: &str| {
-            let value = arguments.iter().find(|(name, _)| name == key).map(|(_, value)| value)?;
-            match value {
-                Value::Text(text) => Some(text.clone()),
-                other => Some(other.to_string()),
-            }
+    let mut plan = Plan { shape, units: Vec::with_capacity(ids.len()), unsent: Vec::new() };
+    for (place, id) in ids.iter().enumerate() {
+        let game_id = game_ids.get(place).cloned().flatten();
+        let arguments = |id: Id, game_id: Option<Id>| Ok(with(id?, game_id.transpose()?));
+        let call = arguments(id.clone(), game_id.clone())
+            .map_err(|(_, why): (String, String)| Error::Argument(why))
+            .and_then(|arguments| operation::call(operation, &arguments, config));
+        let given = |key: &str| match (key == name, key) {
+            (true, _) => Some(written(id)),
+            (_, "game_id") if game_id.is_some() => game_id.as_ref().map(written),
+            _ => rest.iter().find(|(name, _)| name == key).map(|(_, value)| written(&Ok(value.clone()))),
         };
         // A game's id goes by two names.
         let game_id = given("game_id").or_else(|| given("schedule_id"));
         let (team_id, session_id) = (given("team_id"), given("session_id"));
-        Ok(Unit { call, keys: Keys { operation: shape.operation, team_id, game_id, session_id, start, end } })
-    };
-    let units = ids.iter().enumerate().map(unit).collect::<Result<_>>()?;
-    Ok(Plan { shape, units })
+        let operation = plan.shape.operation;
+        let keys = Keys { operation, id: written(id), team_id, game_id, session_id, start, end };
+        match call {
+            Ok(call) => plan.units.push(Unit { call, keys }),
+            Err(Error::Argument(why)) => {
+                let keys = keys.shortened();
+                plan.unsent.push((place, keys, Error::Argument(format!("{name}[{place}]: {why}"))));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(plan)
+}
+
+fn written(id: &Id) -> String {
+    match id {
+        Ok(Value::Text(text)) => text.clone(),
+        Ok(other) => other.to_string(),
+        Err((given, _)) => given.clone(),
+    }
 }
 
 #[cfg(test)]
@@ -72,7 +131,8 @@ mod tests {
     fn planned(operation: &str, name: &str, ids: &[Value], rest: &[(&str, Value)]) -> Result<Plan> {
         let config = Options::default().resolve(&|_| None).unwrap();
         let rest: Arguments = rest.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        plan(operation, name, ids, &rest, &config)
+        let ids: Vec<Id> = ids.iter().cloned().map(Ok).collect();
+        plan(operation, name, &ids, &[], &rest, &config)
     }
 
     fn refusal(plan: Result<Plan>) -> String {
@@ -103,11 +163,35 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_id_is_told_with_its_place_and_a_wrong_argument_without() {
-        let ids = [Value::Int(1), Value::Text("a/b".into())];
-        assert!(refusal(planned("stats", "session_id", &ids, &[])).starts_with("session_id[1]: session_id \"a/b\""));
+    fn a_wrong_id_is_one_unit_s_failure_and_a_wrong_argument_all_of_them() {
+        let ids = [Value::Int(1), Value::Text("a/b".into()), Value::Int(2)];
+        let Plan { units, unsent, .. } = planned("stats", "session_id", &ids, &[]).unwrap();
+        assert_eq!(units.iter().map(|unit| unit.keys.id.as_str()).collect::<Vec<_>>(), ["1", "2"]);
+        let done = |unit: &Unit| Done {
+            came: None,
+            error: None,
+            covered: covered(unit.keys.clone(), &Ok(Some(1)), None, 1, SystemTime::UNIX_EPOCH),
+        };
+        let done = Plan::with_unsent(unsent, units.iter().map(done).collect(), SystemTime::UNIX_EPOCH);
+        let ended =
+            done.iter().map(|done| (done.covered.unit.as_str(), done.covered.status.as_str())).collect::<Vec<_>>();
+        assert_eq!(ended, [("stats/1", "fetched"), ("stats/a/b", "failed"), ("stats/2", "fetched")]);
+        assert!(done[1].covered.error.as_ref().unwrap().starts_with("session_id[1]: session_id \"a/b\""));
+        assert_eq!(done[1].covered.attempts, 0);
         let nonsense = [("start", Value::Text("soon".into())), ("end", Value::Int(9))];
         assert!(refusal(planned("locations", "session_id", &[], &nonsense)).starts_with("start \"soon\""));
         assert!(refusal(planned("stats", "session_id", &[], &[("x", Value::Int(1))])).contains("no argument"));
+    }
+
+    #[test]
+    fn each_id_may_have_a_game_of_its_own() {
+        let config = Options::default().resolve(&|_| None).unwrap();
+        let ids: Vec<Id> = ["a", "b", "c"].map(|id| Ok(Value::Text(id.into()))).to_vec();
+        let games = [Some(Ok(Value::Text("g".into()))), None, Some(Ok(Value::Text("g/".into())))];
+        let plan = plan("stats", "session_id", &ids, &games, &Arguments::new(), &config).unwrap();
+        let games: Vec<_> = plan.units.iter().map(|unit| unit.call.requests[0].context.get("game_id")).collect();
+        assert_eq!(games, [Some("g"), None]);
+        assert_eq!(plan.units[0].keys.game_id.as_deref(), Some("g"));
+        assert_eq!(plan.unsent[0].0, 2);
     }
 }

@@ -1,23 +1,26 @@
-//! When to connect again. Pure: durations and chance are given.
+//! When to connect again. Pure: durations and chance are passed in.
 
 use super::options::Options;
 use std::time::Duration;
 
 /// A connection that stood so long was a good one, even if it brought nothing.
-const A_WHILE: Duration = Duration::from_secs(5);
-/// The first wait of a row of connections that each were lost at once after their first event.
+const LONG_ENOUGH: Duration = Duration::from_secs(5);
+/// The first wait after two connections in a row that delivered something and were lost at once.
 const SHORT: Duration = Duration::from_millis(50);
+/// The shortest wait that a service can ask for.
+pub const MIN_RETRY: Duration = Duration::from_millis(100);
+/// Waits grow from here where `retry_wait` is 0.
+const MIN_STEP: Duration = Duration::from_millis(1);
 
-/// What was lived through so far.
 #[derive(Debug, Clone)]
 pub(super) struct Backoff {
     retry_wait: Duration,
     max_wait: Duration,
-    /// The stream's own wish.
+    /// The service's `retry:`.
     asked: Option<Duration>,
     /// Attempts that failed in a row.
     failed: u32,
-    /// Connections in a row that brought something and were lost at once.
+    /// Connections in a row that delivered something and were lost at once.
     short: u32,
 }
 
@@ -32,29 +35,32 @@ impl Backoff {
         self.failed
     }
 
-    /// The stream's `retry:`.
-    pub(super) fn asked(&mut self, asked: Option<Duration>) {
-        self.asked = asked.or(self.asked);
+    /// Takes the service's `retry:`, which is for connections that delivered something.
+    pub(super) fn ask(&mut self, asked: Option<Duration>) {
+        self.asked = asked.map(|asked| asked.clamp(MIN_RETRY.min(self.max_wait), self.max_wait)).or(self.asked);
     }
 
     /// The wait after an attempt without a connection, or one whose connection was lost at once. `chance` lies in 0..1.
     pub(super) fn after_failure(&mut self, chance: f64) -> Duration {
-        let base = self.asked.unwrap_or(self.retry_wait);
-        let grown = base.saturating_mul(1_u32.checked_shl(self.failed).unwrap_or(u32::MAX)).min(self.max_wait);
+        let factor = 1_u32.checked_shl(self.failed).unwrap_or(u32::MAX);
+        let grown = match self.failed {
+            0 => self.retry_wait,
+            _ => self.retry_wait.max(MIN_STEP).saturating_mul(factor).min(self.max_wait),
+        };
         self.failed = self.failed.saturating_add(1);
-        // Never earlier than said, up to a fifth later: clients that were cut off together do not come back together.
+        // Never earlier, up to a fifth later: clients that were cut off together do not come back together.
         grown + grown.mul_f64(chance.clamp(0.0, 1.0) / 5.0)
     }
 
     /// The wait after a connection was lost that stood for `stood`.
-    pub(super) fn after_loss(&mut self, stood: Duration, had_update: bool, chance: f64) -> Duration {
-        if !had_update && stood < A_WHILE {
+    pub(super) fn after_loss(&mut self, stood: Duration, has_delivered: bool, chance: f64) -> Duration {
+        if !has_delivered && stood < LONG_ENOUGH {
             return self.after_failure(chance);
         }
         self.failed = 0;
-        self.short = if stood < A_WHILE { self.short.saturating_add(1) } else { 0 };
+        self.short = if stood < LONG_ENOUGH { self.short.saturating_add(1) } else { 0 };
         match (self.asked, self.short) {
-            (Some(asked), _) => asked.min(self.max_wait),
+            (Some(asked), _) => asked,
             // At once: what is sent meanwhile is missed.
             (None, 0 | 1) => Duration::ZERO,
             // A service that cuts every connection after an event would be asked without pause.
@@ -102,16 +108,35 @@ mod tests {
     }
 
     #[test]
-    fn the_streams_own_retry_is_honoured_up_to_the_maximum() {
+    fn retry_sets_the_wait_after_a_connection_that_delivered_something_within_bounds() {
         let mut it = backoff();
-        it.asked(Some(Duration::from_millis(2)));
-        assert_eq!(it.after_loss(seconds(1), true, 0.0), Duration::from_millis(2));
-        assert_eq!(it.after_failure(0.0), Duration::from_millis(2));
-        it.asked(None);
-        assert_eq!(it.after_loss(seconds(9), true, 0.0), Duration::from_millis(2));
-        it.asked(Some(seconds(86_400)));
-        assert_eq!(it.after_loss(seconds(9), true, 0.0), seconds(60));
-        assert_eq!(it.after_failure(0.0), seconds(60));
+        it.ask(Some(Duration::from_millis(2_500)));
+        assert_eq!(it.after_loss(seconds(1), true, 0.0), Duration::from_millis(2_500));
+        it.ask(None);
+        assert_eq!(it.after_loss(seconds(9), true, 0.0), Duration::from_millis(2_500));
+        for (asked, wait) in [(0, MIN_RETRY), (86_400_000, seconds(60))] {
+            it.ask(Some(Duration::from_millis(asked)));
+            assert_eq!(it.after_loss(seconds(9), true, 0.0), wait);
+        }
+    }
+
+    #[test]
+    fn failed_attempts_grow_whatever_retry_says() {
+        for asked in [0, 1, 30_000] {
+            let mut it = backoff();
+            it.ask(Some(Duration::from_millis(asked)));
+            let waits: Vec<u64> = (0..5).map(|_| it.after_failure(0.0).as_secs()).collect();
+            assert_eq!(waits, [5, 10, 20, 40, 60]);
+            assert_eq!(it.after_loss(Duration::ZERO, false, 0.0), seconds(60), "lost at once: a failed attempt");
+        }
+    }
+
+    #[test]
+    fn waits_grow_from_a_retry_wait_of_zero_too() {
+        let mut it = Backoff::new(&Options { retry_wait: Duration::ZERO, ..Options::default() });
+        let waits: Vec<u128> = (0..20).map(|_| it.after_failure(0.0).as_millis()).collect();
+        assert_eq!(waits[..5], [0, 2, 4, 8, 16]);
+        assert_eq!(waits[19], 60_000);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::item::Update;
 use crate::error::{Error, Result};
 use crate::resource::stats::{PlayerDetails, STATS};
+use crate::scrub::Scrubber;
 use crate::table::{self, Body, Context};
 use arrow_array::RecordBatch;
 use serde::Deserialize;
@@ -176,7 +177,7 @@ impl BoxScore {
         let team = |(id, team): (&i64, &Team)| json!({ "id": id, "name": team.name, "player_stats": team.lines.iter().map(line).collect::<Value>() });
         let json = json!({ "teams": self.teams.iter().map(team).collect::<Value>() }).to_string();
         table::decode(&STATS, "box_score", None, &Body::from(json.as_bytes()), &Context::default())
-            .map_err(Error::Decode)
+            .map_err(|error| error.scrubbed(&Scrubber::default()))
     }
 }
 
@@ -212,7 +213,15 @@ mod tests {
 
     fn update(message: &Value) -> Update {
         let received_at = SystemTime::UNIX_EPOCH;
-        Update { event: None, id: "".into(), text: message.to_string(), seq: None, source: None, received_at }
+        Update {
+            event: None,
+            id: "".into(),
+            text: message.to_string(),
+            binary: None,
+            seq: None,
+            source: None,
+            received_at,
+        }
     }
 
     fn stats(player: i64, version: i64, stats: Value, classification: &str) -> Update {

@@ -1,16 +1,17 @@
 //! What was read and not yet taken. The stream's task puts in; a reader waits without taking, then takes without waiting, so
-//! that a wait which is given up loses nothing.
+//! that a wait which is given up loses nothing. Items and bytes are bounded, whatever the reader does.
 
-use super::item::{Item, Notice};
-use super::options::Overflow;
+use super::item::{Item, Notice, RESTARTED};
+use super::options::{Options, Overflow};
+use super::queue::Queue;
 use crate::error::Error;
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::iter::Peekable;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 /// Where a stream stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct Counts {
     pub bytes: u64,
     pub reconnects: u64,
     pub gaps: u64,
+    /// Messages that an earlier connection had delivered, and that were left out.
+    pub repeats: u64,
     pub dropped: u64,
     /// When the newest update was received.
     pub last: Option<SystemTime>,
@@ -53,15 +56,16 @@ pub struct Buffer {
     ready_blocking: Condvar,
     room: Notify,
     capacity: usize,
+    max_bytes: usize,
     overflow: Overflow,
     notices: bool,
 }
 
 #[derive(Debug)]
 struct Inner {
-    items: VecDeque<Item>,
-    /// Updates among the items.
-    updates: usize,
+    queue: Queue,
+    /// Somebody has more to put in than there is room for.
+    is_starved: bool,
     state: State,
     counts: Counts,
     /// `Some`: nothing more is put in.
@@ -73,10 +77,11 @@ struct Inner {
 }
 
 impl Buffer {
-    pub fn new(capacity: usize, overflow: Overflow, notices: bool) -> Self {
+    pub fn new(options: &Options) -> Self {
+        let capacity = options.buffer.max(1);
         let inner = Inner {
-            items: VecDeque::new(),
-            updates: 0,
+            queue: Queue::new(capacity),
+            is_starved: false,
             state: State::New,
             counts: Counts::default(),
             end: None,
@@ -87,9 +92,10 @@ impl Buffer {
             inner: Mutex::new(inner),
             ready_blocking: Condvar::new(),
             room: Notify::new(),
-            capacity: capacity.max(1),
-            overflow,
-            notices,
+            capacity,
+            max_bytes: options.max_buffer_bytes,
+            overflow: options.overflow,
+            notices: options.notices,
         }
     }
 
@@ -97,7 +103,7 @@ impl Buffer {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts an item in; under `block` it waits for room.
+    /// Puts an item in; under `block` an update waits for room.
     pub async fn push(&self, item: Item) {
         self.push_all(std::iter::once(item)).await;
     }
@@ -106,7 +112,7 @@ impl Buffer {
     pub async fn push_all(&self, items: impl Iterator<Item = Item> + Send) {
         let mut items = items.peekable();
         loop {
-            let room = self.room.notified();
+            let room = self.room();
             if self.try_push(&mut items) {
                 return;
             }
@@ -114,31 +120,49 @@ impl Buffer {
         }
     }
 
-    /// Takes no more items than there is room for; whether those were all.
+    /// Ends when there is room for what was refused after this call.
+    pub fn room(&self) -> Notified<'_> {
+        self.room.notified()
+    }
+
+    /// Takes no more items than there is room for; whether those were all. Notices never wait.
     pub fn try_push<I: Iterator<Item = Item>>(&self, items: &mut Peekable<I>) -> bool {
         let mut inner = self.inner();
-        let is_blocking = self.overflow == Overflow::Block;
         while inner.end.is_none()
-            && let Some(item) =
-                items.next_if(|item| !is_blocking || inner.items.len() < self.capacity || !self.is_kept(item))
+            && let Some(item) = items.next_if(|item| self.has_room(&inner.queue, item))
         {
             inner.count(&item);
             if !self.is_kept(&item) {
                 continue;
             }
-            let is_update = matches!(item, Item::Update(_));
-            match self.overflow {
-                // Notices are few, and what they tell is told nowhere else: they stay.
-                Overflow::DropOldest if is_update && inner.updates >= self.capacity => inner.drop_oldest(),
-                Overflow::Latest if is_update && inner.updates >= 1 => inner.drop_oldest(),
-                Overflow::Block | Overflow::DropOldest | Overflow::Latest => {}
+            if matches!(item, Item::Update(_)) {
+                self.make_room(&mut inner, item.size());
             }
-            inner.updates += usize::from(is_update);
-            inner.items.push_back(item);
+            inner.queue.push(item);
         }
         let all = inner.end.is_some() || items.peek().is_none();
+        inner.is_starved |= !all;
         self.wake(inner);
         all
+    }
+
+    fn has_room(&self, queue: &Queue, item: &Item) -> bool {
+        // One item always fits, however large.
+        let fits = queue.len() < self.capacity && queue.bytes().saturating_add(item.size()) <= self.max_bytes;
+        self.overflow != Overflow::Block || matches!(item, Item::Notice(_)) || queue.is_empty() || fits
+    }
+
+    fn make_room(&self, inner: &mut Inner, size: usize) {
+        let most = match self.overflow {
+            Overflow::Block => return,
+            Overflow::DropOldest => self.capacity,
+            Overflow::Latest => 1,
+        };
+        let queue = &mut inner.queue;
+        while queue.updates() > 0 && (queue.updates() >= most || queue.bytes().saturating_add(size) > self.max_bytes) {
+            inner.counts.gaps += u64::from(queue.drop_oldest(self.notices));
+            inner.counts.dropped += 1;
+        }
     }
 
     pub fn gives_notices(&self) -> bool {
@@ -164,13 +188,13 @@ impl Buffer {
     /// The next item, if it is there.
     pub fn take(&self) -> Taken {
         let mut inner = self.inner();
-        match inner.items.pop_front() {
+        match inner.queue.pop() {
             Some(item) => {
-                inner.updates -= usize::from(matches!(item, Item::Update(_)));
                 // Half empty: for each item alone the task would be woken too often.
-                let has_room = inner.items.len() == self.capacity / 2;
+                let has_room = inner.queue.len() <= self.capacity / 2 && inner.queue.bytes() <= self.max_bytes / 2;
+                let is_awaited = has_room && std::mem::take(&mut inner.is_starved);
                 drop(inner);
-                if has_room {
+                if is_awaited {
                     self.room.notify_waiters();
                 }
                 Taken::Item(item)
@@ -185,8 +209,7 @@ impl Buffer {
     /// Gives back what was taken last: it is the next to be taken.
     pub fn put_back(&self, item: Item) {
         let mut inner = self.inner();
-        inner.updates += usize::from(matches!(item, Item::Update(_)));
-        inner.items.push_front(item);
+        inner.queue.put_back(item);
         self.wake(inner);
     }
 
@@ -240,8 +263,7 @@ impl Buffer {
     pub fn close(&self) {
         self.end(None);
         let mut inner = self.inner();
-        inner.items.clear();
-        inner.updates = 0;
+        inner.queue = Queue::new(self.capacity);
         inner.end = Some(None);
     }
 
@@ -256,8 +278,11 @@ impl Buffer {
         self.inner().state
     }
 
-    pub fn add_bytes(&self, bytes: usize) {
-        self.inner().counts.bytes += bytes as u64;
+    /// Counts what was read.
+    pub fn add_read(&self, bytes: usize, repeats: usize) {
+        let counts = &mut self.inner().counts;
+        counts.bytes += bytes as u64;
+        counts.repeats += repeats as u64;
     }
 
     pub fn counts(&self) -> Counts {
@@ -266,18 +291,14 @@ impl Buffer {
 
     /// How long the oldest update has waited to be taken.
     pub fn lag(&self, now: SystemTime) -> Duration {
-        let inner = self.inner();
-        let oldest = inner.items.iter().find_map(|item| match item {
-            Item::Update(update) => Some(update.received_at),
-            Item::Notice(_) => None,
-        });
+        let oldest = self.inner().queue.oldest();
         oldest.and_then(|at| now.duration_since(at).ok()).unwrap_or_default()
     }
 }
 
 impl Inner {
     fn is_ready(&self) -> bool {
-        !self.items.is_empty() || self.end.is_some()
+        !self.queue.is_empty() || self.end.is_some()
     }
 
     fn count(&mut self, item: &Item) {
@@ -286,19 +307,13 @@ impl Inner {
                 self.counts.updates += 1;
                 self.counts.last = Some(update.received_at);
             }
-            Item::Notice(Notice::Gap { end, .. }) => {
+            Item::Notice(Notice::Gap { end, reason, dropped, .. }) => {
                 self.counts.gaps += 1;
-                self.counts.reconnects += u64::from(end.is_some());
+                // The other gaps stand within a connection.
+                let is_reconnect = end.is_some() && dropped.is_none() && reason != RESTARTED;
+                self.counts.reconnects += u64::from(is_reconnect);
             }
             Item::Notice(_) => {}
-        }
-    }
-
-    fn drop_oldest(&mut self) {
-        if let Some(at) = self.items.iter().position(|item| matches!(item, Item::Update(_))) {
-            self.items.remove(at);
-            self.updates -= 1;
-            self.counts.dropped += 1;
         }
     }
 }
@@ -316,7 +331,7 @@ mod tests {
     fn update(n: i64) -> Item {
         let text = n.to_string();
         let received_at = SystemTime::UNIX_EPOCH;
-        Item::Update(Update { event: None, id: "".into(), text, seq: Some(n), source: None, received_at })
+        Item::Update(Update { event: None, id: "".into(), text, binary: None, seq: Some(n), source: None, received_at })
     }
 
     fn notice() -> Item {
@@ -339,8 +354,12 @@ mod tests {
         buffer.try_push(&mut items.into_iter().peekable())
     }
 
+    fn buffer(capacity: usize, overflow: Overflow, notices: bool) -> Buffer {
+        Buffer::new(&Options { buffer: capacity, overflow, notices, ..Options::default() })
+    }
+
     fn filled(overflow: Overflow, notices: bool, one_by_one: bool) -> Buffer {
-        let buffer = Buffer::new(3, overflow, notices);
+        let buffer = buffer(3, overflow, notices);
         let items = [update(1), notice(), update(2), update(3), update(4), update(5)];
         if one_by_one {
             for item in items {
@@ -358,7 +377,9 @@ mod tests {
             assert_eq!(numbers(&filled(Overflow::Block, true, one_by_one)), [Some(1), None, Some(2)]);
             let dropped = filled(Overflow::DropOldest, true, one_by_one);
             assert_eq!(dropped.counts().dropped, 2);
-            assert_eq!(numbers(&dropped), [None, Some(3), Some(4), Some(5)]);
+            assert_eq!(dropped.counts().gaps, 2);
+            // A gap for 1, the notice, a gap for 2.
+            assert_eq!(numbers(&dropped), [None, None, None, Some(3), Some(4), Some(5)]);
             let latest = filled(Overflow::Latest, false, one_by_one);
             assert_eq!((latest.counts().dropped, latest.counts().updates), (4, 5));
             assert_eq!(numbers(&latest), [Some(5)]);
@@ -366,8 +387,33 @@ mod tests {
     }
 
     #[test]
+    fn bytes_bound_the_buffer_under_every_policy_and_one_item_always_fits() {
+        let large = |n: i64| {
+            let Item::Update(update) = update(n) else { panic!() };
+            Item::Update(Update { text: "x".repeat(1_000), ..update })
+        };
+        for overflow in [Overflow::Block, Overflow::DropOldest, Overflow::Latest] {
+            let options = Options { max_buffer_bytes: 4_000, overflow, notices: false, ..Options::default() };
+            let buffer = Buffer::new(&options);
+            let mut items = (0..100).map(large).peekable();
+            buffer.try_push(&mut items);
+            assert!(buffer.inner().queue.bytes() <= 4_000);
+            assert_eq!(items.peek().is_some(), overflow == Overflow::Block);
+        }
+        let small = Buffer::new(&Options { max_buffer_bytes: 10, ..Options::default() });
+        assert!(put(&small, [large(1)]) && !put(&small, [large(2)]));
+    }
+
+    #[test]
+    fn notices_are_never_kept_waiting() {
+        let buffer = buffer(2, Overflow::Block, true);
+        assert!(put(&buffer, [update(1), update(2)]) && !put(&buffer, [update(3)]));
+        assert!(put(&buffer, [notice(), notice()]));
+    }
+
+    #[test]
     fn the_end_comes_after_what_was_put_in_before_and_its_error_once() {
-        let buffer = Buffer::new(3, Overflow::Block, true);
+        let buffer = buffer(3, Overflow::Block, true);
         assert!(put(&buffer, [update(1)]));
         buffer.end(Some(Error::Closed));
         assert!(put(&buffer, [update(2)]));
@@ -379,7 +425,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_wait_that_is_given_up_takes_nothing() {
-        let buffer = Arc::new(Buffer::new(3, Overflow::Block, true));
+        let buffer = Arc::new(buffer(3, Overflow::Block, true));
         for n in 0..100 {
             let waiting = tokio::time::timeout(Duration::from_micros(n * 7), buffer.ready());
             let pushing = async { buffer.push(update(n as i64)).await };
@@ -390,7 +436,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_blocked_push_goes_on_when_there_is_room_and_when_it_ends() {
-        let buffer = Arc::new(Buffer::new(2, Overflow::Block, true));
+        let buffer = Arc::new(buffer(2, Overflow::Block, true));
         let put = buffer.clone();
         let task = tokio::spawn(async move {
             for n in (0..1000).step_by(10) {
@@ -418,7 +464,7 @@ mod tests {
             }
         }
         let (heard, forgotten) = (Arc::new(Heard::default()), Arc::new(Heard::default()));
-        let buffer = Buffer::new(3, Overflow::Block, false);
+        let buffer = buffer(3, Overflow::Block, false);
         for waker in [&heard, &forgotten].map(|heard| Waker::from(heard.clone())) {
             assert!(buffer.poll_ready(&waker).is_pending());
         }
@@ -438,7 +484,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_waits_is_woken_by_an_item_and_by_the_end() {
-        let buffer = Arc::new(Buffer::new(2, Overflow::Block, true));
+        let buffer = Arc::new(buffer(2, Overflow::Block, true));
         assert!(!buffer.ready_within(Duration::from_millis(1)));
         for end in [false, true] {
             let there = buffer.clone();

@@ -18,6 +18,8 @@ pub struct Update {
     pub id: Arc<str>,
     /// The data: valid UTF-8, what was not is replaced.
     pub text: String,
+    /// The bytes of a binary message that is not UTF-8; else they are those of `text`.
+    pub binary: Option<Arc<[u8]>>,
     /// The number of a sequenced message (facts 4).
     pub seq: Option<i64>,
     /// The message's source (facts 4).
@@ -42,13 +44,15 @@ pub enum Notice {
         /// When the next attempt is made; `None`: never.
         retry_at: Option<SystemTime>,
     },
-    /// What was sent in this time was not received. Each hole is one gap.
+    /// Messages of this time are missing, or may be.
     Gap {
         /// The last byte before it.
         start: SystemTime,
         /// `None`: the stream ended in it.
         end: Option<SystemTime>,
         reason: String,
+        /// Messages that are missing; `None`: unknown.
+        dropped: Option<u64>,
     },
     /// Nothing but heartbeats since then.
     Quiet {
@@ -56,7 +60,40 @@ pub enum Notice {
     },
 }
 
+/// The reason of a gap that a full buffer made.
+pub const OVERFLOW: &str = "overflow";
+/// The reason of a gap where a counter began anew.
+pub const RESTARTED: &str = "restarted";
+
+/// What an item takes beside its texts.
+const ITEM_BYTES: usize = 256;
+
+impl Item {
+    /// The bytes that it takes, about.
+    pub fn size(&self) -> usize {
+        let texts = match self {
+            Item::Update(update) => update.text.capacity() + update.binary.as_ref().map_or(0, |bytes| bytes.len()),
+            Item::Notice(Notice::Disconnected { reason, .. } | Notice::Gap { reason, .. }) => reason.capacity(),
+            Item::Notice(_) => 0,
+        };
+        ITEM_BYTES + texts
+    }
+}
+
+impl Update {
+    /// The message's bytes.
+    pub fn raw(&self) -> &[u8] {
+        self.binary.as_deref().unwrap_or(self.text.as_bytes())
+    }
+}
+
 impl Notice {
+    /// The gap in the place of something that is too long.
+    pub(super) fn skipped(what: &str, size: u64, limit: usize, at: SystemTime) -> Self {
+        let reason = format!("an oversized {what} of {size} bytes was skipped: max_event_bytes is {limit}");
+        Notice::Gap { start: at, end: Some(at), reason, dropped: Some(1) }
+    }
+
     /// When it happened.
     pub fn at(&self) -> SystemTime {
         match self {

@@ -5,11 +5,13 @@
 //! | `sse` | event-stream framing: bytes to events, pure |
 //! | `item` | updates and notices |
 //! | `options`, `backoff` | what can be set; when to connect again: pure |
+//! | `frames` | websocket framing: pure |
 //! | `session` | a stream over its connections: two clocks, gaps |
 //! | `event_stream` | the Broadcast API's event stream as a wire |
 //! | `websocket` | the live websocket as a wire |
-//! | `token`, `seq`, `peer` | its token; its numbers; its heartbeats and closes |
-//! | `buffer` | what was read and not yet taken |
+//! | `token`, `peer` | its token; its heartbeats and closes |
+//! | `seq`, `sequence`, `runs` | where a message has its number; what numbers are believed: pure |
+//! | `buffer`, `queue` | what was read and not yet taken |
 //! | `spent` | texts to be used again |
 //! | `stream` | a stream as its reader holds it |
 //! | `journal`, `replay` | a stream on disk, and as a stream again |
@@ -20,14 +22,18 @@ mod backoff;
 mod box_score;
 mod buffer;
 mod event_stream;
+pub mod frames;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
 mod item;
 pub mod journal;
 mod options;
 mod peer;
+mod queue;
 mod replay;
+mod runs;
 pub mod seq;
+pub mod sequence;
 mod session;
 mod spent;
 pub mod sse;
@@ -38,7 +44,7 @@ mod websocket;
 
 pub use box_score::BoxScore;
 pub use buffer::{Buffer, Counts, State, Taken};
-pub use item::{Item, Notice, Update};
+pub use item::{Item, Notice, OVERFLOW, RESTARTED, Update};
 pub use options::{Options, Overflow};
 pub use replay::replay;
 pub use spent::Spent;

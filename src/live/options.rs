@@ -27,6 +27,9 @@ impl Overflow {
     }
 }
 
+/// What is too long is skipped up to this many times `max_event_bytes`; beyond that its connection is given up.
+pub const MAX_SKIPPED: u64 = 16;
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// No byte for so long: the connection is lost (specification 6.1: 30 s).
@@ -41,6 +44,8 @@ pub struct Options {
     /// Items that wait for their reader.
     pub buffer: usize,
     pub max_event_bytes: usize,
+    /// Bytes of the items that wait for their reader.
+    pub max_buffer_bytes: usize,
     /// No update for so long while bytes arrive: a notice.
     pub quiet_after: Duration,
     /// Statuses that end the stream with an error.
@@ -59,6 +64,7 @@ impl Default for Options {
             overflow: Overflow::Block,
             buffer: 1024,
             max_event_bytes: 16 << 20,
+            max_buffer_bytes: 256 << 20,
             quiet_after: Duration::from_secs(60),
             give_up_on: vec![401, 403],
             last_event_id: None,
@@ -77,6 +83,9 @@ impl Options {
         }
         if self.max_event_bytes == 0 {
             return wrong("max_event_bytes must be at least 1");
+        }
+        if self.max_buffer_bytes == 0 {
+            return wrong("max_buffer_bytes must be at least 1");
         }
         if self.last_event_id.as_deref().is_some_and(|id| id.chars().any(char::is_control)) {
             return wrong("last_event_id holds a control character");

@@ -1,14 +1,17 @@
 //! What the other side of a websocket says of the connection itself: heartbeats, and why it closes. Pure.
 
+use crate::scrub::Scrubbed;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
-use std::io::ErrorKind;
-use tokio_tungstenite::tungstenite::error::{Error as Broken, ProtocolError};
 
-/// A heartbeat as a message; "ping/pong examples" are documented, and shown nowhere (facts 4).
+/// A heartbeat as a message. That there are such is documented, their form is not.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heartbeat {
-    Ping { answer: String },
+    /// What answers it, and a ping of our own in the same form.
+    Ping {
+        answer: String,
+        own: String,
+    },
     Pong,
 }
 
@@ -20,14 +23,14 @@ pub(super) fn heartbeat(text: &str) -> Option<Heartbeat> {
     if text.len() > LONGEST_HEARTBEAT || !(text.contains("ping") || text.contains("pong")) {
         return None;
     }
-    let of = |word: &str, answer: &str| match word {
-        "ping" => Some(Heartbeat::Ping { answer: answer.into() }),
+    let of = |word: &str, answer: &str, own: &str| match word {
+        "ping" => Some(Heartbeat::Ping { answer: answer.into(), own: own.into() }),
         "pong" => Some(Heartbeat::Pong),
         _ => None,
     };
     match serde_json::from_str(text) {
-        Err(_) => of(text.trim(), "pong"),
-        Ok(Json::String(word)) => of(&word, r#""pong""#),
+        Err(_) => of(text.trim(), "pong", "ping"),
+        Ok(Json::String(word)) => of(&word, r#""pong""#, r#""ping""#),
         Ok(Json::Object(object)) => of_object(object),
         Ok(_) => None,
     }
@@ -43,7 +46,9 @@ fn of_object(mut object: Map<String, Json>) -> Option<Heartbeat> {
         "ping" => {
             // What else stands in it (a number, a time) comes back, as in a control frame.
             object.insert(key.into(), Json::String("pong".into()));
-            Some(Heartbeat::Ping { answer: Json::Object(object).to_string() })
+            // Its other members are the service's own.
+            let own = Json::Object(Map::from_iter([(key.into(), Json::String("ping".into()))])).to_string();
+            Some(Heartbeat::Ping { answer: Json::Object(object).to_string(), own })
         }
         _ => None,
     }
@@ -76,27 +81,13 @@ pub(super) fn close(code: Option<u16>, text: &str) -> String {
 }
 
 /// Of a connection that just ended, code 1006 to most libraries.
-pub(super) fn no_close() -> String {
+pub(super) fn no_close() -> Scrubbed {
     "the connection ended without a close (1006)".into()
 }
 
-/// Whether that is what a library means.
-pub(super) fn is_no_close(error: &Broken) -> bool {
-    match error {
-        Broken::ConnectionClosed | Broken::AlreadyClosed => true,
-        Broken::Protocol(ProtocolError::ResetWithoutClosingHandshake) => true,
-        Broken::Io(error) => matches!(error.kind(), ErrorKind::UnexpectedEof),
-        _ => false,
-    }
-}
-
-/// The status that a close code stands for, where it refuses the token.
-pub(super) fn refusal(code: u16) -> Option<u16> {
-    match code {
-        4401 => Some(401),
-        1008 | 4403 => Some(403),
-        _ => None,
-    }
+/// Whether a close code refuses the token.
+pub(super) fn is_refusal(code: u16) -> bool {
+    matches!(code, 1008 | 4401 | 4403)
 }
 
 /// In one line, and not long (a close has at most 123 bytes, by the letter).
@@ -119,7 +110,7 @@ mod tests {
 
     fn answer(text: &str) -> Option<String> {
         match heartbeat(text) {
-            Some(Heartbeat::Ping { answer }) => Some(answer),
+            Some(Heartbeat::Ping { answer, .. }) => Some(answer),
             _ => None,
         }
     }
@@ -132,6 +123,15 @@ mod tests {
         assert_eq!(answer(r#"{"action":"ping"}"#).as_deref(), Some(r#"{"action":"pong"}"#));
         for pong in ["pong", "\"pong\"", r#"{"type":"pong"}"#] {
             assert_eq!(heartbeat(pong), Some(Heartbeat::Pong));
+        }
+    }
+
+    #[test]
+    fn a_ping_of_our_own_has_the_form_of_the_peers() {
+        for (theirs, ours) in
+            [(" ping ", "ping"), ("\"ping\"", "\"ping\""), (r#"{"event":"ping","at":5}"#, r#"{"event":"ping"}"#)]
+        {
+            assert!(matches!(heartbeat(theirs), Some(Heartbeat::Ping { own, .. }) if own == ours), "{theirs}");
         }
     }
 

@@ -55,7 +55,7 @@ where
                 until(due).await;
             }
             if let Item::Update(update) = &item {
-                buffer.add_bytes(update.text.len());
+                buffer.add_read(update.raw().len(), 0);
             }
             buffer.push(item).await;
         }

@@ -1,7 +1,6 @@
-//! Sequence numbers: where they stand in a message, and which were seen. Pure.
+//! Where a message says its number and its source. Pure.
 
 use memchr::memmem;
-use std::collections::VecDeque;
 
 /// A message's own number and source stand on its envelope, or in what that holds. What lies deeper, or in a list, numbers
 /// something else, and to take it for the message's number would make duplicates of messages that are none.
@@ -86,75 +85,12 @@ fn integer(text: &str) -> Option<i64> {
     }
 }
 
-/// Runs beyond this are not kept apart: a stream of chosen sources leaves holes for ever.
-const MOST_RUNS: usize = 65_536;
-
-/// The numbers seen so far, as runs without a hole.
-#[derive(Debug, Clone)]
-pub struct Seen {
-    /// First and last of each, ascending; no two touch.
-    runs: VecDeque<(i64, i64)>,
-    most: usize,
-}
-
-impl Default for Seen {
-    fn default() -> Self {
-        Seen { runs: VecDeque::new(), most: MOST_RUNS }
-    }
-}
-
-impl Seen {
-    /// What someone has who has received up to `last_seq`.
-    pub fn up_to(last_seq: Option<i64>) -> Self {
-        let runs = last_seq.map(|last| (i64::MIN, last));
-        Seen { runs: runs.into_iter().collect(), most: MOST_RUNS }
-    }
-
-    /// The highest.
-    pub fn last(&self) -> Option<i64> {
-        self.runs.back().map(|(_, last)| *last)
-    }
-
-    /// Adds a number; whether it is new.
-    pub fn add(&mut self, seq: i64) -> bool {
-        // The run that begins at or before it is the one before `next`.
-        let next = match self.runs.back() {
-            Some((first, _)) if *first <= seq => self.runs.len(),
-            _ => self.runs.partition_point(|(first, _)| *first <= seq),
-        };
-        let touches_next = self.runs.get(next).is_some_and(|(first, _)| seq.checked_add(1) == Some(*first));
-        let before = next.checked_sub(1);
-        let last_before = before.and_then(|before| self.runs.get(before)).map(|(_, last)| *last);
-        if last_before.is_some_and(|last| seq <= last) {
-            return false;
-        }
-        let touches_before = last_before.and_then(|last| last.checked_add(1)) == Some(seq);
-        match (before.filter(|_| touches_before), touches_next) {
-            (Some(before), true) => {
-                let end = self.runs.remove(next).map_or(seq, |(_, last)| last);
-                self.runs[before].1 = end;
-            }
-            (Some(before), false) => self.runs[before].1 = seq,
-            (None, true) => self.runs[next].0 = seq,
-            (None, false) => self.runs.insert(next, (seq, seq)),
-        }
-        if self.runs.len() > self.most {
-            // The oldest hole counts as filled: so late no message comes, and a replay from the beginning still brings nothing twice.
-            if let (Some((first, _)), Some(second)) = (self.runs.pop_front(), self.runs.front_mut()) {
-                second.0 = first;
-            }
-        }
-        true
-    }
-}
-
 #[cfg(test)]
 mod tests {
     // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
-    use std::collections::BTreeSet;
 
     fn seq(text: &str) -> Option<i64> {
         marks(text).seq
@@ -213,43 +149,7 @@ mod tests {
         assert_eq!(marks(r#"{"source":5}"#).source, None);
     }
 
-    #[test]
-    fn a_number_is_new_once() {
-        let mut seen = Seen::default();
-        let new: Vec<bool> = [1, 2, 4, 3, 3, 1, 5, i64::MAX, i64::MIN, i64::MAX].map(|seq| seen.add(seq)).into();
-        assert_eq!(new, [true, true, true, true, false, false, true, true, true, false]);
-        assert_eq!(seen.runs, [(i64::MIN, i64::MIN), (1, 5), (i64::MAX, i64::MAX)]);
-        assert_eq!(seen.last(), Some(i64::MAX));
-    }
-
-    #[test]
-    fn who_has_received_up_to_a_number_gets_what_follows_it() {
-        let mut seen = Seen::up_to(Some(10));
-        assert_eq!((seen.add(10), seen.add(1), seen.add(11), seen.last()), (false, false, true, Some(11)));
-        assert_eq!(Seen::up_to(None).last(), None);
-    }
-
-    #[test]
-    fn beyond_the_most_runs_the_oldest_hole_is_closed_and_nothing_comes_twice() {
-        let mut seen = Seen { most: 4, ..Seen::default() };
-        assert!((0..100).all(|n| seen.add(2 * n)));
-        assert_eq!(seen.runs.len(), 4);
-        assert!((0..100).all(|n| !seen.add(2 * n)));
-        assert!(seen.add(195));
-    }
-
     proptest! {
-        #[test]
-        fn runs_are_the_set_of_all_that_were_added(seqs in prop::collection::vec(-20_i64..20, 0..200)) {
-            let (mut seen, mut set) = (Seen::default(), BTreeSet::new());
-            for seq in seqs {
-                prop_assert_eq!(seen.add(seq), set.insert(seq));
-            }
-            let all: Vec<i64> = seen.runs.iter().flat_map(|(first, last)| *first..=*last).collect();
-            prop_assert_eq!(all, set.into_iter().collect::<Vec<_>>());
-            prop_assert!(seen.runs.iter().zip(seen.runs.iter().skip(1)).all(|(a, b)| a.1 + 1 < b.0));
-        }
-
         #[test]
         fn any_text_has_marks_or_none_and_no_panic(text in r#"[\[\]{}":, \\seqource0-9é-]{0,60}"#) {
             marks(&text);

@@ -2,6 +2,7 @@
 //! incremental: whatever way the bytes are split, the same comes out, as soon as its last byte is in, in time and memory linear
 //! in what is fed.
 
+use super::options::MAX_SKIPPED;
 use super::spent::Spent;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,8 @@ pub enum Frame {
     Event(Event),
     /// The text after the colon, nothing stripped. A heartbeat is an empty one.
     Comment(String),
+    /// An event or a comment of so many bytes, more than the limit, left out.
+    Skipped(u64),
 }
 
 /// A dispatched event.
@@ -24,11 +27,11 @@ pub struct Event {
     pub id: Arc<str>,
 }
 
-/// An event, or a line, is longer than the reader allows.
+/// An event or a line is so long that it is not even skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an event of more than {limit} bytes; raise max_event_bytes to take it")]
+#[error("an event of more than {} bytes, too long even to be skipped (max_event_bytes is {limit})", self.limit.saturating_mul(MAX_SKIPPED))]
 pub struct TooLarge {
-    pub limit: usize,
+    limit: u64,
 }
 
 /// Reads one connection's stream. For the next connection make a new one, with this one's `last_event_id`.
@@ -37,6 +40,10 @@ pub struct Decoder {
     limit: usize,
     /// A line whose end has not come.
     line: Vec<u8>,
+    /// Of a line that is too long: whether it is a comment, and its bytes so far.
+    long_line: Option<(bool, u64)>,
+    /// The bytes so far of an event that is too long.
+    long_event: Option<u64>,
     /// The lines of `data`, each with a line feed behind it.
     data: Vec<u8>,
     spent: Arc<Spent>,
@@ -58,6 +65,8 @@ impl Decoder {
         Decoder {
             limit,
             line: Vec::new(),
+            long_line: None,
+            long_event: None,
             data: Vec::new(),
             spent: Arc::default(),
             event: None,
@@ -84,7 +93,7 @@ impl Decoder {
         self.retry
     }
 
-    /// Calls `each` with what these bytes complete. After an error the stream cannot be read on.
+    /// Calls `each` with what these bytes complete. After an error the stream cannot be read any further.
     pub fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(Frame)) -> Result<(), TooLarge> {
         if self.after_cr && !bytes.is_empty() {
             self.after_cr = false;
@@ -100,19 +109,51 @@ impl Decoder {
                 bytes = rest.strip_prefix(b"\n").unwrap_or(rest);
             }
         }
-        self.check(self.line.len() + bytes.len())?;
-        self.line.extend_from_slice(bytes);
+        self.extend(bytes)
+    }
+
+    /// Adds to the line whose end has not come. Of a line that is too long the size alone is kept.
+    fn extend(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
+        // `data: ` and a byte order mark are not the event's.
+        let most = self.limit.saturating_add(9);
+        if self.long_line.is_none() && self.line.len() + bytes.len() > most {
+            let begin: Vec<u8> = self.line.iter().chain(bytes).copied().take(BYTE_ORDER_MARK.len() + 1).collect();
+            let begin = if self.at_start { begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&begin) } else { &begin };
+            self.long_line = Some((begin.first() == Some(&b':'), self.line.len() as u64));
+            self.line = Vec::new();
+        }
+        match &mut self.long_line {
+            None => self.line.extend_from_slice(bytes),
+            Some((_, size)) => {
+                *size += bytes.len() as u64;
+                let so_far = size.saturating_add(self.long_event.unwrap_or(0));
+                self.check(so_far)?;
+            }
+        }
         Ok(())
+    }
+
+    fn check(&self, skipped: u64) -> Result<(), TooLarge> {
+        let limit = self.limit as u64;
+        if skipped > limit.saturating_mul(MAX_SKIPPED).saturating_add(9) { Err(TooLarge { limit }) } else { Ok(()) }
     }
 
     /// The end of a line, after what came of it before.
     fn take(&mut self, end: &[u8], each: &mut impl FnMut(Frame)) -> Result<(), TooLarge> {
-        self.check(self.line.len() + end.len())?;
-        if self.line.is_empty() {
+        let is_long = self.long_line.is_some() || self.line.len() + end.len() > self.limit.saturating_add(9);
+        if !is_long && self.line.is_empty() {
             return self.line(end, each);
         }
+        self.extend(end)?;
+        if let Some((is_comment, size)) = self.long_line.take() {
+            self.at_start = false;
+            match is_comment {
+                true => each(Frame::Skipped(size)),
+                false => self.skip(size)?,
+            }
+            return Ok(());
+        }
         let mut line = std::mem::take(&mut self.line);
-        line.extend_from_slice(end);
         let result = self.line(&line, each);
         line.clear();
         line.shrink_to(KEPT);
@@ -120,12 +161,12 @@ impl Decoder {
         result
     }
 
-    fn check(&self, line: usize) -> Result<(), TooLarge> {
-        // `data: ` and a byte order mark are not the event's.
-        match line > self.limit.saturating_add(9) {
-            true => Err(TooLarge { limit: self.limit }),
-            false => Ok(()),
-        }
+    /// The event is too long, by a line of so many bytes.
+    fn skip(&mut self, bytes: u64) -> Result<(), TooLarge> {
+        let size = self.long_event.unwrap_or(self.data.len() as u64).saturating_add(bytes);
+        self.long_event = Some(size);
+        self.data = Vec::new();
+        self.check(size)
     }
 
     fn line(&mut self, mut line: &[u8], each: &mut impl FnMut(Frame)) -> Result<(), TooLarge> {
@@ -146,8 +187,8 @@ impl Decoder {
         };
         match field {
             b"data" => {
-                if self.data.len() + value.len() > self.limit {
-                    return Err(TooLarge { limit: self.limit });
+                if self.long_event.is_some() || self.data.len() + value.len() > self.limit {
+                    return self.skip(value.len() as u64);
                 }
                 self.data.extend_from_slice(value);
                 self.data.push(b'\n');
@@ -164,6 +205,10 @@ impl Decoder {
     fn dispatch(&mut self, each: &mut impl FnMut(Frame)) {
         self.last_event_id = self.id_buffer.clone();
         let event = self.event.take().filter(|event| !event.is_empty());
+        if let Some(size) = self.long_event.take() {
+            each(Frame::Skipped(size));
+            return;
+        }
         if self.data.pop().is_none() {
             return;
         }
@@ -246,19 +291,34 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_holds_for_lines_and_for_events_and_is_named() {
+    fn what_is_beyond_the_limit_is_skipped_with_its_size_and_what_follows_is_read() {
         let all = |limit: usize, bytes: &[u8]| {
             let mut decoder = Decoder::new(limit, "".into());
-            let mut events = 0;
-            bytes.chunks(3).try_for_each(|chunk| decoder.feed(chunk, |_| events += 1)).map(|()| events)
+            let mut seen = Vec::new();
+            let each = |frame: Frame, seen: &mut Vec<String>| match frame {
+                Frame::Event(event) => seen.push(event.data),
+                Frame::Comment(text) => seen.push(format!(":{text}")),
+                Frame::Skipped(size) => seen.push(format!("skipped {size}")),
+            };
+            let end = bytes.chunks(3).try_for_each(|chunk| decoder.feed(chunk, |frame| each(frame, &mut seen)));
+            (seen.join(", "), end.is_ok(), decoder.last_event_id().to_string())
         };
-        assert_eq!(all(10, b"data: 1234567890\n\n"), Ok(1));
-        assert_eq!(all(10, b"data: 12345678901\n\n"), Err(TooLarge { limit: 10 }));
-        assert_eq!(all(10, b"data: 12345\ndata:6789\n\n"), Ok(1));
-        assert_eq!(all(10, b"data: 12345\ndata:67890\n\n"), Err(TooLarge { limit: 10 }));
-        assert_eq!(all(10, &[b'x'; 40]), Err(TooLarge { limit: 10 }), "a line without an end");
-        assert_eq!(all(10, &[b':'; 40]), Err(TooLarge { limit: 10 }), "a comment without an end");
-        assert!(TooLarge { limit: 10 }.to_string().contains("max_event_bytes"));
+        let ok = |seen: &str, id: &str| (seen.to_string(), true, id.to_string());
+        assert_eq!(all(10, b"data: 1234567890\n\n"), ok("1234567890", ""));
+        assert_eq!(all(10, b"data: 12345678901\n\ndata: a\n\n"), ok("skipped 11, a", ""));
+        assert_eq!(all(10, b"data: 12345\ndata:6789\n\n"), ok("12345\n6789", ""));
+        assert_eq!(all(10, b"data: 12345\ndata:67890\ndata: x\n\ndata: b\n\n"), ok("skipped 12, b", ""));
+        let long = [&b"id: 7\ndata: "[..], &[b'x'; 40], b"\nevent: a\n\ndata: c\n\n"].concat();
+        assert_eq!(all(10, &long), ok("skipped 46, c", "7"));
+        let comment = [&b"data: d\n:"[..], &[b'x'; 40], b"\n\n"].concat();
+        assert_eq!(all(10, &comment), ok("skipped 41, d", ""));
+        let first = [&b"\xEF\xBB\xBF:"[..], &[b'x'; 40], b"\n\n"].concat();
+        assert_eq!(all(10, &first), ok("skipped 44", ""));
+        for endless in [[b'x'; 400], [b':'; 400]] {
+            assert!(!all(10, &endless).1, "a line without an end");
+        }
+        assert!(!all(10, &b"data: 1234567\n".repeat(100)).1, "an event without an end");
+        assert!(TooLarge { limit: 10 }.to_string().contains("max_event_bytes is 10"));
     }
 
     #[test]
@@ -354,6 +414,7 @@ mod tests {
                             ));
                         }
                         Frame::Comment(text) => comments.push(text),
+                        Frame::Skipped(size) => panic!("skipped {size}"),
                     })
                     .unwrap();
             }

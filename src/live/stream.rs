@@ -47,7 +47,7 @@ enum Task {
 impl Stream {
     pub fn new(options: &Options, source: Source) -> Result<Self> {
         options.check()?;
-        let buffer = Arc::new(Buffer::new(options.buffer, options.overflow, options.notices));
+        let buffer = Arc::new(Buffer::new(options));
         Ok(Stream {
             buffer,
             task: Mutex::new(Task::New(source)),
@@ -105,8 +105,8 @@ impl Stream {
         }
     }
 
-    /// From now on what is taken is appended to a journal.
-    pub fn record(&self, path: &Path) -> Result<()> {
+    /// From now on what is taken is appended to a journal, which is synced so often; `None`: never.
+    pub fn record(&self, path: &Path, sync_every: Option<Duration>) -> Result<()> {
         let refused = |recording: &Recording| match recording {
             Recording::Off => Ok(()),
             Recording::On(..) => Err(Error::Argument("this stream is recorded already".into())),
@@ -115,7 +115,7 @@ impl Stream {
             }
         };
         refused(&self.recording())?;
-        let recorder = Recorder::open(path)?;
+        let recorder = Recorder::open(path, sync_every)?;
         let mut recording = self.recording();
         refused(&recording)?;
         // Who wants no notices has none of this kind either.
@@ -191,7 +191,7 @@ fn tell_unrecorded(recorder: &Recorder, before: &mut Option<SystemTime>, first: 
     };
     if end > start {
         let reason = "it was not recorded: another recording goes on in this journal".into();
-        recorder.append(&Item::Notice(Notice::Gap { start, end: Some(end), reason }))?;
+        recorder.append(&Item::Notice(Notice::Gap { start, end: Some(end), reason, dropped: None }))?;
     }
     *before = None;
     Ok(())

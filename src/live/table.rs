@@ -4,6 +4,7 @@
 use super::item::{Item, Notice, Update};
 use crate::error::{Error, Result};
 use crate::resource::live::{LIVE_ITEMS, LiveItem, STAT_UPDATES};
+use crate::scrub::Scrubber;
 use crate::table::{self, Body, Context};
 use arrow_array::RecordBatch;
 use serde::Deserialize;
@@ -14,7 +15,7 @@ pub fn items(items: &[Item]) -> Result<RecordBatch> {
     let rows: Vec<LiveItem> = items.iter().map(row).collect();
     let json = serde_json::to_vec(&rows).map_err(|error| Error::Argument(error.to_string()))?;
     table::decode(&LIVE_ITEMS, "live_items", None, &Body::from(json.as_slice()), &Context::default())
-        .map_err(Error::Decode)
+        .map_err(|error| error.scrubbed(&Scrubber::default()))
 }
 
 /// A row for each stat code of each stats message among the items; other items have none.
@@ -28,7 +29,7 @@ pub fn stat_updates(items: &[Item]) -> Result<RecordBatch> {
     }
     json.push(b']');
     table::decode(&STAT_UPDATES, "stat_updates", None, &Body::from(json.as_slice()), &Context::default())
-        .map_err(Error::Decode)
+        .map_err(|error| error.scrubbed(&Scrubber::default()))
 }
 
 /// Whether an item is a stats message: `{"type":"stats","data":{"stats":{..}}}`.
@@ -75,12 +76,13 @@ fn row(item: &Item) -> LiveItem {
                     retry_at: retry_at.map(ms),
                     ..LiveItem::default()
                 },
-                Notice::Gap { start, end, reason } => LiveItem {
+                Notice::Gap { start, end, reason, dropped } => LiveItem {
                     kind: "gap".into(),
                     at,
                     start: Some(ms(*start)),
                     end: end.map(ms),
                     reason: Some(reason.clone()),
+                    dropped: dropped.and_then(|count| i64::try_from(count).ok()),
                     ..LiveItem::default()
                 },
                 Notice::Quiet { since } => {

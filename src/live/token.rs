@@ -1,9 +1,10 @@
 //! The token of a live websocket (facts 2.5, 3.3): given, or asked for and asked for again.
 
 use crate::config::Secret;
-use crate::error::{ApiError, Error, Result};
+use crate::error::{Error, Result};
 use crate::operation::{self, Request, Value};
-use crate::transport::{Response, Transport, without};
+use crate::scrub::{Scrubbed, Scrubber};
+use crate::transport::{Response, Transport};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value as Json;
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub(super) struct Token {
     pub secret: Secret,
     /// It has just been asked for, or there is no other: to be refused with it is to be refused.
     pub is_last_word: bool,
+    /// It was requested for this game just now.
+    pub is_fresh: bool,
 }
 
 impl Tokens {
@@ -49,11 +52,13 @@ impl Tokens {
     /// The request for a fresh one is given up when it is not answered within the limit.
     pub(super) async fn take(&mut self, transport: &Transport, silence_limit: Duration) -> Result<Token> {
         match (&self.held, &self.request) {
-            (Some(held), request) => Ok(Token { secret: held.clone(), is_last_word: request.is_none() }),
+            (Some(held), request) => {
+                Ok(Token { secret: held.clone(), is_last_word: request.is_none(), is_fresh: false })
+            }
             (None, Some(request)) => {
                 let secret = read_answer(&transport.send_live(request, silence_limit).await?)?;
                 self.held = Some(secret.clone());
-                Ok(Token { secret, is_last_word: true })
+                Ok(Token { secret, is_last_word: true, is_fresh: true })
             }
             (None, None) => Err(Error::Argument("live needs a game or its token".into())),
         }
@@ -73,26 +78,9 @@ impl Token {
         utf8_percent_encode(self.secret.expose(), NON_ALPHANUMERIC).to_string()
     }
 
-    /// A text of the peer, which may repeat what it was sent.
-    pub(super) fn hide(&self, text: String) -> String {
-        without(text, &[self.secret.expose().to_owned(), self.encoded()])
-    }
-
-    pub(super) fn hide_in(&self, error: Error) -> Error {
-        match error {
-            Error::Connect(text) => Error::Connect(self.hide(text)),
-            Error::Certificate(text) => Error::Certificate(self.hide(text)),
-            Error::Timeout(text) => Error::Timeout(self.hide(text)),
-            Error::Transport(text) => Error::Transport(self.hide(text)),
-            Error::Api(error) => {
-                let ApiError { kind, status, message, rules, request_id, method, url, attempts, hint } = *error;
-                let rules = rules.into_iter().map(|rule| self.hide(rule)).collect();
-                let (message, request_id) = (self.hide(message), request_id.map(|id| self.hide(id)));
-                let (url, hint) = (self.hide(url), self.hide(hint));
-                Error::Api(Box::new(ApiError { kind, status, message, rules, request_id, method, url, attempts, hint }))
-            }
-            other => other,
-        }
+    /// For the texts of its connection.
+    pub(super) fn scrubber(&self, transport: &Transport) -> Scrubber {
+        transport.scrubber().with(&[self.secret.expose().to_owned()])
     }
 }
 
@@ -106,10 +94,10 @@ fn read_answer(answer: &Response) -> Result<Secret> {
 }
 
 /// The body is not shown: it may be the token in a shape that nobody knows.
-fn unreadable(url: &str) -> Error {
-    Error::Transport(format!(
+fn unreadable(url: &Scrubbed) -> Error {
+    Error::Transport(Scrubbed::local(format!(
         "the answer of GET {url} holds no token that can be read; pass it with token= if you know it by other means"
-    ))
+    )))
 }
 
 /// Tokens longer than this are none.
@@ -184,9 +172,10 @@ mod tests {
 
     #[test]
     fn a_token_is_in_no_text() {
-        let token = Token { secret: Secret::new("canary+1"), is_last_word: false };
+        let token = Token { secret: Secret::new("canary+1"), is_last_word: false, is_fresh: false };
         assert!(!format!("{token:?}").contains("canary"));
-        assert_eq!(token.hide("bad canary+1 and canary%2B1".into()), "bad *** and ***");
-        assert_eq!(token.hide_in(Error::Transport("canary+1".into())).to_string(), "***");
+        let transport = Transport::new(crate::config::Options::default().resolve(&|_| None).unwrap()).unwrap();
+        let scrubber = token.scrubber(&transport);
+        assert_eq!(scrubber.message("bad canary+1 and canary%2B1"), "bad *** and ***");
     }
 }

@@ -1,19 +1,21 @@
-//! The live websocket (facts 3.3, 4) as a stream's wire: what to receive stands in the address, and what was received is
-//! counted by `seq`, so that the next connection goes on behind it.
+//! The live websocket as a stream's wire: what to receive stands in the address, and the numbers of the messages tell where
+//! the next connection resumes and what it repeats.
 
-use super::item::Update;
+use super::frames::{self, Decoder, Incoming, Opcode, Violation};
+use super::item::{Item, Notice, RESTARTED, Update};
 use super::options::Options;
 use super::peer::{self, Heartbeat};
-use super::seq::{Seen, marks};
-use super::session::{Connection, Lost, Read, Refusal, Wire};
+use super::seq::marks;
+use super::sequence::{Sequence, Verdict};
+use super::session::{Connection, Lost, Read, Refusal, Wire, refuses_position};
 use super::token::{Token, Tokens};
 use crate::config::Secret;
-use crate::error::{ApiError, ApiErrorKind, Error, Result};
+use crate::error::{Error, Result};
 use crate::operation::encode;
-use crate::transport::{Transport, Unopened, redacted};
+use crate::scrub::{Scrubbed, Scrubber};
+use crate::transport::{Transport, Unopened};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use futures_util::{Sink, Stream};
 use reqwest::Upgraded;
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use sha1::{Digest, Sha1};
@@ -23,25 +25,21 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::timeout;
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::error::Error as Broken;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message, Role, WebSocketConfig};
 use url::Url;
 
 const PATH: &str = "/live/v2/games";
-/// A ping is due after 30 s (facts 4): earlier, for the way takes time too.
+/// A ping is due after 30 s: earlier, for the way takes time too.
 const PING_AFTER: Duration = Duration::from_secs(20);
-/// A connection that is closed sooner was refused.
-const AT_ONCE: Duration = Duration::from_secs(5);
+/// After so many refusals in a row that may be due to the position it is left out.
+const MAX_REFUSALS: u32 = 2;
 /// Messages in one go: other tasks want their turn.
 const MOST_AT_ONCE: usize = 64;
 /// What waits to be written: pings and answers to pings. A peer that reads nothing gets no more.
 const MOST_UNWRITTEN: usize = 64 * 1024;
-/// A full snapshot by its documentation (facts 4): it bears no number of the sequence, whatever stands in it.
+/// A full snapshot by its documentation: it bears no number of the sequence, whatever stands in it.
 const UNSEQUENCED: &str = "broadcastsummary";
 
 /// What to receive.
@@ -53,7 +51,7 @@ pub struct Live {
     pub token: Option<Secret>,
     /// None: all that the client may see.
     pub sources: Vec<String>,
-    /// The last number received; without it the sequenced sources begin with the event.
+    /// The number to resume behind; without it the sequenced sources begin with the event.
     pub last_seq: Option<i64>,
     pub broadcast_summary_level: Option<String>,
 }
@@ -66,7 +64,11 @@ pub(super) struct Websocket {
     address: String,
     /// What follows the token.
     query: Vec<(&'static str, String)>,
-    seen: Seen,
+    /// Away while a connection has it.
+    sequence: Sequence,
+    /// Connections in a row that were refused in a way that may be due to the position.
+    refusals: u32,
+    remark: Option<Scrubbed>,
     options: Options,
 }
 
@@ -85,12 +87,22 @@ impl Websocket {
         // `ws` and `wss`: the upgrade is a request like any other.
         let http = transport.config().websocket_url.replacen("ws", "http", 1);
         let address = format!("{http}{PATH}");
-        Ok(Websocket { transport, tokens, address, query, seen: Seen::up_to(last_seq), options: options.clone() })
+        let sequence = Sequence::new(last_seq);
+        Ok(Websocket {
+            transport,
+            tokens,
+            address,
+            query,
+            sequence,
+            refusals: 0,
+            remark: None,
+            options: options.clone(),
+        })
     }
 
-    fn url(&self, token: &Token) -> Result<Url> {
-        let mut query = format!("token={}", token.encoded());
-        let last_seq = self.seen.last().map(|last| ("last_seq", last.to_string()));
+    fn url(&self, token: &Token, position: Option<i64>) -> Result<Url> {
+        let mut query = format!("{}={}", self.transport.config().token_parameter, token.encoded());
+        let last_seq = position.map(|last| ("last_seq", last.to_string()));
         let others: Vec<_> = self.query.iter().cloned().chain(last_seq).collect();
         if !others.is_empty() {
             query = format!("{query}&{}", encode(&others));
@@ -99,25 +111,23 @@ impl Websocket {
             .map_err(|_| Error::Configuration(format!("websocket_url makes no address: {}", self.address)))
     }
 
-    async fn open(&self, token: &Token) -> std::result::Result<Socket, Unopened> {
-        let url = self.url(token).map_err(failed)?;
+    async fn open(
+        &self,
+        token: &Token,
+        position: Option<i64>,
+        scrubber: &Scrubber,
+    ) -> std::result::Result<Upgraded, Unopened> {
+        let url = self.url(token, position).map_err(failed)?;
+        let broke = |why: String| broke(scrubber, &url, &why);
         let key = STANDARD.encode(nonce());
         let mut headers = HeaderMap::new();
         headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
         headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-        headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).map_err(|e| broke(&url, e))?);
-        let response = self.transport.open_websocket(&url, headers).await?;
-        check(response.headers(), &key).map_err(|why| broke(&url, why))?;
-        let upgraded = response.upgrade().await.map_err(|error| broke(&url, error.without_url()))?;
-        let limit = Some(self.options.max_event_bytes);
-        let config = WebSocketConfig::default()
-            .max_message_size(limit)
-            .max_frame_size(limit)
-            .write_buffer_size(0)
-            .max_write_buffer_size(MOST_UNWRITTEN);
-        let counted = Counted { inner: upgraded, bytes: 0 };
-        Ok(WebSocketStream::from_raw_socket(counted, Role::Client, Some(config)).await)
+        headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).map_err(|e| broke(e.to_string()))?);
+        let response = self.transport.open_websocket(&url, headers, scrubber).await?;
+        check(response.headers(), &key).map_err(|why| broke(why.to_string()))?;
+        response.upgrade().await.map_err(|error| broke(error.without_url().to_string()))
     }
 }
 
@@ -125,8 +135,9 @@ fn failed(error: Error) -> Unopened {
     Unopened { error, status: None, wait: None }
 }
 
-fn broke(url: &Url, why: impl std::fmt::Display) -> Unopened {
-    failed(Error::Transport(format!("no websocket at {}: {why}", redacted(url.as_str()))))
+fn broke(scrubber: &Scrubber, url: &Url, why: &str) -> Unopened {
+    let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
+    failed(Error::Transport(scrubber.composed(text)))
 }
 
 impl Wire for Websocket {
@@ -134,6 +145,14 @@ impl Wire for Websocket {
 
     async fn connect(&mut self) -> std::result::Result<Messages, Refusal> {
         let limit = self.options.silence_limit;
+        let known = self.sequence.resume();
+        let mut position = known.filter(|_| self.refusals < MAX_REFUSALS);
+        let left_out = known.filter(|_| position.is_none());
+        let mut remark = left_out.map(|known| {
+            Scrubbed::local(format!(
+                "the service failed when asked to resume behind {known}: it was asked from the beginning"
+            ))
+        });
         loop {
             let token = match self.tokens.take(&self.transport, limit).await {
                 Ok(token) => token,
@@ -142,10 +161,12 @@ impl Wire for Websocket {
                     return Err(Unopened { error, status, wait: None }.into());
                 }
             };
-            match timeout(limit, self.open(&token)).await.map_err(|_| Refusal::silent(limit))? {
+            let scrubber = token.scrubber(&self.transport);
+            match timeout(limit, self.open(&token, position, &scrubber)).await.map_err(|_| Refusal::silent(limit))? {
                 Ok(socket) => {
-                    let seen = std::mem::take(&mut self.seen);
-                    return Ok(Messages::new(socket, token, seen, &self.options, &self.address));
+                    self.remark = remark;
+                    let sequence = std::mem::replace(&mut self.sequence, Sequence::new(None));
+                    return Ok(Messages::new(socket, scrubber, sequence, position.is_some(), &self.options));
                 }
                 Err(Unopened { error, status, wait }) => {
                     let is_refused = matches!(status, Some(401 | 403));
@@ -156,33 +177,59 @@ impl Wire for Websocket {
                         log::info!("live stream: the token was refused; asking for a fresh one");
                         continue;
                     }
-                    let error = if is_refused { about_tokens(error) } else { error };
-                    return Err(Unopened { error: token.hide_in(error), status, wait }.into());
+                    if let Some(refused) = position.filter(|_| refuses_position(status)) {
+                        let status = status.unwrap_or_default();
+                        remark = Some(Scrubbed::local(format!(
+                            "the service refused to resume behind {refused} (status {status}): it was asked from the beginning"
+                        )));
+                        position = None;
+                        continue;
+                    }
+                    self.refusals += u32::from(position.is_some() && status == Some(500));
+                    let error = if is_refused { about_tokens(error, token.is_fresh) } else { error };
+                    return Err(Unopened { error, status, wait }.into());
                 }
             }
         }
     }
 
     fn lost(&mut self, mut connection: Messages) {
-        self.seen = std::mem::take(&mut connection.seen);
+        connection.sequence.reconnect();
+        self.refusals = match (connection.is_used, connection.is_resumed && connection.is_closed) {
+            (true, _) => 0,
+            (false, is_refusal) => self.refusals + u32::from(is_refusal),
+        };
         if connection.is_refused {
             self.tokens.refused();
         }
+        self.sequence = std::mem::replace(&mut connection.sequence, Sequence::new(None));
+    }
+
+    fn take_remark(&mut self) -> Option<Scrubbed> {
+        self.remark.take()
     }
 }
 
 /// What is said of credentials in general is wrong here.
-fn about_tokens(error: Error) -> Error {
+fn about_tokens(error: Error, is_fresh: bool) -> Error {
     match error {
         Error::Api(mut answer) => {
-            answer.hint = TOKEN_HINT.into();
+            answer.hint = token_hint(is_fresh).into();
             Error::Api(answer)
         }
         other => other,
     }
 }
 
-const TOKEN_HINT: &str = "A token is for one game and may have expired: give game_id=, and a fresh one is asked for";
+/// What to do about a token that is refused; `is_fresh`: it was requested for this game just now.
+fn token_hint(is_fresh: bool) -> &'static str {
+    if is_fresh {
+        "The token was requested just now, so these credentials may lack access to this game's live data: ask the service's \
+         operator; check token_parameter= and websocket_url= too"
+    } else {
+        "A token is for one game and may have expired: give game_id=, and a fresh one is requested"
+    }
+}
 
 /// Whether this is the answer to our key, and to what we asked for (RFC 6455, 4.1).
 fn check(headers: &HeaderMap, key: &str) -> std::result::Result<(), &'static str> {
@@ -212,28 +259,26 @@ fn nonce() -> [u8; 16] {
     bytes
 }
 
-type Socket = WebSocketStream<Counted<Upgraded>>;
-
 /// A websocket that stands.
 #[derive(Debug)]
 pub(super) struct Messages {
-    socket: Socket,
-    token: Token,
-    seen: Seen,
-    give_up_on: Vec<u16>,
+    socket: Upgraded,
+    decoder: Decoder,
+    scrubber: Scrubber,
+    sequence: Sequence,
     limit: usize,
     idle_after: Duration,
-    /// For an error that a user sees.
-    address: String,
-    since: Instant,
+    /// It was asked for from a position.
+    is_resumed: bool,
     /// A message came.
     is_used: bool,
-    /// The service closed it for the token.
+    /// The service closed it, for the token: `is_refused`.
+    is_closed: bool,
     is_refused: bool,
-    /// Something was written that may not be on its way yet.
-    unflushed: bool,
-    /// Bytes that were told of.
-    told: usize,
+    /// The service's own ping as a message, if it sent one: then ours has this form too.
+    ping: Option<String>,
+    /// Frames that are still to be written.
+    unwritten: Vec<u8>,
     /// How it ended, while what came before is being given.
     end: Option<Lost>,
     no_id: Arc<str>,
@@ -241,75 +286,95 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    fn new(socket: Socket, token: Token, seen: Seen, options: &Options, address: &str) -> Self {
+    fn new(socket: Upgraded, scrubber: Scrubber, sequence: Sequence, is_resumed: bool, options: &Options) -> Self {
         Messages {
             socket,
-            token,
-            seen,
-            give_up_on: options.give_up_on.clone(),
+            decoder: Decoder::new(options.max_event_bytes),
+            scrubber,
+            sequence,
             limit: options.max_event_bytes,
             idle_after: PING_AFTER.min(options.silence_limit / 2),
-            address: address.into(),
-            since: Instant::now(),
+            is_resumed,
             is_used: false,
+            is_closed: false,
             is_refused: false,
-            unflushed: false,
-            told: 0,
+            ping: None,
+            unwritten: Vec::new(),
             end: None,
             no_id: Arc::from(""),
             sources: Vec::new(),
         }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>, into: &mut Vec<Update>) -> Poll<std::result::Result<Read, Lost>> {
+    fn poll(&mut self, cx: &mut Context<'_>, into: &mut Vec<Item>) -> Poll<std::result::Result<Read, Lost>> {
         if let Some(end) = self.end.take() {
             return Poll::Ready(Err(end));
         }
-        let mut is_pending = false;
-        for _ in 0..MOST_AT_ONCE {
-            let lost = match Pin::new(&mut self.socket).poll_next(cx) {
-                Poll::Ready(Some(Ok(message))) => self.take(message, into).err(),
-                Poll::Ready(Some(Err(error))) => Some(self.broken(error)),
-                Poll::Ready(None) => Some(Lost::Ended(peer::no_close())),
-                Poll::Pending => {
-                    is_pending = true;
-                    break;
+        let (mut read, mut is_pending, mut messages) = (Read::default(), false, 0);
+        while self.end.is_none() && messages < MOST_AT_ONCE {
+            match self.decoder.read() {
+                Ok(Some(incoming)) => {
+                    messages += 1;
+                    self.end = self.take(incoming, into, &mut read).err();
                 }
-            };
-            if lost.is_some() {
-                // The answer to a close goes out.
-                let _ = Pin::new(&mut self.socket).poll_next(cx);
-                self.end = lost;
-                break;
+                Ok(None) => match self.poll_bytes(cx) {
+                    Poll::Ready(Ok(0)) => self.end = Some(Lost(peer::no_close())),
+                    Poll::Ready(Ok(count)) => read.bytes += count,
+                    Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                        self.end = Some(Lost(peer::no_close()));
+                    }
+                    Poll::Ready(Err(error)) => self.end = Some(self.broken(&error)),
+                    Poll::Pending => {
+                        is_pending = true;
+                        break;
+                    }
+                },
+                Err(Violation { code, what }) => {
+                    self.write(Opcode::Close, &frames::close(code, &what));
+                    self.end = Some(self.broken(&what));
+                }
             }
         }
-        if self.unflushed && Pin::new(&mut self.socket).poll_flush(cx).is_ready() {
-            self.unflushed = false;
-        }
-        let bytes = self.socket.get_ref().bytes;
-        let read = Read { bytes: bytes - self.told };
-        self.told = bytes;
-        match self.end.take_if(|_| read.bytes == 0) {
+        self.flush(cx);
+        let is_idle = is_pending && read == Read::default() && into.is_empty();
+        match self.end.take_if(|_| read == Read::default() && into.is_empty()) {
             Some(end) => Poll::Ready(Err(end)),
-            // A message that comes slowly is no silence.
-            None if is_pending && read.bytes == 0 && into.is_empty() => Poll::Pending,
+            None if is_idle => Poll::Pending,
             None => Poll::Ready(Ok(read)),
         }
     }
 
-    fn take(&mut self, message: Message, into: &mut Vec<Update>) -> std::result::Result<(), Lost> {
-        let text = match message {
-            Message::Text(text) => text.as_str().to_string(),
-            Message::Binary(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Message::Close(frame) => {
-                let (code, text) = frame.map_or((None, String::new()), |f| (Some(f.code.into()), f.reason.to_string()));
-                return Err(self.closed(code, text));
+    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut space = ReadBuf::new(self.decoder.space());
+        let polled = Pin::new(&mut self.socket).poll_read(cx, &mut space);
+        let count = space.filled().len();
+        self.decoder.fill(count);
+        polled.map_ok(|()| count)
+    }
+
+    fn take(&mut self, incoming: Incoming, into: &mut Vec<Item>, read: &mut Read) -> std::result::Result<(), Lost> {
+        let (text, binary) = match incoming {
+            Incoming::Text(text) => (text, None),
+            Incoming::Binary(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => (text, None),
+                Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), Some(error.into_bytes().into())),
+            },
+            Incoming::Ping(payload) => {
+                self.write(Opcode::Pong, &payload);
+                return Ok(());
             }
-            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => return Ok(()),
+            Incoming::Pong => return Ok(()),
+            Incoming::Skipped(size) => {
+                self.is_used = true;
+                into.push(Item::Notice(Notice::skipped("message", size, self.limit, SystemTime::now())));
+                return Ok(());
+            }
+            Incoming::Close { code, reason } => return Err(self.closed(code, &reason)),
         };
         match peer::heartbeat(&text) {
-            Some(Heartbeat::Ping { answer }) => {
-                self.write(Message::text(answer));
+            Some(Heartbeat::Ping { answer, own }) => {
+                self.write(Opcode::Text, answer.as_bytes());
+                self.ping = Some(own);
                 return Ok(());
             }
             Some(Heartbeat::Pong) => return Ok(()),
@@ -319,51 +384,55 @@ impl Messages {
         let marks = marks(&text);
         let source = marks.source.map(|source| known(&mut self.sources, source));
         let seq = marks.seq.filter(|_| source.as_deref() != Some(UNSEQUENCED));
-        if seq.is_some_and(|seq| !self.seen.add(seq)) {
-            return Ok(());
+        let content = binary.as_deref().unwrap_or(text.as_bytes());
+        let verdict = seq.map_or(Verdict::Deliver, |seq| self.sequence.receive(source.as_deref(), seq, content));
+        let received_at = SystemTime::now();
+        match verdict {
+            Verdict::Deliver => {}
+            Verdict::Repeat => {
+                read.repeats += 1;
+                return Ok(());
+            }
+            Verdict::Restarted => {
+                let (start, end, reason) = (received_at, Some(received_at), RESTARTED.into());
+                into.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None }));
+            }
         }
-        into.push(Update { event: None, id: self.no_id.clone(), text, seq, source, received_at: SystemTime::now() });
+        into.push(Item::Update(Update { event: None, id: self.no_id.clone(), text, binary, seq, source, received_at }));
         Ok(())
     }
 
     /// Never waits: what cannot be written now goes out with a later read.
-    fn write(&mut self, message: Message) {
-        // A failure is one of the connection, which the next read tells; a full buffer empties or the silence tells.
-        let _ = Pin::new(&mut self.socket).start_send(message);
-        self.unflushed = true;
+    fn write(&mut self, opcode: Opcode, payload: &[u8]) {
+        if self.unwritten.len() + payload.len() <= MOST_UNWRITTEN {
+            let [a, b, c, d, ..] = nonce();
+            frames::write(opcode, payload, [a, b, c, d], &mut self.unwritten);
+        }
     }
 
-    fn closed(&mut self, code: Option<u16>, text: String) -> Lost {
-        let reason = self.token.hide(peer::close(code, &text));
-        let Some(status) = code.and_then(peer::refusal) else { return Lost::Ended(reason) };
-        self.is_refused = true;
-        let at_once = !self.is_used && self.since.elapsed() < AT_ONCE;
-        if !(at_once && self.token.is_last_word && self.give_up_on.contains(&status)) {
-            return Lost::Ended(reason);
+    /// Writes what can be written now. A failure is one of the connection, which the next read shows.
+    fn flush(&mut self, cx: &mut Context<'_>) {
+        if self.unwritten.is_empty() {
+            return;
         }
-        let kind = if status == 401 { ApiErrorKind::Authentication } else { ApiErrorKind::PermissionDenied };
-        Lost::Fatal(Error::Api(Box::new(ApiError {
-            kind,
-            status,
-            message: reason,
-            rules: Vec::new(),
-            request_id: None,
-            method: "GET".into(),
-            url: self.address.clone(),
-            attempts: 1,
-            hint: TOKEN_HINT.into(),
-        })))
+        while let Poll::Ready(Ok(count @ 1..)) = Pin::new(&mut self.socket).poll_write(cx, &self.unwritten) {
+            self.unwritten.drain(..count);
+            if self.unwritten.is_empty() {
+                break;
+            }
+        }
+        let _ = Pin::new(&mut self.socket).poll_flush(cx);
     }
 
-    fn broken(&self, error: Broken) -> Lost {
-        match error {
-            Broken::Capacity(_) => Lost::Fatal(Error::Transport(format!(
-                "the websocket holds a message of more than {} bytes; raise max_event_bytes to take it",
-                self.limit
-            ))),
-            error if peer::is_no_close(&error) => Lost::Ended(peer::no_close()),
-            error => Lost::Ended(self.token.hide(format!("the connection broke: {error}"))),
-        }
+    fn closed(&mut self, code: Option<u16>, text: &str) -> Lost {
+        self.write(Opcode::Close, &code.map_or(Vec::new(), |code| frames::close(code, "")));
+        self.is_closed = true;
+        self.is_refused = code.is_some_and(peer::is_refusal);
+        Lost(self.scrubber.message(peer::close(code, text)))
+    }
+
+    fn broken(&self, what: &dyn std::fmt::Display) -> Lost {
+        Lost(self.scrubber.message(format!("the connection broke: {what}")))
     }
 }
 
@@ -381,7 +450,7 @@ fn known(sources: &mut Vec<Arc<str>>, source: &str) -> Arc<str> {
 }
 
 impl Connection for Messages {
-    async fn read(&mut self, into: &mut Vec<Update>) -> std::result::Result<Read, Lost> {
+    async fn read(&mut self, into: &mut Vec<Item>) -> std::result::Result<Read, Lost> {
         poll_fn(|cx| self.poll(cx, into)).await
     }
 
@@ -389,44 +458,24 @@ impl Connection for Messages {
         Some(self.idle_after)
     }
 
-    async fn idle(&mut self) -> std::result::Result<(), Lost> {
-        self.write(Message::Ping(Default::default()));
-        Ok(())
+    async fn idle(&mut self) {
+        self.write(Opcode::Ping, &[]);
+        if let Some(ping) = self.ping.take() {
+            self.write(Opcode::Text, ping.as_bytes());
+            self.ping = Some(ping);
+        }
+        poll_fn(|cx| {
+            self.flush(cx);
+            Poll::Ready(())
+        })
+        .await;
     }
 }
 
 /// The service need not find out by itself that nobody listens.
 impl Drop for Messages {
     fn drop(&mut self) {
-        self.write(Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason: Default::default() })));
-    }
-}
-
-/// Counts what is read: bytes of a message that is not complete are a sign of life too.
-#[derive(Debug)]
-struct Counted<S> {
-    inner: S,
-    bytes: usize,
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let before = into.filled().len();
-        let read = Pin::new(&mut this.inner).poll_read(cx, into);
-        this.bytes += into.filled().len() - before;
-        read
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().inner).poll_write(cx, bytes)
-    }
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().inner).poll_flush(cx)
-    }
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().inner).poll_shutdown(cx)
+        self.write(Opcode::Close, &frames::close(1000, ""));
+        self.flush(&mut Context::from_waker(std::task::Waker::noop()));
     }
 }

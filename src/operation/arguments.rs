@@ -1,6 +1,6 @@
 //! Ids, times and texts as users write them. Every refusal says what to write instead.
 
-use super::{Arguments, Value};
+use super::{Arguments, MOCK, Value};
 use crate::error::{Error, Result};
 use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
 
@@ -85,6 +85,11 @@ impl Given {
             Some(Value::Bool(flag)) => Ok(flag),
             Some(_) => Err(Error::Argument(format!("{name} is True or False"))),
         }
+    }
+
+    /// `mock=true`, where it is wanted.
+    pub(super) fn mock(&mut self) -> Result<Option<String>> {
+        Ok(self.flag(MOCK)?.then(|| "true".into()))
     }
 
     /// A time in epoch milliseconds.

@@ -1,8 +1,8 @@
 //! The operations, as data: specification 4.1 to 4.11, and what the vendor documents beyond (facts 2.3, 2.6, 2.19, 5).
 
 use super::arguments::{Given, missing};
-use super::ranges::{self, VALID_TIMESTAMPS};
-use super::{Auth, Call, Join, Request, SUBSCRIPTION_TOKEN, encode};
+use super::ranges;
+use super::{Auth, Call, Join, MOCK, Request, SUBSCRIPTION_TOKEN, encode};
 use crate::config::{Config, Sport};
 use crate::error::{Error, Result};
 use crate::resource::{
@@ -21,6 +21,8 @@ pub(super) struct Operation {
     /// What tables can know of the request: the name in the path or the query, and theirs.
     pub(super) known: &'static [(&'static str, &'static str)],
     pub(super) resource: Option<&'static Resource>,
+    /// Ids that only fill tables: they are not sent.
+    pub(super) keys: &'static [&'static str],
     /// Reached by links only.
     pub(super) follow_only: bool,
     query: fn(&mut Given, &Target) -> Result<Queries>,
@@ -46,7 +48,16 @@ const GAME: (&str, &str) = ("game_id", "game_id");
 const SESSION: (&str, &str) = ("session_id", "session_id");
 
 const fn signed(name: &'static str, path: &'static str) -> Operation {
-    Operation { name, auth: Auth::Signed, path, known: &[], resource: None, follow_only: false, query: no_query }
+    Operation {
+        name,
+        auth: Auth::Signed,
+        path,
+        known: &[],
+        resource: None,
+        keys: &[],
+        follow_only: false,
+        query: no_query,
+    }
 }
 
 const fn keyed(name: &'static str, path: &'static str) -> Operation {
@@ -55,7 +66,7 @@ const fn keyed(name: &'static str, path: &'static str) -> Operation {
 
 /// Each of a session's resources (specification 4.7 to 4.9, 4.11).
 const fn of_session(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
-    Operation { known: &[SESSION], resource: Some(resource), ..signed(name, path) }
+    Operation { known: &[SESSION], resource: Some(resource), keys: &["game_id"], ..signed(name, path) }
 }
 
 /// Each of a game's resources (specification 4.11, facts 2.19).
@@ -100,6 +111,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
     of_session("shots", "/v1/data/stats/{session_id}/shots", &shots::SHOTS),
     Operation {
         known: &[("id", "session_id")],
+        keys: &["game_id"],
         resource: Some(&locations::LOCATIONS),
         query: locations_queries,
         ..signed("locations", "/v1/data/sensors/locations")
@@ -135,6 +147,8 @@ pub(super) static OPERATIONS: &[Operation] = &[
         ..keyed("broadcast_roster", "/broadcast/v1/games/teams/{team_id}")
     },
     Operation { query: broadcast_stats_query, ..keyed("broadcast_stats", "/broadcast/v1/stats") },
+    keyed("broadcast_colors", "/broadcast/v1/games/active/{schedule_id}/colors"),
+    Operation { query: broadcast_locomotion_query, ..keyed("broadcast_locomotion", "/broadcast/v1/locomotion") },
 ];
 
 /// What a catch-up asks for: its place in the path, and the name that the tables know it by.
@@ -162,7 +176,8 @@ impl Operation {
     pub(super) fn call(&'static self, given: &mut Given, config: &Config) -> Result<Call> {
         let mut context = Context::default();
         let mut segments = Vec::new();
-        for segment in self.path.split('/') {
+        let template = if self.name == SUBSCRIPTION_TOKEN { &config.token_path } else { self.path };
+        for segment in template.split('/') {
             match placeholder(segment) {
                 None => segments.push(segment.to_string()),
                 Some(name) => {
@@ -170,6 +185,11 @@ impl Operation {
                     context = self.know(context, name, &value);
                     segments.push(value);
                 }
+            }
+        }
+        for key in self.keys {
+            if let Some(id) = given.id(key)? {
+                context = context.with(key, id);
             }
         }
         let path = segments.join("/");
@@ -225,9 +245,6 @@ fn roster_query(given: &mut Given, _: &Target) -> Result<Queries> {
 fn schedule_query(given: &mut Given, target: &Target) -> Result<Queries> {
     let from = given.required_time("start")?;
     let to = given.time("end")?;
-    if let Some(to) = to.filter(|to| from >= *to) {
-        target.refuse(&[ranges::IN_ORDER], 422, from, to)?;
-    }
     let sport = match given.text("sport")? {
         None => target.config.sport,
         Some(text) => Sport::parse(&text)
@@ -243,7 +260,7 @@ fn schedule_query(given: &mut Given, target: &Target) -> Result<Queries> {
 }
 
 /// The ids are those of another system, so they are texts and no parts of a path.
-fn matchup_query(given: &mut Given, target: &Target) -> Result<Queries> {
+fn matchup_query(given: &mut Given, _: &Target) -> Result<Queries> {
     let teams = given.texts("team_ids")?;
     if !(1..=2).contains(&teams.len()) || teams.iter().any(String::is_empty) {
         return Err(Error::Argument(
@@ -252,9 +269,6 @@ fn matchup_query(given: &mut Given, target: &Target) -> Result<Queries> {
     }
     let from = given.required_time("start")?;
     let to = given.time("end")?;
-    if let Some(to) = to.filter(|to| from >= *to) {
-        target.refuse(&[ranges::IN_ORDER], 422, from, to)?;
-    }
     let mut query = vec![("from", from.to_string())];
     push(&mut query, "to", to.map(|to| to.to_string()));
     query.extend(teams.into_iter().map(|team| ("team_id", team)));
@@ -282,7 +296,9 @@ fn broadcast_roster_query(given: &mut Given, _: &Target) -> Result<Queries> {
 }
 
 fn broadcast_stats_query(given: &mut Given, _: &Target) -> Result<Queries> {
-    one(vec![("schedule_id", given.required_id("schedule_id")?)])
+    let mut query = vec![("schedule_id", given.required_id("schedule_id")?)];
+    push(&mut query, MOCK, given.mock()?);
+    one(query)
 }
 
 fn team_events_queries(given: &mut Given, target: &Target) -> Result<Queries> {
@@ -321,12 +337,9 @@ fn game_events_query(given: &mut Given, _: &Target) -> Result<Queries> {
     one(query)
 }
 
-fn locations_queries(given: &mut Given, target: &Target) -> Result<Queries> {
+fn locations_queries(given: &mut Given, _: &Target) -> Result<Queries> {
     let session = given.required_id("session_id")?;
     let (from, to) = (given.required_time("start")?, given.required_time("end")?);
-    if from <= 0 || from > to {
-        target.refuse(&[VALID_TIMESTAMPS], 400, from, to)?;
-    }
     let query = |(from, to)| {
         let mut query = vec![("id", session.clone())];
         query.extend(range(from, to));
@@ -336,15 +349,14 @@ fn locations_queries(given: &mut Given, target: &Target) -> Result<Queries> {
 }
 
 /// `from` and `to` are from facts 5; without them the service shows the coming day.
-fn broadcast_schedule_query(given: &mut Given, target: &Target) -> Result<Queries> {
-    let (from, to) = (given.time("start")?, given.time("end")?);
-    if let (Some(from), Some(to)) = (from, to)
-        && from >= to
-    {
-        target.refuse(&[ranges::IN_ORDER], 422, from, to)?;
-    }
+fn broadcast_schedule_query(given: &mut Given, _: &Target) -> Result<Queries> {
     let mut query = Query::new();
-    push(&mut query, "from", from.map(|from| from.to_string()));
-    push(&mut query, "to", to.map(|to| to.to_string()));
+    push(&mut query, "from", given.time("start")?.map(|from| from.to_string()));
+    push(&mut query, "to", given.time("end")?.map(|to| to.to_string()));
+    push(&mut query, MOCK, given.mock()?);
     one(query)
+}
+
+fn broadcast_locomotion_query(given: &mut Given, _: &Target) -> Result<Queries> {
+    one(vec![("schedule_id", given.required_id("schedule_id")?), ("team_id", given.required_id("team_id")?)])
 }

@@ -9,6 +9,7 @@ use crate::table::Context;
 use percent_encoding::percent_decode_str;
 
 const DATA: &str = "/v1/data/";
+const BROADCAST: &str = "/broadcast/";
 
 /// The request behind a link: a whole address, or the path of one.
 pub(super) fn follow(link: &str) -> Result<Request> {
@@ -28,7 +29,7 @@ pub(super) fn follow(link: &str) -> Result<Request> {
     })
 }
 
-/// Any signed path.
+/// Any path of the service: one of the Broadcast API takes the key, any other is signed.
 pub(super) fn get(path: &str, parameters: Arguments) -> Result<Request> {
     if !path.starts_with('/') {
         return Err(Error::Argument(format!(
@@ -47,7 +48,7 @@ pub(super) fn get(path: &str, parameters: Arguments) -> Result<Request> {
     }
     Ok(Request {
         operation: "get",
-        auth: Auth::Signed,
+        auth: if path.starts_with(BROADCAST) { Auth::ApiKey } else { Auth::Signed },
         path: path.into(),
         query: encode(&query),
         resource: None,

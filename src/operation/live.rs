@@ -1,7 +1,7 @@
 //! What streams ask for. They are no calls: their answers do not end.
 
 use super::arguments::Given;
-use super::{Arguments, Auth, Request, encode};
+use super::{Arguments, Auth, MOCK, Request, encode};
 use crate::error::Result;
 use crate::table::Context;
 
@@ -9,12 +9,14 @@ use crate::table::Context;
 pub fn live_stats(arguments: &Arguments) -> Result<Request> {
     let mut given = Given::new(arguments);
     let schedule_id = given.required_id("schedule_id")?;
+    let mut query = vec![("schedule_id", schedule_id)];
+    query.extend(given.mock()?.map(|mock| (MOCK, mock)));
     given.nothing_left("live_stats")?;
     Ok(Request {
         operation: "live_stats",
         auth: Auth::ApiKey,
         path: "/broadcast/v1/stats/event-stream".into(),
-        query: encode(&[("schedule_id", schedule_id)]),
+        query: encode(&query),
         resource: None,
         context: Context::default(),
     })

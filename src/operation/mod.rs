@@ -132,6 +132,9 @@ fn single(request: Request) -> Call {
 /// The token of a game's websocket (facts 2.5). Its answer is the token, in a shape that is not documented.
 pub(crate) const SUBSCRIPTION_TOKEN: &str = "subscription_token";
 
+/// Asks the Broadcast API for its looped sample data instead of a real game.
+const MOCK: &str = "mock";
+
 /// What stays as it is in a query: the unreserved characters, and those that ids and composite ids are written with.
 const IN_QUERY: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@').remove(b':');

@@ -1,14 +1,13 @@
 //! The rules of a time range, in the service's words (specification 7), and long ranges in pieces that the service accepts.
 
 use crate::error::{ApiError, ApiErrorKind, Error, Result};
+use crate::scrub::Scrubbed;
 use chrono::{DateTime, Months};
 
 /// The words of a 422 (specification 7).
 pub const POSITIVE: &str = "from and to must both be greater than 0";
 pub const IN_ORDER: &str = "from must be less than to";
 pub const AT_MOST_8_MONTHS: &str = "the range may not exceed 8 months";
-/// The words of a 400 on sensor locations (facts 2.18).
-pub const VALID_TIMESTAMPS: &str = "Valid from and to timestamps are required";
 
 /// Longest range of team events and team game stats.
 const MONTHS: Months = Months::new(8);
@@ -83,13 +82,14 @@ pub(super) fn refuse(violated: &[&'static str], status: u16, url: String) -> Res
     Err(Error::Api(Box::new(ApiError {
         kind: ApiErrorKind::InvalidRequest,
         status,
-        message: violated.join(" | "),
-        rules: violated.iter().map(ToString::to_string).collect(),
+        message: Scrubbed::local(violated.join(" | ")),
+        rules: violated.iter().map(Scrubbed::local).collect(),
         request_id: None,
         method: "GET".into(),
-        url,
+        url: Scrubbed::local(url),
         attempts: 0,
         hint: "It was not sent; from is start and to is end, in epoch milliseconds".into(),
+        retry_after: None,
     })))
 }
 

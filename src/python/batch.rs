@@ -11,31 +11,16 @@ use crate::resource::coverage::Covered;
 use futures_util::FutureExt;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::sync::OnceLockExt;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
-/// Operation, the name of the argument that takes the ids, the ids, its other arguments.
-type Question<'py> = (String, String, Vec<Bound<'py, PyAny>>, Bound<'py, PyDict>, Bound<'py, PyDict>);
-
-/// A row of the table `coverage`, in the order of its columns.
-type Row = (
-    String,
-    Option<i64>,
-    Option<String>,
-    Option<String>,
-    Option<i64>,
-    Option<i64>,
-    String,
-    u64,
-    Option<String>,
-    Option<String>,
-    u32,
-    Option<i64>,
-);
+/// Operation, the name of the argument that takes the ids, the ids, its other arguments, and the game of each id, if any.
+type Question<'py> =
+    (String, String, Vec<Bound<'py, PyAny>>, Bound<'py, PyDict>, Bound<'py, PyDict>, Option<Vec<Bound<'py, PyAny>>>);
 
 /// How far a batch is, to be read while it runs.
 #[pyclass(frozen, module = "sideline._core")]
@@ -63,9 +48,20 @@ impl CoreProgress {
 /// no socket is served meanwhile: they are made when they are first looked at.
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreUnits {
-    done: Mutex<Vec<Done>>,
-    made: OnceLock<PyResult<Py<PyList>>>,
+    /// Not waited for while Python's code runs: a process that is forked meanwhile would wait forever.
+    units: Mutex<Units>,
     is_plain: bool,
+}
+
+enum Units {
+    Done(Vec<Done>),
+    Made(Py<PyList>),
+}
+
+impl CoreUnits {
+    fn units(&self) -> MutexGuard<'_, Units> {
+        self.units.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[pymethods]
@@ -78,27 +74,36 @@ impl CoreUnits {
 
     /// For each unit what came, why it did not, and its row of `coverage`.
     fn made(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
-        let make = || {
-            let done = std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner));
-            let units = done.into_iter().map(|done| unit(py, done)).collect::<PyResult<Vec<_>>>()?;
-            Ok(PyList::new(py, units)?.unbind())
-        };
-        errors::guard(py, || match self.made.get_or_init_py_attached(py, make) {
-            Ok(made) => Ok(made.clone_ref(py)),
-            Err(error) => Err(error.clone_ref(py)),
+        errors::guard(py, || {
+            let done = match &*self.units() {
+                Units::Made(made) => return Ok(made.clone_ref(py)),
+                Units::Done(done) => done.clone(),
+            };
+            let made = done.into_iter().map(|done| unit(py, done)).collect::<PyResult<Vec<_>>>()?;
+            let made = PyList::new(py, made)?.unbind();
+            // Another thread may have been first: its units are everyone's.
+            let before = match &mut *self.units() {
+                Units::Made(first) => return Ok(first.clone_ref(py)),
+                units => std::mem::replace(units, Units::Made(made.clone_ref(py))),
+            };
+            drop(before);
+            Ok(made)
         })
     }
 }
 
-/// Ids as plain integers and texts; a `ValueError` names the place of one that is none.
+/// Ids as plain integers and texts. One that is neither stays as it is where it can be a key, else it is its text: it is one
+/// unit's failure.
 #[pyfunction]
 #[pyo3(name = "_ids")]
 pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let plain = |(given, id): (&Bound<'py, PyAny>, Value)| match id {
-        Value::Text(_) if given.is_exact_instance_of::<PyString>() => Ok(given.clone()),
-        Value::Int(number) => Ok(number.into_pyobject(py)?.into_any()),
-        Value::Text(text) => Ok(text.into_pyobject(py)?.into_any()),
-        other => Err(errors::internal(py, &format!("an id that is {other}"))),
+    let plain = |(given, id): (&Bound<'py, PyAny>, fetch::Id)| match id {
+        Ok(Value::Text(_)) if given.is_exact_instance_of::<PyString>() => Ok(given.clone()),
+        Ok(Value::Int(number)) => Ok(number.into_pyobject(py)?.into_any()),
+        Ok(Value::Text(text)) => Ok(text.into_pyobject(py)?.into_any()),
+        Err(_) if given.hash().is_ok() => Ok(given.clone()),
+        Err((text, _)) => Ok(text.into_pyobject(py)?.into_any()),
+        Ok(other) => Err(errors::internal(py, &format!("an id that is {other}"))),
     };
     errors::guard(py, || values.iter().zip(convert::ids(name, &values)?).map(plain).collect())
 }
@@ -163,9 +168,9 @@ pub fn batch_table(
 /// The table `coverage`.
 #[pyfunction]
 #[pyo3(name = "_coverage_table")]
-pub fn coverage_table(py: Python<'_>, rows: Vec<Row>) -> PyResult<Table> {
+pub fn coverage_table(py: Python<'_>, rows: Vec<Bound<'_, PyTuple>>) -> PyResult<Table> {
     errors::guard(py, || {
-        let rows: Vec<Covered> = rows.into_iter().map(covered).collect();
+        let rows = rows.iter().map(covered).collect::<PyResult<Vec<Covered>>>()?;
         let batch = py.detach(|| fetch::coverage(&rows)).map_err(|error| errors::raise(py, error))?;
         Table::new(py, "coverage".to_owned(), vec![batch])
     })
@@ -175,21 +180,27 @@ pub fn coverage_table(py: Python<'_>, rows: Vec<Row>) -> PyResult<Table> {
 fn fetched(
     py: Python<'_>,
     client: &CoreClient,
-    (operation, name, ids, required, optional): &Question<'_>,
+    (operation, name, ids, required, optional, game_ids): &Question<'_>,
     strict: bool,
     progress: &CoreProgress,
 ) -> PyResult<impl Future<Output = Batched> + Send + 'static + use<>> {
     let ids = convert::ids(name, ids)?;
+    let game_ids = game_ids.as_deref().map_or(Ok(Vec::new()), convert::game_ids)?;
     let rest = convert::arguments(required, optional)?;
     let prepare = || {
-        let plan = fetch::plan(operation, name, &ids, &rest, client.config())?;
-        Ok::<_, Error>((client.transport()?, client.met()?, plan))
+        let transport = client.transport()?;
+        let plan = fetch::plan(operation, name, &ids, &game_ids, &rest, client.config());
+        let plan = plan.map_err(|error| error.of_arguments(transport.scrubber()))?;
+        Ok::<_, Error>((transport, client.met()?, plan))
     };
     let (transport, drift, plan) = prepare().map_err(|error| errors::raise(py, error))?;
-    let (unpickled, counters, shape) = (client.unpickled(), progress.0.clone(), plan.shape);
+    let (unpickled, counters) = (client.unpickled(), progress.0.clone());
+    let fetch::Plan { shape, units, unsent } = plan;
     let run = async move {
-        let done = fetch::run_all(&transport, &drift, plan.units, strict, &counters).await;
-        done.map(|done| (shape, done)).map_err(|error| explained(error, unpickled))
+        counters.done.fetch_add(unsent.len() as u64, Ordering::Relaxed);
+        let done = fetch::run_all(&transport, &drift, units, strict, &counters).await;
+        let all = done.map(|done| fetch::Plan::with_unsent(unsent, done, SystemTime::now()));
+        all.map(|all| (shape, all)).map_err(|error| explained(error, unpickled))
     };
     Ok(async move { Batched(AssertUnwindSafe(run).catch_unwind().await.map_err(|panic| errors::panic_text(&*panic))) })
 }
@@ -211,7 +222,7 @@ impl<'py> IntoPyObject<'py> for Batched {
         };
         let is_plain = |done: &Done| done.error.is_none() && done.came.as_ref().is_some_and(|(_, met)| met.is_empty());
         let is_plain = done.iter().all(is_plain);
-        let units = CoreUnits { done: Mutex::new(done), made: OnceLock::new(), is_plain };
+        let units = CoreUnits { units: Mutex::new(Units::Done(done)), is_plain };
         (Payload::new(shape), units).into_pyobject(py)
     }
 }
@@ -222,34 +233,27 @@ fn unit<'py>(py: Python<'py>, done: Done) -> PyResult<Bound<'py, PyTuple>> {
     if let (Some(payload), Some(error)) = (&payload, &error) {
         error.setattr("payload", payload)?;
     }
-    (payload, error, row(done.covered)?).into_pyobject(py)
+    (payload, error, row(py, done.covered)?).into_pyobject(py)
 }
 
-fn row(row: Covered) -> PyResult<Row> {
+/// A row of the table `coverage`, in the order of its columns.
+fn row(py: Python<'_>, row: Covered) -> PyResult<Bound<'_, PyTuple>> {
     // Python's integers are unbounded, Arrow's are not.
     if i64::try_from(row.rows).is_err() {
         return Err(PyOverflowError::new_err("more rows than an int64 holds"));
     }
-    Ok((
-        row.operation,
-        row.team_id,
-        row.game_id,
-        row.session_id,
-        row.start,
-        row.end,
-        row.status,
-        row.rows,
-        row.request_id,
-        row.error,
-        row.attempts,
-        row.fetched_at,
-    ))
+    let keys = (row.operation, row.team_id, row.game_id, row.session_id, row.start, row.end);
+    let end = (row.status, row.rows, row.request_id, row.error, row.attempts, row.fetched_at);
+    let rest = (row.unit, row.served_at, row.listed_at);
+    let parts = [keys.into_pyobject(py)?, end.into_pyobject(py)?, rest.into_pyobject(py)?];
+    PyTuple::new(py, parts.iter().flat_map(|part| part.iter()).collect::<Vec<_>>())
 }
 
-fn covered(row: Row) -> Covered {
-    let (operation, team_id, game_id, session_id, start, end, status, rows, request_id, error, attempts, fetched_at) =
-        row;
-    Covered {
+fn covered(row: &Bound<'_, PyTuple>) -> PyResult<Covered> {
+    let (operation, team_id, game_id, session_id, start, end) = row.get_slice(0, 6).extract()?;
+    let (status, rows, request_id, error, attempts, fetched_at) = row.get_slice(6, 12).extract()?;
+    let (unit, served_at, listed_at) = row.get_slice(12, 15).extract()?;
+    Ok(Covered {
         operation,
         team_id,
         game_id,
@@ -262,5 +266,8 @@ fn covered(row: Row) -> Covered {
         error,
         attempts,
         fetched_at,
-    }
+        unit,
+        served_at,
+        listed_at,
+    })
 }

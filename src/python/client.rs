@@ -6,7 +6,7 @@ use crate::fetch::{self, Drift, Met};
 use crate::live;
 use crate::operation::{self, Arguments, Value};
 use crate::per_process::PerProcess;
-use crate::python::payload::Payload;
+use crate::python::payload::{self, Payload};
 use crate::python::table::Table;
 use crate::python::{convert, errors, exit, logging, runtime};
 use crate::transport::{Probe, Stage, Transport, certificate};
@@ -240,7 +240,8 @@ impl CoreClient {
         arguments: &Arguments,
     ) -> Result<impl Future<Output = Answer> + Send + 'static + use<>> {
         let transport = self.transport()?;
-        let call = operation::call(operation, arguments, &self.config)?;
+        let call = operation::call(operation, arguments, &self.config);
+        let call = call.map_err(|error| error.of_arguments(transport.scrubber()))?;
         let (unpickled, drift) = (self.unpickled, self.met()?);
         let fetched = async move {
             let payload = fetch::run(&transport, call).await?;
@@ -248,7 +249,11 @@ impl CoreClient {
         };
         Ok(async move {
             match AssertUnwindSafe(fetched).catch_unwind().await {
-                Ok(answer) => Answer::Came(answer.map_err(|error| explained(error, unpickled))),
+                Ok(answer) => {
+                    Answer::Came(answer.map_err(|failed| {
+                        Box::new(fetch::Failed { error: explained(failed.error, unpickled), ..failed })
+                    }))
+                }
                 Err(panic) => Answer::Panicked(errors::panic_text(&*panic)),
             }
         })
@@ -267,7 +272,7 @@ pub(super) fn explained(error: Error, unpickled: bool) -> Error {
 
 /// What a request came to. It becomes a Python object only where the interpreter is attached.
 enum Answer {
-    Came(Result<(fetch::Payload, Vec<Met>)>),
+    Came(std::result::Result<(fetch::Payload, Vec<Met>), Box<fetch::Failed>>),
     Panicked(String),
 }
 
@@ -275,7 +280,7 @@ impl Answer {
     fn into_payload(self, py: Python<'_>) -> PyResult<Payload> {
         match self {
             Answer::Came(Ok((payload, met))) => Ok(Payload::arrived(payload, met)),
-            Answer::Came(Err(error)) => Err(errors::raise(py, error)),
+            Answer::Came(Err(failed)) => Err(payload::raise(py, *failed)),
             Answer::Panicked(text) => Err(errors::internal(py, &text)),
         }
     }
@@ -386,6 +391,9 @@ fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
         ca_bundle: option(given, "ca_bundle")?,
         user_agent: option(given, "user_agent")?,
         allow_http: option(given, "allow_http")?.unwrap_or(false),
+        api_key_in: option(given, "api_key_in")?,
+        token_path: option(given, "token_path")?,
+        token_parameter: option(given, "token_parameter")?,
     })
 }
 

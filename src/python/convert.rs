@@ -1,6 +1,7 @@
 //! Arguments in: Python values to what an operation takes. What a value may be depends on the argument's name; whether it is
 //! right is for the operation to say.
 
+use crate::fetch::Id;
 use crate::operation::{self, Arguments, Value};
 use crate::python::errors;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
@@ -32,7 +33,7 @@ fn argument(arguments: &mut Arguments, name: &str, value: &Bound<'_, PyAny>) -> 
     }
     let value = match name {
         "start" | "end" => time(name, value)?,
-        "games_only" | "workouts_only" => flag(name, value)?,
+        "games_only" | "workouts_only" | "mock" => flag(name, value)?,
         _ => scalar(name, value)?,
     };
     arguments.push((name.to_owned(), value));
@@ -142,19 +143,34 @@ pub fn epoch_ms(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     operation::time(name, time(name, value)?).map_err(|error| errors::raise(value.py(), error))
 }
 
-/// Many ids, as plain integers and texts; what is wrong with one is told with its place.
-pub fn ids(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Value>> {
-    let one = |(place, value): (usize, &Bound<'_, PyAny>)| {
-        // An Arrow scalar hides what it holds. To look for what a text has not takes longer than all the rest.
-        let plain = if !value.is_exact_instance_of::<PyString>() && value.hasattr("as_py")? {
-            value.call_method0("as_py")?
-        } else {
-            value.clone()
-        };
-        scalar(name, &plain)
-            .map_err(|error| PyValueError::new_err(format!("{name}[{place}]: {}", error.value(value.py()))))
+/// Many ids, as plain integers and texts; one that is neither is its text, and why it cannot be sent.
+pub fn ids(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Id>> {
+    values.iter().map(|value| one_id(name, value)).collect()
+}
+
+/// The game of each id; `None` where it has none.
+pub fn game_ids(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Option<Id>>> {
+    let one = |value: &Bound<'_, PyAny>| match value.is_none() {
+        true => Ok(None),
+        false => one_id("game_id", value).map(Some),
     };
-    values.iter().enumerate().map(one).collect()
+    values.iter().map(one).collect()
+}
+
+fn one_id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Id> {
+    // An Arrow scalar hides what it holds. To look for what a text has not takes longer than all the rest.
+    let plain = if !value.is_exact_instance_of::<PyString>() && value.hasattr("as_py")? {
+        value.call_method0("as_py")?
+    } else {
+        value.clone()
+    };
+    match scalar(name, &plain) {
+        Ok(id) => Ok(Ok(id)),
+        Err(error) => {
+            let text = value.str().and_then(|text| text.extract::<String>()).unwrap_or_else(|_| kind(value));
+            Ok(Err((text.chars().take(80).collect(), error.value(value.py()).to_string())))
+        }
+    }
 }
 
 /// An id as text.

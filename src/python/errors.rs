@@ -3,7 +3,6 @@
 
 use crate::error::{ApiError, ApiErrorKind, Error};
 use crate::python::exit;
-use crate::table::DecodeError;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,11 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {
     let text = error.to_string();
     let fields = PyDict::new(py);
+    let error = if let Error::GivenUp { cause, .. } = error { *cause } else { error };
     let class = match &error {
         Error::Configuration(_) => "ConfigurationError",
-        Error::Argument(_) | Error::Decode(DecodeError::NoTable { .. } | DecodeError::NoColumn { .. }) => {
-            return PyValueError::new_err(text);
-        }
+        Error::Argument(_) => return PyValueError::new_err(text),
         Error::Api(answer) => {
             if let Err(error) = describe(answer, &fields) {
                 return error;
@@ -28,8 +26,10 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
         Error::Connect(_) | Error::Certificate(_) => "ConnectError",
         Error::Timeout(_) => "RequestTimeout",
         Error::Transport(_) => "TransportError",
-        Error::Decode(DecodeError::Body { path, offset, .. }) => {
-            if let Err(error) = fields.set_item("path", path).and_then(|()| fields.set_item("offset", offset)) {
+        Error::Decode(wrong) => {
+            if let Err(error) =
+                fields.set_item("path", &*wrong.path).and_then(|()| fields.set_item("offset", wrong.offset))
+            {
                 return error;
             }
             "DecodeError"
@@ -39,7 +39,7 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
             return PyOSError::new_err((*errno, without_number(message), path.clone()));
         }
         Error::File { errno: None, .. } => return PyBlockingIOError::new_err(text),
-        Error::Closed => "SidelineError",
+        Error::Closed | Error::GivenUp { .. } => "SidelineError",
     };
     exception(py, class, &text, &fields)
 }
@@ -84,13 +84,19 @@ fn class_of(kind: ApiErrorKind) -> &'static str {
 
 fn describe(answer: &ApiError, fields: &Bound<'_, PyDict>) -> PyResult<()> {
     fields.set_item("status", answer.status)?;
-    fields.set_item("message", &answer.message)?;
+    fields.set_item("message", &*answer.message)?;
     fields.set_item("request_id", answer.request_id.as_deref())?;
     fields.set_item("method", &answer.method)?;
-    fields.set_item("url", &answer.url)?;
+    fields.set_item("url", &*answer.url)?;
     fields.set_item("attempts", answer.attempts)?;
-    if answer.kind == ApiErrorKind::InvalidRequest {
-        fields.set_item("rules", &answer.rules)?;
+    match answer.kind {
+        ApiErrorKind::InvalidRequest => {
+            fields.set_item("rules", answer.rules.iter().map(|rule| &**rule).collect::<Vec<_>>())?;
+        }
+        ApiErrorKind::RateLimited => {
+            fields.set_item("retry_after", answer.retry_after.map(|wait| wait.as_secs_f64()))?;
+        }
+        _ => {}
     }
     Ok(())
 }

@@ -39,10 +39,23 @@ mod stream;
 mod table;
 mod wait;
 
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+
+/// From Python 3.12 on Python itself refuses this module elsewhere. Before, a subinterpreter that is not the first to load it
+/// would share what belongs to the first, and hang when it ends.
+fn check_interpreter() -> PyResult<()> {
+    // SAFETY: the caller is attached to an interpreter, which is the current one.
+    let id = unsafe { pyo3::ffi::PyInterpreterState_GetID(pyo3::ffi::PyInterpreterState_Get()) };
+    match id {
+        0 => Ok(()),
+        _ => Err(PyImportError::new_err("sideline works in the main interpreter only, not in a subinterpreter")),
+    }
+}
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    check_interpreter()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<client::CoreClient>()?;
     module.add_class::<payload::Payload>()?;
@@ -66,6 +79,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stream::websocket, module)?)?;
     module.add_function(wrap_pyfunction!(stream::items_table, module)?)?;
     module.add_function(wrap_pyfunction!(stream::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::repair_journal, module)?)?;
     module.add_function(wrap_pyfunction!(table::own_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::schemas, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;

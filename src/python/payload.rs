@@ -110,7 +110,7 @@ impl Payload {
     /// >>> client.teams().to_dict()["teams"][0]["sport"]
     /// 'BASKETBALL'
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        errors::guard(py, || objects(py, self.body(py)?))
+        errors::guard(py, || objects(py, self.body(py)?, &self.inner.scrubber()))
     }
 
     /// The bytes of the body.
@@ -182,7 +182,7 @@ impl Payload {
     fn unknown_fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         errors::guard(py, || {
             let found = py.detach(|| self.inner.unknown_fields()).map_err(|e| errors::raise(py, e))?;
-            Ok(found.into_iter().map(|unknown| unknown.path).collect())
+            Ok(found.into_iter().map(|unknown| unknown.path.into()).collect())
         })
     }
 
@@ -190,7 +190,7 @@ impl Payload {
     #[getter]
     fn _met(&self) -> Vec<(&str, Option<&'static str>, usize, bool)> {
         let met = self.met.iter();
-        met.map(|met| (met.unknown.path.as_str(), met.unknown.kind, met.unknown.offset, met.is_new)).collect()
+        met.map(|met| (&*met.unknown.path, met.unknown.kind, met.unknown.offset, met.is_new)).collect()
     }
 
     /// The exception with which `strict` refuses it; `None`: nothing in it is unknown.
@@ -228,7 +228,7 @@ impl Payload {
     /// and with `, ` between them; `request_id` is the first that is not empty.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        headers(py, self.first().map_or(&[], |first| &first.headers))
+        headers(py, self.first().map_or(&[], |first| first.headers.as_slice()))
     }
 
     /// The service's id of the request, where it named one.
@@ -240,7 +240,7 @@ impl Payload {
     /// The address that answered, without secrets.
     #[getter]
     fn url(&self) -> Option<&str> {
-        self.first().map(|first| first.url.as_str())
+        self.first().map(|first| &*first.url)
     }
 
     /// From the first attempt's start to the last byte: a `datetime.timedelta`.
@@ -335,9 +335,21 @@ impl Payload {
     }
 }
 
+/// The exception of a call that failed, with its response.
+pub fn raise(py: Python<'_>, failed: fetch::Failed) -> PyErr {
+    let error = errors::raise(py, failed.error);
+    let Some(payload) = failed.payload else { return error };
+    let value = error.into_value(py).into_bound(py);
+    match Bound::new(py, Payload::new(payload)).and_then(|payload| value.setattr("payload", payload)) {
+        Ok(()) => PyErr::from_value(value.into_any()),
+        Err(error) => error,
+    }
+}
+
 /// A mapping for headers, in the order they came.
-pub fn headers<'py>(py: Python<'py>, headers: &[(String, String)]) -> PyResult<Bound<'py, PyAny>> {
-    errors::guard(py, || py.import("sideline._headers")?.getattr("Headers")?.call1((headers.to_vec(),)))
+pub fn headers<'py>(py: Python<'py>, headers: &[(String, impl AsRef<str>)]) -> PyResult<Bound<'py, PyAny>> {
+    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (name.as_str(), value.as_ref())).collect();
+    errors::guard(py, || py.import("sideline._headers")?.getattr("Headers")?.call1((headers,)))
 }
 
 /// 1970-01-01, aware.

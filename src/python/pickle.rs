@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::fetch::Payload;
 use crate::operation::Join;
+use crate::scrub::Scrubber;
 use crate::table::{Body, Context};
 use crate::transport::Response;
 use pyo3::prelude::*;
@@ -28,10 +29,10 @@ pub fn state(py: Python<'_>, payload: &Payload) -> Result<State> {
     let answer = |part: &Response| {
         (
             part.status,
-            part.headers.clone(),
+            part.headers.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
             bytes(&part.body),
-            part.url.clone(),
-            part.request_id.clone(),
+            part.url.to_string(),
+            part.request_id.as_deref().map(str::to_owned),
             part.elapsed,
             part.fetched_at.duration_since(UNIX_EPOCH).unwrap_or_default(),
             part.attempts,
@@ -52,15 +53,18 @@ pub fn restored((operation, ids, own, answers, join): State) -> Result<Payload> 
     if let Some(raw) = own {
         return Payload::from_bytes(&operation, &raw, context);
     }
+    let scrubber = Scrubber::default();
     let answer = |(status, headers, body, url, request_id, elapsed, since_epoch, attempts): Answer| Response {
         status,
-        headers,
+        headers: headers.into_iter().map(|(name, value)| (name, scrubber.header(value))).collect(),
         body: Arc::new(Body::from(&*body)),
-        url,
-        request_id,
+        url: scrubber.url(url),
+        request_id: request_id.map(|id| scrubber.id(id)),
+        scrubber: scrubber.clone(),
         elapsed,
         fetched_at: UNIX_EPOCH + since_epoch,
         attempts,
+        refusal: None,
     };
     let join = JOINS.iter().find(|(name, _)| *name == join).map_or(Join::Single, |(_, join)| *join);
     Payload::from_answers(&operation, answers.into_iter().map(answer).collect(), join, context)

@@ -5,10 +5,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{DataType, TimeUnit};
+use chrono::{DateTime, SecondsFormat};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
+use std::ops::RangeInclusive;
 
 /// A list with a dict for each row.
 pub fn dicts<'py>(py: Python<'py>, batches: &[RecordBatch]) -> PyResult<Bound<'py, PyList>> {
@@ -18,7 +20,7 @@ pub fn dicts<'py>(py: Python<'py>, batches: &[RecordBatch]) -> PyResult<Bound<'p
         all.extend((0..batch.num_rows()).map(|_| PyDict::new(py)));
         for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
             let name = PyString::intern(py, field.name());
-            let column = values(py, column).map_err(|error| named(py, field.name(), error))?;
+            let column = values(py, column)?;
             for (row, value) in all[first..].iter().zip(column) {
                 row.set_item(&name, value)?;
             }
@@ -27,13 +29,13 @@ pub fn dicts<'py>(py: Python<'py>, batches: &[RecordBatch]) -> PyResult<Bound<'p
     PyList::new(py, all)
 }
 
-/// A time beyond the year 9999 is one that Arrow has and `datetime` has not.
-fn named(py: Python<'_>, column: &str, error: PyErr) -> PyErr {
-    if !error.is_instance_of::<PyOverflowError>(py) {
-        return error;
-    }
-    let text = format!("{column} holds a time that no datetime can; to_arrow() and to_polars() can hold it");
-    PyOverflowError::new_err(text)
+/// The first and the last millisecond of `datetime`: the years 1 to 9999.
+const DATETIMES: RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
+
+/// A time that Arrow has and `datetime` has not, as text: one odd value does not hide the others.
+fn odd_time(ms: i64) -> String {
+    let time = DateTime::from_timestamp_millis(ms);
+    time.map_or_else(|| "<out of range>".to_owned(), |time| time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 
 /// One column's values; `None` for null.
@@ -49,6 +51,9 @@ fn values<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Vec<Option<Bound<
             let times = column.as_primitive::<TimestampMillisecondType>().iter();
             // In whole days and milliseconds: one number of milliseconds would pass through a float.
             let time = |ms: i64| {
+                if !DATETIMES.contains(&ms) {
+                    return odd_time(ms).into_bound_py_any(py);
+                }
                 let delta = delta.call1((ms.div_euclid(86_400_000), 0, 0, ms.rem_euclid(86_400_000)))?;
                 epoch.call_method1("__add__", (delta,))
             };

@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::per_process::PerProcess;
 use crate::python::{errors, exit, inbox, logging};
+use crate::scrub::Scrubbed;
 use pyo3::prelude::*;
 use std::future::Future;
 use std::sync::Mutex;
@@ -49,7 +50,7 @@ fn made(slot: &PerProcess<Workers>, threads: usize, name: &str) -> Result<Handle
             .thread_name(name)
             .enable_all()
             .build()
-            .map_err(|e| Error::Transport(format!("no thread could be started: {e}")))?;
+            .map_err(|e| Error::Transport(Scrubbed::local(format!("no thread could be started: {e}"))))?;
         Ok::<_, Error>(Workers { handle: runtime.handle().clone(), owned: Mutex::new(Some(runtime)) })
     })?;
     Ok(workers.handle.clone())

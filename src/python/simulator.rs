@@ -3,6 +3,7 @@
 use crate::config::Sport;
 use crate::python::dicts::objects;
 use crate::python::{convert, errors, exit, payload};
+use crate::scrub::Scrubber;
 use crate::simulator::{Fault, Gzip, Options, Privileges, Seen, Simulator, StreamFault, Throttle, Trouble};
 use crate::table::Body;
 use pyo3::exceptions::PyValueError;
@@ -312,7 +313,7 @@ fn throttle(requests_per_second: Option<f64>, burst: Option<i64>, retry_after: b
 /// As the wire has it.
 fn wire<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let json = serde_json::to_vec(value).map_err(|error| errors::internal(py, &error.to_string()))?;
-    objects(py, &Body::from(json))
+    objects(py, &Body::from(json), &Scrubber::default())
 }
 
 fn request<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {

@@ -4,6 +4,7 @@
 
 use crate::live::{Spent, Stream};
 use crate::python::dicts::objects;
+use crate::scrub::Scrubber;
 use crate::table::{Body, number, others};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -78,7 +79,7 @@ impl Snapshots {
 
     /// The JSON of the next message as Python objects, which the caller may change.
     pub fn objects<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-        let read = || objects(py, &Body::from(text.as_bytes()));
+        let read = || objects(py, &Body::from(text.as_bytes()), &Scrubber::default());
         // Who makes objects may be interrupted by the garbage collector, and that by a thread that reads here too.
         let Ok(mut memory) = self.memory.try_lock() else { return read() };
         if memory.uncompared > 0 || text.len() > LONGEST {
@@ -320,11 +321,13 @@ fn read<'py>(py: Python<'py>, text: &[u8], depth: usize) -> Option<Found<'py>> {
     }
     match text.first()? {
         b'{' | b'[' => {
-            let value = objects(py, &Body::from(text)).ok()?;
+            let value = objects(py, &Body::from(text), &Scrubber::default()).ok()?;
             let node = Node::new(&value, text, depth)?;
             Some((value, Some(Box::new(node)), len))
         }
-        b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => Some((objects(py, &Body::from(text)).ok()?, None, len)),
+        b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
+            Some((objects(py, &Body::from(text), &Scrubber::default()).ok()?, None, len))
+        }
         // What may stand before a whole body, such as a byte order mark, may not stand here.
         _ => None,
     }

@@ -11,12 +11,14 @@ use crate::python::snapshots::Snapshots;
 use crate::python::table::Table;
 use crate::python::wait::{self, Wait};
 use crate::python::{convert, errors, exit, runtime};
+use crate::scrub::Scrubber;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A stream of this process: a child made by `fork` has neither its thread nor its socket.
 #[pyclass(frozen, module = "sideline._core")]
@@ -24,12 +26,19 @@ pub struct CoreStream {
     stream: Option<Arc<Stream>>,
     snapshots: Arc<Snapshots>,
     pid: u32,
+    made: Instant,
+    /// When the event loop had its last turn, in nanoseconds since `made`.
+    turn: AtomicU64,
 }
+
+/// An event loop waits no longer than this for its turn, and for one item more.
+const TURN: Duration = Duration::from_millis(4);
 
 impl CoreStream {
     pub fn new(stream: Stream) -> Self {
         let snapshots = Arc::new(Snapshots::of(&stream));
-        CoreStream { stream: Some(Arc::new(stream)), snapshots, pid: pid() }
+        let (made, turn) = (Instant::now(), AtomicU64::new(0));
+        CoreStream { stream: Some(Arc::new(stream)), snapshots, pid: pid(), made, turn }
     }
 
     fn stream(&self, py: Python<'_>) -> PyResult<&Arc<Stream>> {
@@ -96,8 +105,7 @@ impl CoreStream {
     /// As `next`, for so many seconds at most: `None` then too.
     fn next_within<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
         let stream = self.stream(py)?;
-        let until =
-            std::time::Instant::now() + Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX / 4);
+        let until = Instant::now() + Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX / 4);
         loop {
             match take(py, stream)? {
                 Taken::Item(item) => return self.item(py, item).map(Some),
@@ -105,7 +113,7 @@ impl CoreStream {
                 Taken::Ended(Some(error)) => return Err(raise(py, error)),
                 Taken::Nothing => {}
             }
-            let left = until.saturating_duration_since(std::time::Instant::now());
+            let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(None);
             }
@@ -125,10 +133,32 @@ impl CoreStream {
         self.state() == "closed"
     }
 
+    /// As `take`, but also `None` when the event loop is due for a turn: see `is_turn_due`.
+    fn take_in_turn<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.is_turn_due() { Ok(None) } else { self.take(py) }
+    }
+
+    /// Whether items were taken for so long that other tasks of the event loop wait.
+    #[getter]
+    fn is_turn_due(&self) -> bool {
+        self.made.elapsed().as_nanos() as u64 - self.turn.load(Ordering::Relaxed) > TURN.as_nanos() as u64
+    }
+
+    /// The event loop had its turn.
+    fn begin_turn(&self) {
+        self.turn.fetch_max(self.made.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
+
     /// From now on what is taken is appended to a journal.
-    fn record(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn record(&self, py: Python<'_>, path: PathBuf, sync_every: Option<f64>) -> PyResult<()> {
         let stream = self.stream(py)?;
-        errors::guard(py, || py.detach(|| stream.record(&path)).map_err(|e| errors::raise(py, e)))
+        let seconds = |seconds: f64| {
+            Duration::try_from_secs_f64(seconds).map_err(|_| {
+                PyValueError::new_err(format!("sync_every is {seconds}; it is a number of seconds from 0 up, or None"))
+            })
+        };
+        let sync_every = sync_every.map(seconds).transpose()?;
+        errors::guard(py, || py.detach(|| stream.record(&path, sync_every)).map_err(|e| errors::raise(py, e)))
     }
 
     /// Raises where a journal's last items could not be written; it is closed all the same.
@@ -157,13 +187,13 @@ impl CoreStream {
         self.stream(py)?.counts().last.map(|at| datetime(py, at)).transpose()
     }
 
-    /// Updates, bytes, reconnects, gaps, dropped, and the lag in seconds.
+    /// Updates, bytes, reconnects, gaps, repeats, dropped, and the lag in seconds.
     #[getter]
-    fn stats(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, u64, f64)> {
+    fn stats(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, u64, u64, f64)> {
         let stream = self.stream(py)?;
         let counts = stream.counts();
         let lag = stream.lag().as_secs_f64();
-        Ok((counts.updates, counts.bytes, counts.reconnects, counts.gaps, counts.dropped, lag))
+        Ok((counts.updates, counts.bytes, counts.reconnects, counts.gaps, counts.repeats, counts.dropped, lag))
     }
 }
 
@@ -183,8 +213,8 @@ fn raise(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
-/// Event, id, text, number, source, and when it was received: an update as plain values.
-type Came = (Option<String>, String, String, Option<i64>, Option<String>, Duration);
+/// Event, id, text, bytes, number, source, and when it was received: an update as plain values.
+type Plain = (Option<String>, String, String, Option<Vec<u8>>, Option<i64>, Option<String>, Duration);
 
 /// One message of a live stream, as it came: `to_dict()`, `text`, `raw`.
 ///
@@ -224,10 +254,10 @@ impl Update {
         PyString::new(py, &self.inner.text)
     }
 
-    /// The message as UTF-8 bytes.
+    /// The message as bytes, as they came.
     #[getter]
     fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.inner.text.as_bytes())
+        PyBytes::new(py, self.inner.raw())
     }
 
     /// The event's type; "message" where the service names none.
@@ -261,36 +291,39 @@ impl Update {
     }
 
     /// Pickled as what came, so that a worker of multiprocessing can have it.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Came)> {
-        let live::Update { event, id, text, seq, source, received_at } = slf.get().inner.clone();
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Plain)> {
+        let live::Update { event, id, text, binary, seq, source, received_at } = slf.get().inner.clone();
         let since_epoch = received_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let came = (
+        let plain = (
             event.as_deref().map(str::to_owned),
             id.to_string(),
             text,
+            binary.map(|bytes| bytes.to_vec()),
             seq,
             source.as_deref().map(str::to_owned),
             since_epoch,
         );
-        Ok((slf.get_type().getattr("_restore")?, came))
+        Ok((slf.get_type().getattr("_restore")?, plain))
     }
 
     #[staticmethod]
-    #[pyo3(signature = (*came))]
-    fn _restore(came: Came) -> Self {
-        let (event, id, text, seq, source, since_epoch) = came;
+    #[pyo3(signature = (*plain))]
+    fn _restore(plain: Plain) -> Self {
+        let (event, id, text, binary, seq, source, since_epoch) = plain;
         let received_at = SystemTime::UNIX_EPOCH + since_epoch;
         let (event, source) = (event.map(Into::into), source.map(Into::into));
-        let inner = live::Update { event, id: id.into(), text, seq, source, received_at };
+        let (id, binary) = (id.into(), binary.map(Into::into));
+        let inner = live::Update { event, id, text, binary, seq, source, received_at };
         Update { inner, snapshots: Arc::default() }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let mut parts = vec![self.event().to_owned()];
-        parts.extend(self.source().map(|source| format!("source {source}")));
+        let scrubber = Scrubber::default();
+        let mut parts = vec![scrubber.id(self.event()).into()];
+        parts.extend(self.source().map(|source| format!("source {}", scrubber.id(source))));
         parts.extend(self.seq().map(|seq| format!("seq {seq}")));
-        parts.extend(self.id().map(|id| format!("id {}", id.chars().take(40).collect::<String>())));
-        parts.push(format!("{} bytes", self.inner.text.len()));
+        parts.extend(self.id().map(|id| format!("id {}", scrubber.id(id.chars().take(40).collect::<String>()))));
+        parts.push(format!("{} bytes", self.inner.raw().len()));
         parts.push(format!("received {}", self.received_at(py)?));
         Ok(format!("<sideline.Update {}>", parts.join("; ")))
     }
@@ -305,7 +338,9 @@ fn notice_object(py: Python<'_>, notice: Notice) -> PyResult<Bound<'_, PyAny>> {
         Notice::Disconnected { at, reason, status, attempt, retry_at } => {
             class("Disconnected")?.call1((datetime(py, at)?, reason, status, attempt, optional(retry_at)?))
         }
-        Notice::Gap { start, end, reason } => class("Gap")?.call1((datetime(py, start)?, optional(end)?, reason)),
+        Notice::Gap { start, end, reason, dropped } => {
+            class("Gap")?.call1((datetime(py, start)?, optional(end)?, reason, dropped))
+        }
         Notice::Quiet { since } => class("Quiet")?.call1((datetime(py, since)?,)),
     })
 }
@@ -333,7 +368,12 @@ fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
             attempt: object.getattr("attempt")?.extract()?,
             retry_at: time("retry_at")?,
         },
-        "Gap" => Notice::Gap { start: some("start")?, end: time("end")?, reason: object.getattr("reason")?.extract()? },
+        "Gap" => Notice::Gap {
+            start: some("start")?,
+            end: time("end")?,
+            reason: object.getattr("reason")?.extract()?,
+            dropped: object.getattr("dropped")?.extract()?,
+        },
         "Quiet" => Notice::Quiet { since: some("since")? },
         other => return Err(PyValueError::new_err(format!("{other} is no item of a stream"))),
     };
@@ -387,6 +427,21 @@ pub fn replay(py: Python<'_>, path: PathBuf, speed: Option<f64>, options: &Bound
     })
 }
 
+/// A stretch of a journal that is not whole: its first byte, its bytes, and the times of the items around it.
+type LostBytes<'py> = (u64, u64, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
+
+/// Saves what is whole of a journal: its frames, its items and what was lost.
+#[pyfunction]
+#[pyo3(name = "_repair_journal")]
+pub fn repair_journal(py: Python<'_>, path: PathBuf, out: Option<PathBuf>) -> PyResult<(u64, u64, Vec<LostBytes<'_>>)> {
+    errors::guard(py, || {
+        let repaired = py.detach(|| live::journal::repair(&path, out.as_deref())).map_err(|e| errors::raise(py, e))?;
+        let at = |time: Option<SystemTime>| time.map(|time| datetime(py, time)).transpose();
+        let lost = repaired.lost.iter().map(|lost| Ok((lost.start, lost.bytes, at(lost.after)?, at(lost.before)?)));
+        Ok((repaired.frames, repaired.items, lost.collect::<PyResult<_>>()?))
+    })
+}
+
 /// Opens nothing yet. `what` by the names of the parameters of `live` that say what to receive, `options` by the others.
 #[pyfunction]
 #[pyo3(name = "_live")]
@@ -430,6 +485,7 @@ pub fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
         },
         buffer: option(given, "buffer")?.unwrap_or(default.buffer),
         max_event_bytes: option(given, "max_event_bytes")?.unwrap_or(default.max_event_bytes),
+        max_buffer_bytes: option(given, "max_buffer_bytes")?.unwrap_or(default.max_buffer_bytes),
         quiet_after: seconds("quiet_after", default.quiet_after)?,
         give_up_on: option(given, "give_up_on")?.unwrap_or(default.give_up_on),
         last_event_id: option(given, "last_event_id")?,

@@ -1,14 +1,15 @@
 //! One Arrow table, and the fixed schema of each.
 
-use crate::error::Error;
 use crate::python::{capsule, errors, rows};
 use crate::resource;
+use crate::scrub::{self, Scrubber};
 use crate::table as engine;
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field as ArrowField, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
+use std::sync::Arc;
 
 /// A named Arrow table. pyarrow, polars, DuckDB and others read it as it stands: ``pl.DataFrame(table)``,
 /// ``pa.table(table)``, ``duckdb.sql("from table")``.
@@ -17,7 +18,7 @@ use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
 /// >>> import polars as pl
 /// >>> pl.DataFrame(table).height == table.num_rows == len(table)
 /// True
-#[pyclass(frozen, module = "sideline")]
+#[pyclass(frozen, subclass, module = "sideline")]
 pub struct Table {
     name: String,
     schema: SchemaRef,
@@ -44,6 +45,11 @@ type Pickled<'py> = (Bound<'py, PyAny>, (String, Bound<'py, PyAny>));
 
 #[pymethods]
 impl Table {
+    #[new]
+    fn create(py: Python<'_>, name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::_from_arrow(py, name, data)
+    }
+
     /// Any Arrow table, under a name.
     #[staticmethod]
     fn _from_arrow(py: Python<'_>, name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -128,6 +134,9 @@ impl Table {
 
     /// A list with a dict for each row; times are aware datetimes. It needs no library.
     ///
+    /// A time before the year 1 or after 9999, which no datetime can hold, is a text: as ISO 8601 writes it, or
+    /// ``<out of range>`` beyond that. `to_arrow()` and `to_polars()` have it as it is.
+    ///
     /// >>> client.teams().table(columns=["gender", "sport"]).to_dicts()[0]
     /// {'gender': 'MEN', 'sport': 'BASKETBALL'}
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -179,7 +188,7 @@ impl Table {
 
     fn __repr__(&self) -> String {
         let columns = self.schema.fields().len();
-        let names = self.column_names().join(", ");
+        let names = scrub::visible(&self.column_names().join(", ")).into_owned();
         format!("<sideline.Table {}: {} rows, {columns} columns: {names}>", self.name, self.num_rows())
     }
 
@@ -332,7 +341,7 @@ impl Field {
     }
 
     fn line(&self) -> String {
-        let mut text = format!("{}: {}", self.0.name(), self.type_name());
+        let mut text = format!("{}: {}", scrub::visible(self.0.name()), self.type_name());
         if self.0.is_nullable() {
             text.push('?');
         }
@@ -385,6 +394,21 @@ impl Field {
         self.metadata("description")
     }
 
+    /// Pickled as a schema with this column alone.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        let (py, this) = (slf.py(), slf.get());
+        let schema = Arc::new(ArrowSchema::new(vec![this.0.clone()]));
+        let table = Table::new(py, String::new(), vec![RecordBatch::new_empty(schema)])?;
+        Ok((slf.get_type().getattr("_restore")?, (Table::to_arrow(Bound::new(py, table)?)?,)))
+    }
+
+    #[staticmethod]
+    fn _restore(py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let table = Table::_from_arrow(py, String::new(), columns)?;
+        let field = table.schema.fields().first().map(|field| Field(field.as_ref().clone()));
+        field.ok_or_else(|| PyValueError::new_err("a pickled column without its name"))
+    }
+
     fn __repr__(&self) -> String {
         format!("<sideline.Field {}>", self.line())
     }
@@ -420,7 +444,7 @@ pub fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<Table> {
     errors::guard(py, || {
         let Some(resource) = resource::by_name(name) else { return Err(errors::internal(py, "no such table")) };
         let batch = engine::decode(resource, name, None, &engine::Body::from(json), &engine::Context::default());
-        let batch = batch.map_err(|error| errors::raise(py, Error::Decode(error)))?;
+        let batch = batch.map_err(|error| errors::raise(py, error.scrubbed(&Scrubber::default())))?;
         Table::new(py, name.to_owned(), vec![batch])
     })
 }

@@ -1,6 +1,6 @@
 //! Predicted ball screens of a game (facts 2.19, 10).
 
-use crate::table::{Resource, Table, Ty::*, col};
+use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -38,8 +38,12 @@ pub struct BallScreen {
     pub end_shot_clock: Option<String>,
 }
 
-pub static BALL_SCREENS: Resource =
-    Resource { name: "ball_screens", roots: &[""], tables: &[&TABLE], known: &["gameTotals"] };
+pub static BALL_SCREENS: Resource = Resource {
+    name: "ball_screens",
+    roots: &[root("").needs(&["ballscreens[]"])],
+    tables: &[&TABLE],
+    known: &["gameTotals"],
+};
 
 static TABLE: Table = Table {
     name: "ball_screens",
@@ -47,7 +51,7 @@ static TABLE: Table = Table {
     rows: "ballscreens[]",
     open: None,
     cols: &[
-        col("game_id", Text, ".gameId").or_request("game_id").doc("game; of the request where the body does not say"),
+        col("game_id", Text, ".gameId").by_request("game_id").doc("game of the request; else as the body says"),
         col("session_id", Text, ".sessionId").doc("session"),
         col("event_id", Text, ".eventId").required().doc("event: the same when it is corrected"),
         col("timestamp", TimestampMs, ".timestamp").doc("start"),
@@ -68,7 +72,7 @@ static TABLE: Table = Table {
         col("defender_team_id", Int64, ".defenderTeamId").doc("team that defends"),
         col("screener_x", Float64, ".screenerX").unit("mm").doc("screener, across the court from its centre"),
         col("screener_y", Float64, ".screenerY").unit("mm").doc("screener, along the court from its centre"),
-        col("wing", Int64, ".wing").doc("wing, by the service's number"),
+        col("wing", Count, ".wing").doc("wing, by the service's number"),
         col("video_time_mark_start", Text, ".videoTimeMarkStart").doc("start in the video as sent, minutes:seconds"),
         col("start_game_clock", Text, ".startGameClock").doc("game clock at the start, as sent"),
         col("start_game_clock_s", ClockSeconds, ".startGameClock").unit("s").doc("game clock at the start: time left"),

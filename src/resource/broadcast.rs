@@ -1,7 +1,7 @@
 //! What is known of the Broadcast API's bodies: a team with its players (facts 5, 10).
 
 use super::roster::{self, SpecialService};
-use crate::table::{Resource, Table, Ty::*, col, read_elsewhere};
+use crate::table::{Resource, Table, Ty::*, col, read_elsewhere, root};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub struct BroadcastPlayer {
 /// A roster in the Broadcast API's words; what it does not say is null.
 pub static BROADCAST_ROSTER: Resource = Resource {
     name: "broadcast_roster",
-    roots: &[""],
+    roots: &[root("").needs(&["id", "players[]"])],
     tables: &[&PLAYERS, &roster::SPECIAL_SERVICES, &roster::TEAM],
     // The documentation does not say where the history stands.
     known: &[

@@ -5,7 +5,7 @@ use super::game_totals::GameTotals;
 use super::play_by_play::{self, Play};
 use super::possessions::{self, TeamPossessions};
 use super::stats;
-use crate::table::{Resource, Table, Ty::*, absent, col, index, key, read_elsewhere};
+use crate::table::{Resource, Table, Ty::*, absent, col, index, key, read_elsewhere, root};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -39,9 +39,12 @@ pub struct CatchUpBody {
 /// What can be asked for, in the usual order.
 pub const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"];
 
+/// The array of each part.
+const NEEDS: &[&str] = &["stats[]", "details[]", "shots[]", "possessions[]"];
+
 pub static CATCH_UP: Resource = Resource {
     name: "catch_up",
-    roots: &[""],
+    roots: &[root("").needs_any(NEEDS)],
     tables: &[
         &PLAYER_STATS,
         &BOX_SCORE,
@@ -92,7 +95,14 @@ fn with(names: &[&str]) -> Resource {
     let tables = names.iter().flat_map(|name| CATCH_UP.tables.iter().copied().filter(|t| of_part(t.rows, name)));
     let asked = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
     let known = CATCH_UP.known.iter().copied().filter(asked);
-    Resource { tables: tables.collect::<Vec<_>>().leak(), known: known.collect::<Vec<_>>().leak(), ..CATCH_UP }
+    let needs: Vec<&'static str> =
+        names.iter().flat_map(|name| NEEDS.iter().copied().filter(|path| of_part(path, name))).collect();
+    Resource {
+        roots: vec![root("").needs(needs.leak())].leak(),
+        tables: tables.collect::<Vec<_>>().leak(),
+        known: known.collect::<Vec<_>>().leak(),
+        ..CATCH_UP
+    }
 }
 
 static PLAYER_STATS: Table = Table {
@@ -106,8 +116,8 @@ static PLAYER_STATS: Table = Table {
             absent("first_name", Text),
             absent("last_name", Text),
             col("is_team_total", IsTeamTotal, "stats[].pid"),
-            absent("version", Int64),
-            absent("games_played", Int64),
+            absent("version", Count),
+            absent("games_played", Count),
             key("stat", "stats[].totalStats{}"),
         ],
     ),
@@ -126,8 +136,8 @@ static BOX_SCORE: Table = Table {
             absent("first_name", Text),
             absent("last_name", Text),
             col("is_team_total", IsTeamTotal, ".pid"),
-            absent("version", Int64),
-            absent("games_played", Int64),
+            absent("version", Count),
+            absent("games_played", Count),
             col("FG", Float64, ".totalStats.FG"),
             col("FGA", Float64, ".totalStats.FGA"),
             col("FG2", Float64, ".totalStats.FG2"),

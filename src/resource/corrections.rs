@@ -1,8 +1,9 @@
 //! What an archive saw change after a game was over.
 
-use crate::table::{Resource, Table, Ty::*, col};
+use crate::table::{Resource, Table, Ty::*, col, root};
 
-pub static CORRECTIONS: Resource = Resource { name: "corrections", roots: &["[]"], tables: &[&TABLE], known: &[] };
+pub static CORRECTIONS: Resource =
+    Resource { name: "corrections", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
 
 static TABLE: Table = Table {
     name: "corrections",

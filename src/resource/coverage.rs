@@ -1,6 +1,6 @@
 //! How each unit of a batch ended, as a table.
 
-use crate::table::{Resource, Table, Ty::*, col};
+use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,9 +17,12 @@ pub struct Covered {
     pub error: Option<String>,
     pub attempts: u32,
     pub fetched_at: Option<i64>,
+    pub unit: String,
+    pub served_at: Option<i64>,
+    pub listed_at: Option<i64>,
 }
 
-pub static COVERAGE: Resource = Resource { name: "coverage", roots: &["[]"], tables: &[&TABLE], known: &[] };
+pub static COVERAGE: Resource = Resource { name: "coverage", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
 
 static TABLE: Table = Table {
     name: "coverage",
@@ -34,12 +37,17 @@ static TABLE: Table = Table {
         col("start", TimestampMs, "start").doc("from when, where a range was asked"),
         col("end", TimestampMs, "end").doc("until when, where a range was asked"),
         col("status", Category, "status").required().doc(
-            "fetched; empty: answered, without a row; forbidden: 403 of the service; missing: 404; failed: all else",
+            "fetched; empty: a response without a row; forbidden: 403 of the service; missing: 404; failed: all else; \
+             in archives also unavailable: 404 for what no link names; withdrawn: no longer listed",
         ),
         col("rows", Int64, "rows").required().doc("rows of the operation's first table"),
         col("request_id", Text, "request_id").doc("the service's id of the request, of several the first"),
         col("error", Text, "error").doc("why nothing came"),
         col("attempts", Int32, "attempts").required().doc("how often requests were sent for it"),
-        col("fetched_at", TimestampMs, "fetched_at").doc("when it was answered or given up"),
+        col("fetched_at", TimestampMs, "fetched_at").doc("when the response was complete, or the unit was given up"),
+        col("unit", Text, "unit").required().doc("name of the unit, such as stats/<session id>"),
+        col("served_at", TimestampMs, "served_at").doc("the service's Date of the response, of several the first"),
+        col("listed_at", TimestampMs, "listed_at")
+            .doc("when its schedule or event list last named it; null in a batch"),
     ],
 };

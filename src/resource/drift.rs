@@ -1,6 +1,6 @@
 //! What a client met that no declaration knows, as a table.
 
-use crate::table::{Resource, Table, Ty::*, col};
+use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub struct Drifted {
     pub kind: Option<String>,
 }
 
-pub static DRIFT: Resource = Resource { name: "drift", roots: &["[]"], tables: &[&TABLE], known: &[] };
+pub static DRIFT: Resource = Resource { name: "drift", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
 
 static TABLE: Table = Table {
     name: "drift",

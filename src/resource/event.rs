@@ -1,6 +1,6 @@
 //! Team events, games and practices, and their sessions (specification 2.1, 4.1, 4.11; facts 2.1, 2.6, 2.7).
 
-use crate::table::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request};
+use crate::table::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root};
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, cast::AsArray};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub struct EventsBody {
 /// The specification shows an event as the root, the vendor's documentation an `events` array (facts 9.1): both are read.
 pub static TEAM_EVENTS: Resource = Resource {
     name: "team_events",
-    roots: &["events[?]", "[]", ""],
+    roots: &[root("events[?]"), root("[]"), root("").needs(&["id"])],
     tables: &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
     known: KNOWN,
 };
@@ -71,7 +71,7 @@ pub static TEAM_EVENTS: Resource = Resource {
 /// A game (or a practice) by its own link.
 pub static GAME: Resource = Resource {
     name: "game",
-    roots: &["", "[]", "events[?]"],
+    roots: &[root("").needs(&["id"]), root("[]").not_empty(), root("events[?]").not_empty()],
     tables: &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
     known: KNOWN,
 };
@@ -83,7 +83,8 @@ const IS_PRACTICE: Col = col("is_practice_event", Bool, "is_practice_event").doc
 const SELF_LINK: Col = col("self_link", Links, "_self").doc("link to the game or practice");
 const EVENT_ID: Col = col("event_id", Text, "id").required().doc("event: a game or a practice");
 const TEAM_ID: Col = request("team_id", Int64).doc("team of the request");
-const GAME_ID: Col = derived("game_id", Text, &GAME_ID_OF_EVENT).doc("the event's id where the event is a game");
+const GAME_ID: Col = derived("game_id", Text, &GAME_ID_OF_EVENT)
+    .doc("where the event is a game: the game of the request, else the event's id");
 
 static GAME_ID_OF_EVENT: Derivation =
     Derivation { inputs: &["event_id", "is_game_event", "is_practice_event", "self_link"], make: game_id_of_event };
@@ -102,7 +103,8 @@ fn game_id_of_event(inputs: &[ArrayRef], context: &Context) -> ArrayRef {
                 context.get("game_id").is_some() || (link.is_valid(row) && link.value(row).contains("/v1/data/games/"))
             }
         };
-        (is_game && id.is_valid(row)).then(|| id.value(row))
+        // Rows are found by the id that was requested.
+        (is_game && id.is_valid(row)).then(|| context.get("game_id").unwrap_or(id.value(row)))
     });
     Arc::new(rows.collect::<StringArray>())
 }
@@ -165,9 +167,13 @@ static LOCATION_WINDOWS: Table = Table {
     open: None,
     cols: &[
         col("event_id", Text, "id").doc("event: a game or a practice"),
+        GAME_ID,
         col("session_id", Text, "results[].id").required().doc("session"),
         col("start", LinkMs("from"), "@").required().doc("start of the window"),
         col("end", LinkMs("to"), "@").required().doc("end of the window"),
         col("link", Links, "@").required().doc("link to the locations"),
+        IS_GAME.hidden(),
+        IS_PRACTICE.hidden(),
+        SELF_LINK.hidden(),
     ],
 };

@@ -1,7 +1,7 @@
 //! Shots of a whole game, in abbreviations (facts 2.19, 10).
 
 use super::shots;
-use crate::table::{Resource, Table, Ty::*, col, read_elsewhere};
+use crate::table::{Resource, Table, Ty::*, col, read_elsewhere, root};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub struct GameShot {
 /// What is in the dict only has no documented meaning, or is the same for the whole game.
 pub static GAME_SHOTS: Resource = Resource {
     name: "game_shots",
-    roots: &[""],
+    roots: &[root("").needs(&["shots[]"])],
     tables: &[&TABLE],
     known: &[
         "gameTotals",
@@ -74,9 +74,9 @@ pub(super) static TABLE: Table = Table {
             col("occurred_at", TimestampMs, ".t"),
             col("is_make", IsMake, ".st"),
             col("is_3point", Bool, ".is3"),
-            col("given_points", Int64, ".pts"),
-            col("zone", Int64, ".z"),
-            col("advanced_zone", Int64, ".az"),
+            col("given_points", Count, ".pts"),
+            col("zone", Count, ".z"),
+            col("advanced_zone", Count, ".az"),
             col("player_x", Float64, ".px"),
             col("player_y", Float64, ".py"),
             col("player_z", Float64, ".pz"),

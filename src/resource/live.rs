@@ -1,6 +1,6 @@
 //! What streams bring, as tables: every item, and the stats messages of the websocket (facts 4, 8, 10).
 
-use crate::table::{Resource, Table, Ty::*, col, key};
+use crate::table::{Resource, Table, Ty::*, col, key, root};
 use serde::{Deserialize, Serialize};
 
 /// Any item of a stream, as a row: what a kind of item does not have is absent.
@@ -19,9 +19,10 @@ pub struct LiveItem {
     pub status: Option<u16>,
     pub attempt: Option<u32>,
     pub retry_at: Option<i64>,
+    pub dropped: Option<i64>,
 }
 
-pub static LIVE_ITEMS: Resource = Resource { name: "live_items", roots: &["[]"], tables: &[&ITEMS], known: &[] };
+pub static LIVE_ITEMS: Resource = Resource { name: "live_items", roots: &[root("[]")], tables: &[&ITEMS], known: &[] };
 
 static ITEMS: Table = Table {
     name: "live_items",
@@ -42,13 +43,14 @@ static ITEMS: Table = Table {
         col("status", Int64, "status").doc("status of an answer that was not 200"),
         col("attempt", Int64, "attempt").doc("attempts that failed in a row"),
         col("retry_at", TimestampMs, "retry_at").doc("when the next attempt is made"),
+        col("dropped", Int64, "dropped").doc("messages that are missing in a gap; null where that is unknown"),
     ],
 };
 
 /// Messages of the websocket: `{"type":"stats","data":{..}}`, alone or in a list. Their `stats` hold current values, not
 /// increments; `version` orders them (facts 8).
 pub static STAT_UPDATES: Resource =
-    Resource { name: "stat_updates", roots: &["", "[]"], tables: &[&UPDATES], known: &["type"] };
+    Resource { name: "stat_updates", roots: &[root(""), root("[]")], tables: &[&UPDATES], known: &["type"] };
 
 static UPDATES: Table = Table {
     name: "stat_updates",
@@ -62,7 +64,7 @@ static UPDATES: Table = Table {
         key("stat", "data.stats{}").required().doc("stat code"),
         col("value", Float64, "@").doc("new current value, not an increment; DIST in cm, the others counts"),
         col("classification", Category, "data.classification").doc("what happened, such as TWO_POINT_MAKE"),
-        col("version", Int64, "data.version").doc("orders the states of a player's line; higher is newer"),
+        col("version", Count, "data.version").doc("orders the states of a player's line; higher is newer"),
         col("seq", Int64, "seq").doc("number of a sequenced message"),
         col("source", Category, "source").doc("source of the message"),
     ],

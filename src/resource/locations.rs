@@ -1,6 +1,6 @@
 //! Sensor locations (specification 4.11; facts 2.18).
 
-use crate::table::{Resource, Table, Ty::*, col};
+use crate::table::{Resource, Table, Ty::*, col, request, root};
 use serde::{Deserialize, Serialize};
 
 /// One time step.
@@ -28,7 +28,12 @@ pub struct Location {
     pub sc: Option<String>,
 }
 
-pub static LOCATIONS: Resource = Resource { name: "locations", roots: &["[]", ""], tables: &[&TABLE], known: &[] };
+pub static LOCATIONS: Resource = Resource {
+    name: "locations",
+    roots: &[root("[]"), root("").needs(&["locations[]"])],
+    tables: &[&TABLE],
+    known: &[],
+};
 
 static TABLE: Table = Table {
     name: "locations",
@@ -36,7 +41,8 @@ static TABLE: Table = Table {
     rows: "locations[]",
     open: None,
     cols: &[
-        col("session_id", Text, ".sid").or_request("session_id").doc("session"),
+        col("session_id", Text, ".sid").by_request("session_id").doc("session of the request; else as the body says"),
+        request("game_id", Text).doc("game of the request"),
         col("t", TimestampMs, ".t").required().doc("when"),
         col("type", Category, ".type").doc("PLAYER is the only value documented"),
         col("team_id", Int64, ".tid").doc("team"),

@@ -1,6 +1,6 @@
 //! Play-by-play of a game (facts 2.19, 10).
 
-use crate::table::{Resource, Table, Ty::*, col};
+use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -59,7 +59,7 @@ pub struct PlayKey {
 
 pub static PLAY_BY_PLAY: Resource = Resource {
     name: "play_by_play",
-    roots: &[""],
+    roots: &[root("").needs(&["details[]"])],
     tables: &[&TABLE],
     known: &["gameTotals", "details[].videoAttributes", "details[].key"],
 };
@@ -70,7 +70,7 @@ pub(super) static TABLE: Table = Table {
     rows: "details[]",
     open: None,
     cols: &[
-        col("game_id", Text, ".gameId").or_request("game_id").doc("game; of the request where the body does not say"),
+        col("game_id", Text, ".gameId").by_request("game_id").doc("game of the request; else as the body says"),
         col("session_id", Text, ".sessionId").doc("session"),
         col("event_id", Text, ".eventId").required().doc("event: the same when it is corrected"),
         col("type", Category, ".type").doc("ACTUAL is the only value documented"),

@@ -1,6 +1,6 @@
 //! Possessions of a session (specification 2.8, 4.9).
 
-use crate::table::{Col, Resource, Table, Ty::*, col, index, request};
+use crate::table::{Col, Resource, Table, Ty::*, col, index, request, root};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,20 +95,21 @@ pub struct PossessionsBody {
 
 pub static POSSESSIONS: Resource = Resource {
     name: "possessions",
-    roots: &["teams[]", "[]"],
+    roots: &[root("teams[]"), root("[]").not_empty()],
     tables: &[&TABLE, &EVENTS, &PLAYERS],
     known: &["logo_image_link"],
 };
 
 const SESSION_ID: Col =
     request("session_id", Text).required().doc("session; of the request where the body does not say");
+const GAME_ID: Col = request("game_id", Text).doc("game of the request");
 const TEAM_ID: Col = col("team_id", Int64, "id").required().doc("team");
 const POSSESSION: Col = index("possession", "possessions[]").doc("place in the team's list, from 0");
 
 /// A counter of the attributes; all are read alike.
 macro_rules! count {
     ($name:literal, $doc:literal) => {
-        col($name, Int64, concat!(".possession_attributes.", $name)).doc($doc)
+        col($name, Count, concat!(".possession_attributes.", $name)).doc($doc)
     };
 }
 pub(super) static TABLE: Table = Table {
@@ -118,8 +119,9 @@ pub(super) static TABLE: Table = Table {
     open: None,
     cols: &COLUMNS,
 };
-pub(super) const COLUMNS: [Col; 42] = [
+pub(super) const COLUMNS: [Col; 43] = [
     SESSION_ID,
+    GAME_ID,
     TEAM_ID,
     col("team_name", Text, "name").doc("team name"),
     POSSESSION,
@@ -170,8 +172,9 @@ pub(super) static EVENTS: Table = Table {
     open: None,
     cols: &EVENT_COLUMNS,
 };
-pub(super) const EVENT_COLUMNS: [Col; 19] = [
+pub(super) const EVENT_COLUMNS: [Col; 20] = [
     SESSION_ID,
+    GAME_ID,
     TEAM_ID,
     POSSESSION,
     index("position", "possessions[].stats[]").doc("place in the possession, from 0"),
@@ -189,8 +192,8 @@ pub(super) const EVENT_COLUMNS: [Col; 19] = [
     col("x", Float64, ".shot_attributes.x").unit("mm").frame("court").doc("shots: across the court, from its centre"),
     col("y", Float64, ".shot_attributes.y").unit("mm").frame("court").doc("shots: along the court, from its centre"),
     col("z", Float64, ".shot_attributes.z").unit("mm").frame("court").doc("shots: above the floor"),
-    col("zone", Int64, ".shot_attributes.zone").doc("shots: zone, 1 to 14"),
-    col("advanced_zone", Int64, ".shot_attributes.advanced_zone").doc("shots: advanced zone, 1 to 23"),
+    col("zone", Count, ".shot_attributes.zone").doc("shots: zone, 1 to 14"),
+    col("advanced_zone", Count, ".shot_attributes.advanced_zone").doc("shots: advanced zone, 1 to 23"),
     col("is_3point", Bool, ".shot_attributes.is_3point").doc("shots: whether from beyond the arc"),
 ];
 
@@ -201,8 +204,9 @@ pub(super) static PLAYERS: Table = Table {
     open: None,
     cols: &PLAYER_COLUMNS,
 };
-pub(super) const PLAYER_COLUMNS: [Col; 6] = [
+pub(super) const PLAYER_COLUMNS: [Col; 7] = [
     request("session_id", Text).doc("session of the request; null in a catch-up, which has a game's players"),
+    GAME_ID,
     TEAM_ID,
     col("player_id", Int64, ".id").required().doc("player"),
     col("first_name", Text, ".first_name").doc("first name"),

@@ -1,7 +1,7 @@
 //! A team's roster (specification 2.4, 4.4).
 
 use super::team;
-use crate::table::{Col, Resource, Table, Ty::*, col};
+use crate::table::{Col, Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,8 +63,12 @@ pub struct PlayerImages {
     pub image_profile: String,
 }
 
-pub static ROSTER: Resource =
-    Resource { name: "roster", roots: &[""], tables: &[&PLAYERS, &SPECIAL_SERVICES, &TEAM], known: &[] };
+pub static ROSTER: Resource = Resource {
+    name: "roster",
+    roots: &[root("").needs(&["id", "players[]"])],
+    tables: &[&PLAYERS, &SPECIAL_SERVICES, &TEAM],
+    known: &[],
+};
 
 pub(super) static PLAYERS: Table = Table {
     name: "players",
@@ -79,14 +83,14 @@ pub(super) const PLAYER_COLUMNS: [Col; 22] = [
     col("first_name", Text, ".first_name").doc("first name"),
     col("last_name", Text, ".last_name").doc("last name"),
     col("display_name", Text, ".display_name").doc("name as shown"),
-    col("jersey_number", Int64, ".jersey_number").doc("jersey number"),
+    col("jersey_number", Count, ".jersey_number").doc("jersey number"),
     col("jersey_number_str", Text, ".jersey_number_str").doc("jersey number as written: \"00\" is not \"0\""),
     col("position", Category, ".position").doc("basketball: G guard, F forward, C center; words occur too"),
     col("is_active", Bool, ".is_active").doc("false for players no longer on the team (in a roster of a game)"),
     col("is_starter", Bool, ".is_starter").doc("whether the player starts"),
     col("is_scout", Bool, ".is_scout").doc("whether the player is on the scout team"),
     col("reference_id", Text, ".reference_id").doc("the player's id in an external system"),
-    col("sensor", Int64, ".sensor").doc("number of the sensor worn; it can change during a game"),
+    col("sensor", Count, ".sensor").doc("number of the sensor worn; it can change during a game"),
     col("profile_image_link", Text, ".profile_image_link").doc("link"),
     col("image_light", Text, ".team_player_images.image_light").doc("link"),
     col("image_dark", Text, ".team_player_images.image_dark").doc("link"),

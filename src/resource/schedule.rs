@@ -1,6 +1,6 @@
 //! The game schedule (specification 2.2, 4.2).
 
-use crate::table::{Resource, Table, Ty::*, col};
+use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,7 +33,8 @@ pub struct ScheduleBody {
     pub games: Vec<ScheduledGame>,
 }
 
-pub static SCHEDULE: Resource = Resource { name: "schedule", roots: &["games[]", "[]"], tables: &[&GAMES], known: &[] };
+pub static SCHEDULE: Resource =
+    Resource { name: "schedule", roots: &[root("games[]"), root("[]").not_empty()], tables: &[&GAMES], known: &[] };
 
 /// Games of one or two teams, known by any system's ids (facts 2.3): the same but for `type` and `source`, which it lacks.
 pub static MATCHUP: Resource = Resource { name: "matchup", ..SCHEDULE };

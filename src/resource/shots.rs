@@ -1,6 +1,6 @@
 //! Shots of a session (specification 4.11; facts 2.15, 7), and the table that all shots come to.
 
-use crate::table::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request};
+use crate::table::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request, root};
 use arrow_array::{
     Array, ArrayRef, Float64Array, Int64Array,
     cast::AsArray,
@@ -55,7 +55,7 @@ pub struct ShotsBody {
 
 pub static SHOTS: Resource = Resource {
     name: "shots",
-    roots: &["teams[]", "[]"],
+    roots: &[root("teams[]"), root("[]").not_empty()],
     tables: &[&TABLE],
     known: &[
         "name",
@@ -113,15 +113,15 @@ pub(super) static TABLE: Table = Table {
 };
 pub(super) const COLUMNS: [Col; 29] = [
     request("session_id", Text).doc("session; of the request where the body does not say"),
-    request("game_id", Text).doc("game; of the request where the body does not say"),
+    request("game_id", Text).doc("game of the request; else as the body says"),
     col("team_id", Int64, "id").doc("team of the shooter"),
     col("player_id", Int64, "player_shots[].id").doc("shooter"),
     col("occurred_at", TimestampMs, ".occurred_at").doc("when it happened"),
     col("is_make", IsMake, ".is_make").doc("whether it went in"),
     col("is_3point", Bool, ".is_3point").doc("whether from beyond the arc"),
     derived("points", Int64, &POINTS).doc("points scored; 0 on a miss").unit("points"),
-    col("zone", Int64, ".zone").doc("zone, 1 to 14"),
-    col("advanced_zone", Int64, ".advanced_zone").doc("advanced zone, 1 to 23"),
+    col("zone", Count, ".zone").doc("zone, 1 to 14"),
+    col("advanced_zone", Count, ".advanced_zone").doc("advanced zone, 1 to 23"),
     col("player_x", Float64, ".player_x").unit("mm").frame("court").doc("shooter, across the court from its centre"),
     col("player_y", Float64, ".player_y").unit("mm").frame("court").doc("shooter, along the court from its centre"),
     col("player_z", Float64, ".player_z").unit("mm").frame("court").doc("shooter, above the floor"),
@@ -147,6 +147,6 @@ pub(super) const COLUMNS: [Col; 29] = [
     col("period", Category, ".period").doc("such as Q1 or H1"),
     col("attributes", ListText, ".attributes").doc("such as CAS catch-and-shoot, OTD off the dribble"),
     col("defender_ids", ListInt64, ".shotDefenders").doc("defenders; null where the body does not say"),
-    absent("given_points", Int64).hidden(),
+    absent("given_points", Count).hidden(),
     absent("given_distance", Float64).hidden(),
 ];

@@ -1,6 +1,6 @@
 //! Box-score stats of a session, and of a team over a game or range (specification 2.5, 2.6, 4.5, 4.7).
 
-use crate::table::{Col, Resource, Table, Ty::*, col, key, request};
+use crate::table::{Col, Resource, Table, Ty::*, col, key, request, root};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -37,13 +37,17 @@ pub struct StatsBody {
     pub teams: Vec<TeamStats>,
 }
 
-pub static STATS: Resource =
-    Resource { name: "stats", roots: &["teams[]", "[]"], tables: &[&PLAYER_STATS, &BOX_SCORE], known: KNOWN };
+pub static STATS: Resource = Resource {
+    name: "stats",
+    roots: &[root("teams[]"), root("[]").not_empty()],
+    tables: &[&PLAYER_STATS, &BOX_SCORE],
+    known: KNOWN,
+};
 
 /// The same for one team, which is the body itself.
 pub static TEAM_GAME_STATS: Resource = Resource {
     name: "team_game_stats",
-    roots: &["", "teams[]", "[]"],
+    roots: &[root("").needs(&["player_stats[]"]), root("teams[]"), root("[]").not_empty()],
     tables: &[&PLAYER_STATS, &BOX_SCORE],
     known: KNOWN,
 };
@@ -65,9 +69,9 @@ pub(super) const IS_TEAM_TOTAL: Col = col("is_team_total", IsTeamTotal, "player_
     .required()
     .doc("true on the team's own totals: never sum them with players");
 pub(super) const VERSION: Col =
-    col("version", Int64, "player_stats[].version").doc("orders the states of a player's line; higher is newer");
+    col("version", Count, "player_stats[].version").doc("orders the states of a player's line; higher is newer");
 const GAMES_PLAYED: Col =
-    col("games_played", Int64, "player_stats[].games_played").doc("games in the range").unit("games");
+    col("games_played", Count, "player_stats[].games_played").doc("games in the range").unit("games");
 
 pub(super) static PLAYER_STATS: Table = Table {
     name: "player_stats",

@@ -3,7 +3,7 @@
 use super::stats::{
     FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, LAST_NAME, PLAYER_ID, PlayerDetails, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION,
 };
-use crate::table::{Resource, Table, Ty::*, col, key};
+use crate::table::{Resource, Table, Ty::*, col, key, root};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,12 +77,20 @@ mod pairs {
     }
 }
 
-pub static STATS_DETAILS: Resource =
-    Resource { name: "stats_details", roots: &["teams[]", "[]"], tables: &[&STAT_EVENTS], known: KNOWN };
+pub static STATS_DETAILS: Resource = Resource {
+    name: "stats_details",
+    roots: &[root("teams[]"), root("[]").not_empty()],
+    tables: &[&STAT_EVENTS],
+    known: KNOWN,
+};
 
 /// Undocumented (specification 4.11); where it has the shape of a session's details it gives their table.
-pub static GAME_STATS_DETAILS: Resource =
-    Resource { name: "game_stats_details", roots: &["teams[]", "[]"], tables: &[&STAT_EVENTS], known: KNOWN };
+pub static GAME_STATS_DETAILS: Resource = Resource {
+    name: "game_stats_details",
+    roots: &[root("teams[]"), root("[]").not_empty()],
+    tables: &[&STAT_EVENTS],
+    known: KNOWN,
+};
 
 const KNOWN: &[&str] =
     &["logo_image_link", "player_stats[].player_details.id", "player_stats[].player_details.profile_image_link"];

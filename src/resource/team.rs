@@ -1,6 +1,6 @@
 //! Teams (specification 2.3, 4.3).
 
-use crate::table::{Col, Resource, Table, Ty::*, col};
+use crate::table::{Col, Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,8 @@ pub struct TeamsBody {
     pub teams: Vec<Team>,
 }
 
-pub static TEAMS: Resource = Resource { name: "teams", roots: &["teams[]", "[]"], tables: &[&TABLE], known: &[] };
+pub static TEAMS: Resource =
+    Resource { name: "teams", roots: &[root("teams[]"), root("[]").not_empty()], tables: &[&TABLE], known: &[] };
 
 static TABLE: Table = Table {
     name: "teams",

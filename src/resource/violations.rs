@@ -1,8 +1,8 @@
 //! What an audit found: where tables of the same sessions contradict each other.
 
-use crate::table::{Resource, Table, Ty::*, col};
+use crate::table::{Resource, Table, Ty::*, col, root};
 
-pub static VIOLATIONS: Resource = Resource { name: "violations", roots: &["[]"], tables: &[&TABLE], known: &[] };
+pub static VIOLATIONS: Resource = Resource { name: "violations", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
 
 static TABLE: Table = Table {
     name: "violations",
@@ -10,7 +10,7 @@ static TABLE: Table = Table {
     rows: "",
     open: None,
     cols: &[
-        col("rule", Category, "rule").required().doc("the rule that does not hold: a key of sideline.audits.RULES"),
+        col("rule", Category, "rule").required().doc("the rule that does not hold: one of sideline.audit.rules()"),
         col("team_id", Int64, "team_id").doc("team, where it is one's"),
         col("game_id", Text, "game_id").doc("game, where the tables are a game's"),
         col("session_id", Text, "session_id").doc("session"),

@@ -10,6 +10,9 @@ use crate::resource::schedule::ScheduledGame;
 use crate::resource::team::Team;
 use serde::Serialize;
 
+/// The game of `mock=true`, which is played in an endless loop.
+pub(super) const MOCK_SERVICE: &str = "mock-service";
+
 /// Answers a call of `/broadcast/v1/..`. All bodies but a roster's are not documented: games are those of the schedule with the id that
 /// the streams want, teams those of the team list.
 pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answer, Refusal> {
@@ -24,6 +27,10 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
                 schedule_id: &'a str,
                 #[serde(flatten)]
                 game: &'a ScheduledGame,
+            }
+            if call.flag("mock") {
+                let games = season.games().first().map(|game| Game { schedule_id: MOCK_SERVICE, game });
+                return json(&Body { games: games.into_iter().collect() });
             }
             let from = call.int("from").unwrap_or(call.now);
             let to = call.int("to").unwrap_or(from.saturating_add(DAY_MS));
@@ -41,6 +48,19 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
             let game = call.text("game_event_id");
             let roster = roster_of(season, team.parse().ok(), game)?;
             json(&season.broadcast_team(roster, game, call.now).ok_or_else(invalid_id)?)
+        }
+        ["games", "active", id, "colors"] => {
+            let game = season.game_index(id).ok_or_else(invalid_id)?;
+            json(&season.colors(game, call.now).ok_or_else(|| Refusal::new(404, "Game is not active"))?)
+        }
+        ["locomotion"] => {
+            let game = call.text("schedule_id").and_then(|id| season.game_index(id)).ok_or_else(invalid_id)?;
+            let team = call.int("team_id").ok_or_else(invalid_id)?;
+            json(&season.locomotion(game, team, call.now).ok_or_else(invalid_id)?)
+        }
+        ["stats"] if call.flag("mock") => {
+            let step = usize::try_from(call.now / 1000).unwrap_or_default();
+            json(&snapshot::mock(season, step).ok_or_else(invalid_id)?)
         }
         ["stats"] => {
             let game = call.text("schedule_id").and_then(|id| season.game_index(id));

@@ -42,8 +42,8 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
         ["games", game] => json(&game_event(season, game, call)?),
         ["games", game, "events"] => game_events(season, game, call),
         ["stats", "games", game, "stats", "details"] => {
-            let event = game_event(season, game, call)?;
-            let teams = season.game_details(game, call.now).ok_or_else(invalid_id)?;
+            let event = game_event(season, game, call).map_err(|_| no_access())?;
+            let teams = season.game_details(game, call.now).ok_or_else(no_access)?;
             json_of(&Teams { teams: &teams }, event.ended_at, call.now)
         }
         ["stats", "games", game, parts] => whole::answer(season, game, parts, call),
@@ -75,8 +75,14 @@ fn team_id(segment: &str) -> Option<i64> {
     segment.split_once(',').map_or(segment, |(id, _)| id).parse().ok()
 }
 
+/// An unknown game of an operation for which the service documents no 404: nobody may read it.
+pub(super) fn no_access() -> Refusal {
+    Refusal::new(403, "Access denied to resource")
+}
+
+/// An unknown team is a general error: neither team events nor team game stats have a 404.
 fn known_team(season: &Season, segment: &str) -> Result<i64, Refusal> {
-    team_id(segment).filter(|id| season.teams().iter().any(|team| team.id == *id)).ok_or_else(invalid_id)
+    team_id(segment).filter(|id| season.teams().iter().any(|team| team.id == *id)).ok_or_else(Refusal::general)
 }
 
 /// Specification 4.4. Only the documented id system is known here.
@@ -124,7 +130,8 @@ fn range(call: &Call) -> Result<(i64, i64), Refusal> {
 fn practice(season: &Season, team: &str, event_id: &str, call: &Call) -> Result<Answer, Refusal> {
     let event = season.event(event_id, call.now).ok_or_else(invalid_id)?;
     // Its own link says that it is a practice, and whose.
-    let of_team = format!("/teams/{}/practices/{event_id}", known_team(season, team)?);
+    let team = known_team(season, team).map_err(|_| invalid_id())?;
+    let of_team = format!("/teams/{team}/practices/{event_id}");
     if event._self.ends_with(&of_team) { json(&event) } else { Err(invalid_id()) }
 }
 
@@ -137,7 +144,7 @@ fn team_game_stats(season: &Season, team: &str, call: &Call) -> Result<Answer, R
     let game = call.text("event_id");
     let (from, to) = if game.is_some() { (0, 0) } else { range(call)? };
     let stats = season.team_game_stats(known_team(season, team)?, game, from, to, call.now);
-    json(&stats.ok_or_else(invalid_id)?)
+    json(&stats.ok_or_else(Refusal::general)?)
 }
 
 /// Specification 4.6. The body is not documented; this one is made up.
@@ -161,7 +168,7 @@ fn game_events(season: &Season, game: &str, call: &Call) -> Result<Answer, Refus
         started_at: i64,
         ended_at: i64,
     }
-    let Event { results, started_at, ended_at, .. } = &game_event(season, game, call)?;
+    let Event { results, started_at, ended_at, .. } = &game_event(season, game, call).map_err(|_| no_access())?;
     let sessions = results.iter().map(|result| SessionTimes {
         id: &result.id,
         kind: &result.kind,

@@ -21,6 +21,9 @@ use axum::response::Response;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+/// The header with the season's time, on every response of a simulator whose clock is frozen.
+const SEASON_TIME: &str = "x-simulated-date";
+
 /// All that a running simulator knows.
 pub(super) struct Service {
     pub(super) season: Season,
@@ -95,7 +98,7 @@ pub(super) async fn serve(
                 if let Some(at) = fault.cut_at {
                     connection.arm(Cut::after(at, fault.reset));
                 }
-                return stamped(stream, clock, &request_id, &fault);
+                return stamped(stream, clock, service.frozen, &request_id, &fault);
             }
             Err(Refused::Gateway(message)) => Reply { status: 401, body: gateway_body(message), request_id },
             Err(Refused::Service(refusal)) => Reply::error(&refusal, request_id),
@@ -103,7 +106,7 @@ pub(super) async fn serve(
         false => service.clone().reply(request, clock, request_id).await,
     };
     lock(&service.seen).answered(place, reply.status);
-    let mut response = head(&reply, clock, &fault);
+    let mut response = head(&reply, clock, service.frozen, &fault);
     if is_struck {
         connection.play(Script::new(response.status(), response.headers(), &reply.body, &fault, to_head));
         return Response::default();
@@ -132,18 +135,29 @@ fn invented(fault: &Fault, request_id: String) -> Reply {
 }
 
 /// The answer without its body.
-fn head(reply: &Reply, clock: SystemTime, fault: &Fault) -> Response {
+fn head(reply: &Reply, clock: SystemTime, frozen: Option<i64>, fault: &Fault) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    stamped(response, clock, &reply.request_id, fault)
+    stamped(response, clock, frozen, &reply.request_id, fault)
 }
 
 /// With the headers that every answer has, and those of a fault.
-fn stamped(mut response: Response, clock: SystemTime, request_id: &str, fault: &Fault) -> Response {
+fn stamped(
+    mut response: Response,
+    clock: SystemTime,
+    frozen: Option<i64>,
+    request_id: &str,
+    fault: &Fault,
+) -> Response {
     let headers = response.headers_mut();
     if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(clock)) {
         headers.insert(DATE, date);
+    }
+    // `Date` is the real clock's, as signatures need it; an archive plans by the season's.
+    let season = frozen.map(|now| UNIX_EPOCH + Duration::from_millis(now.unsigned_abs()));
+    if let Some(Ok(now)) = season.map(|now| HeaderValue::try_from(httpdate::fmt_http_date(now))) {
+        headers.insert(SEASON_TIME, now);
     }
     if let Ok(id) = HeaderValue::try_from(request_id) {
         headers.insert("x-request-id", id);

@@ -3,7 +3,7 @@
 use super::Privileges;
 use super::answer::{Answer, Refusal, json_of};
 use super::call::Call;
-use super::rest::invalid_id;
+use super::rest::no_access;
 use super::season::{Season, Whole};
 use crate::resource::ball_screens::BallScreen;
 use crate::resource::catch_up::{self, GameLine};
@@ -25,7 +25,7 @@ pub(super) fn answer(season: &Season, game: &str, parts: &str, call: &Call) -> R
     if parts != BALL_SCREENS && catch_up::of(parts).is_none() {
         return Err(Refusal::new(404, "Not found"));
     }
-    let whole = season.whole(game, call.now).ok_or_else(invalid_id)?;
+    let whole = season.whole(game, call.now).ok_or_else(no_access)?;
     let parts = parts.split(',').map(|name| (name, part(&whole, name)));
     let body = Body { parts: parts.collect(), totals: whole.totals() };
     json_of(&body, whole.ended_at().unwrap_or(i64::MAX), call.now)

@@ -23,7 +23,7 @@ impl Cells {
     #[inline(always)]
     pub fn usual(&mut self, op: &Op, cursor: &mut Cursor) -> bool {
         match *op {
-            Op::Int(i) => {
+            Op::Int(i) | Op::Count(i) | Op::Time(i) => {
                 let Some(value) = cursor.short_integer() else { return false };
                 self.ints[i as usize].values.push(value);
             }

@@ -2,6 +2,7 @@
 //! of its level; values above the rows are repeated for their rows at the end.
 
 use super::cursor::Span;
+use super::extent::Room;
 use super::fault::{Fault, Read};
 use arrow_array::types::Int32Type;
 use arrow_array::{
@@ -183,13 +184,14 @@ impl Texts {
         if i32::try_from(self.data.len()).is_ok() { Ok(()) } else { Err(Fault::TooLarge) }
     }
 
-    pub fn repeat(&self, ends: &[u32]) -> Read<Self> {
+    pub fn repeat(&self, ends: &[u32], room: &Room) -> Read<Self> {
         self.check()?;
         let (mut size, mut start) = (0usize, 0);
         for (element, end) in ends.iter().enumerate() {
             size = size.saturating_add(self.value(element).len().saturating_mul((*end - start) as usize));
             start = *end;
         }
+        room.check(size)?;
         if i32::try_from(size).is_err() {
             return Err(Fault::TooLarge);
         }

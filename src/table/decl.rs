@@ -14,6 +14,8 @@ use arrow_array::ArrayRef;
 pub enum Ty {
     /// `461`, `461.0`, `4.61e2` and `"461"`; a fraction or a number beyond 64 bits is an error.
     Int64,
+    /// As `Int64`, of what is no id: a fraction or a number beyond 64 bits gives null, and is reported.
+    Count,
     /// As `Int64`, for positions in a list.
     Int32,
     /// Any number, or a string that is one.
@@ -26,7 +28,8 @@ pub enum Ty {
     Category,
     /// As `Text`; an array of strings gives them joined by a blank (links come single and in arrays).
     Links,
-    /// Epoch milliseconds, as `Int64`, shown as `timestamp[ms, UTC]`.
+    /// Epoch milliseconds, shown as `timestamp[ms, UTC]`; a fraction is cut off, a number beyond 64 bits gives null, and both
+    /// are reported.
     TimestampMs,
     /// Array of `Int64`.
     ListInt64,
@@ -86,6 +89,8 @@ pub struct Col {
     pub src: Src,
     /// Filled from this value of the request where the body has none.
     pub or_request: Option<&'static str>,
+    /// A value of the request goes before the body's: rows are found by the id that was requested.
+    pub by_request: bool,
     /// A null or missing value is a decode error.
     pub required: bool,
     /// Read for a derivation, not shown.
@@ -108,13 +113,50 @@ pub struct Table {
     pub open: Option<&'static str>,
 }
 
+/// A place of the documents, and what makes a body data: an array at every `[]` of the path, an array or object at `[?]`,
+/// an object elsewhere, and no null element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Root {
+    /// Path of the documents from the body; `""` is the body itself.
+    pub path: &'static str,
+    /// Members of the body without which it is no document. A name that ends in `[]` is an array without null elements.
+    pub needs: &'static [&'static str],
+    /// One of `needs` is enough.
+    pub needs_any: bool,
+    /// The array must have an element.
+    pub needs_element: bool,
+}
+
+/// The root at `path`, which may be an empty array.
+pub const fn root(path: &'static str) -> Root {
+    Root { path, needs: &[], needs_any: false, needs_element: false }
+}
+
+impl Root {
+    /// With members that a bare document must have.
+    pub const fn needs(mut self, needs: &'static [&'static str]) -> Self {
+        self.needs = needs;
+        self
+    }
+    /// With members of which a bare document must have one.
+    pub const fn needs_any(mut self, needs: &'static [&'static str]) -> Self {
+        (self.needs, self.needs_any) = (needs, true);
+        self
+    }
+    /// For an unusual place: an empty array there is no sign of the resource.
+    pub const fn not_empty(mut self) -> Self {
+        self.needs_element = true;
+        self
+    }
+}
+
 /// What one body holds.
 #[derive(Debug)]
 pub struct Resource {
     pub name: &'static str,
-    /// Where the documents lie, the usual place first. A body that is an array takes the one that starts with `[`; an
-    /// object takes the first whose leading key it has, else `""` where that is among them, else the first.
-    pub roots: &'static [&'static str],
+    /// Where the documents may lie, the usual place first. An array takes the root that starts with `[`; an object takes
+    /// the first whose leading key it has, else `""` where that is among them, else the first.
+    pub roots: &'static [Root],
     /// The first is the one `to_*` gives when none is named.
     pub tables: &'static [&'static Table],
     /// Paths that are known and in no table: they are in the dict only.
@@ -122,7 +164,18 @@ pub struct Resource {
 }
 
 const fn column(name: &'static str, ty: Ty, src: Src) -> Col {
-    Col { name, ty, src, or_request: None, required: false, hidden: false, unit: "", frame: "", doc: "" }
+    Col {
+        name,
+        ty,
+        src,
+        or_request: None,
+        by_request: false,
+        required: false,
+        hidden: false,
+        unit: "",
+        frame: "",
+        doc: "",
+    }
 }
 
 /// A column read at `path`.
@@ -159,9 +212,9 @@ pub const fn read_elsewhere<const N: usize>(mut cols: [Col; N], elsewhere: &[Col
         let (mut at, mut found) = (0, false);
         while at < N {
             if same(cols[at].name, name) {
-                // What a body says itself is still the request's where it does not.
+                // The request still knows it: of a game better than the body, of a session only where the body does not say.
                 if let (Src::Request(asked), Src::Path(_)) = (cols[at].src, src) {
-                    cols[at].or_request = Some(asked);
+                    (cols[at].or_request, cols[at].by_request) = (Some(asked), same(asked, "game_id"));
                 }
                 (cols[at].ty, cols[at].src, found) = (ty, src, true);
             }
@@ -197,6 +250,10 @@ impl Col {
     }
     pub const fn or_request(mut self, name: &'static str) -> Self {
         self.or_request = Some(name);
+        self
+    }
+    pub const fn by_request(mut self, name: &'static str) -> Self {
+        (self.or_request, self.by_request) = (Some(name), true);
         self
     }
     pub const fn unit(mut self, unit: &'static str) -> Self {

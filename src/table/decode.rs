@@ -72,7 +72,7 @@ pub(super) fn run(
         cells,
         rows: 0,
         ends: plan.levels[1..].iter().map(|_| Vec::new()).collect(),
-        open: OpenColumns::new(&plan.open),
+        open: OpenColumns::new(&plan.open, cursor.len()),
         repeated,
         unasked,
         repeats: Repeats::default(),
@@ -220,6 +220,10 @@ impl<'a> Decoder<'a> {
             Op::Object(number) => self.object(number)?,
             op => self.value(op)?,
         };
+        if level.is_root && start.byte() != b'{' {
+            self.cursor = start;
+            return Err(Fault::Document);
+        }
         if !has_value {
             self.fill(&level.fill);
         }
@@ -358,7 +362,7 @@ impl<'a> Decoder<'a> {
             match keys.find(&key) {
                 Some(found) => found,
                 None => {
-                    let column = if keys.open { self.open.column(&key, self.plan.table.cols) } else { None };
+                    let column = if keys.open { self.open.column(&key, self.plan.table.cols)? } else { None };
                     let op = column.map_or(self.plan.unasked(), Op::Open);
                     // Keys are compared as written, so one that was written with an escape is not learned.
                     let learned = if let Cow::Borrowed(plain) = key { keys.learn(plain, op) } else { None };
@@ -378,6 +382,14 @@ impl<'a> Decoder<'a> {
             Op::Level(number) => self.noted(|decoder| decoder.level(number))?,
             Op::Int(i) => {
                 let value = self.cursor.integer()?;
+                self.cells.ints[i as usize].push(value);
+            }
+            Op::Count(i) => {
+                let value = self.cursor.whole()?.count();
+                self.cells.ints[i as usize].push(value);
+            }
+            Op::Time(i) => {
+                let value = self.cursor.whole()?.floor();
                 self.cells.ints[i as usize].push(value);
             }
             Op::Float(i) => {
@@ -441,7 +453,7 @@ impl<'a> Decoder<'a> {
             Op::IntsAndLineup(list, text) => self.integers_and_lineup(list as usize, text as usize)?,
             Op::Open(i) => {
                 let value = self.cursor.float()?;
-                if !self.open.push(i, self.rows, value) && self.repeated == Repeated::Stop {
+                if !self.open.push(i, self.rows, value)? && self.repeated == Repeated::Stop {
                     return Err(Fault::RepeatedKey);
                 }
             }

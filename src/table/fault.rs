@@ -1,6 +1,6 @@
 //! What is wrong with a body: one word while decoding, a sentence with path and offset once it is told to a user.
 
-use super::{DecodeError, json_path};
+use super::{DecodeError, extent, json_path};
 
 /// Small enough to come back in a register: the decoder passes one for every value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +24,18 @@ pub(crate) enum Fault {
     EndOfArray,
     /// More after the end of the body.
     Trailing,
+    /// A document of the resource that is null or no object.
+    Document,
     /// An object says one key twice: not an error, but a reason to start again (see `normal_form`).
     RepeatedKey,
     /// The column of this number in the plan needs a value.
     Required(u16),
     /// More text than an Arrow string array can hold.
     TooLarge,
+    /// More columns or cells than the body may bring along.
+    TooWide,
+    /// A larger table than the body may make.
+    NoRoom,
     /// The engine contradicted itself. Never seen; better than a panic.
     Engine,
 }
@@ -81,8 +87,11 @@ impl Fault {
             Fault::EndOfObject => format!("expected ',' or '}}', found {}", found(&body[offset..])),
             Fault::EndOfArray => format!("expected ',' or ']', found {}", found(&body[offset..])),
             Fault::Trailing => format!("expected the end of the body, found {}", found(&body[offset..])),
+            Fault::Document => format!("expected an object, found {}", found(&body[offset..])),
             Fault::RepeatedKey => "an object has the same key twice".into(),
             Fault::Required(column) => need(column),
+            Fault::TooWide => extent::TOO_WIDE.into(),
+            Fault::NoRoom => extent::NO_ROOM.into(),
             Fault::TooLarge => "the table does not fit an Arrow array (2 GiB of text in one column)".into(),
             Fault::Engine => "the decoder contradicted itself; please report this body".into(),
         };
@@ -92,12 +101,20 @@ impl Fault {
 
 /// Whether the rest of the body is nothing, or the beginning of a word that was cut.
 fn ends_early(fault: Fault, rest: &[u8]) -> bool {
-    let about_text =
-        !matches!(fault, Fault::Required(_) | Fault::TooLarge | Fault::Engine | Fault::Fraction | Fault::Range);
+    let about_text = !matches!(
+        fault,
+        Fault::Required(_)
+            | Fault::TooLarge
+            | Fault::TooWide
+            | Fault::NoRoom
+            | Fault::Engine
+            | Fault::Fraction
+            | Fault::Range
+    );
     about_text && (rest.is_empty() || ["true", "false", "null"].iter().any(|w| w.as_bytes().starts_with(rest)))
 }
 
-fn found(rest: &[u8]) -> String {
+pub(super) fn found(rest: &[u8]) -> String {
     match rest.first() {
         Some(b'{') => "an object".into(),
         Some(b'[') => "an array".into(),

@@ -4,8 +4,9 @@ use super::cells::Cells;
 use super::columns::{Categories, Entries, Lists, Numbers, Texts};
 use super::decl::{Col, Src, Ty};
 use super::decode::Decoded;
+use super::extent::Room;
 use super::fault::{Fault, Read};
-use super::plan::{Cell, From, OpenKeys, Plan, Shown, no_column};
+use super::plan::{Cell, From, OpenKeys, Plan, Planned, Shown, no_column};
 use super::{Context, DecodeError, schema};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -15,10 +16,17 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::sync::Arc;
 
-pub(super) fn finish(plan: &Plan, decoded: Decoded, context: &Context) -> Result<RecordBatch, DecodeError> {
+pub(super) fn finish(
+    plan: &Plan,
+    decoded: Decoded,
+    context: &Context,
+    body: usize,
+) -> Result<RecordBatch, DecodeError> {
     let Decoded { mut cells, rows, ends, open, .. } = decoded;
     let fault = |fault: Fault| fault.at(b"{}", 0, |_| String::new());
-    let open = open.finish(rows);
+    let open = open.finish(rows).map_err(fault)?;
+    let mut room = Room::of(body);
+    room.take(open.len().saturating_mul(rows).saturating_mul(9)).map_err(fault)?;
     if let OpenKeys::Named(names) = &plan.open
         && let Some(missing) = names.iter().find(|name| !open.iter().any(|(n, _)| n == *name))
     {
@@ -29,25 +37,30 @@ pub(super) fn finish(plan: &Plan, decoded: Decoded, context: &Context) -> Result
         let col = planned.col;
         let made = match planned.from {
             From::Columns(_) => continue,
-            From::Nowhere => new_null_array(planned.field.data_type(), rows),
-            From::Request(name) => match request(col, context.get(name), rows).map_err(fault)? {
+            From::Nowhere => nulls(planned, rows, &room).map_err(fault)?,
+            From::Request(name) => match request(col, context.get(name), rows, &room).map_err(fault)? {
                 None if col.required => {
                     let message =
                         format!("column {} of {} comes from the request: give {name}", col.name, plan.table.name);
                     return Err(DecodeError::Body { message, path: "$".into(), offset: 0 });
                 }
-                None => new_null_array(planned.field.data_type(), rows),
+                None => nulls(planned, rows, &room).map_err(fault)?,
                 Some(made) => made,
             },
             From::Body { level, cell } => {
-                let made = column(&mut cells, cell, ends.get(level).map(Vec::as_slice), col.ty).map_err(fault)?;
+                let made =
+                    column(&mut cells, cell, ends.get(level).map(Vec::as_slice), col.ty, &room).map_err(fault)?;
                 match col.or_request.and_then(|name| context.get(name)) {
-                    Some(value) if made.null_count() > 0 => filled(&made, col, value).map_err(fault)?,
+                    Some(value) if col.by_request => {
+                        request(col, Some(value), rows, &room).map_err(fault)?.unwrap_or(made)
+                    }
+                    Some(value) if made.null_count() > 0 => filled(&made, col, value, &room).map_err(fault)?,
                     _ => made,
                 }
             }
         };
         check_required(plan, col, &made)?;
+        room.take(size(&made)).map_err(fault)?;
         *array = Some(made);
     }
     for number in plan.shown.iter().filter_map(|s| if let Shown::Planned(i) = s { Some(*i) } else { None }) {
@@ -56,6 +69,7 @@ pub(super) fn finish(plan: &Plan, decoded: Decoded, context: &Context) -> Result
         let inputs: Option<Vec<ArrayRef>> = inputs.iter().map(|i| arrays[*i].clone()).collect();
         let made = (how.make)(&inputs.ok_or_else(|| fault(Fault::Engine))?, context);
         check_required(plan, planned.col, &made)?;
+        room.take(size(&made)).map_err(fault)?;
         arrays[number] = Some(made);
     }
     batch(plan, arrays, open, rows).map_err(fault)
@@ -113,8 +127,20 @@ fn check_required(plan: &Plan, col: &Col, array: &ArrayRef) -> Result<(), Decode
     Err(DecodeError::Body { message, path: "$".into(), offset: 0 })
 }
 
+/// What the values of an array take.
+fn size(array: &ArrayRef) -> usize {
+    array.to_data().get_slice_memory_size().unwrap_or(usize::MAX)
+}
+
+fn nulls(planned: &Planned, rows: usize, room: &Room) -> Read<ArrayRef> {
+    room.check(rows.saturating_mul(8))?;
+    Ok(new_null_array(planned.field.data_type(), rows))
+}
+
 /// A column's array, one value for each row. `ends`: the last rows of its elements, where it stands above the rows.
-fn column(cells: &mut Cells, cell: Cell, ends: Option<&[u32]>, ty: Ty) -> Read<ArrayRef> {
+fn column(cells: &mut Cells, cell: Cell, ends: Option<&[u32]>, ty: Ty, room: &Room) -> Read<ArrayRef> {
+    let rows = ends.and_then(<[u32]>::last).map_or(0, |rows| *rows as usize);
+    room.check(rows.saturating_mul(8))?;
     fn take<T: Copy + Default>(numbers: &mut Numbers<T>, ends: Option<&[u32]>) -> Numbers<T> {
         let numbers = std::mem::take(numbers);
         match ends {
@@ -140,7 +166,7 @@ fn column(cells: &mut Cells, cell: Cell, ends: Option<&[u32]>, ty: Ty) -> Read<A
             let texts = std::mem::replace(&mut cells.texts[i as usize], Texts::with_capacity(0));
             match (ends, ty) {
                 (Some(ends), Ty::Category) => texts.repeat_as_categories(ends)?.into_array()?,
-                (Some(ends), _) => Arc::new(texts.repeat(ends)?.into_array()?),
+                (Some(ends), _) => Arc::new(texts.repeat(ends, room)?.into_array()?),
                 (None, _) => Arc::new(texts.into_array()?),
             }
         }
@@ -150,6 +176,7 @@ fn column(cells: &mut Cells, cell: Cell, ends: Option<&[u32]>, ty: Ty) -> Read<A
             Arc::new(repeat_list(
                 list.into_array(item(DataType::Int64), |n: Numbers<i64>| Ok(n.into_integers()))?,
                 ends,
+                room,
             )?)
         }
         Cell::Texts(i) => {
@@ -158,12 +185,13 @@ fn column(cells: &mut Cells, cell: Cell, ends: Option<&[u32]>, ty: Ty) -> Read<A
             Arc::new(repeat_list(
                 list.into_array(item(DataType::Utf8), |t: Texts| Ok(Arc::new(t.into_array()?)))?,
                 ends,
+                room,
             )?)
         }
         Cell::Map(i) => {
             let empty = Lists::new(Entries::with_capacity(0), 0);
             let maps = std::mem::replace(&mut cells.maps[i as usize], empty);
-            let lists = repeat_list(maps.into_array(schema::entries(), Entries::into_array)?, ends)?;
+            let lists = repeat_list(maps.into_array(schema::entries(), Entries::into_array)?, ends, room)?;
             let (field, offsets, entries, nulls) = lists.into_parts();
             let entries = entries.as_struct().clone();
             Arc::new(MapArray::try_new(field, offsets, entries, nulls, false).map_err(|_| Fault::Engine)?)
@@ -175,8 +203,18 @@ fn item(data_type: DataType) -> FieldRef {
     Arc::new(Field::new("item", data_type, true))
 }
 
-fn repeat_list(list: ListArray, ends: Option<&[u32]>) -> Read<ListArray> {
+fn repeat_list(list: ListArray, ends: Option<&[u32]>, room: &Room) -> Read<ListArray> {
     let Some(ends) = ends else { return Ok(list) };
+    // Elements share the bytes of all items as they share their number.
+    let each = list.values().to_data().get_slice_memory_size().unwrap_or(usize::MAX) / list.values().len().max(1) + 1;
+    let mut start = 0;
+    let mut bytes = 0usize;
+    for (element, end) in ends.iter().enumerate() {
+        let items = list.value_length(element) as usize;
+        bytes = bytes.saturating_add(items.saturating_mul((*end - start) as usize).saturating_mul(each));
+        start = *end;
+    }
+    room.check(bytes)?;
     let mut elements = Numbers::<u32>::default();
     elements.values.extend(0..ends.len() as u32);
     let indices = UInt32Array::from(elements.repeat(ends).values);
@@ -185,14 +223,15 @@ fn repeat_list(list: ListArray, ends: Option<&[u32]>) -> Read<ListArray> {
 }
 
 /// A value of the request for every row; none where the request has none that fits.
-fn request(col: &Col, value: Option<&str>, rows: usize) -> Read<Option<ArrayRef>> {
+fn request(col: &Col, value: Option<&str>, rows: usize, room: &Room) -> Read<Option<ArrayRef>> {
     let Some(value) = value else { return Ok(None) };
+    room.check(rows.saturating_mul(8))?;
     Ok(match col.ty {
         Ty::Int64 => digits(value).map(|id| -> ArrayRef { Arc::new(Int64Array::from(vec![id; rows])) }),
         _ => {
             let mut texts = Texts::with_capacity(1);
             texts.push(value.as_bytes());
-            Some(Arc::new(texts.repeat(&[rows as u32])?.into_array()?))
+            Some(Arc::new(texts.repeat(&[rows as u32], room)?.into_array()?))
         }
     })
 }
@@ -203,7 +242,8 @@ pub(super) fn digits(id: &str) -> Option<i64> {
 }
 
 /// The request's value where the body has none.
-fn filled(array: &ArrayRef, col: &Col, value: &str) -> Read<ArrayRef> {
+fn filled(array: &ArrayRef, col: &Col, value: &str, room: &Room) -> Read<ArrayRef> {
+    room.check(array.null_count().saturating_mul(value.len()))?;
     if col.ty == Ty::Int64 {
         let (numbers, value) = (array.as_primitive::<Int64Type>(), digits(value));
         return Ok(Arc::new(numbers.iter().map(|n| n.or(value)).collect::<Int64Array>()));

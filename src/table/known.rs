@@ -1,6 +1,7 @@
 //! The declared paths of a resource as one tree, all its tables together: what a body is surveyed by.
 
-use super::decl::{Col, Resource, Src, Ty};
+use super::decl::{Col, Resource, Root, Src, Ty};
+use super::extent::Extent;
 use super::keys::Step;
 use super::path::{self, Segment};
 use super::plan::Op;
@@ -11,6 +12,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 #[derive(Debug)]
 pub(super) struct Known {
     pub nodes: Vec<Node>,
+    /// Of each table.
+    pub extents: Vec<Extent>,
     /// How many places `Survey::next` has.
     pub places: usize,
     /// Values of the request without which a table does not decode.
@@ -24,6 +27,10 @@ pub(super) struct Known {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
     Integer,
+    /// An integer, or a number that is reported.
+    Count,
+    /// The same of a time.
+    Time,
     /// Of 32 bits.
     Position,
     Float,
@@ -42,7 +49,9 @@ pub(super) enum Fit {
 impl Fit {
     fn of(col: &Col) -> Option<Fit> {
         Some(match col.ty {
-            Ty::Int64 | Ty::TimestampMs | Ty::IsTeamTotal => Fit::Integer,
+            Ty::Int64 | Ty::IsTeamTotal => Fit::Integer,
+            Ty::Count => Fit::Count,
+            Ty::TimestampMs => Fit::Time,
             Ty::Int32 => Fit::Position,
             Ty::Float64 => Fit::Float,
             Ty::Bool => Fit::Boolean,
@@ -73,8 +82,12 @@ pub(super) struct Node {
     pub open: bool,
     /// Its array or object holds rows, or what rows are found in.
     pub holds_rows: bool,
-    /// Its elements are the rows of the first table.
-    pub is_first_row: bool,
+    /// An element without which the body is no answer of the resource: never null.
+    pub is_root: bool,
+    /// The body must have it.
+    pub leads_to_root: bool,
+    /// Its elements are rows of a table.
+    pub is_row: bool,
     /// The body or a document: its containers are expected, those deeper may be absent.
     pub is_document: bool,
     /// What the columns that are read here take.
@@ -105,14 +118,25 @@ impl Node {
 }
 
 impl Known {
-    fn of(resource: &Resource, root: &'static str) -> Known {
+    fn of(resource: &Resource, place: &'static Root) -> Known {
         let document = Node { is_document: true, ..Node::default() };
-        let mut known = Known { nodes: vec![document], places: 0, requests: Vec::new(), tells: true };
-        let root = path::parse(root);
+        let mut known =
+            Known { nodes: vec![document], extents: Vec::new(), places: 0, requests: Vec::new(), tells: true };
+        let root = path::parse(place.path);
         known.at(&root).is_document = true;
-        for (number, table) in resource.tables.iter().enumerate() {
+        let needs = place.needs.iter().map(|need| path::parse(need));
+        for needed in needs.chain(std::iter::once(root.clone())) {
+            for end in 1..=needed.len() {
+                let node = known.at(&needed[..end]);
+                node.leads_to_root = true;
+                node.is_root |= needed[end - 1].is_level();
+            }
+        }
+        for table in resource.tables {
             let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
-            known.at(&row).is_first_row |= number == 0;
+            let node = known.place(&row);
+            known.nodes[node].is_row = true;
+            known.extents.push(Extent::of(table, node));
             for end in (0..row.len()).filter(|i| row[*i].is_level()) {
                 known.at(&row[..end]).holds_rows = true;
             }
@@ -175,7 +199,7 @@ impl Known {
             member.is_needed = below.is_needed;
         }
         let below = [self.nodes[at].each, self.nodes[at].map];
-        let is_skipped = |below: usize| self.nodes[below].is_skipped && !self.nodes[below].is_first_row;
+        let is_skipped = |below: usize| self.nodes[below].is_skipped && !self.nodes[below].is_row;
         let node = &self.nodes[at];
         let is_skipped =
             keys.is_empty() && !node.open && node.fits.is_empty() && below.into_iter().flatten().all(is_skipped);
@@ -187,8 +211,12 @@ impl Known {
         node.keys = keys;
     }
 
+    fn place(&mut self, path: &[Segment]) -> usize {
+        path.iter().fold(0, |at, segment| self.below(at, *segment))
+    }
+
     fn at(&mut self, path: &[Segment]) -> &mut Node {
-        let at = path.iter().fold(0, |at, segment| self.below(at, *segment));
+        let at = self.place(path);
         &mut self.nodes[at]
     }
 
@@ -225,12 +253,12 @@ impl Known {
 
 /// Compiled once and kept; a resource is told by its address: it is static. What is kept is never waited for: another thread
 /// may have held it when this process was forked, and then nobody gives it back.
-pub(super) fn known(resource: &'static Resource, root: &'static str) -> Arc<Known> {
+pub(super) fn known(resource: &'static Resource, root: &'static Root) -> Arc<Known> {
     type Kept = HashMap<(usize, &'static str), Arc<Known>>;
     static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
     let make = || Arc::new(Known::of(resource, root));
     match KEPT.try_lock() {
-        Ok(mut kept) => kept.entry((std::ptr::from_ref(resource).addr(), root)).or_insert_with(make).clone(),
+        Ok(mut kept) => kept.entry((std::ptr::from_ref(resource).addr(), root.path)).or_insert_with(make).clone(),
         Err(_) => make(),
     }
 }

@@ -6,9 +6,10 @@
 //! | `decl`, `path` | the language of declarations |
 //! | `plan`, `keys`, `runs` | a declaration compiled; the keys of its objects and their usual order |
 //! | `cursor`, `number`, `text`, `skip`, `scan` | reading JSON |
-//! | `root`, `decode`, `lists`, `open`, `repeats` | a plan run over a body |
+//! | `roots`, `decode`, `lists`, `open`, `repeats` | a plan run over a body |
 //! | `columns`, `cells`, `scalars`, `finish`, `schema` | values to Arrow |
 //! | `fault`, `json_path` | what is wrong, and where |
+//! | `extent` | how large a table may become |
 //! | `survey`, `known` | what a body holds, told without building anything |
 //! | `values` | values of any kind, for a reader that has no declaration |
 
@@ -19,6 +20,7 @@ mod columns;
 mod cursor;
 mod decl;
 mod decode;
+mod extent;
 mod fault;
 mod finish;
 mod json_path;
@@ -31,7 +33,7 @@ mod path;
 mod plan;
 mod plans;
 mod repeats;
-mod root;
+mod roots;
 mod runs;
 mod scalars;
 mod scan;
@@ -46,9 +48,12 @@ mod values;
 pub(crate) mod tests;
 
 pub use body::Body;
-pub use decl::{Col, Derivation, Resource, Src, Table, Ty, absent, col, derived, index, key, read_elsewhere, request};
+pub use decl::{
+    Col, Derivation, Resource, Root, Src, Table, Ty, absent, col, derived, index, key, read_elsewhere, request, root,
+};
+pub(crate) use extent::{TOO_WIDE, is_too_wide};
 pub use schema::schema;
-pub use survey::{Survey, Unknown};
+pub use survey::{MAX_UNKNOWN, Survey, Unknown};
 
 pub(crate) use {cursor::Cursor, fault::Fault};
 #[cfg(feature = "python")]
@@ -144,7 +149,7 @@ fn decode_once(
 ) -> Result<RecordBatch, Stopped> {
     let padded = body.padded();
     let cursor = open(body, &padded).map_err(Stopped::Error)?;
-    let root = root::choose(resource, cursor);
+    let root = roots::find(resource, cursor).map_err(|missing| Stopped::Error(missing.into()))?;
     let plan = plans::plan(resource, root, table, columns).map_err(Stopped::Error)?;
     let unasked = match body.brackets() {
         None if plan.checked => Unasked::Checked(Brackets::of(resource, body.len())),
@@ -156,7 +161,7 @@ fn decode_once(
             if checked {
                 body.found_sound(decoded.brackets.take());
             }
-            finish::finish(&plan, decoded, context).map_err(Stopped::Error)
+            finish::finish(&plan, decoded, context, body.len()).map_err(Stopped::Error)
         }
         Err((Fault::RepeatedKey, _)) => Err(Stopped::RepeatedKey),
         Err((fault, offset)) => Err(Stopped::Error(fault.at(body.as_slice(), offset, |column| plan.need(column)))),
@@ -164,11 +169,28 @@ fn decode_once(
 }
 
 /// Paths in the body that no declaration knows, in the order met, then row paths that should have been there and never were.
+/// A body without its root is an error.
 pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<Unknown>, DecodeError> {
-    look(resource, body, None).map(|survey| survey.unknown)
+    let survey = look(resource, body, None)?;
+    survey.root.map_or(Ok(survey.unknown), Err)
 }
 
-/// The same, and whether every table is sure to decode with this context.
+/// What no declaration knows, and whether the root is there.
+pub fn survey_fields(resource: &'static Resource, body: &Body, _: &Context) -> Result<Survey, DecodeError> {
+    look(resource, body, None)
+}
+
+/// Whether the keys of a body show its resource's root.
+pub fn check_root(resource: &'static Resource, body: &Body) -> Result<(), DecodeError> {
+    let padded = body.padded();
+    let Err(missing) = roots::find(resource, open(body, &padded)?) else { return Ok(()) };
+    match in_normal_form(body, |_, cursor| roots::find(resource, cursor).is_ok()) {
+        Some(true) => Ok(()),
+        _ => Err(missing.into()),
+    }
+}
+
+/// What no declaration knows, whether the root is there, and whether every table is sure to decode with this context.
 pub fn survey(resource: &'static Resource, body: &Body, context: &Context) -> Result<Survey, DecodeError> {
     look(resource, body, Some(context))
 }
@@ -176,10 +198,59 @@ pub fn survey(resource: &'static Resource, body: &Body, context: &Context) -> Re
 fn look(resource: &'static Resource, body: &Body, context: Option<&Context>) -> Result<Survey, DecodeError> {
     let padded = body.padded();
     let cursor = open(body, &padded)?;
-    let (found, brackets) = survey::survey(resource, root::choose(resource, cursor), context, cursor)
-        .map_err(|(fault, offset)| fault.at(body.as_slice(), offset, |_| String::new()))?;
+    let error = match look_once(resource, body, context, cursor) {
+        Ok(found) => return Ok(found),
+        Err(Unsurveyed::Body(error)) => return Err(error),
+        Err(Unsurveyed::Root(error)) => Some(error),
+        Err(Unsurveyed::RepeatedKey) => None,
+    };
+    let again = in_normal_form(body, |normal, cursor| look_once(resource, normal, context, cursor));
+    let root = match (again, error) {
+        (Some(Ok(found)), _) => return Ok(found),
+        (_, Some(error)) | (Some(Err(Unsurveyed::Root(error))), None) => error,
+        (Some(Err(Unsurveyed::Body(error))), None) => return Err(error),
+        (None | Some(Err(Unsurveyed::RepeatedKey)), None) => {
+            return Err(Fault::RepeatedKey.at(json(body), 0, |_| String::new()));
+        }
+    };
+    Ok(Survey { root: Some(root), ..Survey::default() })
+}
+
+/// Why a pass over a body ended early.
+enum Unsurveyed {
+    Body(DecodeError),
+    Root(DecodeError),
+    RepeatedKey,
+}
+
+fn look_once(
+    resource: &'static Resource,
+    body: &Body,
+    context: Option<&Context>,
+    cursor: Cursor,
+) -> Result<Survey, Unsurveyed> {
+    let root = roots::find(resource, cursor).map_err(|missing| Unsurveyed::Root(missing.into()))?;
+    let (found, brackets) = survey::survey(resource, root, context, cursor).map_err(|(fault, offset)| {
+        let error = fault.at(body.as_slice(), offset, |_| String::new());
+        match fault {
+            Fault::RepeatedKey => Unsurveyed::RepeatedKey,
+            Fault::Document => Unsurveyed::Root(error),
+            _ => Unsurveyed::Body(error),
+        }
+    })?;
     body.found_sound(brackets);
     Ok(found)
+}
+
+/// Reads a body of which each key counts with its last value. `None` where the body is too large, or not JSON.
+fn in_normal_form<T>(body: &Body, read: impl FnOnce(&Body, Cursor) -> T) -> Option<T> {
+    const MAX_BYTES: usize = 16 * 1024 * 1024;
+    if body.len() > MAX_BYTES {
+        return None;
+    }
+    let normal = repeats::normal_form(json(body)).ok()?;
+    let padded = normal.padded();
+    start(&padded).map(|cursor| read(&normal, cursor))
 }
 
 /// Where in the JSON a byte of the body lies, such as `$.teams[0].id`.

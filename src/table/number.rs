@@ -55,6 +55,31 @@ impl Whole {
     }
 }
 
+/// A number where whole ones are expected.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum WholeOrNot {
+    Whole(Option<i64>),
+    Fraction(f64),
+    /// Beyond 64 bits.
+    TooLarge,
+}
+
+impl WholeOrNot {
+    pub fn count(self) -> Option<i64> {
+        if let WholeOrNot::Whole(value) = self { value } else { None }
+    }
+    pub fn floor(self) -> Option<i64> {
+        const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+        match self {
+            WholeOrNot::Whole(value) => value,
+            WholeOrNot::Fraction(value) => {
+                Some(value.floor()).filter(|value| value.abs() < LIMIT).map(|value| value as i64)
+            }
+            WholeOrNot::TooLarge => None,
+        }
+    }
+}
+
 impl<'a> Cursor<'a> {
     /// An `Int64`: a whole number in any writing, also in quotes; null as `None`.
     #[inline(always)]
@@ -63,6 +88,20 @@ impl<'a> Cursor<'a> {
             Some(value) => Ok(Some(value)),
             None if self.null() => Ok(None),
             None => self.apart(Self::integer_slow),
+        }
+    }
+
+    /// A number where whole ones are expected.
+    pub fn whole(&mut self) -> Read<WholeOrNot> {
+        match self.integer() {
+            Ok(value) => Ok(WholeOrNot::Whole(value)),
+            Err(Fault::Range) => self.apart(Self::skip_checked).map(|()| WholeOrNot::TooLarge),
+            Err(Fault::Fraction) => match self.float() {
+                Ok(value) => Ok(value.map_or(WholeOrNot::Whole(None), WholeOrNot::Fraction)),
+                // More digits than a float has an exponent for.
+                Err(_) => self.apart(Self::skip_checked).map(|()| WholeOrNot::TooLarge),
+            },
+            Err(fault) => Err(fault),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use super::columns::Numbers;
 use super::decl::Col;
+use super::extent::{MAX_OPEN_COLUMNS, OPEN_CELLS};
+use super::fault::{Fault, Read};
 use super::plan::OpenKeys;
 use std::collections::HashMap;
 
@@ -11,49 +13,60 @@ pub(super) struct OpenColumns {
     wanted: OpenKeys,
     columns: Vec<(String, Numbers<f64>)>,
     by_name: HashMap<String, u32>,
+    /// Cells that may still be filled.
+    cells: usize,
 }
 
 impl OpenColumns {
-    pub fn new(wanted: &OpenKeys) -> Self {
-        OpenColumns { wanted: wanted.clone(), columns: Vec::new(), by_name: HashMap::new() }
+    pub fn new(wanted: &OpenKeys, body: usize) -> Self {
+        let cells = body.saturating_add(OPEN_CELLS);
+        OpenColumns { wanted: wanted.clone(), columns: Vec::new(), by_name: HashMap::new(), cells }
     }
 
     /// The column of a key. None for one that was not asked, or that has the name of a declared column: two columns of
     /// one name would be no table.
-    pub fn column(&mut self, key: &[u8], declared: &[Col]) -> Option<u32> {
-        let name = std::str::from_utf8(key).ok()?;
+    pub fn column(&mut self, key: &[u8], declared: &[Col]) -> Read<Option<u32>> {
+        let Ok(name) = std::str::from_utf8(key) else { return Ok(None) };
         if let Some(column) = self.by_name.get(name) {
-            return Some(*column);
+            return Ok(Some(*column));
         }
         let wanted = match &self.wanted {
             OpenKeys::None => false,
             OpenKeys::All => !declared.iter().any(|col| col.name == name),
             OpenKeys::Named(names) => names.iter().any(|n| n == name),
         };
-        wanted.then(|| {
-            let column = self.columns.len() as u32;
-            self.columns.push((name.into(), Numbers::default()));
-            self.by_name.insert(name.into(), column);
-            column
-        })
+        if !wanted {
+            return Ok(None);
+        }
+        if self.columns.len() == MAX_OPEN_COLUMNS {
+            return Err(Fault::TooWide);
+        }
+        let column = self.columns.len() as u32;
+        self.columns.push((name.into(), Numbers::default()));
+        self.by_name.insert(name.into(), column);
+        Ok(Some(column))
     }
 
     /// The value of a row; `false` when the row has one already.
-    pub fn push(&mut self, column: u32, row: usize, value: Option<f64>) -> bool {
+    pub fn push(&mut self, column: u32, row: usize, value: Option<f64>) -> Read<bool> {
         let (_, numbers) = &mut self.columns[column as usize];
+        let more = (row + 1).saturating_sub(numbers.values.len());
+        self.cells = self.cells.checked_sub(more).ok_or(Fault::TooWide)?;
         fill(numbers, row);
         let first = numbers.values.len() == row;
         if first {
             numbers.push(value);
         }
-        first
+        Ok(first)
     }
 
     /// All columns by name, `rows` long.
-    pub fn finish(mut self, rows: usize) -> Vec<(String, Numbers<f64>)> {
+    pub fn finish(mut self, rows: usize) -> Read<Vec<(String, Numbers<f64>)>> {
+        let more: usize = self.columns.iter().map(|(_, numbers)| rows.saturating_sub(numbers.values.len())).sum();
+        self.cells.checked_sub(more).ok_or(Fault::TooWide)?;
         self.columns.iter_mut().for_each(|(_, numbers)| fill(numbers, rows));
         self.columns.sort_by(|a, b| a.0.cmp(&b.0));
-        self.columns
+        Ok(self.columns)
     }
 }
 

@@ -5,7 +5,7 @@
 //! element of it; the elements' last rows are noted as they close, and a column above the rows is repeated by them at the
 //! end. So a parent's `id` may stand before or after its children in the text.
 
-use super::decl::{Col, Resource, Src, Table, Ty};
+use super::decl::{Col, Resource, Root, Src, Table, Ty};
 use super::keys::{Keys, Step};
 use super::path::{self, Segment};
 use super::{DecodeError, schema};
@@ -33,6 +33,10 @@ pub(super) enum Op {
     /// Over it, as far as it must be read to find its end.
     Pass,
     Int(u32),
+    /// Null where the number is not whole.
+    Count(u32),
+    /// Cut to a whole number.
+    Time(u32),
     Float(u32),
     Bool(u32),
     Text(u32),
@@ -74,6 +78,8 @@ pub(super) enum LevelKind {
 #[derive(Debug)]
 pub(super) struct Level {
     pub kind: LevelKind,
+    /// Its elements are what makes the body data: none is null.
+    pub is_root: bool,
     /// For each element.
     pub op: Op,
     /// Nulls for an element that is null where an object stands.
@@ -195,7 +201,7 @@ impl Plan {
 /// Compiles the plan for one table of a resource, its documents at `root`, and the columns asked.
 pub(super) fn compile(
     resource: &'static Resource,
-    root: &'static str,
+    place: &'static Root,
     table: &'static Table,
     asked: Option<&[String]>,
 ) -> Result<Plan, DecodeError> {
@@ -205,7 +211,7 @@ pub(super) fn compile(
         offset: 0,
     };
     let (shown, open) = choose(table, asked)?;
-    let root = path::parse(root);
+    let root = path::parse(place.path);
     let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
     if path::scope(&row) != row.len() {
         return Err(wrong("its rows are no elements".into()));
@@ -217,7 +223,7 @@ pub(super) fn compile(
             .iter()
             .map(|col| Planned { col, from: From::Columns(vec![]), field: schema::field(col) })
             .collect(),
-        levels: levels(&row),
+        levels: levels(&row, &root, place),
         several: Vec::new(),
         storage: Storage::default(),
         checked: asked.is_none(),
@@ -324,22 +330,30 @@ fn inputs(table: &'static Table, names: &[&str]) -> Result<Vec<usize>, String> {
     names.iter().map(number).collect()
 }
 
-fn levels(row: &[Segment]) -> Vec<Level> {
-    let kinds = row.iter().filter_map(|segment| match segment {
-        Segment::Key(_) => None,
-        Segment::Each => Some(LevelKind::Array),
-        Segment::EachOrOne => Some(LevelKind::ArrayOrOne),
-        Segment::Map => Some(LevelKind::Map),
+fn levels(row: &[Segment], root: &[Segment], place: &Root) -> Vec<Level> {
+    let is_root = |path: &[Segment]| {
+        let needed = place.needs.iter().map(|need| path::parse(need));
+        needed.chain(std::iter::once(root.to_vec())).any(|needed| needed.starts_with(path))
+    };
+    let kinds = row.iter().enumerate().filter_map(|(at, segment)| {
+        let kind = match segment {
+            Segment::Key(_) => return None,
+            Segment::Each => LevelKind::Array,
+            Segment::EachOrOne => LevelKind::ArrayOrOne,
+            Segment::Map => LevelKind::Map,
+        };
+        Some((kind, is_root(&row[..=at])))
     });
-    let level = |kind| Level {
+    let level = |(kind, is_root)| Level {
         kind,
+        is_root,
         op: Op::Skip,
         fill: Vec::new(),
         keys: Vec::new(),
         positions: Vec::new(),
         required: Vec::new(),
     };
-    std::iter::once(LevelKind::Body).chain(kinds).map(level).collect()
+    std::iter::once((LevelKind::Body, false)).chain(kinds).map(level).collect()
 }
 
 impl Storage {
@@ -358,7 +372,9 @@ impl Storage {
             (Cell::Text(i), op(i))
         };
         match ty {
-            Ty::Int64 | Ty::Int32 | Ty::TimestampMs => int(self, Op::Int),
+            Ty::Int64 | Ty::Int32 => int(self, Op::Int),
+            Ty::Count => int(self, Op::Count),
+            Ty::TimestampMs => int(self, Op::Time),
             Ty::LinkMs(parameter) => {
                 let (cell, _) = int(self, Op::Int);
                 let Cell::Int(i) = cell else { return (cell, Op::Skip) };

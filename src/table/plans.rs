@@ -1,7 +1,7 @@
 //! Plans are compiled once and kept for the life of the process.
 
 use super::DecodeError;
-use super::decl::{Resource, Table};
+use super::decl::{Resource, Root, Table};
 use super::plan::{Plan, compile};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -16,12 +16,16 @@ const KEPT: usize = 512;
 
 pub(super) fn plan(
     resource: &'static Resource,
-    root: &'static str,
+    root: &'static Root,
     table: &'static Table,
     columns: Option<&[String]>,
 ) -> Result<Arc<Plan>, DecodeError> {
-    let key =
-        (std::ptr::from_ref(resource).addr(), root, std::ptr::from_ref(table).addr(), columns.map(<[String]>::to_vec));
+    let key = (
+        std::ptr::from_ref(resource).addr(),
+        root.path,
+        std::ptr::from_ref(table).addr(),
+        columns.map(<[String]>::to_vec),
+    );
     // Never waited for: another thread may have held them when this process was forked, and then nobody gives them back.
     let plans = || PLANS.try_lock().ok();
     if let Some(plan) = plans().and_then(|plans| plans.get(&key).cloned()) {

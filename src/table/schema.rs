@@ -45,7 +45,7 @@ pub(super) fn entries() -> FieldRef {
 pub(super) fn data_type(ty: Ty) -> DataType {
     let list = |item| DataType::List(Arc::new(Field::new("item", item, true)));
     match ty {
-        Ty::Int64 => DataType::Int64,
+        Ty::Int64 | Ty::Count => DataType::Int64,
         Ty::Int32 => DataType::Int32,
         Ty::Float64 | Ty::ClockSeconds => DataType::Float64,
         Ty::Bool | Ty::IsTeamTotal | Ty::IsMake => DataType::Boolean,

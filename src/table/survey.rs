@@ -6,21 +6,31 @@
 //! its id where there are no rows), is left to decoding.
 
 use super::Context;
+use super::DecodeError;
 use super::brackets::Brackets;
 use super::cursor::Cursor;
-use super::decl::{Resource, Ty};
+use super::decl::{Resource, Root, Ty};
+use super::extent::{Extent, Longest, OpenKeys};
 use super::fault::{Fault, Read, Wanted};
 use super::finish;
 use super::known::{Fit, Known, Node, known, member};
 use super::lists::each;
+use super::number::WholeOrNot;
 use super::repeats::Repeats;
 use super::scalars;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+/// Beyond so many paths of one body none is noted: where data stands as keys, each would be a path.
+pub const MAX_UNKNOWN: usize = 1000;
+
+/// What the path of a number ends in that is not whole where a table has integers.
+const NOT_WHOLE: &str = "(not a whole number)";
 
 /// A path that no declaration knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// Such as `teams[].new`, or `games[] (missing)` for rows that should have been there.
+    /// As the body spells it, such as `teams[].new`; `games[] (missing)` for rows that should have been there;
+    /// `players[].sensor (not a whole number)` for a value that a table cannot hold.
     pub path: String,
     /// The JSON type of an example: of the first value that was not null, where there is one. `None` where it is missing.
     pub kind: Option<&'static str>,
@@ -35,13 +45,15 @@ pub struct Survey {
     pub unknown: Vec<Unknown>,
     /// The rows of the first table, where every table is sure to decode. `None`: decoding tells.
     pub rows: Option<usize>,
+    /// Why the body is no answer of the resource: its root is missing. Then nothing else is known.
+    pub root: Option<DecodeError>,
 }
 
 /// Surveys a body whose documents lie at `root`, and notes its brackets. Without a context only what is unknown is looked
 /// for. A fault comes with its offset.
 pub(super) fn survey(
     resource: &'static Resource,
-    root: &'static str,
+    root: &'static Root,
     context: Option<&Context>,
     cursor: Cursor,
 ) -> Result<(Survey, Option<Brackets>), (Fault, usize)> {
@@ -58,18 +70,20 @@ pub(super) fn survey(
         met: vec![false; known.nodes.len()],
         found: Vec::new(),
         places: HashMap::new(),
+        not_whole: HashSet::new(),
         fits: known.tells && context.is_some() && known.requests.iter().all(has),
         repeats: Repeats::default(),
-        rows: 0,
-        elements: 0,
-        longest: context.map_or(0, Context::longest),
+        elements: vec![0; known.nodes.len()],
+        longest: Longest { text: context.map_or(0, Context::longest), list: 0 },
+        open: OpenKeys::default(),
         brackets: Brackets::of(resource, cursor.len()),
     };
     match walk.body() {
         Ok(()) => {
             walk.missing(0);
-            let rows = walk.has_room().then_some(walk.rows);
-            Ok((Survey { rows: rows.filter(|_| walk.fits), unknown: walk.found }, walk.brackets))
+            let rows = known.extents.first().map(|first| walk.elements[first.node]);
+            let fits = walk.fits && walk.has_room();
+            Ok((Survey { rows: rows.filter(|_| fits), unknown: walk.found, root: None }, walk.brackets))
         }
         Err(fault) => Err((fault, walk.cursor.position())),
     }
@@ -82,16 +96,17 @@ struct Walk<'a> {
     next: Vec<u16>,
     met: Vec<bool>,
     found: Vec<Unknown>,
-    /// Where in `found` an unknown key of a node stands.
-    places: HashMap<(usize, String), usize>,
+    /// Where in `found` the unknown keys of each node stand.
+    places: HashMap<usize, HashMap<String, usize>>,
+    /// Nodes with a number that is not whole.
+    not_whole: HashSet<usize>,
     /// So far every table decodes.
     fits: bool,
     repeats: Repeats,
-    rows: usize,
-    /// Of all levels.
-    elements: usize,
-    /// Bytes of the longest value of text or list.
-    longest: usize,
+    /// Of each node.
+    elements: Vec<usize>,
+    longest: Longest,
+    open: OpenKeys<'a>,
     brackets: Option<Brackets>,
 }
 
@@ -107,18 +122,22 @@ impl<'a> Walk<'a> {
         if self.cursor.is_at_end() { Ok(()) } else { Err(Fault::Trailing) }
     }
 
-    /// Whether each column fits an array even if all its rows repeat the longest value. A lineup is longer than its
-    /// text by less than eight times.
+    /// Whether each table fits even if all its rows repeat the longest values.
     fn has_room(&self) -> bool {
-        let most = self.elements.saturating_mul(self.longest).saturating_mul(8);
-        i32::try_from(most).is_ok()
+        let body = self.cursor.len();
+        let fits = |table: &Extent| table.fits(self.elements[table.node], self.longest, self.open.len(), body);
+        self.known.extents.iter().all(fits)
     }
 
     fn element(&mut self, at: usize) -> Read<()> {
         let known: &'a Known = self.known;
-        self.elements += 1;
-        self.rows += usize::from(known.nodes[at].is_first_row);
+        self.elements[at] += 1;
+        let here = self.cursor;
         let has_value = self.value(at)?;
+        if known.nodes[at].is_root && (!has_value || (here.byte() != b'{' && known.nodes[at].is_object())) {
+            self.cursor = here;
+            return Err(Fault::Document);
+        }
         self.fits &= has_value || !known.nodes[at].is_needed;
         Ok(())
     }
@@ -145,7 +164,7 @@ impl<'a> Walk<'a> {
     fn value_at(&mut self, at: usize, node: &'a Node, here: Cursor<'a>) -> Read<()> {
         for fit in &node.fits {
             self.cursor = here;
-            self.fit(*fit)?;
+            self.fit(*fit, at)?;
         }
         if node.is_skipped || !(node.is_object() || node.each.is_some()) {
             if node.fits.is_empty() && !self.cursor.skip_flat() {
@@ -172,15 +191,21 @@ impl<'a> Walk<'a> {
 
     /// Over a value; where a column does not take it, that is noted.
     #[inline(always)]
-    fn fit(&mut self, fit: Fit) -> Read<()> {
+    fn fit(&mut self, fit: Fit, at: usize) -> Read<()> {
         let here = self.cursor;
+        if let Fit::Count | Fit::Time = fit {
+            match self.cursor.short_integer() {
+                Some(_) => return Ok(()),
+                None => return self.whole(fit, at),
+            }
+        }
         if self.fits {
             let read = match fit {
                 Fit::Integer => self.cursor.integer().is_ok(),
                 Fit::Float => self.cursor.float().is_ok(),
                 Fit::Text => match self.cursor.plain_string() {
                     Some(plain) => {
-                        self.longest = self.longest.max(plain.len());
+                        self.longest.text = self.longest.text.max(plain.len());
                         true
                     }
                     None => self.odd_fit(fit).is_ok(),
@@ -196,12 +221,33 @@ impl<'a> Walk<'a> {
         self.cursor.skip_checked()
     }
 
+    /// A number where whole ones are expected: others are reported.
+    #[inline(never)]
+    fn whole(&mut self, fit: Fit, at: usize) -> Read<()> {
+        let here = self.cursor;
+        let Ok(number) = self.cursor.whole() else {
+            self.fits = false;
+            self.cursor = here;
+            return self.cursor.skip_checked();
+        };
+        if matches!(number, WholeOrNot::Whole(_)) {
+            return Ok(());
+        }
+        // A time that a row needs is null where it is too large.
+        self.fits &= fit == Fit::Count || number.floor().is_some() || !self.known.nodes[at].is_needed;
+        if self.not_whole.insert(at) {
+            let path = format!("{} {NOT_WHOLE}", self.known.nodes[at].path);
+            self.found.push(Unknown { path, kind: Some("number"), offset: here.position() });
+        }
+        Ok(())
+    }
+
     #[inline(never)]
     fn odd_fit(&mut self, fit: Fit) -> Read<()> {
         let here = self.cursor;
         let cursor = &mut self.cursor;
         match fit {
-            Fit::Integer => drop(cursor.integer()?),
+            Fit::Integer | Fit::Count | Fit::Time => drop(cursor.integer()?),
             Fit::Position => {
                 if let Some(position) = cursor.integer()? {
                     i32::try_from(position).map_err(|_| Fault::Range)?;
@@ -220,7 +266,11 @@ impl<'a> Walk<'a> {
             Fit::Integers => drop(each(cursor, |cursor| cursor.integer().map(drop))?),
             Fit::Floats => self.floats()?,
         }
-        self.longest = self.longest.max(self.cursor.since(&here).len());
+        let len = self.cursor.since(&here).len();
+        match fit {
+            Fit::Links | Fit::Texts | Fit::Integers | Fit::Floats => self.longest.list = self.longest.list.max(len),
+            _ => self.longest.text = self.longest.text.max(len),
+        }
         Ok(())
     }
 
@@ -276,6 +326,7 @@ impl<'a> Walk<'a> {
 
     /// The members of an object; gives the bits of the declared ones that are not null.
     fn members(&mut self, at: usize, node: &'a Node, has_data_keys: bool) -> Read<u64> {
+        let known: &'a Known = self.known;
         let (mut seen, mut nulls) = (0u64, 0u64);
         self.cursor.advance(1);
         if !self.cursor.opened(b'}') {
@@ -296,10 +347,13 @@ impl<'a> Walk<'a> {
                 place = node.place + 1 + number;
                 let bit = 1u64.checked_shl(number as u32).unwrap_or_default();
                 self.fits &= seen & bit == 0;
-                seen |= bit;
                 let member = &node.keys[number];
+                if seen & bit != 0 && known.nodes[member.below].leads_to_root {
+                    return Err(Fault::RepeatedKey);
+                }
+                seen |= bit;
                 let has_value = match member.fit {
-                    Some(fit) if self.cursor.byte() != b'n' => self.fit(fit).map(|()| true)?,
+                    Some(fit) if self.cursor.byte() != b'n' => self.fit(fit, member.below).map(|()| true)?,
                     _ => self.value(member.below)?,
                 };
                 if !has_value {
@@ -323,11 +377,12 @@ impl<'a> Walk<'a> {
         let value = self.cursor;
         let declared = node.keys.iter().position(|member| member.step.key() == &*key);
         if node.map.is_some() || node.open {
-            self.longest = self.longest.max(key.len());
+            self.longest.text = self.longest.text.max(key.len());
             self.fits &= !self.repeats.meets(&key);
         }
         if node.open && declared.is_none() {
-            self.fit(Fit::Float)?;
+            self.open.note(key.clone());
+            self.fit(Fit::Float, at)?;
         }
         if let Some(map) = node.map {
             self.cursor = value;
@@ -352,11 +407,14 @@ impl<'a> Walk<'a> {
             b'n' => "null",
             _ => "number",
         };
-        let place = *self.places.entry((at, key.to_owned())).or_insert(self.found.len());
-        match self.found.get_mut(place) {
+        let places = self.places.entry(at).or_default();
+        let is_full = self.found.len() >= MAX_UNKNOWN;
+        match places.get(key).and_then(|place| self.found.get_mut(*place)) {
             Some(found) if found.kind == Some("null") => found.kind = Some(kind),
             Some(_) => {}
+            None if is_full => {}
             None => {
+                places.insert(key.to_owned(), self.found.len());
                 let offset = self.cursor.position();
                 self.found.push(Unknown { path: member(&node.path, key), kind: Some(kind), offset });
             }
@@ -383,6 +441,6 @@ impl<'a> Walk<'a> {
     }
 
     fn has_unknown(&self, at: usize) -> bool {
-        self.places.keys().any(|(node, _)| *node == at)
+        self.places.contains_key(&at)
     }
 }

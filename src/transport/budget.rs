@@ -1,7 +1,7 @@
 //! What a client may do at once and in a second, shared by all that it does. Two rows wait for their turn: calls, and ahead of
 //! them what live streams need to connect, which no batch may keep waiting.
 
-use super::pressure::Pressure;
+use super::rate::RateLimiter;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex as First, Notify};
@@ -31,21 +31,17 @@ struct Row {
 
 #[derive(Debug)]
 struct State {
-    pressure: Pressure,
+    limiter: RateLimiter,
+    max_concurrency: usize,
     under_way: usize,
     live_waiting: usize,
 }
 
 impl State {
-    /// When a request may go out, as things are; `None`: not before another is over. What is live may be one more than the
-    /// service's refusals advise, for calls that hang must not keep it waiting, and no more than the user allows; the pace, and
-    /// what the service asked to wait, concern it as all others.
+    /// When a request may be sent, as things are; `None`: not before another has ended.
     fn turn(&self, kind: Kind, now: Instant) -> Option<Instant> {
-        let may = match kind {
-            Kind::Call => self.live_waiting == 0 && self.under_way < self.pressure.window(),
-            Kind::Live => self.under_way < self.pressure.most_at_once(),
-        };
-        may.then(|| self.pressure.turn(now))
+        let is_first = kind == Kind::Live || self.live_waiting == 0;
+        (is_first && self.under_way < self.max_concurrency).then(|| self.limiter.turn(now))
     }
 }
 
@@ -61,8 +57,8 @@ struct LiveWaits<'a>(&'a Budget);
 
 impl Budget {
     pub(super) fn new(max_concurrency: usize, requests_per_second: Option<f64>) -> Self {
-        let pressure = Pressure::new(max_concurrency, requests_per_second);
-        let state = Mutex::new(State { pressure, under_way: 0, live_waiting: 0 });
+        let limiter = RateLimiter::new(requests_per_second);
+        let state = Mutex::new(State { limiter, max_concurrency, under_way: 0, live_waiting: 0 });
         Budget { calls: Row::default(), live: Row::default(), state }
     }
 
@@ -80,7 +76,7 @@ impl Budget {
                 let mut state = self.state();
                 let turn = state.turn(kind, now);
                 if turn.is_some_and(|turn| turn <= now) {
-                    state.pressure.sent(now);
+                    state.limiter.sent(now);
                     state.under_way += 1;
                     return Permit { budget: self, sent: now };
                 }
@@ -99,14 +95,14 @@ impl Budget {
 }
 
 impl Permit<'_> {
-    /// The service answered, whatever it said but to slow down.
-    pub(super) fn answered(&self) {
-        self.budget.state().pressure.answered(Instant::now());
+    /// The service responded with anything but 429.
+    pub(super) fn accepted(&self) {
+        self.budget.state().limiter.accepted(self.sent, Instant::now());
     }
 
-    /// The service refused: too many requests. `hold`: for how long none is welcome.
-    pub(super) fn refused(&self, hold: Option<Duration>) {
-        self.budget.state().pressure.refused(self.sent, Instant::now(), hold);
+    /// The service refused with 429. `retry_after` holds all requests.
+    pub(super) fn refused(&self, retry_after: Option<Duration>) {
+        self.budget.state().limiter.refused(self.sent, Instant::now(), retry_after);
     }
 }
 
@@ -153,22 +149,12 @@ mod tests {
     }
 
     #[test]
-    fn places_follow_the_window_down_and_up_again() {
+    fn max_concurrency_may_be_under_way_from_the_start() {
         let budget = Budget::new(16, None);
         let mut held = all_at_once(&budget);
-        assert_eq!(held.len(), 4);
-        held[0].refused(None);
-        held.truncate(2);
-        assert!(all_at_once(&budget).is_empty(), "two are under way, two may be");
-        held.pop();
-        let now = Instant::now();
-        let turn = budget.state().turn(Kind::Call, now);
-        assert!(turn.is_some_and(|turn| turn > now), "a place is free, and has its pace");
-        for _ in 0..1000 {
-            held[0].answered();
-        }
-        held.extend(all_at_once(&budget));
         assert_eq!(held.len(), 16);
+        held.truncate(10);
+        assert_eq!(all_at_once(&budget).len(), 6);
     }
 
     #[tokio::test]
@@ -211,11 +197,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_live_waits_for_no_call_that_hangs_unless_the_user_allows_no_more() {
+    async fn live_requests_go_beyond_no_limit_of_the_user() {
         let budget = Budget::new(5, None);
-        let mut held = all_at_once(&budget);
-        assert_eq!(held.len(), 4);
-        let live = budget.admit(Kind::Live).now_or_never().expect("four calls keep it waiting");
+        let mut held: Vec<_> = all_at_once(&budget).into_iter().take(4).collect();
+        let live = budget.admit(Kind::Live).now_or_never().expect("a place is free");
         assert!(budget.admit(Kind::Live).now_or_never().is_none(), "max_concurrency is five");
         let (_second, ()) = tokio::join!(timeout(SOON, budget.admit(Kind::Live)).map(Result::unwrap), async {
             tokio::task::yield_now().await;
@@ -239,12 +224,12 @@ mod tests {
 
     #[test]
     fn pace_and_hold_concern_what_is_live_as_all_others() {
-        let mut pressure = Pressure::new(16, Some(4.0));
+        let mut limiter = RateLimiter::new(Some(4.0));
         let now = Instant::now();
-        pressure.sent(now);
-        let mut state = State { pressure, under_way: 1, live_waiting: 1 };
+        limiter.sent(now);
+        let mut state = State { limiter, max_concurrency: 16, under_way: 1, live_waiting: 1 };
         assert_eq!((state.turn(Kind::Live, now), state.turn(Kind::Call, now)), (Some(now + ms(250)), None));
-        state.pressure.refused(now, now, Some(ms(700)));
+        state.limiter.refused(now, now, Some(ms(700)));
         assert_eq!(state.turn(Kind::Live, now), Some(now + ms(700)));
         state.live_waiting = 0;
         assert_eq!(state.turn(Kind::Call, now), Some(now + ms(700)));

@@ -1,9 +1,13 @@
-//! The server's clock, learned from `Date`. A signature is valid for 5 minutes around it (specification 8).
+//! The service's clock, learned from the `Date` of a response that refuses a request for its date. A signature is valid for
+//! 5 minutes around the service's time (docs/wire.md, "Signature").
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How far the server's clock is ahead of this machine's, in milliseconds.
+/// The largest offset that is learned, in milliseconds: a machine is off by a time zone or a day, a response by anything.
+pub(super) const MAX_OFFSET: i64 = 24 * 60 * 60 * 1000;
+
+/// How far the service's clock is ahead of this machine's, as a refusal taught it; 0 until then.
 #[derive(Debug, Default)]
 pub(super) struct ServerClock {
     ahead: AtomicI64,
@@ -14,13 +18,14 @@ impl ServerClock {
         self.ahead.load(Relaxed)
     }
 
-    pub(super) fn set_ahead(&self, milliseconds: i64) {
-        self.ahead.store(milliseconds, Relaxed);
+    /// Replaces the offset and returns the one before; `None` if the new one is too large to be believed.
+    pub(super) fn learn(&self, ahead: i64) -> Option<i64> {
+        (ahead.unsigned_abs() <= MAX_OFFSET.unsigned_abs()).then(|| self.ahead.swap(ahead, Relaxed))
     }
 }
 
-/// How far a server is ahead whose answer bears this `Date`: the server wrote it about midway between sending and receiving,
-/// and cut it to the second. `None` where the header is not a date.
+/// How far a server is ahead whose response bears this `Date`, written about midway between sending and receiving and cut to
+/// the second. `None` if the header is not a date.
 pub(super) fn measure(date: &str, sent: SystemTime, received: SystemTime) -> Option<i64> {
     let server = milliseconds(httpdate::parse_http_date(date).ok()?) + 500;
     let (sent, received) = (milliseconds(sent), milliseconds(received));
@@ -64,6 +69,17 @@ mod tests {
     #[test]
     fn a_request_is_dated_by_the_servers_clock() {
         assert_eq!(date_header(at(NOON - 600_000), 600_000), "Sun, 01 Nov 2026 12:00:00 GMT");
+    }
+
+    #[test]
+    fn an_offset_of_more_than_a_day_is_not_learned() {
+        let clock = ServerClock::default();
+        for ahead in [0, 600_000, -MAX_OFFSET, MAX_OFFSET] {
+            assert!(clock.learn(ahead).is_some() && clock.ahead() == ahead, "{ahead}");
+        }
+        for ahead in [MAX_OFFSET + 1, -MAX_OFFSET - 1, i64::MAX, i64::MIN] {
+            assert!(clock.learn(ahead).is_none() && clock.ahead() == MAX_OFFSET, "{ahead}");
+        }
     }
 
     #[test]

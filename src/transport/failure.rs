@@ -2,6 +2,7 @@
 
 use super::retry::Outcome;
 use crate::error::Error;
+use crate::scrub::{Scrubbed, Scrubber};
 use std::error::Error as StdError;
 use std::io;
 
@@ -19,7 +20,7 @@ enum Class {
 pub(super) struct Failure {
     pub(super) outcome: Outcome,
     class: Class,
-    pub(super) text: String,
+    text: String,
     pub(super) hint: &'static str,
     pub(super) stage: Stage,
 }
@@ -76,7 +77,7 @@ impl Failure {
         Failure { outcome, class, text: format!("{what}: {story}"), hint, stage }
     }
 
-    pub(super) fn out_of_time(total: f64, last: Option<String>) -> Self {
+    pub(super) fn out_of_time(total: f64, last: Option<Scrubbed>) -> Self {
         let before = last.map_or(String::new(), |last| format!("; the attempt before: {last}"));
         Failure {
             outcome: Outcome::Final,
@@ -108,14 +109,20 @@ impl Failure {
         }
     }
 
+    /// What happened, as a peer and libraries say it.
+    pub(super) fn story(&self, scrubber: &Scrubber) -> Scrubbed {
+        scrubber.message(&self.text)
+    }
+
     pub(super) fn is_timeout(&self) -> bool {
         self.class == Class::Timeout
     }
 
     /// The error that a user sees.
-    pub(super) fn error(self, url: &str, attempts: u32) -> Error {
+    pub(super) fn error(self, scrubber: &Scrubber, url: &Scrubbed, attempts: u32) -> Error {
         let tries = if attempts > 1 { format!(" after {attempts} attempts") } else { String::new() };
-        let text = format!("GET {url} failed{tries}: {}. {}", self.text, self.hint);
+        let text = format!("GET {url} failed{tries}: {}. {}", self.story(scrubber), self.hint);
+        let text = scrubber.composed(text);
         match self.class {
             Class::Connect => Error::Connect(text),
             Class::Certificate => Error::Certificate(text),

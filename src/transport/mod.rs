@@ -12,9 +12,10 @@
 //! | `respond` | what an answer means: pure |
 //! | `redirect` | which redirects are followed: pure |
 //! | `failure` | attempts without an answer, told in one line |
+//! | `outage` | when all that is asked fails in the same way |
 //! | `clock` | the server's clock, learned from `Date` |
-//! | `budget`, `pressure` | requests at once and in a second; how much of them: pure |
-//! | `redact` | secrets out of texts |
+//! | `budget` | concurrency limit, and who waits |
+//! | `rate` | the rate limiter: pure |
 
 mod budget;
 pub mod certificate;
@@ -25,9 +26,9 @@ pub(crate) mod fuzz;
 mod http;
 mod inflate;
 mod open;
-mod pressure;
+mod outage;
 mod probe;
-mod redact;
+mod rate;
 mod redirect;
 mod respond;
 mod retry;
@@ -35,15 +36,16 @@ mod send;
 mod target;
 
 pub(crate) use open::Unopened;
+pub use outage::{Attempts, Outage};
 pub use probe::{Probe, Stage, Stopped};
-pub(crate) use redact::{secrets as without, url as redacted};
 pub(crate) use send::{chance, no_answer};
 
 use crate::config::Config;
 use crate::error::{ApiError, Error, Result};
 use crate::operation::{Auth, Request};
+use crate::scrub::{Scrubbed, Scrubber};
 use crate::table::Body;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use target::Target;
@@ -53,20 +55,23 @@ use url::Url;
 /// A decompressed body beyond this is refused: nothing the service sends comes near it.
 const BODY_LIMIT: usize = 256 * 1024 * 1024;
 
-/// An answer of status 200 whose content is JSON.
+/// A response of status 200.
 #[derive(Debug, Clone)]
 pub struct Response {
     pub status: u16,
     /// Names in lower case.
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<(String, Scrubbed)>,
     pub body: Arc<Body>,
-    /// Redacted.
-    pub url: String,
-    pub request_id: Option<String>,
+    pub url: Scrubbed,
+    pub request_id: Option<Scrubbed>,
+    /// For what is said of the body later.
+    pub scrubber: Scrubber,
     /// From the first attempt's start to the body's last byte.
     pub elapsed: Duration,
     pub fetched_at: SystemTime,
     pub attempts: u32,
+    /// Why the body is no data although the status is 200: it is an error document, or not JSON.
+    pub refusal: Option<Box<Error>>,
 }
 
 /// Sends requests. Cheap to clone; clones share connections, budget and server clock.
@@ -77,6 +82,7 @@ pub struct Transport {
 
 struct Shared {
     config: Config,
+    scrubber: Scrubber,
     /// Made at the first request: until then a transport costs nothing, and a fork inherits nothing.
     rest: Mutex<Option<reqwest::Client>>,
     broadcast: Mutex<Option<reqwest::Client>>,
@@ -85,6 +91,8 @@ struct Shared {
     budget: budget::Budget,
     clock: clock::ServerClock,
     closed: watch::Sender<bool>,
+    /// Whether the service has responded to anything.
+    reached: AtomicBool,
     body_limit: usize,
 }
 
@@ -119,6 +127,7 @@ impl Transport {
     pub fn with_body_limit(config: Config, body_limit: usize) -> Self {
         let budget = budget::Budget::new(config.max_concurrency, config.requests_per_second);
         let shared = Shared {
+            scrubber: Scrubber::new(&config.secrets()),
             config,
             rest: Mutex::default(),
             broadcast: Mutex::default(),
@@ -126,6 +135,7 @@ impl Transport {
             budget,
             clock: clock::ServerClock::default(),
             closed: watch::Sender::new(false),
+            reached: AtomicBool::new(false),
             body_limit,
         };
         Transport { shared: Arc::new(shared) }
@@ -135,31 +145,44 @@ impl Transport {
         &self.shared.config
     }
 
+    /// For all text that a peer or a library writes.
+    pub fn scrubber(&self) -> &Scrubber {
+        &self.shared.scrubber
+    }
+
     /// Sends a request until it is answered or given up. Dropping the future cancels the request.
     pub async fn send(&self, request: &Request) -> Result<Response> {
-        self.send_counted(request, &AtomicU32::new(0)).await
+        self.send_counted(request, &Attempts::default()).await
     }
 
     /// As [`Transport::send`], for a live stream: ahead of all calls that wait for their turn. An attempt that is not answered
     /// within the limit ends it; the wait for a turn is no silence of the service.
     pub(crate) async fn send_live(&self, request: &Request, silence_limit: Duration) -> Result<Response> {
-        self.until_closed(send::send(&self.shared, request, &AtomicU32::new(0), Some(silence_limit))).await
+        self.until_closed(send::send(&self.shared, request, &Attempts::default(), Some(silence_limit))).await
     }
 
-    /// As [`Transport::send`]; `tried` counts the attempts, those of a request that is given up too.
-    pub async fn send_counted(&self, request: &Request, tried: &AtomicU32) -> Result<Response> {
-        self.until_closed(send::send(&self.shared, request, tried, None)).await
+    /// As [`Transport::send`]; `attempts` counts them, also where the request is given up.
+    pub async fn send_counted(&self, request: &Request, attempts: &Attempts<'_>) -> Result<Response> {
+        self.until_closed(send::send(&self.shared, request, attempts, None)).await
+    }
+
+    /// Whether the service has responded to any request of this client.
+    pub fn is_reached(&self) -> bool {
+        self.shared.reached.load(Ordering::Relaxed)
+    }
+
+    pub fn is_closed(&self) -> bool {
+        *self.shared.closed.borrow()
     }
 
     /// What a request would meet that is not sent, because another was refused for the credentials that both have.
     pub(crate) fn as_refused(&self, request: &Request, refusal: &ApiError) -> Error {
+        let shared = &*self.shared;
         let refused = |target: Target| {
-            let (url, refusal) = (target.shown(), refusal.clone());
+            let (url, refusal) = (target.shown(&shared.scrubber), refusal.clone());
             Error::Api(Box::new(ApiError { url, request_id: None, attempts: 0, ..refusal }))
         };
-        let shared = &*self.shared;
-        Target::new(request, &shared.config)
-            .map_or_else(|error| error, |target| send::without_secrets(shared, refused(target)))
+        Target::new(request, &shared.config).map_or_else(|error| error, refused)
     }
 
     async fn until_closed(&self, sent: impl Future<Output = Result<Response>>) -> Result<Response> {

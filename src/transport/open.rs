@@ -4,9 +4,11 @@ use super::failure::Failure;
 use super::redirect::Redirect;
 use super::respond::{self, Clocks};
 use super::target::Target;
-use super::{Shared, Transport, http, redact, send};
+use super::{Shared, Transport, http, send};
 use crate::error::{Error, Result};
 use crate::operation::{Auth, Request};
+use crate::scrub::{Scrubbed, Scrubber};
+use hyper::ext::ReasonPhrase;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response};
 use std::sync::PoisonError;
@@ -60,6 +62,7 @@ impl Transport {
         last_event_id: &str,
     ) -> std::result::Result<Response, Unopened> {
         let shared = &*self.shared;
+        let scrubber = &shared.scrubber;
         let target = Target::new(request, &shared.config).map_err(Unopened::of)?;
         let client = shared.stream_client(Kind::Broadcast, target.url()).map_err(Unopened::of)?;
         let mut headers = HeaderMap::new();
@@ -76,8 +79,8 @@ impl Transport {
         loop {
             let mut asked = target.request(&url, SystemTime::now(), 0).map_err(Unopened::of)?;
             asked.headers_mut().extend(headers.clone());
-            let response = execute(shared, &client, asked, &target.shown()).await?;
-            let refused = match send::redirected(&response, &url, followed) {
+            let response = execute(&client, asked, scrubber, &target.shown(scrubber)).await?;
+            let refused = match send::redirected(shared, &response, &url, followed) {
                 Redirect::Follow(to) => {
                     (url, followed) = (to, followed + 1);
                     continue;
@@ -87,7 +90,7 @@ impl Transport {
             };
             return match response.status().as_u16() {
                 200 => check(shared, response, &url),
-                _ => Err(unopened(shared, response, &url, refused, request.auth).await),
+                _ => Err(unopened(shared, response, scrubber, &url, refused, request.auth).await),
             };
         }
     }
@@ -97,41 +100,57 @@ impl Transport {
         &self,
         url: &Url,
         headers: HeaderMap,
+        scrubber: &Scrubber,
     ) -> std::result::Result<Response, Unopened> {
         let shared = &*self.shared;
         let client = shared.stream_client(Kind::Websocket, url).map_err(Unopened::of)?;
         let mut request = reqwest::Request::new(reqwest::Method::GET, url.clone());
         *request.headers_mut() = headers;
-        let response = execute(shared, &client, request, &redact::url(url.as_str())).await?;
+        let response = execute(&client, request, scrubber, &scrubber.url(url.as_str())).await?;
         match response.status().as_u16() {
             101 => Ok(response),
-            _ => Err(unopened(shared, response, url, None, Auth::ApiKey).await),
+            _ => Err(unopened(shared, response, scrubber, url, None, Auth::ApiKey).await),
         }
     }
 }
 
 async fn execute(
-    shared: &Shared,
     client: &Client,
     request: reqwest::Request,
-    shown: &str,
+    scrubber: &Scrubber,
+    shown: &Scrubbed,
 ) -> std::result::Result<Response, Unopened> {
-    let failed = |error| Unopened::of(send::without_secrets(shared, Failure::of(error).error(shown, 1)));
+    let failed = |error| Unopened::of(Failure::of(error).error(scrubber, shown, 1));
     client.execute(request).await.map_err(failed)
 }
 
 /// What came instead of a stream.
-async fn unopened(shared: &Shared, response: Response, url: &Url, refused: Option<String>, auth: Auth) -> Unopened {
+async fn unopened(
+    shared: &Shared,
+    response: Response,
+    scrubber: &Scrubber,
+    url: &Url,
+    refused: Option<Scrubbed>,
+    auth: Auth,
+) -> Unopened {
     let status = Some(response.status().as_u16());
-    match send::receive(response, shared.body_limit, url, refused).await {
+    let phrase =
+        response.extensions().get::<ReasonPhrase>().map(|p| String::from_utf8_lossy(p.as_bytes()).into_owned());
+    match send::receive(response, shared.body_limit, scrubber, url, refused).await {
         Ok(answer) => {
-            let wait = send::asked_to_wait(&answer, shared);
-            let error = Error::Api(Box::new(respond::error(&answer, auth, 1, Clocks::default())));
-            Unopened { error: send::without_secrets(shared, error), status, wait }
+            let wait = answer.retry_after(SystemTime::now());
+            let mut error = respond::error(&answer, auth, 1, Clocks::default());
+            error.retry_after = wait;
+            // A reason that is not the status's usual one says what was wrong.
+            if let Some(phrase) = phrase {
+                error.message = scrubber.message(format!("{}: {}", phrase.trim(), error.message));
+            }
+            let error = Error::Api(Box::new(error));
+            Unopened { error, status, wait }
         }
         Err(failure) => {
-            let error = failure.error(&redact::url(url.as_str()), 1);
-            Unopened { error: send::without_secrets(shared, error), status, wait: None }
+            let error = failure.error(scrubber, &scrubber.url(url.as_str()), 1);
+            Unopened { error, status, wait: None }
         }
     }
 }
@@ -149,8 +168,7 @@ fn check(shared: &Shared, response: Response, url: &Url) -> std::result::Result<
         (None | Some("text/event-stream"), None) => return Ok(response),
         (Some(other), None) => format!("its content type is {other:?}"),
     };
-    let why: String = why.chars().take(200).collect();
-    let shown = redact::url(url.as_str());
-    let error = Error::Transport(format!("the answer of GET {shown} is no event stream: {why}"));
-    Err(Unopened { error: send::without_secrets(shared, error), status: Some(200), wait: None })
+    let (shown, why) = (shared.scrubber.url(url.as_str()), shared.scrubber.id(why));
+    let text = format!("the answer of GET {shown} is no event stream: {why}");
+    Err(Unopened { error: Error::Transport(shared.scrubber.composed(text)), status: Some(200), wait: None })
 }

@@ -73,7 +73,7 @@ impl Transport {
                 probe.peer = response.remote_addr();
                 let certificate = response.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate);
                 probe.certificate = certificate.map(<[u8]>::to_vec);
-                probe.ahead = send::learn(&self.shared, &response, sent);
+                probe.ahead = send::measure(&response, sent);
                 if probe.status == Some(407) {
                     let text = "the proxy refused (status 407)".into();
                     probe.stopped = Some(Stopped { stage: Stage::Proxy, text, hint: PROXY_CREDENTIALS.into() });
@@ -91,8 +91,8 @@ impl Transport {
                 stage = Stage::Tls;
             }
         }
-        let hidden = |text: &str| super::without(text.to_owned(), &config.secrets());
-        probe.stopped = Some(Stopped { stage, text: hidden(&failure.text), hint: failure.hint.into() });
+        let text = failure.story(&self.shared.scrubber).into();
+        probe.stopped = Some(Stopped { stage, text, hint: failure.hint.into() });
         Ok(probe)
     }
 

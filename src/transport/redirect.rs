@@ -1,5 +1,6 @@
 //! Redirects. A signature and a key are for one server: only its own redirects are followed.
 
+use crate::scrub::{Scrubbed, Scrubber};
 use url::Url;
 
 /// More in a row is a loop.
@@ -12,20 +13,22 @@ pub(super) enum Redirect {
     No,
     Follow(Url),
     /// Why it is not followed.
-    Refused(String),
+    Refused(Scrubbed),
 }
 
-pub(super) fn read(from: &Url, status: u16, location: Option<&str>, followed: u32) -> Redirect {
+pub(super) fn read(from: &Url, status: u16, location: Option<&str>, followed: u32, scrubber: &Scrubber) -> Redirect {
     let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, location) else { return Redirect::No };
     let Ok(to) = from.join(location) else {
         return Redirect::Refused("refused redirect to what is no address".into());
     };
-    let shown = super::redact::url(to.as_str());
+    let shown = scrubber.url(to.as_str());
     if to.origin() != from.origin() || !to.username().is_empty() || to.password().is_some() {
-        return Redirect::Refused(format!("refused redirect to {shown}, which is another server"));
+        return Redirect::Refused(scrubber.message(format!("refused redirect to {shown}, which is another server")));
     }
     if followed >= MOST {
-        return Redirect::Refused(format!("refused redirect to {shown}, the {}th in a row", followed + 1));
+        return Redirect::Refused(
+            scrubber.message(format!("refused redirect to {shown}, the {}th in a row", followed + 1)),
+        );
     }
     Redirect::Follow(to)
 }
@@ -37,7 +40,13 @@ mod tests {
     use super::*;
 
     fn read(status: u16, location: &str, followed: u32) -> Redirect {
-        super::read(&Url::parse("https://host/v1/data/teams?x=1").unwrap(), status, Some(location), followed)
+        super::read(
+            &Url::parse("https://host/v1/data/teams?x=1").unwrap(),
+            status,
+            Some(location),
+            followed,
+            &Scrubber::default(),
+        )
     }
 
     #[test]
@@ -69,6 +78,6 @@ mod tests {
     fn other_answers_are_no_redirects() {
         assert_eq!(read(304, "/x", 0), Redirect::No);
         assert_eq!(read(200, "/x", 0), Redirect::No);
-        assert_eq!(super::read(&Url::parse("https://h/").unwrap(), 302, None, 0), Redirect::No);
+        assert_eq!(super::read(&Url::parse("https://h/").unwrap(), 302, None, 0, &Scrubber::default()), Redirect::No);
     }
 }

@@ -6,6 +6,10 @@ use std::time::{Duration, SystemTime};
 const BASE: Duration = Duration::from_millis(500);
 /// Last bound of the wait.
 const CAP: Duration = Duration::from_secs(20);
+/// First bound of the wait after a 429. The rate limiter slows down all requests, so that the refused one need not wait long.
+const BASE_REFUSED: Duration = Duration::from_millis(75);
+/// The factor of that bound for each further retry.
+const FACTOR_REFUSED: u32 = 6;
 
 /// How an attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,19 +45,28 @@ pub(super) fn wait(
         Outcome::Unconnected | Outcome::Broken => (true, None),
         // A general system error (specification 7) may be the request's own fault: once is enough.
         Outcome::Status(500, asked) => (!past.after_500, asked),
-        Outcome::Status(429 | 502 | 503 | 504, asked) => (true, asked),
+        // 408 and 425: the request was not processed (RFC 9110, 15.5.9; RFC 8470, 5.2).
+        Outcome::Status(408 | 425 | 429 | 502 | 503 | 504, asked) => (true, asked),
         Outcome::Status(..) | Outcome::Final => (false, None),
     };
     if !worth_it || past.retries >= max_retries {
         return None;
     }
     // Full jitter: anywhere up to the bound, so that clients that failed together do not come back together.
-    let wait = asked.unwrap_or_else(|| bound(past.retries).mul_f64(chance.clamp(0.0, 1.0)));
+    let chance = chance.clamp(0.0, 1.0);
+    let wait = asked.unwrap_or_else(|| match outcome {
+        Outcome::Status(429, _) => bound_refused(past.retries).mul_f64(0.5 + chance / 2.0),
+        _ => bound(past.retries).mul_f64(chance),
+    });
     (wait < remaining).then_some(wait)
 }
 
 fn bound(retries: u32) -> Duration {
     BASE.saturating_mul(1_u32.checked_shl(retries).unwrap_or(u32::MAX)).min(CAP)
+}
+
+fn bound_refused(retries: u32) -> Duration {
+    BASE_REFUSED.saturating_mul(FACTOR_REFUSED.saturating_pow(retries)).min(CAP)
 }
 
 /// `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3). A date is compared with the server's own clock.
@@ -83,14 +96,14 @@ mod tests {
         for outcome in [Outcome::Unconnected, Outcome::Broken] {
             assert!(wait(outcome, FRESH, 3, LONG, 0.5).is_some());
         }
-        for status in [429, 500, 502, 503, 504] {
+        for status in [408, 425, 429, 500, 502, 503, 504] {
             assert!(wait(Outcome::Status(status, None), FRESH, 3, LONG, 0.5).is_some(), "{status}");
         }
     }
 
     #[test]
     fn what_stays_wrong_is_not() {
-        for status in [204, 301, 400, 401, 403, 404, 408, 422, 501, 505] {
+        for status in [204, 301, 400, 401, 403, 404, 422, 501, 505] {
             assert_eq!(wait(Outcome::Status(status, Some(seconds(1))), FRESH, 3, LONG, 0.5), None, "{status}");
         }
         assert_eq!(wait(Outcome::Final, FRESH, 3, LONG, 0.5), None);
@@ -120,6 +133,13 @@ mod tests {
         assert_eq!(wait(2, 0.5), Some(seconds(1)));
         assert_eq!(wait(6, 1.0), Some(seconds(20)));
         assert_eq!(wait(80, 1.0), Some(seconds(20)));
+    }
+
+    #[test]
+    fn a_refused_request_waits_for_half_of_its_bound_at_least() {
+        let wait = |retries, chance| wait(Outcome::Status(429, None), Past { retries, ..FRESH }, 99, LONG, chance);
+        assert_eq!((wait(0, 0.0), wait(0, 1.0)), (Some(Duration::from_micros(37_500)), Some(BASE_REFUSED)));
+        assert_eq!((wait(2, 1.0), wait(80, 1.0)), (Some(Duration::from_millis(2700)), Some(CAP)));
     }
 
     #[test]

@@ -3,19 +3,21 @@
 use super::budget::Kind;
 use super::failure::Failure;
 use super::inflate::{self, Refused};
+use super::outage::Attempts;
 use super::redirect::{self, Redirect};
 use super::respond::{self, Answer, Clocks};
 use super::retry::{self, Outcome, Past};
 use super::target::Target;
-use super::{Response, Shared, clock, redact};
+use super::{Response, Shared, clock};
 use crate::error::{Error, Result};
 use crate::operation::{self, Auth, Request};
+use crate::scrub::{Scrubbed, Scrubber};
 use crate::table::Body;
 use reqwest::Client;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -23,6 +25,8 @@ use url::Url;
 
 /// An error's body beyond this is of no use to anyone.
 const ERROR_BODY: usize = 64 * 1024;
+/// The time that the body of an error may take to arrive.
+const ERROR_BODY_WAIT: Duration = Duration::from_secs(2);
 /// A body's length is announced by its peer: more than this is reserved only as it arrives.
 const RESERVE: usize = 16 * 1024 * 1024;
 /// A compressed body of so many bytes is inflated in a millisecond, whatever it holds; a longer one not on the threads that
@@ -35,27 +39,18 @@ enum Attempt {
     Failure(Failure),
 }
 
-/// `tried` counts the attempts, those of a request that is given up too. `silence_limit`: the request is a live stream's, goes
+/// `counted` counts the attempts, also where the request is given up. `silence_limit`: the request is a live stream's, goes
 /// ahead of calls, and is given up when an attempt is not answered for so long.
 pub(super) async fn send(
     shared: &Shared,
     request: &Request,
-    tried: &AtomicU32,
+    counted: &Attempts<'_>,
     silence_limit: Option<Duration>,
 ) -> Result<Response> {
-    let result = until_answered(shared, request, tried, silence_limit).await;
-    result.map_err(|error| without_secrets(shared, error))
-}
-
-async fn until_answered(
-    shared: &Shared,
-    request: &Request,
-    tried: &AtomicU32,
-    silence_limit: Option<Duration>,
-) -> Result<Response> {
+    let scrubber = &shared.scrubber;
     let target = Target::new(request, &shared.config)?;
     let client = shared.client(request.auth, target.url())?;
-    let shown = target.shown();
+    let shown = target.shown(scrubber);
     let (total, max_retries) = (shared.config.timeouts.total, shared.config.max_retries);
     let kind = if silence_limit.is_some() { Kind::Live } else { Kind::Call };
 
@@ -73,58 +68,81 @@ async fn until_answered(
         let begun = Instant::now();
         let started = *started.get_or_insert(begun);
         attempts += 1;
-        tried.fetch_add(1, Ordering::Relaxed);
+        counted.begin();
         let silent = silence_limit.filter(|limit| *limit < deadline.saturating_duration_since(begun));
         let until = silent.map_or(deadline, |limit| begun + limit);
         let attempt = timeout_at(until, attempt(shared, &client, &target)).await;
         if let Ok(Ok(Attempt::Answer(answer, _))) = &attempt {
+            shared.reached.store(true, Ordering::Relaxed);
             let remaining = deadline.saturating_duration_since(Instant::now());
             match answer.status {
                 // What asks for longer than a call may take fails this call, and holds no other.
-                429 => permit.refused(asked_to_wait(answer, shared).filter(|wait| *wait < remaining)),
-                _ => permit.answered(),
+                429 => permit.refused(answer.retry_after(SystemTime::now()).filter(|wait| *wait < remaining)),
+                _ => permit.accepted(),
             }
         }
         drop(permit);
         let took = begun.elapsed();
 
+        let mut document = None;
         let (outcome, error) = match attempt {
             Err(_) => {
-                return Err(match silent {
+                let error = match silent {
                     Some(limit) => Error::Timeout(no_answer(limit)),
-                    None => Failure::out_of_time(total.as_secs_f64(), last).error(&shown, attempts),
-                });
+                    None => Failure::out_of_time(total.as_secs_f64(), last).error(scrubber, &shown, attempts),
+                };
+                counted.failed(&error, true);
+                return Err(error);
             }
             Ok(attempt) => match attempt? {
                 Attempt::Failure(failure) => {
-                    log::debug!("GET {shown}: {} (attempt {attempts}, {took:.1?})", failure.text);
-                    (failure.outcome, failure.error(&shown, attempts))
+                    log::debug!("GET {shown}: {} (attempt {attempts}, {took:.1?})", failure.story(scrubber));
+                    (failure.outcome, failure.error(scrubber, &shown, attempts))
                 }
                 Attempt::Answer(answer, clocks) => {
                     log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", answer.url, answer.status);
-                    if answer.status == 200 {
+                    let stated = if answer.status == 200 { respond::stated_error(&answer, request) } else { None };
+                    if answer.status == 200 && stated.is_none() {
+                        counted.responded();
                         // A token may come as plain text, and no error may quote it.
-                        if request.operation != operation::SUBSCRIPTION_TOKEN {
-                            respond::check_json(&answer).map_err(Error::Decode)?;
-                        }
-                        return Ok(response(answer, started.elapsed(), attempts));
+                        let is_json = match request.operation {
+                            operation::SUBSCRIPTION_TOKEN => Ok(()),
+                            _ => respond::check_json(&answer),
+                        };
+                        let refusal = is_json.err().map(|error| Box::new(error.scrubbed(scrubber)));
+                        return Ok(Response { refusal, ..response(answer, scrubber, started.elapsed(), attempts) });
                     }
-                    let error = respond::error(&answer, request.auth, attempts, clocks);
-                    if request.auth == Auth::Signed && !clock_corrected && clocks.refused_the_date(&error) {
-                        log::warn!("GET {shown}: refused for its date; sent again with the service's time");
+                    let status = stated.unwrap_or(answer.status);
+                    let mut error = match stated {
+                        Some(status) => respond::document_error(&answer, status, request.auth, attempts, clocks),
+                        None => respond::error(&answer, request.auth, attempts, clocks),
+                    };
+                    error.retry_after = answer.retry_after(SystemTime::now());
+                    // Not a retry: signed once more with the right date, whatever `max_retries` says.
+                    if request.auth == Auth::Signed
+                        && !clock_corrected
+                        && clocks.refused_the_date(&error)
+                        && learn(shared, clocks)
+                    {
                         clock_corrected = true;
                         continue;
                     }
-                    (Outcome::Status(answer.status, asked_to_wait(&answer, shared)), Error::Api(Box::new(error)))
+                    let outcome = Outcome::Status(status, error.retry_after);
+                    document = stated.map(|_| response(answer, scrubber, started.elapsed(), attempts));
+                    (outcome, Error::Api(Box::new(error)))
                 }
             },
         };
 
+        counted.failed(&error, outcome == Outcome::Final);
         let remaining = deadline.saturating_duration_since(Instant::now());
-        let Some(wait) = retry::wait(outcome, past, max_retries, remaining, chance()) else { return Err(error) };
+        let Some(wait) = retry::wait(outcome, past, max_retries, remaining, chance()) else {
+            let Some(response) = document else { return Err(error) };
+            return Ok(Response { refusal: Some(Box::new(error)), ..response });
+        };
         past.retries += 1;
         past.after_500 |= matches!(outcome, Outcome::Status(500, _));
-        let reason = without_secrets(shared, error).to_string();
+        let reason = scrubber.composed(error.to_string());
         log::warn!("{reason}; sent again in {:.1} s ({} of {max_retries})", wait.as_secs_f64(), past.retries);
         last = Some(reason);
         sleep(wait).await;
@@ -132,13 +150,14 @@ async fn until_answered(
 }
 
 /// What is said where nothing came within a live stream's limit.
-pub(crate) fn no_answer(limit: Duration) -> String {
-    format!("no answer within {} s", limit.as_secs_f64())
+pub(crate) fn no_answer(limit: Duration) -> Scrubbed {
+    Scrubbed::local(format!("no answer within {} s", limit.as_secs_f64()))
 }
 
-fn response(answer: Answer, elapsed: Duration, attempts: u32) -> Response {
+fn response(answer: Answer, scrubber: &Scrubber, elapsed: Duration, attempts: u32) -> Response {
     Response {
         request_id: answer.request_id(),
+        scrubber: scrubber.clone(),
         status: answer.status,
         headers: answer.headers,
         body: std::sync::Arc::new(answer.body),
@@ -146,15 +165,22 @@ fn response(answer: Answer, elapsed: Duration, attempts: u32) -> Response {
         elapsed,
         fetched_at: SystemTime::now(),
         attempts,
+        refusal: None,
     }
 }
 
-pub(super) fn asked_to_wait(answer: &Answer, shared: &Shared) -> Option<Duration> {
-    let ahead = shared.clock.ahead();
-    let shift = Duration::from_millis(ahead.unsigned_abs());
-    let local = SystemTime::now();
-    let server_now = if ahead < 0 { local.checked_sub(shift) } else { local.checked_add(shift) };
-    retry::retry_after(answer.header("retry-after")?, server_now.unwrap_or(local))
+/// Takes over the service's time from a refusal; says whether that changes the next request's date.
+fn learn(shared: &Shared, clocks: Clocks) -> bool {
+    let Some(ahead) = clocks.ahead else { return false };
+    let Some(before) = shared.clock.learn(ahead) else { return false };
+    // Requests at once are refused at once: one warning for all.
+    if (ahead - before).abs() >= respond::NOISE {
+        let skew = respond::skew(ahead);
+        log::warn!(
+            "{skew}, so requests were refused: they are dated by the service's clock now. Set this machine's clock"
+        );
+    }
+    true
 }
 
 /// One attempt, with the redirects of the same server.
@@ -168,8 +194,8 @@ async fn attempt(shared: &Shared, client: &Client, target: &Target) -> Result<At
             Ok(response) => response,
             Err(error) => return Ok(Attempt::Failure(Failure::of(error))),
         };
-        let clocks = Clocks { ahead: learn(shared, &response, sent), used };
-        let refused = match redirected(&response, &url, followed) {
+        let clocks = Clocks { ahead: measure(&response, sent), used };
+        let refused = match redirected(shared, &response, &url, followed) {
             Redirect::Follow(to) => {
                 (url, followed) = (to, followed + 1);
                 continue;
@@ -177,7 +203,7 @@ async fn attempt(shared: &Shared, client: &Client, target: &Target) -> Result<At
             Redirect::Refused(why) => Some(why),
             Redirect::No => None,
         };
-        return Ok(match receive(response, shared.body_limit, &url, refused).await {
+        return Ok(match receive(response, shared.body_limit, &shared.scrubber, &url, refused).await {
             Ok(answer) => Attempt::Answer(answer, clocks),
             Err(failure) => Attempt::Failure(failure),
         });
@@ -185,28 +211,27 @@ async fn attempt(shared: &Shared, client: &Client, target: &Target) -> Result<At
 }
 
 /// Where an answer sends its request, which was the redirect of so many.
-pub(super) fn redirected(response: &reqwest::Response, url: &Url, followed: u32) -> Redirect {
+pub(super) fn redirected(shared: &Shared, response: &reqwest::Response, url: &Url, followed: u32) -> Redirect {
     let location = response.headers().get("location").map(|value| String::from_utf8_lossy(value.as_bytes()));
-    redirect::read(url, response.status().as_u16(), location.as_deref(), followed)
+    redirect::read(url, response.status().as_u16(), location.as_deref(), followed, &shared.scrubber)
 }
 
-/// Learns the server's clock from an answer; one out of a cache (`Age`) is dated by when it was made.
-pub(super) fn learn(shared: &Shared, response: &reqwest::Response, sent: SystemTime) -> Option<i64> {
+/// How far the service's clock is ahead; unknown for a response out of a cache (`Age`), which is dated by when it was made.
+pub(super) fn measure(response: &reqwest::Response, sent: SystemTime) -> Option<i64> {
     if response.headers().contains_key("age") {
         return None;
     }
     let date = response.headers().get("date")?.to_str().ok()?;
-    let ahead = clock::measure(date, sent, SystemTime::now())?;
-    shared.clock.set_ahead(ahead);
-    Some(ahead)
+    clock::measure(date, sent, SystemTime::now())
 }
 
 /// Reads an answer to its end.
 pub(super) async fn receive(
     mut response: reqwest::Response,
     limit: usize,
+    scrubber: &Scrubber,
     url: &Url,
-    refused: Option<String>,
+    refused: Option<Scrubbed>,
 ) -> std::result::Result<Answer, Failure> {
     let status = response.status().as_u16();
     let announced = response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
@@ -214,8 +239,17 @@ pub(super) async fn receive(
         return Err(Failure::too_large(limit));
     }
     let mut body = Body::with_capacity(announced.min(RESERVE));
+    let until = Instant::now() + ERROR_BODY_WAIT;
     loop {
-        match response.chunk().await {
+        let chunk = match status {
+            200 => response.chunk().await,
+            // An error whose body never ends is one all the same.
+            _ => match timeout_at(until, response.chunk()).await {
+                Ok(chunk) => chunk,
+                Err(_) => break,
+            },
+        };
+        match chunk {
             Ok(None) => break,
             Ok(Some(chunk)) if status != 200 && body.len() + chunk.len() > ERROR_BODY => break,
             Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(Failure::too_large(limit)),
@@ -237,10 +271,10 @@ pub(super) async fn receive(
     };
     // Of a body that was inflated neither is true any more.
     let is_true = |name: &HeaderName| !is_compressed || (name != CONTENT_ENCODING && name != CONTENT_LENGTH);
-    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let text = |value: &HeaderValue| scrubber.header(String::from_utf8_lossy(value.as_bytes()));
     let headers = response.headers().iter().filter(|(name, _)| is_true(name));
     let headers = headers.map(|(name, value)| (name.as_str().to_string(), text(value))).collect();
-    Ok(Answer { status, headers, body, url: redact::url(url.as_str()), refused })
+    Ok(Answer { status, headers, body, url: scrubber.url(url.as_str()), refused, scrubber: scrubber.clone() })
 }
 
 async fn inflated(compressed: Body, limit: usize) -> std::result::Result<Body, Refused> {
@@ -254,29 +288,6 @@ async fn inflated(compressed: Body, limit: usize) -> std::result::Result<Body, R
             // The runtime has ended, and nobody waits for this answer.
             Err(_) => Err(Refused::Damaged),
         },
-    }
-}
-
-/// A peer, a proxy or a library may repeat what it was sent.
-pub(super) fn without_secrets(shared: &Shared, error: Error) -> Error {
-    let secrets = shared.config.secrets();
-    let hide = |text: String| redact::secrets(text, &secrets);
-    match error {
-        Error::Connect(text) => Error::Connect(hide(text)),
-        Error::Certificate(text) => Error::Certificate(hide(text)),
-        Error::Timeout(text) => Error::Timeout(hide(text)),
-        Error::Transport(text) => Error::Transport(hide(text)),
-        Error::Api(mut error) => {
-            error.message = hide(error.message);
-            error.rules = error.rules.into_iter().map(hide).collect();
-            error.url = hide(error.url);
-            error.request_id = error.request_id.map(hide);
-            Error::Api(error)
-        }
-        Error::Decode(crate::table::DecodeError::Body { message, path, offset }) => {
-            Error::Decode(crate::table::DecodeError::Body { message: hide(message), path, offset })
-        }
-        other => other,
     }
 }
 

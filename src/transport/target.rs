@@ -1,10 +1,11 @@
 //! Where a request goes and what vouches for it: made once for each request, signed anew for each attempt.
 
+use super::clock;
 use super::http::header;
-use super::{clock, redact};
-use crate::config::{Config, Secret};
+use crate::config::{Config, KeyPlace, Secret};
 use crate::error::{Error, Result};
 use crate::operation::{Auth, Request};
+use crate::scrub::{Scrubbed, Scrubber};
 use crate::signer;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, header as headers};
@@ -19,8 +20,12 @@ pub(super) enum Credential {
         secret: Secret,
     },
     /// Percent-encoded, as it stands in the query.
-    Key(Secret),
+    KeyInQuery(Secret),
+    KeyInHeader(Secret),
 }
+
+/// The name of the key, as a parameter and as a header.
+const API_KEY: &str = "apikey";
 
 #[derive(Debug)]
 pub(super) struct Target {
@@ -38,8 +43,14 @@ impl Target {
             }
             Auth::ApiKey => {
                 let key = key(config)?;
-                let encoded = utf8_percent_encode(key.expose(), NON_ALPHANUMERIC).to_string();
-                (&config.broadcast_base_url, Credential::Key(Secret::new(encoded)))
+                let credential = match config.key_place {
+                    KeyPlace::Query => {
+                        let encoded = utf8_percent_encode(key.expose(), NON_ALPHANUMERIC).to_string();
+                        Credential::KeyInQuery(Secret::new(encoded))
+                    }
+                    KeyPlace::Header => Credential::KeyInHeader(key.clone()),
+                };
+                (&config.broadcast_base_url, credential)
             }
         };
         let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
@@ -55,20 +66,25 @@ impl Target {
     }
 
     /// The address as it may be shown.
-    pub(super) fn shown(&self) -> String {
-        redact::url(self.url.as_str())
+    pub(super) fn shown(&self, scrubber: &Scrubber) -> Scrubbed {
+        scrubber.url(self.url.as_str())
     }
 
     /// The request to `url` (this target's, or where the same server redirected it), dated and signed.
     pub(super) fn request(&self, url: &Url, local: SystemTime, ahead: i64) -> Result<reqwest::Request> {
         let date = clock::date_header(local, ahead);
         let host = host(url);
-        let authorization = match &self.credential {
+        let sensitive = match &self.credential {
             // The path as it stands in the address is the path on the wire, a proxy's prefix included.
             Credential::Pair { username, secret } => {
-                Some(signer::authorization(username, secret.expose().as_bytes(), &date, &host, "GET", url.path()))
+                let secret = secret.expose().as_bytes();
+                let value = signer::authorization(username, secret, &date, &host, "GET", url.path());
+                Some((headers::AUTHORIZATION, header(&value, "the username")?))
             }
-            Credential::Key(_) => None,
+            Credential::KeyInQuery(_) => None,
+            Credential::KeyInHeader(key) => {
+                Some((headers::HeaderName::from_static(API_KEY), header(key.expose(), "api_key")?))
+            }
         };
         let mut request = reqwest::Request::new(Method::GET, self.with_key(url));
         let wire = request.headers_mut();
@@ -76,25 +92,26 @@ impl Target {
         wire.insert(headers::HOST, header(&host, "the host")?);
         wire.insert(headers::ACCEPT, headers::HeaderValue::from_static("application/json"));
         wire.insert(headers::ACCEPT_ENCODING, headers::HeaderValue::from_static("gzip"));
-        if let Some(authorization) = authorization {
-            let mut value = header(&authorization, "the username")?;
+        if let Some((name, mut value)) = sensitive {
             value.set_sensitive(true);
-            wire.insert(headers::AUTHORIZATION, value);
+            wire.insert(name, value);
         }
         Ok(request)
     }
 
-    /// The address with the key, once: a gateway refuses one that comes twice (facts 3.2).
+    /// The address with the key, once: a gateway refuses one that comes twice.
     fn with_key(&self, url: &Url) -> Url {
-        let mut url = url.clone();
-        if let Credential::Key(key) = &self.credential {
-            let is_key = |pair: &&str| pair.split('=').next().is_some_and(|name| name.eq_ignore_ascii_case("apikey"));
-            let others = url.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty() && !is_key(pair));
-            let key = format!("apikey={}", key.expose());
-            let query: Vec<&str> = others.chain([key.as_str()]).collect();
-            url.set_query(Some(&query.join("&")));
-        }
-        url
+        let key = match &self.credential {
+            Credential::Pair { .. } => return url.clone(),
+            Credential::KeyInQuery(key) => Some(format!("{API_KEY}={}", key.expose())),
+            Credential::KeyInHeader(_) => None,
+        };
+        let is_key = |pair: &&str| pair.split('=').next().is_some_and(|name| name.eq_ignore_ascii_case(API_KEY));
+        let others = url.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty() && !is_key(pair));
+        let query: Vec<&str> = others.chain(key.as_deref()).collect();
+        let mut with_key = url.clone();
+        with_key.set_query(if query.is_empty() { None } else { Some(query.join("&")) }.as_deref());
+        with_key
     }
 }
 
@@ -194,7 +211,23 @@ mod tests {
         let request = sent(&target);
         assert_eq!(request.url().query(), Some("x=1&apikey=canary%20key%26"));
         assert!(request.headers().get("authorization").is_none());
-        assert!(!format!("{target:?} {}", target.shown()).contains("canary"));
+        assert!(!format!("{target:?} {}", target.shown(&Scrubber::default())).contains("canary"));
+    }
+
+    #[test]
+    fn the_key_goes_in_a_header_alone_where_that_is_asked_for() {
+        let options = Options {
+            api_key: Some(Secret::new("canary key&")),
+            api_key_in: Some("header".into()),
+            broadcast_base_url: Some("https://host".into()),
+            ..Options::default()
+        };
+        let config = options.resolve(&|_| None).unwrap();
+        let target = Target::new(&request(Auth::ApiKey, "/broadcast/v1/games/teams", "apikey=old"), &config).unwrap();
+        let request = sent(&target);
+        assert_eq!(request.url().as_str(), "https://host/broadcast/v1/games/teams");
+        assert_eq!(request.headers()["apikey"], "canary key&");
+        assert!(!format!("{target:?} {request:?} {}", target.shown(&Scrubber::default())).contains("canary"));
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! the zstd frame that it is about. By these a reader tells a torn tail from damage, and knows what it may allocate.
 
 use crate::live::item::{Item, Notice, Update};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io;
@@ -16,7 +18,7 @@ pub const HEAD: usize = 28;
 pub const FRAME: usize = 256 * 1024;
 
 /// The longest line. No message of the service comes near it.
-pub const LINE_LIMIT: usize = 256 * 1024 * 1024;
+pub const LINE_LIMIT: usize = 128 * 1024 * 1024;
 
 const VERSION: u32 = 1;
 const NAME: &[u8; 16] = b"sideline journal";
@@ -31,6 +33,14 @@ pub fn beginning() -> [u8; HEAD] {
     bytes[4..8].copy_from_slice(&SKIPPED.to_le_bytes());
     bytes[8..24].copy_from_slice(NAME);
     bytes[24..].copy_from_slice(&VERSION.to_le_bytes());
+    bytes
+}
+
+/// The first bytes of what stands before each frame.
+pub fn frame_start() -> [u8; 8] {
+    let mut bytes = [0; 8];
+    bytes[..4].copy_from_slice(&FRAME_MAGIC.to_le_bytes());
+    bytes[4..].copy_from_slice(&SKIPPED.to_le_bytes());
     bytes
 }
 
@@ -93,6 +103,24 @@ pub fn pack(lines: &[u8], items: u32) -> io::Result<Vec<u8>> {
     Ok([head.to_bytes().as_slice(), &packed].concat())
 }
 
+/// The items of a frame, added to those that are there. What was written never begins a line beyond `FRAME`, so a frame that
+/// does was made by somebody else, and is not read: its lines would take many times its size.
+pub fn read_all(head: &Head, packed: &[u8], into: &mut Vec<(SystemTime, Item)>) -> Result<(), String> {
+    let lines = unpack(head, packed)?;
+    let (mut start, mut count) = (0, 0);
+    for line in lines.split_inclusive(|&byte| byte == b'\n') {
+        if start > FRAME {
+            return Err(format!("more than {FRAME} bytes of lines in a frame"));
+        }
+        into.push(read(line)?);
+        (start, count) = (start + line.len(), count + 1);
+    }
+    if count != head.items {
+        return Err(format!("{count} items where {} were written", head.items));
+    }
+    Ok(())
+}
+
 /// The lines of a frame.
 pub fn unpack(head: &Head, packed: &[u8]) -> Result<Vec<u8>, String> {
     if crc32fast::hash(packed) != head.crc {
@@ -119,6 +147,9 @@ enum Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         source: Option<Cow<'a, str>>,
         text: Cow<'a, str>,
+        /// The bytes of a binary message that is not UTF-8, in base64.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        binary: Option<String>,
     },
     Connected {
         at: i64,
@@ -135,6 +166,8 @@ enum Line<'a> {
         start: i64,
         end: Option<i64>,
         reason: Cow<'a, str>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dropped: Option<u64>,
     },
     Quiet {
         at: i64,
@@ -148,13 +181,14 @@ pub fn write(item: &Item, now: SystemTime, lines: &mut Vec<u8>) -> io::Result<()
         Cow::Borrowed(text)
     }
     let line = match item {
-        Item::Update(Update { event, id, text: body, seq, source, received_at }) => Line::Update {
+        Item::Update(Update { event, id, text: body, binary, seq, source, received_at }) => Line::Update {
             at: ns(*received_at),
             event: event.as_deref().map(text),
             id: text(id),
             seq: *seq,
             source: source.as_deref().map(text),
             text: text(body),
+            binary: binary.as_ref().map(|bytes| STANDARD.encode(bytes)),
         },
         Item::Notice(Notice::Connected { at }) => Line::Connected { at: ns(*at) },
         Item::Notice(Notice::Disconnected { at, reason, status, attempt, retry_at }) => Line::Disconnected {
@@ -164,9 +198,13 @@ pub fn write(item: &Item, now: SystemTime, lines: &mut Vec<u8>) -> io::Result<()
             attempt: *attempt,
             retry_at: retry_at.map(ns),
         },
-        Item::Notice(Notice::Gap { start, end, reason }) => {
-            Line::Gap { at: ns(end.unwrap_or(now)), start: ns(*start), end: end.map(ns), reason: text(reason) }
-        }
+        Item::Notice(Notice::Gap { start, end, reason, dropped }) => Line::Gap {
+            at: ns(end.unwrap_or(now)),
+            start: ns(*start),
+            end: end.map(ns),
+            reason: text(reason),
+            dropped: *dropped,
+        },
         Item::Notice(Notice::Quiet { since }) => Line::Quiet { at: ns(now), since: ns(*since) },
     };
     serde_json::to_writer(&mut *lines, &line)?;
@@ -178,10 +216,12 @@ pub fn write(item: &Item, now: SystemTime, lines: &mut Vec<u8>) -> io::Result<()
 pub fn read(line: &[u8]) -> Result<(SystemTime, Item), String> {
     let line: Line = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     Ok(match line {
-        Line::Update { at, event, id, seq, source, text } => {
+        Line::Update { at, event, id, seq, source, text, binary } => {
             let received_at = time(at);
             let (event, source) = (event.map(Into::into), source.map(Into::into));
-            let update = Update { event, id: id.into(), text: text.into_owned(), seq, source, received_at };
+            let binary = binary.map(|text| STANDARD.decode(text)).transpose().map_err(|error| error.to_string())?;
+            let binary = binary.map(Into::into);
+            let update = Update { event, id: id.into(), text: text.into_owned(), binary, seq, source, received_at };
             (received_at, Item::Update(update))
         }
         Line::Connected { at } => (time(at), Item::Notice(Notice::Connected { at: time(at) })),
@@ -189,8 +229,8 @@ pub fn read(line: &[u8]) -> Result<(SystemTime, Item), String> {
             let (reason, retry_at) = (reason.into_owned(), retry_at.map(time));
             (time(at), Item::Notice(Notice::Disconnected { at: time(at), reason, status, attempt, retry_at }))
         }
-        Line::Gap { at, start, end, reason } => {
-            let notice = Notice::Gap { start: time(start), end: end.map(time), reason: reason.into_owned() };
+        Line::Gap { at, start, end, reason, dropped } => {
+            let notice = Notice::Gap { start: time(start), end: end.map(time), reason: reason.into_owned(), dropped };
             (time(at), Item::Notice(notice))
         }
         Line::Quiet { at, since } => (time(at), Item::Notice(Notice::Quiet { since: time(since) })),

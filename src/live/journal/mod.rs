@@ -6,21 +6,25 @@
 //! | `reader` | a journal from its beginning, frame by frame |
 //! | `writer` | the end of a journal: locked, cut to whole frames, appended to |
 //! | `recorder` | a writer that is never more than a second behind |
+//! | `repair` | what is whole of a damaged journal |
 
 mod format;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
 mod reader;
 mod recorder;
+mod repair;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 pub use reader::{Entry, Reader};
 pub use recorder::{BEHIND, Recorder};
+pub use repair::{Lost, Repaired, repair};
 pub use writer::Writer;
 
 use crate::error::{Error, Result};
+use crate::scrub::Scrubber;
 use crate::table::DecodeError;
 use std::fs::Metadata;
 use std::io;
@@ -39,7 +43,14 @@ fn must_be_file(path: &Path, found: &Metadata) -> Result<()> {
     Err(damaged(path, 0, "a journal is a file; this is something else".into()))
 }
 
+fn broken(path: &Path, offset: u64, what: &str) -> Error {
+    let message =
+        format!("the journal is damaged ({what}); `sideline journal repair {}` saves what is whole", path.display());
+    damaged(path, offset, message)
+}
+
 fn damaged(path: &Path, offset: u64, message: String) -> Error {
     let path = path.display().to_string();
-    Error::Decode(DecodeError::Body { message, path, offset: usize::try_from(offset).unwrap_or(usize::MAX) })
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+    DecodeError::Body { message, path, offset }.scrubbed(&Scrubber::default())
 }

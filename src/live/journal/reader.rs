@@ -1,7 +1,7 @@
 //! A journal from its beginning, one frame in memory at a time.
 
 use super::format::{self, HEAD, Head};
-use super::{damaged, file_error, must_be_file};
+use super::{broken, damaged, file_error, must_be_file};
 use crate::error::Result;
 use crate::live::item::Item;
 use std::fs::{self, File};
@@ -53,16 +53,7 @@ impl<R: Read> Reader<R> {
     pub fn next(&mut self, into: &mut Vec<Entry>) -> Result<bool> {
         let at = self.offset;
         let Some((head, packed)) = self.frame()? else { return Ok(false) };
-        let wrong = |what: String| damaged(&self.path, at, format!("the journal is damaged ({what})"));
-        let lines = format::unpack(&head, &packed).map_err(wrong)?;
-        let mut count = 0;
-        for line in lines.split_inclusive(|&byte| byte == b'\n') {
-            into.push(format::read(line).map_err(wrong)?);
-            count += 1;
-        }
-        if count != head.items {
-            return Err(wrong(format!("{count} items where {} were written", head.items)));
-        }
+        format::read_all(&head, &packed, into).map_err(|what| broken(&self.path, at, &what))?;
         Ok(true)
     }
 
@@ -74,11 +65,11 @@ impl<R: Read> Reader<R> {
             match self.frame()? {
                 None => break,
                 Some((head, packed)) if crc32fast::hash(&packed) == head.crc => last = Some((at, head, packed)),
-                Some(_) => return Err(damaged(&self.path, at, "the journal is damaged (its checksum differs)".into())),
+                Some(_) => return Err(broken(&self.path, at, "its checksum differs")),
             }
         }
         let Some((at, head, packed)) = last else { return Ok(None) };
-        let wrong = |what: String| damaged(&self.path, at, format!("the journal is damaged ({what})"));
+        let wrong = |what: String| broken(&self.path, at, &what);
         let lines = format::unpack(&head, &packed).map_err(wrong)?;
         let line = lines.split(|&byte| byte == b'\n').rfind(|line| !line.is_empty());
         line.map(|line| format::read(line).map(|(came, _)| came).map_err(wrong)).transpose()
@@ -88,9 +79,8 @@ impl<R: Read> Reader<R> {
     fn frame(&mut self) -> Result<Option<(Head, Vec<u8>)>> {
         let bytes = self.read(HEAD)?;
         let Some(bytes) = bytes.first_chunk::<HEAD>() else { return Ok(None) };
-        let head = Head::parse(bytes).ok_or_else(|| {
-            damaged(&self.path, self.offset, "the journal is damaged (this is not the beginning of a frame)".into())
-        })?;
+        let head = Head::parse(bytes)
+            .ok_or_else(|| broken(&self.path, self.offset, "this is not the beginning of a frame"))?;
         let packed = self.read(head.packed as usize)?;
         if packed.len() < head.packed as usize {
             return Ok(None);

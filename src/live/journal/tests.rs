@@ -1,6 +1,7 @@
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
+use crate::error::Undecodable;
 use crate::live::item::{Item, Notice, Update};
 use proptest::collection::vec;
 use proptest::option;
@@ -39,6 +40,7 @@ fn update(n: u64, text: &str) -> Item {
         event: None,
         id: n.to_string().into(),
         text: text.into(),
+        binary: None,
         seq: Some(n as i64),
         source: None,
         received_at,
@@ -76,7 +78,7 @@ fn read(bytes: &[u8]) -> (Vec<Item>, Result<()>) {
 
 fn small() -> Vec<Vec<Item>> {
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-    let gap = Notice::Gap { start: at, end: None, reason: "it ended".into() };
+    let gap = Notice::Gap { start: at, end: None, reason: "it ended".into(), dropped: None };
     vec![
         vec![Item::Notice(Notice::Connected { at }), update(1, "{}"), update(2, "two\n\u{0}\u{1F600}")],
         vec![update(3, "three")],
@@ -94,17 +96,18 @@ fn times() -> impl Strategy<Value = SystemTime> {
 
 fn items() -> impl Strategy<Value = Item> {
     let text = || any::<String>();
-    let update = (option::of(text()), text(), text(), any::<Option<i64>>(), option::of(text()), times()).prop_map(
-        |(event, id, text, seq, source, received_at)| {
+    let binary = option::of(vec(any::<u8>(), 0..20));
+    let update = (option::of(text()), text(), text(), binary, any::<Option<i64>>(), option::of(text()), times())
+        .prop_map(|(event, id, text, binary, seq, source, received_at)| {
+            let binary = binary.map(Into::into);
             let (event, source) = (event.map(Into::into), source.map(Into::into));
-            Item::Update(Update { event, id: id.into(), text, seq, source, received_at })
-        },
-    );
+            Item::Update(Update { event, id: id.into(), text, binary, seq, source, received_at })
+        });
     let lost = (times(), text(), any::<Option<u16>>(), any::<u32>(), option::of(times())).prop_map(
         |(at, reason, status, attempt, retry_at)| Notice::Disconnected { at, reason, status, attempt, retry_at },
     );
-    let gap =
-        (times(), option::of(times()), text()).prop_map(|(start, end, reason)| Notice::Gap { start, end, reason });
+    let gap = (times(), option::of(times()), text(), any::<Option<u64>>())
+        .prop_map(|(start, end, reason, dropped)| Notice::Gap { start, end, reason, dropped });
     prop_oneof![
         4 => update,
         1 => times().prop_map(|at| Item::Notice(Notice::Connected { at })),
@@ -180,7 +183,7 @@ fn a_flipped_bit_gives_nothing_that_was_not_written_and_says_where_it_is() {
             let expected = if place < starts[0] { 0 } else { frames[..whole].iter().map(Vec::len).sum() };
             let (items, end) = read(&bytes);
             assert_eq!(items, all[..expected], "bit {bit} of byte {place}");
-            let Err(Error::Decode(DecodeError::Body { offset, .. })) = end else {
+            let Err(Error::Decode(Undecodable { offset, .. })) = end else {
                 panic!("bit {bit} of byte {place}: {end:?}");
             };
             assert_eq!(offset, if place < starts[0] { 0 } else { starts[whole] });
@@ -213,7 +216,71 @@ fn a_frame_that_asks_for_more_than_was_ever_written_is_damage() {
     let bytes = [beginning(), head.to_bytes()].concat();
     let (items, end) = read(&bytes);
     assert_eq!(items, []);
-    assert!(matches!(end, Err(Error::Decode(DecodeError::Body { offset: HEAD, .. }))), "{end:?}");
+    assert!(matches!(end, Err(Error::Decode(Undecodable { offset: HEAD, .. }))), "{end:?}");
+}
+
+#[test]
+fn a_frame_of_more_lines_than_a_recorder_writes_is_damage() {
+    let mut lines = Vec::new();
+    let item = Item::Notice(Notice::Connected { at: now() });
+    while lines.len() < 64 << 20 {
+        super::format::write(&item, now(), &mut lines).unwrap();
+    }
+    let count = lines.iter().filter(|byte| **byte == b'\n').count() as u32;
+    let bytes = [&super::format::beginning()[..], &super::format::pack(&lines, count).unwrap()].concat();
+    assert!(bytes.len() < 64 << 10, "{} bytes", bytes.len());
+    let (items, end) = read(&bytes);
+    assert!(items.len() < 20_000, "{} items", items.len());
+    assert!(end.unwrap_err().to_string().contains("sideline journal repair"));
+}
+
+#[test]
+fn repair_saves_every_whole_frame_and_names_what_is_lost() {
+    let frames = small();
+    let bytes = journal(&frames);
+    let starts: Vec<usize> = (0..=frames.len()).map(|n| journal(&frames[..n]).len()).collect();
+    for place in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 0x10;
+        let (scratch, out) = (Scratch::with(&damaged), Scratch::new());
+        let repaired = repair(&scratch.0, Some(&out.0)).unwrap();
+        let lost = starts[1..].iter().position(|end| place < *end).filter(|_| place >= starts[0]);
+        let (items, end) = read(&fs::read(&out.0).unwrap());
+        assert!(end.is_ok(), "{place}");
+        let kept: Vec<Item> =
+            frames.iter().enumerate().filter(|(n, _)| Some(*n) != lost).flat_map(|(_, f)| f.clone()).collect();
+        let is_gap =
+            |item: &Item| matches!(item, Item::Notice(Notice::Gap { reason, .. }) if reason.contains("repaired"));
+        assert_eq!(items.iter().filter(|item| !is_gap(item)).cloned().collect::<Vec<_>>(), kept, "{place}");
+        assert_eq!((repaired.frames, repaired.lost.len()), (3 - lost.iter().len() as u64, 1), "{place}");
+        let span = &repaired.lost[0];
+        match lost {
+            Some(n) => {
+                assert_eq!((span.start, span.bytes), (starts[n] as u64, (starts[n + 1] - starts[n]) as u64));
+                assert_eq!((span.after.is_some(), span.before.is_some()), (n > 0, n < 2), "{place}");
+                assert_eq!(items.iter().filter(|item| is_gap(item)).count(), usize::from(n == 1));
+            }
+            None => assert_eq!((span.start, span.bytes), (0, starts[0] as u64)),
+        }
+    }
+}
+
+#[test]
+fn repair_in_place_keeps_the_damaged_journal_and_leaves_a_whole_one_alone() {
+    let bytes = journal(&small());
+    let whole = Scratch::with(&bytes);
+    assert!(repair(&whole.0, None).unwrap().lost.is_empty());
+    assert!(fs::read(&whole.0).unwrap() == bytes);
+    let zeroed = [&bytes[..bytes.len() - 30], &[0; 30_000]].concat();
+    let scratch = Scratch::with(&zeroed);
+    let kept = Scratch(PathBuf::from(format!("{}.damaged", scratch.0.display())));
+    assert_eq!(repair(&scratch.0, None).unwrap().frames, 2);
+    assert!(fs::read(&kept.0).unwrap() == zeroed);
+    let recorder = Recorder::open(&scratch.0, None).unwrap();
+    assert!(matches!(repair(&scratch.0, None), Err(Error::File { errno: None, .. })), "a recorder writes to it");
+    recorder.close().unwrap();
+    fs::write(&scratch.0, &zeroed).unwrap();
+    assert!(repair(&scratch.0, None).is_err(), "the journal that was kept is not overwritten");
 }
 
 #[test]
@@ -229,12 +296,12 @@ fn any_zstd_decoder_reads_a_journal_as_json_lines() {
 #[test]
 fn a_journal_has_one_recorder_at_a_time() {
     let scratch = Scratch::new();
-    let first = Recorder::open(&scratch.0).unwrap();
-    let refused = Recorder::open(&scratch.0).unwrap_err();
+    let first = Recorder::open(&scratch.0, Some(Duration::ZERO)).unwrap();
+    let refused = Recorder::open(&scratch.0, Some(Duration::ZERO)).unwrap_err();
     assert!(matches!(&refused, Error::File { errno: None, .. }), "{refused}");
     first.append(&update(1, "one")).unwrap();
     first.close().unwrap();
-    let second = Recorder::open(&scratch.0).unwrap();
+    let second = Recorder::open(&scratch.0, Some(Duration::ZERO)).unwrap();
     second.append(&update(2, "two")).unwrap();
     drop(second);
     assert_eq!(read(&fs::read(&scratch.0).unwrap()).0, [update(1, "one"), update(2, "two")]);
@@ -243,7 +310,7 @@ fn a_journal_has_one_recorder_at_a_time() {
 #[test]
 fn the_file_is_a_second_behind_at_most_and_not_one_frame_an_item() {
     let scratch = Scratch::new();
-    let recorder = Recorder::open(&scratch.0).unwrap();
+    let recorder = Recorder::open(&scratch.0, Some(Duration::ZERO)).unwrap();
     let begun = Instant::now();
     recorder.append(&update(1, "one")).unwrap();
     recorder.append(&update(2, "two")).unwrap();

@@ -30,16 +30,7 @@ impl Writer {
         let failed = |error: io::Error| file_error(path, &error);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
         must_be_file(path, &file.metadata().map_err(failed)?)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            // A file system that knows no locks: the user has to take care.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-            Err(TryLockError::WouldBlock) => {
-                let message = "another recorder writes to this journal".into();
-                return Err(Error::File { path: path.display().to_string(), errno: None, message });
-            }
-        }
+        lock(&file, path)?;
         let mut reader = Reader::new(BufReader::new(&file), path)?;
         let last = reader.skip_all()?;
         let mut end = reader.offset();
@@ -90,6 +81,16 @@ impl Writer {
         self.last
     }
 
+    /// A handle to the same file, for `fsync`.
+    pub fn file(&self) -> Result<File> {
+        self.file.try_clone().map_err(|error| file_error(&self.path, &error))
+    }
+
+    /// Where the last whole frame ends.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Items that are not in the file yet.
     pub fn pending(&self) -> u32 {
         self.items
@@ -122,6 +123,20 @@ impl Writer {
         self.file.seek(SeekFrom::Start(self.end))?;
         self.file.write_all(&frame)?;
         Ok(frame.len() as u64)
+    }
+}
+
+/// Keeps recorders off, or says that there is one.
+pub fn lock(file: &File, path: &Path) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        // A file system that knows no locks: the user has to take care.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(file_error(path, &error)),
+        Err(TryLockError::WouldBlock) => {
+            let message = "another recorder writes to this journal".into();
+            Err(Error::File { path: path.display().to_string(), errno: None, message })
+        }
     }
 }
 

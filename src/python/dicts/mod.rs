@@ -10,8 +10,8 @@
 mod keys;
 mod strings;
 
-use crate::error::Error;
 use crate::python::errors;
+use crate::scrub::Scrubber;
 use crate::table::{self, Body, Cursor, DecodeError, Fault, Number};
 use jiter::JsonValue;
 use keys::{Id, Key, Keys};
@@ -24,18 +24,18 @@ use strings::Strings;
 const DEEPEST: u8 = 200;
 
 /// A body's JSON as Python objects.
-pub fn objects<'py>(py: Python<'py>, body: &Body) -> PyResult<Bound<'py, PyAny>> {
+pub fn objects<'py>(py: Python<'py>, body: &Body, scrubber: &Scrubber) -> PyResult<Bound<'py, PyAny>> {
     let padded = body.padded();
     let Some(cursor) = table::start(&padded) else { return Err(errors::internal(py, "a body without its padding")) };
     read(py, cursor).map_err(|stopped| match stopped {
         Stopped::Python(error) => *error,
-        Stopped::Body => refused(py, body),
+        Stopped::Body => refused(py, body, scrubber),
     })
 }
 
 /// What is wrong with a body, by a second reader that looks for nothing else.
 #[cold]
-fn refused(py: Python<'_>, body: &Body) -> PyErr {
+fn refused(py: Python<'_>, body: &Body, scrubber: &Scrubber) -> PyErr {
     let json = table::json(body);
     let Err(error) = JsonValue::parse(json, false) else {
         return errors::internal(py, "one reader refuses a body that another one reads");
@@ -43,7 +43,7 @@ fn refused(py: Python<'_>, body: &Body) -> PyErr {
     let offset = body.len() - json.len() + error.index;
     let path = table::json_path(body, offset);
     let message = error.error_type.to_string();
-    errors::raise(py, Error::Decode(DecodeError::Body { message, path, offset }))
+    errors::raise(py, DecodeError::Body { message, path, offset }.scrubbed(scrubber))
 }
 
 /// Why there is no object.

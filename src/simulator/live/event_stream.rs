@@ -4,12 +4,15 @@ use super::game::Reader;
 use super::snapshot;
 use super::trouble::{Next, StreamFault, Strike, sleep_until};
 use crate::simulator::connection::{Cut, CutSwitch};
+use crate::simulator::service::Service;
 use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::Response;
-use futures_util::stream;
+use futures_util::stream::{self, Stream};
 use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
@@ -38,10 +41,29 @@ pub(super) fn open(
     let seen = last_event_id.filter(|_| streams.with_ids()).and_then(|id| id.parse().ok());
     let told = seen.filter(|seen| *seen <= moves).unwrap_or(0);
     let stream = EventStream { reader, connection, cuts, strike: Strike::new(fault), told, events: 0 };
-    let chunks = stream::unfold(stream, |mut stream| async move {
+    response(stream::unfold(stream, |mut stream| async move {
         let chunk = stream.chunk().await;
-        Some((Ok::<_, Infallible>(chunk), stream))
-    });
+        Some((Ok(chunk), stream))
+    }))
+}
+
+/// The sample game (`mock=true`), in an endless loop.
+pub(super) fn mock(service: Arc<Service>) -> Response {
+    const STEP: Duration = Duration::from_millis(50);
+    response(stream::unfold(0, move |step| {
+        let service = service.clone();
+        async move {
+            sleep(STEP).await;
+            let document = tokio::task::spawn_blocking(move || {
+                snapshot::mock(&service.season, step).and_then(|shown| serde_json::to_string(&shown).ok())
+            });
+            let document = document.await.ok()??;
+            Some((Ok(format!("data: {document}\n\n").into()), step + 1))
+        }
+    }))
+}
+
+fn response(chunks: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Response {
     let mut response = Response::new(Body::from_stream(chunks));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

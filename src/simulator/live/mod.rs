@@ -95,6 +95,9 @@ pub(super) async fn open(
     if request.method != Method::GET {
         return Err(Refusal::new(405, "Method not allowed").into());
     }
+    if admitted.is_none() && call.flag("mock") {
+        return Ok(event_stream::mock(service.clone()));
+    }
     let index = match &admitted {
         Some(admitted) => Some(admitted.game),
         None => call.text("schedule_id").and_then(|id| service.season.game_index(id)),

@@ -3,6 +3,7 @@
 //! has the shape of a session's stats (specification 2.6), summed over the game's sessions.
 
 use crate::resource::stats::TeamStats;
+use crate::simulator::broadcast::MOCK_SERVICE;
 use crate::simulator::season::{Season, Standing};
 use serde::Serialize;
 
@@ -27,6 +28,14 @@ impl Snapshot {
         self.teams.iter_mut().for_each(|team| team.player_stats.retain(|line| line.id == 0));
         self
     }
+}
+
+/// The sample game of `mock=true` at a step; after the last one it begins again.
+pub(in crate::simulator) fn mock(season: &Season, step: usize) -> Option<Snapshot> {
+    let moments = season.moments(0);
+    let at = moments.get(step.checked_rem(moments.len())?)?;
+    let shown = of(season, 0, *at);
+    Some(Snapshot { schedule_id: MOCK_SERVICE.to_owned(), ..shown })
 }
 
 pub(in crate::simulator) fn of(season: &Season, game: usize, now: i64) -> Snapshot {

@@ -6,13 +6,69 @@ use super::schedule::MINUTE;
 use super::{Season, names};
 use crate::resource::broadcast::{BroadcastPlayer, BroadcastTeam, SensorAssignment};
 use crate::resource::roster::Roster;
+use crate::resource::stats::PlayerStats;
+use serde::Serialize;
+use serde_json::Value;
 
 const STATES: [&str; 8] = ["IN", "KS", "KY", "MO", "NC", "OH", "VA", "WI"];
 /// Before a game: when sensors are given out, and when one that failed is replaced.
 const GIVEN_OUT: i64 = 90 * MINUTE;
 const REPLACED: i64 = 30 * MINUTE;
 
+/// The jerseys of a game. The body is not documented; this one is made up.
+#[derive(Debug, Serialize)]
+pub struct Colors {
+    home: TeamColor,
+    away: TeamColor,
+}
+
+#[derive(Debug, Serialize)]
+struct TeamColor {
+    team_id: i64,
+    color_rgb: String,
+}
+
+/// What a team's players ran in a game. The body is not documented; this one is made up.
+#[derive(Debug, Serialize)]
+pub struct Locomotion {
+    team_id: i64,
+    players: Vec<Distance>,
+}
+
+#[derive(Debug, Serialize)]
+struct Distance {
+    player_id: i64,
+    distance_cm: Value,
+}
+
 impl Season {
+    /// `None` while the game is not being played.
+    pub fn colors(&self, game: usize, now: i64) -> Option<Colors> {
+        let (moments, now) = (self.moments(game), self.time_of(game, now));
+        // The first moment is just after the tip-off.
+        if !(*moments.first()? - 1..*moments.last()?).contains(&now) {
+            return None;
+        }
+        let of = |team_id| Some(TeamColor { team_id, color_rgb: self.color(self.team_index(team_id)?) });
+        let game = self.games().get(game)?;
+        Some(Colors { home: of(game.home_team_id)?, away: of(game.away_team_id)? })
+    }
+
+    /// `None` for a team that does not play in the game.
+    pub fn locomotion(&self, game: usize, team_id: i64, now: i64) -> Option<Locomotion> {
+        let team = self.game_stats(game, now).into_iter().find(|team| team.id == team_id)?;
+        let players = team.player_stats.into_iter().filter(|line| line.id != 0);
+        let distance = |line: PlayerStats| Distance {
+            player_id: line.id,
+            distance_cm: line.stats.get("DIST").cloned().unwrap_or_else(|| 0.into()),
+        };
+        Some(Locomotion { team_id, players: players.map(distance).collect() })
+    }
+
+    fn color(&self, team: usize) -> String {
+        format!("{:06X}", mix(self.seed ^ team as u64) & 0xFF_FFFF)
+    }
+
     /// The team of a roster; with a game who left it, and which sensors were given to whom by `now`.
     pub fn broadcast_team(&self, roster: Roster, game_id: Option<&str>, now: i64) -> Option<BroadcastTeam> {
         let index = self.team_index(roster.team.id)?;
@@ -37,7 +93,7 @@ impl Season {
             abbr,
             city: city.to_owned(),
             state: STATES[index % STATES.len()].to_owned(),
-            color_rgb: format!("{:06X}", mix(self.seed ^ index as u64) & 0xFF_FFFF),
+            color_rgb: self.color(index),
             sensor_assignments_history: game.map(|game| self.assignments(game, index, &players, now)),
             players,
         })

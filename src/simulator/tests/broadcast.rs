@@ -126,3 +126,48 @@ fn broadcast_stats_are_what_the_event_stream_sends() {
         assert_eq!((answer.status, answer.message()), (404, "Invalid id".into()), "{query}");
     }
 }
+
+#[test]
+fn jersey_colors_are_there_while_the_game_is_played() {
+    let simulator = small();
+    let games = simulator.games();
+    let refusal = |id: &str| get(&simulator, &format!("games/active/{id}/colors")).message();
+    assert_eq!(refusal(&games[0].event_id), "Game is not active");
+    assert_eq!(refusal("x"), "Invalid id");
+    let game = games.iter().position(|game| game.tipoff_at > NOW).unwrap();
+    simulator.play(&games[game].event_id, Some(1.0)).unwrap();
+    let body = json(&simulator, &format!("games/active/{}/colors", games[game].event_id));
+    assert_eq!(body["home"]["team_id"], games[game].home_team_id);
+    assert_eq!(body["away"]["color_rgb"].as_str().unwrap().len(), 6);
+}
+
+#[test]
+fn locomotion_is_of_one_team_in_one_game() {
+    let simulator = small();
+    let game = &simulator.games()[0];
+    let path = |team: i64| format!("locomotion?schedule_id={}&team_id={team}", game.event_id);
+    let body = json(&simulator, &path(game.away_team_id));
+    assert_eq!(body["team_id"], game.away_team_id);
+    assert!(body["players"].as_array().unwrap().iter().any(|one| one["distance_cm"].as_f64().unwrap() > 0.0));
+    for wrong in [path(9), format!("locomotion?schedule_id={}", game.event_id), "locomotion?team_id=1".into()] {
+        assert_eq!(get(&simulator, &wrong).message(), "Invalid id", "{wrong}");
+    }
+}
+
+#[test]
+fn mock_data_is_a_game_in_an_endless_loop() {
+    let simulator = small();
+    let games = json(&simulator, "games/schedule?mock=true");
+    assert_eq!(games["games"].as_array().unwrap().len(), 1);
+    assert_eq!(games["games"][0]["schedule_id"], "mock-service");
+    assert_eq!(json(&simulator, "stats?mock=true")["schedule_id"], "mock-service");
+    assert_eq!(first_event(&simulator, "mock-service&mock=true")["schedule_id"], "mock-service");
+    assert_eq!(get(&simulator, "stats?schedule_id=mock-service").status, 404, "only with mock=true");
+}
+
+#[test]
+fn the_key_is_taken_from_the_header_too() {
+    let simulator = small();
+    let headers = [("Host", "x".to_owned()), ("apikey", simulator.api_key())];
+    assert_eq!(raw(&simulator, "GET", "/broadcast/v1/games/teams", &headers).status, 200);
+}

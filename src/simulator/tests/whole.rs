@@ -39,7 +39,7 @@ fn what_is_no_resource_of_a_game_leads_nowhere() {
     }
     for parts in ["stats", "shots", "details", "ballscreens", "stats,shots"] {
         let refusal = sender.refusal(&format!("/v1/data/stats/games/x/{parts}"));
-        assert_eq!(refusal, (404, "Invalid id".into()), "{parts}");
+        assert_eq!(refusal, (403, "Access denied to resource".into()), "{parts}");
     }
 }
 

@@ -65,7 +65,7 @@ proptest! {
     fn a_byte_that_flips_gives_the_oracle_s_verdict(seed: u64) {
         let mut random = Random(seed);
         for resource in resources(&mut random) {
-            let root = random.pick(resource.roots);
+            let root = &random.pick(resource.roots);
             let manner = Manner { most: 2, ..Manner::any(&mut random) };
             let text = generator::body(resource, root, manner, &mut random).into_bytes();
             for _ in 0..if cfg!(miri) { 1 } else { 8 } {
@@ -137,7 +137,7 @@ fn of_a_usual_body_one_pass_tells_that_it_decodes() {
                 Err(error) => panic!("{error}"),
             };
             let found = survey(resource, &body, &complete()).unwrap();
-            assert_eq!((found.rows, found.unknown), (Some(rows), vec![]), "{} at {root:?}", resource.name);
+            assert_eq!((found.rows, found.unknown), (Some(rows), vec![]), "{} at {:?}", resource.name, root.path);
         }
     }
 }

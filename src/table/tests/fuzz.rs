@@ -1,6 +1,7 @@
 //! Any bytes as a body of any resource: what `serde_json` reads gives the oracle's tables, what it refuses is an error.
 
 use super::compare::{beyond_serde, compare, complete, survey_holds};
+use super::oracle;
 use crate::fuzz::Random;
 use crate::resource::RESOURCES;
 use crate::table::{Body, DecodeError, decode, json_path, unknown_fields};
@@ -18,8 +19,8 @@ pub(crate) fn resource(bytes: &[u8]) {
     let unknown = unknown_fields(resource, &body);
     survey_holds(resource, text, &complete());
     match serde_json::from_slice::<Value>(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)) {
-        Ok(_) => {
-            assert!(unknown.is_ok(), "{unknown:?}");
+        Ok(value) => {
+            assert_eq!(unknown.is_ok(), oracle::has_root(resource, &value), "{unknown:?}");
             compare(resource, tables, text, &mut random);
         }
         Err(error) => {

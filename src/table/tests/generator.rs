@@ -3,7 +3,7 @@
 
 use crate::fuzz::Random;
 use crate::table::path::{self, Segment};
-use crate::table::{Resource, Src, Ty};
+use crate::table::{Resource, Root, Src, Ty};
 
 /// The declared paths of a resource from the body, all tables together.
 #[derive(Default, Clone)]
@@ -13,12 +13,21 @@ struct Shape {
     map: Option<Box<Shape>>,
     types: Vec<Ty>,
     required: bool,
+    /// An array that is never empty.
+    needs_element: bool,
 }
 
 impl Shape {
-    fn of(resource: &Resource, root: &'static str) -> Shape {
-        let mut shape = Shape::default();
-        let root = path::parse(root);
+    fn of(resource: &Resource, place: &Root) -> Shape {
+        let mut shape = Shape { needs_element: place.needs_element, ..Shape::default() };
+        let root = path::parse(place.path);
+        // A body without its root is an error, and shows nothing else.
+        for needed in place.needs.iter().map(|need| need.trim_end_matches("[]")) {
+            shape.at(&path::parse(needed)).required = true;
+        }
+        if let Some(leading @ Segment::Key(_)) = root.first() {
+            shape.at(&[*leading]).required = true;
+        }
         for table in resource.tables {
             let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
             shape.at(&row);
@@ -91,7 +100,7 @@ impl Manner {
 }
 
 /// A body of a resource whose documents lie at `root`.
-pub fn body(resource: &Resource, root: &'static str, manner: Manner, random: &mut Random) -> String {
+pub fn body(resource: &Resource, root: &Root, manner: Manner, random: &mut Random) -> String {
     let mut writer = Writer { text: String::new(), manner, random, depth: 0 };
     if writer.random.chance(5) {
         writer.text.push('\u{feff}');
@@ -218,7 +227,7 @@ impl Writer<'_> {
             return self.text.push_str("null");
         }
         if let Some((kind, each)) = &shape.each {
-            let count = self.random.below(self.manner.most + 1);
+            let count = self.random.below(self.manner.most + 1).max(usize::from(shape.needs_element));
             if *kind == Segment::EachOrOne && self.random.chance(30) {
                 return self.value(each, true);
             }
@@ -256,7 +265,8 @@ impl Writer<'_> {
                 }
             }
         }
-        while self.random.chance(self.manner.unknown) {
+        // What stands in a map is an element of it, known or not.
+        while shape.map.is_none() && self.random.chance(self.manner.unknown) {
             members.push(Member::Unknown);
         }
         if self.manner.shuffled {
@@ -358,7 +368,7 @@ impl Writer<'_> {
     /// A value that every type declared here takes.
     fn leaf(&mut self, types: &[Ty]) {
         let has = |wanted: fn(&Ty) -> bool| types.iter().any(wanted);
-        if has(|t| matches!(t, Ty::Int64 | Ty::IsTeamTotal | Ty::TimestampMs | Ty::Int32)) {
+        if has(|t| matches!(t, Ty::Int64 | Ty::Count | Ty::IsTeamTotal | Ty::TimestampMs | Ty::Int32)) {
             self.integer();
         } else if has(|t| *t == Ty::Float64) {
             self.float();

@@ -5,7 +5,8 @@ use crate::resource::{
 };
 use crate::table::decode::Repeated;
 use crate::table::{
-    Body, Context, DecodeError, Resource, Table, Ty, absent, col, decode, decode_once, read_elsewhere, unknown_fields,
+    Body, Context, DecodeError, Resource, Table, Ty, absent, col, decode, decode_once, read_elsewhere, root,
+    unknown_fields,
 };
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
@@ -51,6 +52,44 @@ fn an_id_is_a_number_or_digits() {
         let (_, path, offset) = fault(&team::TEAMS, "teams", &format!(r#"{{"teams":[{{"id":{id}}}]}}"#));
         assert_eq!((path.as_str(), offset), ("$.teams[0].id", 16), "{id}");
     }
+}
+
+#[test]
+fn a_number_that_is_not_whole_is_null_where_it_counts_and_cut_where_it_is_a_time() {
+    let possession = |count: &str, time: &str| {
+        let body = format!(
+            r#"{{"teams":[{{"id":1,"team_player_details":[],"possessions":[{{"start_timestamp":{time},"possession_attributes":{{"passes":{count},"turnover":1}}}}]}}]}}"#
+        );
+        let batch = read(&possessions::POSSESSIONS, "possessions", &body).unwrap();
+        let start =
+            batch["start_timestamp"].as_primitive::<arrow_array::types::TimestampMillisecondType>().iter().next();
+        let context = Context::default().with("session_id", "s-1");
+        let body = Body::from(body.as_bytes());
+        let found = crate::table::survey(&possessions::POSSESSIONS, &body, &context).unwrap();
+        assert_eq!(found.rows, Some(1));
+        assert_eq!(found.unknown, unknown_fields(&possessions::POSSESSIONS, &body).unwrap());
+        let paths: Vec<String> = found.unknown.into_iter().map(|unknown| unknown.path).collect();
+        assert_eq!(integers(&batch, "turnover"), [Some(1)]);
+        (integers(&batch, "passes")[0], start.unwrap(), paths)
+    };
+    let passes = "teams[].possessions[].possession_attributes.passes (not a whole number)";
+    let start = "teams[].possessions[].start_timestamp (not a whole number)";
+    assert_eq!(possession("2", "7"), (Some(2), Some(7), vec![]));
+    assert_eq!(possession("2.0", "\"7\""), (Some(2), Some(7), vec![]));
+    for odd in ["2.5", "\"2.5\"", "1e30", "-1e-1", "92233720368547758080"] {
+        assert_eq!(possession(odd, "7"), (None, Some(7), vec![passes.to_string()]), "{odd}");
+    }
+    for (time, cut) in [("1700000000000.75", Some(1_700_000_000_000)), ("-0.5", Some(-1)), ("1e30", None)] {
+        assert_eq!(possession("1", time), (Some(1), cut, vec![start.to_string()]), "{time}");
+    }
+    // Ids, and what is no number at all, refuse the table; a row needs its time.
+    for (id, passes) in [("1.5", "1"), ("1", "true"), ("1", "\"two\"")] {
+        let body =
+            format!(r#"{{"teams":[{{"id":{id},"possessions":[{{"possession_attributes":{{"passes":{passes}}}}}]}}]}}"#);
+        fault(&possessions::POSSESSIONS, "possessions", &body);
+    }
+    fault(&locations::LOCATIONS, "locations", r#"[{"locations":[{"t":1e30}]}]"#);
+    assert_eq!(read(&locations::LOCATIONS, "locations", r#"[{"locations":[{"t":1.5}]}]"#).unwrap().num_rows(), 1);
 }
 
 #[test]
@@ -173,11 +212,36 @@ fn a_body_may_have_any_of_its_roots_and_no_other() {
         let batch = read(&event::TEAM_EVENTS, "events", body).unwrap();
         assert_eq!(texts(&batch, "event_id"), [Some("e".to_string())], "{body}");
     }
-    for body in ["null", "[]", r#"{"events":[]}"#, r#"{"events":null}"#] {
+    for body in ["[]", r#"{"events":[]}"#] {
         assert_eq!(read(&event::TEAM_EVENTS, "events", body).unwrap().num_rows(), 0, "{body}");
     }
-    assert!(fault(&roster::ROSTER, "players", "[]").0.contains("expected an object"));
-    assert!(read(&team::TEAMS, "teams", "12").is_err());
+    for (resource, body, path) in [
+        (&event::TEAM_EVENTS, "null", "$.events"),
+        (&event::TEAM_EVENTS, r#"{"events":null}"#, "$.events"),
+        (&event::TEAM_EVENTS, r#"{"events":[{"id":"e"},null]}"#, "$.events[1]"),
+        (&event::TEAM_EVENTS, r#"{"name":"x"}"#, "$.events"),
+        (&event::GAME, "[]", "$.id"),
+        (&roster::ROSTER, "[]", "$.id"),
+        (&roster::ROSTER, r#"{"id":1,"players":[null]}"#, "$.players[0]"),
+        (&team::TEAMS, "12", "$.teams"),
+        (&team::TEAMS, r#"{"teams":[1]}"#, "$.teams[0]"),
+        (&team::TEAMS, r#"{"teams":null}"#, "$.teams"),
+        (&stats::TEAM_GAME_STATS, r#"{"id":1,"player_stats":[null]}"#, "$.player_stats[0]"),
+        (&locations::LOCATIONS, "[null]", "$[0]"),
+        (&play_by_play::PLAY_BY_PLAY, r#"{"gameTotals":{}}"#, "$.details"),
+    ] {
+        assert_eq!(fault(resource, resource.tables[0].name, body).1, path, "{body}");
+        let context = Context::default().with("session_id", "s-1");
+        let missing = crate::table::survey(resource, &Body::from(body.as_bytes()), &context).unwrap().root;
+        assert!(matches!(missing, Some(DecodeError::Body { path: found, .. }) if found == path), "{body}");
+    }
+    // Of a key that stands twice the last value counts.
+    for (body, is_there) in
+        [(r#"{"teams":null,"teams":[{"id":1}]}"#, true), (r#"{"teams":[{"id":1}],"teams":null}"#, false)]
+    {
+        assert_eq!(read(&team::TEAMS, "teams", body).is_ok(), is_there, "{body}");
+        assert_eq!(unknown_fields(&team::TEAMS, &Body::from(body.as_bytes())).is_ok(), is_there, "{body}");
+    }
     assert!(read(&team::TEAMS, "teams", r#"{"teams":[]} {}"#).is_err());
 }
 
@@ -231,7 +295,8 @@ fn what_nobody_declared_is_reported_once_and_a_renamed_container_too() {
         report(&stats_details::STATS_DETAILS, body),
         ["teams[].player_stats[].statz", "teams[].player_stats[].stats{} (missing)"]
     );
-    assert_eq!(report(&schedule::SCHEDULE, "{}"), ["games[] (missing)"]);
+    // A root is no field: without it there is no data.
+    assert!(unknown_fields(&schedule::SCHEDULE, &Body::from(&b"{\"gamez\":[]}"[..])).is_err());
     // What may be absent is not missing.
     assert!(report(&roster::ROSTER, r#"{"id":1,"players":[{"id":2}]}"#).is_empty());
 }
@@ -256,7 +321,6 @@ fn an_unknown_field_comes_with_an_example_s_type_and_place() {
     // The first that is not null tells more.
     let body = r#"{"teams":[{"id":1,"new":null},{"new":false,"id":2},{"new":"x"}]}"#;
     assert_eq!(report(body), [("teams[].new".into(), Some("boolean"), 24)]);
-    assert_eq!(report("{}"), [("teams[] (missing)".into(), None, 0)]);
 }
 
 #[test]
@@ -320,7 +384,7 @@ fn a_map_has_the_parts_that_arrow_names() {
     assert_eq!((entries.as_ref(), *sorted), (&Field::new("entries", DataType::Struct(parts.into()), false), false));
 }
 
-static ABOVE: Resource = Resource { name: "above", roots: &["teams[]"], tables: &[&PLAYERS], known: &[] };
+static ABOVE: Resource = Resource { name: "above", roots: &[root("teams[]")], tables: &[&PLAYERS], known: &[] };
 static PLAYERS: Table = Table {
     name: "players",
     doc: "",

@@ -2,7 +2,7 @@
 //! parser, the pure scalars and the schema with the engine, and nothing else.
 
 use crate::table::path::{self, Segment};
-use crate::table::{Col, Context, Resource, Src, Table, Ty, scalars, schema};
+use crate::table::{Col, Context, Resource, Root, Src, Table, Ty, scalars, schema};
 use arrow_array::builder::{
     Float64Builder, Int64Builder, ListBuilder, MapBuilder, MapFieldNames, StringBuilder, StringDictionaryBuilder,
 };
@@ -32,14 +32,48 @@ struct Element<'a> {
     position: usize,
 }
 
-pub fn root(resource: &Resource, body: &Value) -> &'static str {
+/// The root of a body that has one, with all its documents.
+pub fn root(resource: &Resource, body: &Value) -> Outcome<&'static Root> {
     let leading = |root: &&&'static str| match path::parse(root).first() {
         Some(Segment::Key(key)) => body.get(*key).is_some(),
         _ => false,
     };
-    let roots = resource.roots;
+    let roots: Vec<&'static str> = resource.roots.iter().map(|root| root.path).collect();
     let found = if body.is_array() { roots.iter().find(|r| r.starts_with('[')) } else { roots.iter().find(leading) };
-    found.or_else(|| roots.iter().find(|r| r.is_empty())).unwrap_or(&roots[0])
+    let path = found.or_else(|| roots.iter().find(|r| r.is_empty())).ok_or("no root")?;
+    let root = resource.roots.iter().find(|root| root.path == *path).unwrap();
+    let list = |value: Option<&Value>, or_one: bool, empty: bool| match value {
+        Some(Value::Array(items)) if items.iter().all(Value::is_object) && (empty || !items.is_empty()) => Ok(()),
+        Some(Value::Object(_)) if or_one => Ok(()),
+        other => Err(format!("{other:?} is no list of objects")),
+    };
+    match path.split_once('[') {
+        Some(("", _)) => list(Some(body), false, !root.needs_element)?,
+        Some((key, rest)) => list(body.get(key), rest == "?]", true)?,
+        None => {
+            let need = |need: &&str| match need.strip_suffix("[]") {
+                Some(key) => body.get(key).filter(|value| value.is_array()).map(drop),
+                None => body.get(*need).filter(|value| !value.is_null()).map(drop),
+            };
+            let mut needs = root.needs.iter().map(need);
+            let has = if root.needs_any { needs.any(|has| has.is_some()) } else { needs.all(|has| has.is_some()) };
+            if !body.is_object() || !has {
+                return Err("no document".into());
+            }
+        }
+    }
+    Ok(root)
+}
+
+/// Arrays that a root needs and that hold something else than objects.
+fn needs_without_objects<'a>(root: &'a Root, body: &'a Value) -> impl Iterator<Item = &'static str> + 'a {
+    let items = |need: &str| body.get(need.trim_end_matches("[]")).and_then(Value::as_array);
+    root.needs.iter().copied().filter(move |need| items(need).is_some_and(|items| !items.iter().all(Value::is_object)))
+}
+
+/// Whether a body is an answer of the resource.
+pub fn has_root(resource: &Resource, body: &Value) -> bool {
+    root(resource, body).is_ok_and(|root| needs_without_objects(root, body).next().is_none())
 }
 
 pub fn decode(
@@ -49,8 +83,12 @@ pub fn decode(
     body: &Value,
     context: &Context,
 ) -> Outcome<RecordBatch> {
-    let root = path::parse(root(resource, body));
+    let place = root(resource, body)?;
+    let root = path::parse(place.path);
     let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
+    if let Some(need) = needs_without_objects(place, body).find(|need| row.starts_with(&path::parse(need))) {
+        return Err(format!("{need} holds what is no object"));
+    }
     let levels = levels(&row, body)?;
     let rows = levels.last().map_or(0, Vec::len);
     // The element of each level that a row lies in.
@@ -86,14 +124,18 @@ pub fn decode(
                 scalar(col.ty, value.clone()?)?;
             }
         }
+        let of_request = || Some(Scalar::Text(context.get(col.or_request?)?.into()));
         let of_row = |r: usize| {
+            if let (true, Some(value)) = (col.by_request, of_request()) {
+                return Ok(Some(value));
+            }
             let element = above(r, level);
             Ok(match col.src {
                 Src::Key(_) => Some(Scalar::Text(levels[level][element].key.into())),
                 Src::Index(_) => Some(Scalar::Int(levels[level][element].position as i64)),
                 _ => scalar(col.ty, values[element].clone()?)?,
             }
-            .or_else(|| Some(Scalar::Text(context.get(col.or_request?)?.into()))))
+            .or_else(of_request))
         };
         let scalars: Vec<Option<Scalar>> = (0..rows).map(of_row).collect::<Outcome<_>>()?;
         if col.required && scalars.iter().any(Option::is_none) {
@@ -200,7 +242,12 @@ fn scalar(ty: Ty, value: Option<&Value>) -> Outcome<Option<Scalar>> {
         }
     };
     Ok(match ty {
-        Ty::Int64 | Ty::TimestampMs => Some(Scalar::Int(integer(value)?)),
+        Ty::Int64 => Some(Scalar::Int(integer(value)?)),
+        Ty::Count => number(value).map(|_| integer(value).ok().map(Scalar::Int))?,
+        Ty::TimestampMs => {
+            let cut = || float(value).ok().map(f64::floor).filter(|f| f.abs() < 9.2e18).map(|f| f as i64);
+            number(value).map(|_| integer(value).ok().or_else(cut).map(Scalar::Int))?
+        }
         Ty::Int32 => Some(Scalar::Int(i32::try_from(integer(value)?).map_err(|e| e.to_string())?.into())),
         Ty::Float64 => Some(Scalar::Float(float(value)?)),
         Ty::IsTeamTotal => Some(Scalar::Bool(integer(value)? == 0)),
@@ -305,7 +352,7 @@ fn array(ty: Ty, values: Vec<Option<Scalar>>) -> ArrayRef {
     let ints = || values.iter().map(|v| if let Some(Scalar::Int(i)) = v { Some(*i) } else { None });
     let texts = || values.iter().map(|v| if let Some(Scalar::Text(t)) = v { Some(t.as_str()) } else { None });
     match ty {
-        Ty::Int64 => {
+        Ty::Int64 | Ty::Count => {
             // A request's value fills in as text.
             let int = |v: &Option<Scalar>| match v {
                 Some(Scalar::Int(i)) => Some(*i),

@@ -1,0 +1,297 @@
+//! The items that wait for their reader: counted, dropped and merged. Pure.
+
+use super::item::{Item, Notice, OVERFLOW, RESTARTED};
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+/// More notices than the capacity are merged: of each kind one stays between two updates.
+#[derive(Debug)]
+pub struct Queue {
+    items: VecDeque<Queued>,
+    updates: usize,
+    bytes: usize,
+    capacity: usize,
+    /// So many notices are merged next.
+    merge_at: usize,
+}
+
+#[derive(Debug)]
+struct Queued {
+    item: Item,
+    /// Of notices that were merged into this one: how many, and when the first happened.
+    earlier: Option<(u64, SystemTime)>,
+}
+
+impl Queued {
+    fn new(item: Item) -> Self {
+        Queued { item, earlier: None }
+    }
+}
+
+impl Queue {
+    pub fn new(capacity: usize) -> Self {
+        Queue { items: VecDeque::new(), updates: 0, bytes: 0, capacity, merge_at: capacity }
+    }
+
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    pub fn updates(&self) -> usize {
+        self.updates
+    }
+
+    /// The bytes that the items take, about.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub fn push(&mut self, item: Item) {
+        self.add(&item);
+        self.items.push_back(Queued::new(item));
+        self.merge_many();
+    }
+
+    /// The next one to be taken is this one again.
+    pub fn put_back(&mut self, item: Item) {
+        self.add(&item);
+        self.items.push_front(Queued::new(item));
+    }
+
+    pub fn pop(&mut self) -> Option<Item> {
+        let Queued { item, earlier } = self.items.pop_front()?;
+        self.remove(&item);
+        Some(match earlier {
+            Some((count, first)) => with_earlier(item, count, first),
+            None => item,
+        })
+    }
+
+    /// When the oldest update was received.
+    pub fn oldest(&self) -> Option<SystemTime> {
+        self.items.iter().find_map(|queued| match &queued.item {
+            Item::Update(update) => Some(update.received_at),
+            Item::Notice(_) => None,
+        })
+    }
+
+    /// Drops the oldest update. Where notices are wanted a gap stands in its place; whether that gap is a new one.
+    pub fn drop_oldest(&mut self, notices: bool) -> bool {
+        let Some(at) = self.items.iter().position(|queued| matches!(queued.item, Item::Update(_))) else {
+            return false;
+        };
+        let Some(Queued { item, .. }) = self.items.remove(at) else { return false };
+        self.remove(&item);
+        let Item::Update(update) = item else { return false };
+        if !notices {
+            return false;
+        }
+        let received_at = update.received_at;
+        let before = at.checked_sub(1).and_then(|before| self.items.get_mut(before)).map(|queued| &mut queued.item);
+        if let Some(Item::Notice(Notice::Gap { end, reason, dropped: Some(dropped), .. })) = before
+            && reason == OVERFLOW
+        {
+            (*end, *dropped) = (Some(received_at), *dropped + 1);
+            return false;
+        }
+        let (start, end) = (received_at, Some(received_at));
+        let gap = Item::Notice(Notice::Gap { start, end, reason: OVERFLOW.into(), dropped: Some(1) });
+        self.add(&gap);
+        self.items.insert(at, Queued::new(gap));
+        self.merge_many();
+        true
+    }
+
+    fn add(&mut self, item: &Item) {
+        self.updates += usize::from(matches!(item, Item::Update(_)));
+        self.bytes += item.size();
+    }
+
+    fn remove(&mut self, item: &Item) {
+        self.updates -= usize::from(matches!(item, Item::Update(_)));
+        self.bytes = self.bytes.saturating_sub(item.size());
+    }
+
+    fn merge_many(&mut self) {
+        if self.items.len() - self.updates <= self.merge_at {
+            return;
+        }
+        let mut all = VecDeque::with_capacity(self.updates);
+        let mut notices: Vec<Queued> = Vec::new();
+        for queued in self.items.drain(..) {
+            if matches!(queued.item, Item::Notice(_)) {
+                merge(&mut notices, queued);
+            } else {
+                all.extend(notices.drain(..));
+                all.push_back(queued);
+            }
+        }
+        all.extend(notices);
+        self.bytes = all.iter().map(|queued| queued.item.size()).sum();
+        self.items = all;
+        self.merge_at = self.capacity.max(2 * (self.items.len() - self.updates));
+    }
+}
+
+/// Adds a notice to those since the last update, merged with an earlier one of its kind: it stands where the later one stood.
+fn merge(notices: &mut Vec<Queued>, mut new: Queued) {
+    if let Some(at) = notices.iter().position(|queued| kind(&queued.item) == kind(&new.item)) {
+        let old = notices.remove(at);
+        let first = old.earlier.map_or_else(|| at_of(&old.item), |(_, first)| first);
+        let count = 1 + old.earlier.map_or(0, |(count, _)| count) + new.earlier.map_or(0, |(count, _)| count);
+        new.earlier = Some((count, first));
+        if let (Item::Notice(old), Item::Notice(new)) = (old.item, &mut new.item) {
+            cover(old, new);
+        }
+    }
+    notices.push(new);
+}
+
+/// The later notice tells of what the earlier one told.
+fn cover(old: Notice, new: &mut Notice) {
+    match (old, new) {
+        (Notice::Gap { start: first, dropped: more, .. }, Notice::Gap { start, dropped, .. }) => {
+            *start = (*start).min(first);
+            *dropped = dropped.zip(more).map(|(a, b)| a.saturating_add(b));
+        }
+        (Notice::Quiet { since: first }, Notice::Quiet { since }) => *since = (*since).min(first),
+        _ => {}
+    }
+}
+
+fn kind(item: &Item) -> u8 {
+    match item {
+        Item::Update(_) => 0,
+        Item::Notice(Notice::Connected { .. }) => 1,
+        Item::Notice(Notice::Disconnected { .. }) => 2,
+        Item::Notice(Notice::Quiet { .. }) => 3,
+        Item::Notice(Notice::Gap { reason, .. }) if reason == OVERFLOW => 4,
+        Item::Notice(Notice::Gap { reason, .. }) if reason == RESTARTED => 5,
+        Item::Notice(Notice::Gap { .. }) => 6,
+    }
+}
+
+fn at_of(item: &Item) -> SystemTime {
+    match item {
+        Item::Update(update) => update.received_at,
+        Item::Notice(notice) => notice.at(),
+    }
+}
+
+/// A merged notice says so; the reasons that programs compare stay as they are.
+fn with_earlier(mut item: Item, count: u64, first: SystemTime) -> Item {
+    let kind = kind(&item);
+    let seconds = at_of(&item).duration_since(first).unwrap_or_default().as_secs_f64();
+    if let Item::Notice(Notice::Disconnected { reason, .. } | Notice::Gap { reason, .. }) = &mut item
+        && !matches!(kind, 4 | 5)
+    {
+        *reason = format!("{reason} (the last of {} such notices in {seconds:.1} s)", count + 1);
+    }
+    item
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::super::item::Update;
+    use super::*;
+    use std::time::Duration;
+
+    fn at(seconds: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    fn update(n: u64) -> Item {
+        let text = "x".repeat(1_000);
+        let (id, received_at) = ("".into(), at(n));
+        Item::Update(Update { event: None, id, text, binary: None, seq: None, source: None, received_at })
+    }
+
+    fn lost(n: u64) -> Item {
+        let reason = format!("lost {n}");
+        Item::Notice(Notice::Disconnected { at: at(n), reason, status: None, attempt: n as u32, retry_at: None })
+    }
+
+    fn gap(n: u64) -> Item {
+        let (start, end, reason) = (at(n), Some(at(n + 1)), "it was cut".into());
+        Item::Notice(Notice::Gap { start, end, reason, dropped: None })
+    }
+
+    fn connected(n: u64) -> Item {
+        Item::Notice(Notice::Connected { at: at(n) })
+    }
+
+    fn all(queue: &mut Queue) -> Vec<Item> {
+        std::iter::from_fn(|| queue.pop()).collect()
+    }
+
+    #[test]
+    fn what_is_dropped_leaves_a_gap_in_its_place() {
+        let mut queue = Queue::new(10);
+        for item in [connected(0), update(1), update(2), lost(3), update(4), update(5)] {
+            queue.push(item);
+        }
+        let new: Vec<bool> = (0..3).map(|_| queue.drop_oldest(true)).collect();
+        assert_eq!(new, [true, false, true]);
+        let overflow = |start, end, n| {
+            let (start, end) = (at(start), Some(at(end)));
+            Item::Notice(Notice::Gap { start, end, reason: "overflow".into(), dropped: Some(n) })
+        };
+        assert_eq!(all(&mut queue), [connected(0), overflow(1, 2, 2), lost(3), overflow(4, 4, 1), update(5)]);
+        assert_eq!((queue.bytes(), queue.updates()), (0, 0));
+    }
+
+    #[test]
+    fn notices_that_nobody_takes_are_merged_with_their_count_first_and_last() {
+        let mut queue = Queue::new(4);
+        queue.push(update(0));
+        for n in 1..=10_000 {
+            queue.push(lost(n));
+            assert!(queue.len() <= 6, "{n}: {}", queue.len());
+        }
+        let items = all(&mut queue);
+        assert_eq!(items.last(), Some(&lost(10_000)));
+        let Item::Notice(Notice::Disconnected { attempt, reason, .. }) = &items[1] else { panic!() };
+        let expected = format!("lost {attempt} (the last of {attempt} such notices in {}.0 s)", attempt - 1);
+        assert!(*attempt > 9_990 && *reason == expected, "{reason}");
+    }
+
+    #[test]
+    fn connections_that_bring_nothing_are_merged_too() {
+        let mut queue = Queue::new(4);
+        for n in 0..10_000 {
+            [lost(n), gap(n), connected(n)].into_iter().for_each(|item| queue.push(item));
+            assert!(queue.len() <= 8);
+        }
+        let items = all(&mut queue);
+        assert_eq!(items.last(), Some(&connected(9_999)));
+        let covered =
+            items.iter().any(|item| matches!(item, Item::Notice(Notice::Gap { start, .. }) if *start == at(0)));
+        assert!(covered, "{items:?}");
+    }
+
+    #[test]
+    fn dropped_updates_between_notices_take_no_memory() {
+        let mut queue = Queue::new(4);
+        for n in 0..10_000 {
+            [lost(n), gap(n), connected(n), update(n)].into_iter().for_each(|item| queue.push(item));
+            while queue.updates() > 1 {
+                queue.drop_oldest(true);
+            }
+            assert!(queue.len() < 40 && queue.bytes() < 40_000, "{}", queue.len());
+        }
+        let dropped: u64 = all(&mut queue)
+            .iter()
+            .map(|item| match item {
+                Item::Notice(Notice::Gap { dropped: Some(n), .. }) => *n,
+                _ => 0,
+            })
+            .sum();
+        assert_eq!(dropped, 9_999);
+    }
+}

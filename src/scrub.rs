@@ -1,0 +1,353 @@
+//! Text that may be shown: whatever a peer, a library or an address says, without secrets and control characters, and short.
+//!
+//! A [`Scrubbed`] is made by a [`Scrubber`], which knows the client's secrets, where the text enters. Errors, logs, payloads
+//! and their pickles hold peer text as nothing else.
+
+mod spelling;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+use spelling::{Needle, is_name_part, matches, unit};
+use std::borrow::Cow;
+use std::fmt::{Debug, Display, Formatter, Write};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Bytes of a message, of an address, of an id and of a header's value: the text of an error stays under 2 kB.
+pub const MAX_MESSAGE: usize = 900;
+pub const MAX_URL: usize = 400;
+pub const MAX_ID: usize = 200;
+pub const MAX_HEADER: usize = 4096;
+/// Bytes of a text that is composed of such parts.
+pub const MAX_TEXT: usize = 1900;
+
+/// Takes a secret's place, as in the `Debug` of `Secret`.
+const MASK: &str = "***";
+/// Shorter secrets would tear words apart and protect nothing.
+const SHORTEST_SECRET: usize = 4;
+/// A part of an encoded secret that is shorter may be any word.
+const SHORTEST_PART: usize = 6;
+/// From here on upper and lower case are one: a peer may lower the letters of an address.
+const FOLDED_FROM: usize = 8;
+/// Parameters whose value is a credential, whoever's it is (docs/wire.md).
+const SECRET_PARAMETERS: [&[u8]; 2] = [b"apikey", b"token"];
+/// A username and password before a host are no longer than this.
+const MAX_USERINFO: usize = 16 * 1024;
+
+/// Text without secrets and control characters, and short.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Scrubbed(Arc<str>);
+
+impl Scrubbed {
+    /// Text of this program, with no part of a peer's in it.
+    pub fn local(text: impl AsRef<str>) -> Self {
+        Scrubber::default().composed(text)
+    }
+}
+
+impl From<&'static str> for Scrubbed {
+    fn from(text: &'static str) -> Self {
+        Scrubbed(text.into())
+    }
+}
+
+impl From<Scrubbed> for String {
+    fn from(text: Scrubbed) -> Self {
+        text.0.to_string()
+    }
+}
+
+impl Default for Scrubbed {
+    fn default() -> Self {
+        "".into()
+    }
+}
+
+impl Deref for Scrubbed {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for Scrubbed {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for Scrubbed {
+    fn eq(&self, other: &str) -> bool {
+        &*self.0 == other
+    }
+}
+
+impl PartialEq<&str> for Scrubbed {
+    fn eq(&self, other: &&str) -> bool {
+        &*self.0 == *other
+    }
+}
+
+impl Display for Scrubbed {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Debug for Scrubbed {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        Debug::fmt(&*self.0, f)
+    }
+}
+
+/// Makes text fit to be shown. The default one knows no secret. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Scrubber {
+    needles: Arc<Vec<Needle>>,
+}
+
+/// What ends a parameter's value in an address, and in a sentence.
+const ENDS_IN_URL: &[u8] = b"&#";
+const ENDS_IN_TEXT: &[u8] = b"&#;,<>()[]{}\"'`";
+
+/// How a text is written.
+#[derive(Clone, Copy)]
+struct Form {
+    /// Bytes.
+    limit: usize,
+    /// Blanks and line ends become one blank.
+    folds: bool,
+    /// The text was cut: it may end within a secret.
+    is_cut: bool,
+    /// What ends a parameter's value; `None`: addresses in it are of this program, or were scrubbed before.
+    ends: Option<&'static [u8]>,
+}
+
+impl Scrubber {
+    pub fn new(secrets: &[String]) -> Self {
+        Self::default().with(secrets)
+    }
+
+    /// One that knows these secrets too.
+    pub fn with(&self, secrets: &[String]) -> Self {
+        let mut needles = Vec::clone(&self.needles);
+        for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET) {
+            needles.extend(needles_of(secret));
+        }
+        Scrubber { needles: Arc::new(needles) }
+    }
+
+    /// A message of a peer or a library, in one line.
+    pub fn message(&self, text: impl AsRef<str>) -> Scrubbed {
+        self.scrub(text.as_ref(), Form { limit: MAX_MESSAGE, folds: true, is_cut: false, ends: Some(ENDS_IN_TEXT) })
+    }
+
+    /// The start of a body, in one line.
+    pub fn start(&self, body: &[u8], limit: usize) -> Scrubbed {
+        const READ: usize = 16 * 1024;
+        let body = body.trim_ascii_start();
+        // Not within a letter.
+        let is_letter = |end: &usize| body.get(*end).is_none_or(|byte| *byte & 0xC0 != 0x80);
+        let end = (0..=body.len().min(READ)).rev().take(4).find(is_letter).unwrap_or_default();
+        let text = String::from_utf8_lossy(&body[..end]);
+        self.scrub(&text, Form { limit, folds: true, is_cut: body.len() > READ, ends: Some(ENDS_IN_TEXT) })
+    }
+
+    pub fn url(&self, address: impl AsRef<str>) -> Scrubbed {
+        self.scrub(address.as_ref(), Form { limit: MAX_URL, folds: false, is_cut: false, ends: Some(ENDS_IN_URL) })
+    }
+
+    /// An id, or a name that a peer chose.
+    pub fn id(&self, text: impl AsRef<str>) -> Scrubbed {
+        self.short(text, MAX_ID)
+    }
+
+    pub fn header(&self, value: impl AsRef<str>) -> Scrubbed {
+        self.short(value, MAX_HEADER)
+    }
+
+    /// A text of this program's words and of parts that were scrubbed before. Its own may say `http://user:password@host`.
+    pub fn composed(&self, text: impl AsRef<str>) -> Scrubbed {
+        self.scrub(text.as_ref(), Form { limit: MAX_TEXT, folds: false, is_cut: false, ends: None })
+    }
+
+    fn short(&self, text: impl AsRef<str>, limit: usize) -> Scrubbed {
+        self.scrub(text.as_ref(), Form { limit, folds: false, is_cut: false, ends: Some(ENDS_IN_TEXT) })
+    }
+
+    /// Reads no more of the text than is shown, so that a long one costs no more than a short one.
+    fn scrub(&self, text: &str, form: Form) -> Scrubbed {
+        let mut out = String::with_capacity(text.len().min(form.limit));
+        // Where the last encoded unit ended, and the byte that it stood for.
+        let mut encoded = (0, b' ');
+        let mut at = 0;
+        while let Some(letter) = text[at..].chars().next() {
+            if out.len() > form.limit {
+                break;
+            }
+            let rest = &text.as_bytes()[at..];
+            let before = if encoded.0 == at && at > 0 {
+                encoded.1
+            } else {
+                at.checked_sub(1).map_or(b' ', |i| text.as_bytes()[i])
+            };
+            if let Some(len) = self.secret_at(rest, form.is_cut) {
+                out.push_str(MASK);
+                at += len;
+                continue;
+            }
+            if let Some((name, value)) = form.ends.and_then(|ends| parameter_at(rest, before, ends)) {
+                let _ = write!(out, "{}{MASK}", &text[at..at + name]);
+                at += name + value;
+                continue;
+            }
+            if let Some((slashes, userinfo)) = form.ends.and_then(|_| userinfo_at(rest, before)) {
+                out.push_str(&text[at..at + slashes]);
+                at += slashes + userinfo;
+                continue;
+            }
+            if let Some(unit) = unit(rest).filter(|unit| unit.len > 1) {
+                encoded = (at + unit.len, unit.byte);
+            }
+            match letter {
+                letter if form.folds && letter.is_whitespace() => {
+                    if !out.is_empty() && !out.ends_with(' ') {
+                        out.push(' ');
+                    }
+                }
+                letter => push_visible(&mut out, letter),
+            }
+            at += letter.len_utf8();
+        }
+        if form.folds {
+            out.truncate(out.trim_end().len());
+        }
+        Scrubbed(cut(out.into(), form.limit).into())
+    }
+
+    /// Bytes of a secret, however it is spelled, at the start of `rest`.
+    fn secret_at(&self, rest: &[u8], is_cut: bool) -> Option<usize> {
+        self.needles.iter().find_map(|needle| matches(needle, rest, is_cut))
+    }
+}
+
+impl Debug for Scrubber {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scrubber").field("needles", &self.needles.len()).finish_non_exhaustive()
+    }
+}
+
+/// Our own text out of a caller's arguments: without control characters, and short.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    let end = text.char_indices().nth(MAX_TEXT + 1).map_or(text.len(), |(end, _)| end);
+    cut(visible(&text[..end]), MAX_TEXT)
+}
+
+/// Text with its control characters escaped.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_invisible) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    text.chars().for_each(|letter| push_visible(&mut out, letter));
+    Cow::Owned(out)
+}
+
+/// Its start, where it is longer.
+fn cut(text: Cow<'_, str>, limit: usize) -> Cow<'_, str> {
+    const MARK: &str = "…";
+    if text.len() <= limit {
+        return text;
+    }
+    let fits = |end: &usize| text.is_char_boundary(*end);
+    let end = (0..=limit - MARK.len()).rev().find(fits).unwrap_or_default();
+    Cow::Owned(format!("{}{MARK}", &text[..end]))
+}
+
+/// Control characters, and those that reorder or hide what stands beside them.
+fn is_invisible(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn push_visible(out: &mut String, letter: char) {
+    if !is_invisible(letter) {
+        return out.push(letter);
+    }
+    let _ = match letter {
+        '\n' => out.write_str("\\n"),
+        '\r' => out.write_str("\\r"),
+        '\t' => out.write_str("\\t"),
+        _ if u32::from(letter) < 0x100 => write!(out, "\\x{:02x}", u32::from(letter)),
+        _ => write!(out, "\\u{{{:x}}}", u32::from(letter)),
+    };
+}
+
+/// The forms of a secret: itself, as hex, and as base64 by itself and within a longer text.
+fn needles_of(secret: &str) -> Vec<Needle> {
+    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let mut needles = vec![Needle::new(secret, secret.len() >= FOLDED_FROM), Needle::new(&hex, true)];
+    let mut add = |text: &str| {
+        if text.len() >= SHORTEST_PART {
+            needles.push(Needle::new(text, false));
+        }
+    };
+    for engine in [&STANDARD, &URL_SAFE] {
+        add(engine.encode(secret).trim_end_matches('='));
+        for shift in 0..3 {
+            let encoded = engine.encode([&[0; 3][..shift], secret.as_bytes()].concat());
+            // Letters that hold bits of the secret alone.
+            add(&encoded[(shift * 8).div_ceil(6)..(shift + secret.len()) * 8 / 6]);
+        }
+    }
+    needles
+}
+
+/// The lengths of a secret parameter's name, up to and with its `=`, and of its value.
+fn parameter_at(rest: &[u8], before: u8, ends: &[u8]) -> Option<(usize, usize)> {
+    if before.is_ascii_alphanumeric() || !is_name_part(rest) {
+        return None;
+    }
+    let (name, equals) = SECRET_PARAMETERS.into_iter().find_map(|name| {
+        let len = matches(&Needle::folded(name), rest, false)?;
+        unit(&rest[len..]).filter(|unit| unit.byte == b'=').map(|unit| (len, unit))
+    })?;
+    let name = name + equals.len;
+    let mut value = 0;
+    while let Some(unit) = unit(&rest[name + value..]) {
+        // An encoded delimiter belongs to a value that is encoded less.
+        if unit.depth <= equals.depth && ends.contains(&unit.byte) || unit.byte.is_ascii_whitespace() && unit.depth == 0
+        {
+            break;
+        }
+        value += unit.len;
+    }
+    (value > 0).then_some((name, value))
+}
+
+/// The lengths of the two slashes before a username and password, and of these with their `@`.
+fn userinfo_at(rest: &[u8], before: u8) -> Option<(usize, usize)> {
+    if before != b':' {
+        return None;
+    }
+    let slashes = matches(&Needle::folded(b"//"), rest, false)?;
+    let depth = unit(rest)?.depth;
+    let (mut at, mut end) = (slashes, None);
+    while let Some(unit) = unit(&rest[at..]).filter(|_| at < MAX_USERINFO) {
+        match unit.byte {
+            b'@' => end = Some(at + unit.len),
+            // What is encoded more belongs to the password.
+            _ if unit.depth > depth => {}
+            b'/' | b'?' | b'#' | b'"' | b'\'' | b'<' | b'>' => break,
+            byte if byte.is_ascii_whitespace() => break,
+            _ => {}
+        }
+        at += unit.len;
+    }
+    end.map(|end| (slashes, end - slashes))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! How a text may be spelled: as it is, percent-encoded any number of times, in JSON or in HTML.
+
+/// Encoded again and again, no deeper than this.
+const MAX_DEPTH: usize = 8;
+
+/// A text to look for.
+#[derive(Clone)]
+pub(super) struct Needle {
+    bytes: Vec<u8>,
+    /// Upper and lower case are one.
+    folds: bool,
+}
+
+impl Needle {
+    pub(super) fn new(text: &str, folds: bool) -> Self {
+        Needle { bytes: text.as_bytes().to_vec(), folds }
+    }
+
+    pub(super) fn folded(text: &[u8]) -> Self {
+        Needle { bytes: text.to_vec(), folds: true }
+    }
+
+    fn is(&self, expected: u8, found: u8) -> bool {
+        expected == found || self.folds && expected.eq_ignore_ascii_case(&found)
+    }
+}
+
+/// One byte of the text that is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub(super) byte: u8,
+    /// Bytes of its spelling.
+    pub(super) len: usize,
+    /// How often it is percent-encoded.
+    pub(super) depth: usize,
+}
+
+/// The bytes of `rest` at its start that spell the needle. Where the text was cut, its end may be a secret's start.
+pub(super) fn matches(needle: &Needle, rest: &[u8], is_cut: bool) -> Option<usize> {
+    let mut at = 0;
+    for (place, expected) in needle.bytes.iter().enumerate() {
+        let left = &rest[at..];
+        if left.is_empty() {
+            return (is_cut && place > 0).then_some(at);
+        }
+        at += spelled(left).find(|unit| needle.is(*expected, unit.byte)).map(|unit| unit.len)?;
+    }
+    Some(at)
+}
+
+/// What the start of a text most likely spells.
+pub(super) fn unit(rest: &[u8]) -> Option<Unit> {
+    spelled(rest).next()
+}
+
+/// Whether a name may begin here.
+pub(super) fn is_name_part(rest: &[u8]) -> bool {
+    rest.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'%' | b'&' | b'\\'))
+}
+
+/// What the start of a text may spell, the longest spelling first.
+fn spelled(rest: &[u8]) -> impl Iterator<Item = Unit> {
+    let plain = rest.first().map(|byte| Unit { byte: *byte, len: 1, depth: 0 });
+    let blank = plain.filter(|unit| unit.byte == b'+').map(|_| Unit { byte: b' ', len: 1, depth: 0 });
+    let percent = if rest.first() == Some(&b'%') { percent(rest) } else { [None; MAX_DEPTH] };
+    let escaped = match rest.first() {
+        Some(b'\\') => json(&rest[1..]),
+        Some(b'&') => html(&rest[1..]),
+        _ => None,
+    };
+    percent.into_iter().rev().chain([escaped, plain, blank]).flatten()
+}
+
+/// `%41`, `%2541`, `%252541` ..
+fn percent(rest: &[u8]) -> [Option<Unit>; MAX_DEPTH] {
+    let mut found = [None; MAX_DEPTH];
+    let mut at = 1;
+    for (depth, found) in found.iter_mut().enumerate() {
+        let Some(byte) = rest.get(at..at + 2).and_then(hex) else { break };
+        *found = Some(Unit { byte: byte as u8, len: at + 2, depth: depth + 1 });
+        if byte != u32::from(b'%') {
+            break;
+        }
+        at += 2;
+    }
+    found
+}
+
+/// After a backslash: `u0041`, `x41`, or the letter itself.
+fn json(rest: &[u8]) -> Option<Unit> {
+    let unit = |byte: u32, len| u8::try_from(byte).ok().map(|byte| Unit { byte, len, depth: 0 });
+    match rest.first()? {
+        b'u' => unit(rest.get(1..5).and_then(hex)?, 6),
+        b'x' => unit(rest.get(1..3).and_then(hex)?, 4),
+        letter if letter.is_ascii_punctuation() => unit(u32::from(*letter), 2),
+        _ => None,
+    }
+}
+
+/// After an ampersand: `#65;`, `#x41;`, or a name.
+fn html(rest: &[u8]) -> Option<Unit> {
+    let end = rest.iter().take(8).position(|byte| *byte == b';')?;
+    let byte = match &rest[..end] {
+        b"amp" => u32::from(b'&'),
+        b"lt" => u32::from(b'<'),
+        b"gt" => u32::from(b'>'),
+        b"quot" => u32::from(b'"'),
+        b"apos" => u32::from(b'\''),
+        [b'#', b'x' | b'X', digits @ ..] => hex(digits)?,
+        [b'#', digits @ ..] => std::str::from_utf8(digits).ok()?.parse().ok()?,
+        _ => return None,
+    };
+    u8::try_from(byte).ok().map(|byte| Unit { byte, len: end + 2, depth: 0 })
+}
+
+fn hex(digits: &[u8]) -> Option<u32> {
+    let are_digits = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
+    let text = std::str::from_utf8(digits).ok().filter(|_| are_digits)?;
+    u32::from_str_radix(text, 16).ok()
+}

@@ -1,0 +1,121 @@
+// A test that fails is meant to panic.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use super::*;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+const SECRET: &str = "caNary/1+ é%&\"";
+
+fn scrubber() -> Scrubber {
+    Scrubber::new(&[SECRET.to_string(), "ab".into(), String::new()])
+}
+
+fn percent(text: &str, set: &'static AsciiSet) -> String {
+    utf8_percent_encode(text, set).to_string()
+}
+
+#[test]
+fn a_secret_is_hidden_however_it_is_spelled() {
+    const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    const PATH: &AsciiSet = &UNRESERVED.remove(b'/');
+    let once = percent(SECRET, UNRESERVED);
+    let spellings = [
+        SECRET.to_string(),
+        SECRET.to_lowercase(),
+        once.clone(),
+        percent(SECRET, PATH),
+        once.replace("%20", "+"),
+        once.replace("%2F", "%2f").replace("%2B", "%2b"),
+        percent(&once, NON_ALPHANUMERIC),
+        percent(&percent(&once, NON_ALPHANUMERIC), NON_ALPHANUMERIC),
+        SECRET.bytes().map(|byte| format!("%{byte:02X}")).collect(),
+        SECRET.escape_debug().to_string(),
+        SECRET.replace('"', "\\\"").replace('/', "\\/"),
+        SECRET.replace('&', "\\u0026"),
+        SECRET.replace('&', "&amp;").replace('"', "&#34;").replace('/', "&#x2F;"),
+        SECRET.bytes().map(|byte| format!("{byte:02x}")).collect(),
+        SECRET.bytes().map(|byte| format!("{byte:02X}")).collect(),
+        STANDARD.encode(SECRET).trim_end_matches('=').into(),
+        URL_SAFE.encode(SECRET).trim_end_matches('=').into(),
+        percent(STANDARD.encode(SECRET).trim_end_matches('='), NON_ALPHANUMERIC),
+    ];
+    for spelled in spellings {
+        assert_eq!(scrubber().url(format!("a {spelled} b")), "a *** b", "{spelled}");
+    }
+    for user in ["a", "an", "ann"] {
+        let basic = STANDARD.encode(format!("{user}:{SECRET}"));
+        let hidden = scrubber().message(format!("Basic {basic}"));
+        assert!(hidden.contains("***") && hidden.len() < 24, "{hidden}");
+    }
+    assert_eq!(scrubber().message("about"), "about", "two letters are no secret");
+    assert!(!format!("{:?}", scrubber()).contains("aNary"));
+}
+
+#[test]
+fn a_credential_parameter_is_hidden_at_any_depth_whoever_it_belongs_to() {
+    for (address, shown) in [
+        ("https://h/p?schedule_id=5&apikey=other", "https://h/p?schedule_id=5&apikey=***"),
+        ("https://h/p?APIKEY=other&x=1", "https://h/p?APIKEY=***&x=1"),
+        ("https://h/p?%61pikey=other", "https://h/p?%61pikey=***"),
+        ("wss://h/live/v2/games?token=a%26b&x=1", "wss://h/live/v2/games?token=***&x=1"),
+        (
+            "https://h/login?next=%2Fp%3Fx%3D1%26apikey%3Dother%26y%3D2",
+            "https://h/login?next=%2Fp%3Fx%3D1%26apikey%3D***%26y%3D2",
+        ),
+        ("/login?next=%252Fp%253Fapikey%253Dother&z", "/login?next=%252Fp%253Fapikey%253D***&z"),
+        ("/a#access_token=other", "/a#access_token=***"),
+        ("give token= or game_id=", "give token= or game_id="),
+        ("https://ann:other@h:1/a@b?x=c@d", "https://h:1/a@b?x=c@d"),
+        ("to https://ann:o%2Fth%20er@h/ or //x", "to https://h/ or //x"),
+        ("next=https%3A%2F%2Fann%3Aother%40h%2F", "next=https%3A%2F%2Fh%2F"),
+        ("/v1/data/teams?id=a@b", "/v1/data/teams?id=a@b"),
+    ] {
+        assert_eq!(scrubber().url(address), shown);
+    }
+}
+
+#[test]
+fn words_of_this_program_stay_as_they_are() {
+    let text = "give http://user:password@host:port, or token=abc";
+    assert_eq!(scrubber().composed(text), text);
+    assert_eq!(scrubber().composed(format!("{text} {SECRET}")), format!("{text} ***").as_str());
+}
+
+#[test]
+fn control_characters_are_escaped_and_a_message_is_one_line() {
+    let text = "a\u{1b}[31m\n b\u{202e}c\u{200b}\u{9b}";
+    assert_eq!(scrubber().id(text), "a\\x1b[31m\\n b\\u{202e}c\\u{200b}\\x9b");
+    assert_eq!(scrubber().message(" a \r\n\t b\u{7} "), "a b\\x07");
+    assert_eq!(Scrubbed::local("a\u{1b}"), "a\\x1b");
+    assert_eq!(shown("a\u{1b}"), "a\\x1b");
+}
+
+#[test]
+fn every_text_is_short_and_costs_what_is_shown() {
+    let long = "é".repeat(10 << 20);
+    for (text, limit) in [
+        (scrubber().message(&long), MAX_MESSAGE),
+        (scrubber().url(&long), MAX_URL),
+        (scrubber().id(&long), MAX_ID),
+        (scrubber().header(&long), MAX_HEADER),
+        (Scrubbed::local(&long), MAX_TEXT),
+        (Scrubbed::local(shown(&long)), MAX_TEXT),
+    ] {
+        assert!(text.len() <= limit && text.len() > limit - 8 && text.ends_with('…'), "{}", text.len());
+    }
+    let bells = "\u{7}".repeat(10_000);
+    assert!(shown(&bells).len() <= MAX_TEXT);
+}
+
+#[test]
+fn a_secret_is_not_shown_in_part_where_a_text_ends() {
+    let secrets = format!("{SECRET} ").repeat(100);
+    assert!(!scrubber().message(&secrets).contains("ary"));
+    for end in 1..=SECRET.len() {
+        let mut body = vec![b' '; 8];
+        body.resize(16 * 1024 + 8 - end, b'\n');
+        body[8] = b'x';
+        body.extend(SECRET.as_bytes());
+        body.extend([b'y'; 10]);
+        assert_eq!(scrubber().start(&body, 200), "x ***", "{end}");
+    }
+}

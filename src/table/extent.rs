@@ -1,0 +1,136 @@
+//! How large a table may become: a bound on what a peer can make of a small body.
+
+use super::decl::{Table, Ty};
+use super::fault::{Fault, Read};
+use std::collections::HashMap;
+
+/// Columns that a body may bring along.
+pub const MAX_OPEN_COLUMNS: usize = 1000;
+/// Cells of those columns, beside one for each byte of the body.
+pub const OPEN_CELLS: usize = 65_536;
+/// Bytes of a table, beside [`BYTES_PER_BYTE`] for each byte of the body.
+pub const BASE_BYTES: usize = 16 * 1024 * 1024;
+pub const BYTES_PER_BYTE: usize = 64;
+
+pub const TOO_WIDE: &str = "the table would have more than 1,000 columns that are not declared, or more than 65,536 cells in \
+                            them and one for each byte of the body; player_stats has a row for each of them";
+pub const NO_ROOM: &str = "the table would take more than 16 MiB and 64 bytes for each byte of its body";
+
+/// Whether so many cells of columns that a body brings along are too many.
+pub fn is_too_wide(columns: usize, rows: usize, body: usize) -> bool {
+    columns > MAX_OPEN_COLUMNS || rows.saturating_mul(columns) > body.saturating_add(OPEN_CELLS)
+}
+
+/// What a table may still take.
+#[derive(Debug)]
+pub(super) struct Room {
+    left: usize,
+}
+
+impl Room {
+    pub fn of(body: usize) -> Self {
+        Room { left: body.saturating_mul(BYTES_PER_BYTE).saturating_add(BASE_BYTES) }
+    }
+
+    /// Refuses what does not fit, before it is made.
+    pub fn check(&self, bytes: usize) -> Read<()> {
+        if bytes <= self.left { Ok(()) } else { Err(Fault::NoRoom) }
+    }
+
+    pub fn take(&mut self, bytes: usize) -> Read<()> {
+        self.check(bytes)?;
+        self.left -= bytes;
+        Ok(())
+    }
+}
+
+/// What a table takes for each of its rows, at most.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    /// Of its rows, among the nodes of the survey.
+    pub node: usize,
+    columns: usize,
+    lists: usize,
+    is_open: bool,
+}
+
+impl Extent {
+    pub fn of(table: &Table, node: usize) -> Self {
+        let is_list = |ty: Ty| matches!(ty, Ty::Links | Ty::ListInt64 | Ty::ListText | Ty::LineupId | Ty::MapFloat64);
+        let lists = table.cols.iter().filter(|col| is_list(col.ty)).count();
+        Extent { node, columns: table.cols.len(), lists, is_open: table.open.is_some() }
+    }
+
+    /// Whether so many rows fit, even if each repeats the longest text and the longest list. Elements of a list, and a
+    /// lineup, are less than eight times as long as their JSON.
+    pub fn fits(&self, rows: usize, longest: Longest, open: usize, body: usize) -> bool {
+        let (text, list) = (longest.text, longest.list.saturating_mul(8));
+        let fits_array = i32::try_from(rows.saturating_mul(text.max(list))).is_ok();
+        let row = self.columns.saturating_mul(text.saturating_add(16)).saturating_add(self.lists.saturating_mul(list));
+        let open = if self.is_open { open } else { 0 };
+        let bytes = rows.saturating_mul(row.saturating_add(open * 9));
+        fits_array && !is_too_wide(open, rows, body) && Room::of(body).check(bytes).is_ok()
+    }
+}
+
+/// Bytes of the longest values of a body.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Longest {
+    pub text: usize,
+    pub list: usize,
+}
+
+/// The different keys of a body's open objects. Objects mostly repeat them in the same order.
+#[derive(Debug, Default)]
+pub(super) struct OpenKeys<'a> {
+    keys: Vec<std::borrow::Cow<'a, [u8]>>,
+    places: HashMap<std::borrow::Cow<'a, [u8]>, usize>,
+    next: usize,
+}
+
+impl<'a> OpenKeys<'a> {
+    pub fn note(&mut self, key: std::borrow::Cow<'a, [u8]>) {
+        if self.keys.get(self.next) == Some(&key) {
+            self.next += 1;
+        } else if let Some(place) = self.places.get(&key) {
+            self.next = place + 1;
+        } else if self.keys.len() <= MAX_OPEN_COLUMNS {
+            self.places.insert(key.clone(), self.keys.len());
+            self.keys.push(key);
+            self.next = self.keys.len();
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::borrow::Cow;
+
+    #[test]
+    fn keys_are_counted_once_in_any_order() {
+        let mut keys = OpenKeys::default();
+        for key in ["a", "b", "c", "a", "b", "c", "c", "b", "d", "a"] {
+            keys.note(Cow::Borrowed(key.as_bytes()));
+        }
+        assert_eq!(keys.len(), 4);
+        (0..5000).for_each(|n| keys.note(Cow::Owned(n.to_string().into())));
+        assert_eq!(keys.len(), MAX_OPEN_COLUMNS + 1);
+    }
+
+    #[test]
+    fn room_is_bounded_by_the_body() {
+        let mut room = Room::of(1);
+        assert_eq!(room.take(BASE_BYTES), Ok(()));
+        assert_eq!(room.check(65), Err(Fault::NoRoom));
+        assert_eq!(room.take(64), Ok(()));
+        assert!(is_too_wide(1001, 0, 0) && is_too_wide(2, 32_769, 0) && !is_too_wide(2, 32_769, 2));
+        assert!(Room::of(usize::MAX).check(usize::MAX).is_ok());
+    }
+}

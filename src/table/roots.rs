@@ -1,0 +1,258 @@
+//! Where the documents of a body lie, and whether they are there. The keys of the body tell; its elements are checked by the
+//! pass that reads them.
+
+use super::DecodeError;
+use super::cursor::Cursor;
+use super::decl::{Resource, Root};
+use super::fault::{Read, found};
+use super::path::{self, Segment};
+
+/// A body without its root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Missing {
+    /// The root as JSON path, such as `$.teams`.
+    path: String,
+    message: String,
+    offset: usize,
+}
+
+impl From<Missing> for DecodeError {
+    fn from(Missing { path, message, offset }: Missing) -> DecodeError {
+        DecodeError::Body { message, path, offset }
+    }
+}
+
+/// A member of the body that decides: its key, and its value.
+struct Member<'a> {
+    key: &'static str,
+    value: Cursor<'a>,
+}
+
+/// The root of a body. A body that is not JSON has the root that its beginning shows: decoding it tells what is wrong.
+pub(super) fn find(resource: &Resource, mut cursor: Cursor) -> Result<&'static Root, Missing> {
+    let roots = resource.roots;
+    cursor.whitespace();
+    let start = cursor;
+    let verdict = match cursor.byte() {
+        b'[' => in_array(resource, cursor),
+        b'{' => match members(resource, &mut cursor) {
+            Ok(members) => in_object(resource, start, &members),
+            Err(_) => Ok(usual(roots)),
+        },
+        _ => Err(missing(resource, start, "an object")),
+    };
+    match verdict {
+        Err(_) if !is_json(start) => Ok(usual(roots)),
+        verdict => verdict,
+    }
+}
+
+/// The root of a body that shows none.
+fn usual(roots: &'static [Root]) -> &'static Root {
+    const NONE: &Root = &super::decl::root("");
+    roots.iter().find(|root| root.path.is_empty()).or(roots.first()).unwrap_or(NONE)
+}
+
+fn is_json(mut cursor: Cursor) -> bool {
+    let is_value = cursor.skip_checked().is_ok();
+    cursor.whitespace();
+    is_value && cursor.is_at_end()
+}
+
+fn in_array(resource: &Resource, mut cursor: Cursor) -> Result<&'static Root, Missing> {
+    let start = cursor;
+    let Some(root) = resource.roots.iter().find(|root| root.path.starts_with('[')) else {
+        return Err(missing(resource, start, "an object"));
+    };
+    cursor.advance(1);
+    match cursor.opened(b']') || !root.needs_element {
+        true => Ok(root),
+        false => Err(Missing {
+            message: "expected the resource, found an empty array".into(),
+            ..missing(resource, start, "an object")
+        }),
+    }
+}
+
+/// The members that decide where the documents are; no more are read than needed.
+fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> Read<Vec<Member<'a>>> {
+    let keyed: Vec<&'static str> = resource.roots.iter().filter_map(leading_key).collect();
+    let needed: Vec<&'static str> =
+        resource.roots.iter().flat_map(|root| root.needs).map(|need| need.trim_end_matches("[]")).collect();
+    let mut members: Vec<Member> = Vec::new();
+    cursor.advance(1);
+    if !cursor.opened(b'}') {
+        return Ok(members);
+    }
+    loop {
+        let key = cursor.string()?;
+        cursor.colon()?;
+        let known = keyed.iter().chain(&needed).find(|known| known.as_bytes() == &*key);
+        if let Some(key) = known
+            && !members.iter().any(|member| member.key == *key)
+        {
+            members.push(Member { key, value: *cursor });
+        }
+        let has = |key: &&str| members.iter().any(|member| member.key == *key);
+        let is_decided = match keyed.first() {
+            Some(first) => has(first),
+            None => !needed.is_empty() && needed.iter().all(has),
+        };
+        if is_decided {
+            return Ok(members);
+        }
+        cursor.skip_unchecked()?;
+        if !cursor.another(b'}')? {
+            return Ok(members);
+        }
+    }
+}
+
+fn leading_key(root: &Root) -> Option<&'static str> {
+    match path::parse(root.path).first() {
+        Some(Segment::Key(key)) => Some(key),
+        _ => None,
+    }
+}
+
+fn in_object(resource: &Resource, body: Cursor, members: &[Member]) -> Result<&'static Root, Missing> {
+    let member = |key: &str| members.iter().find(|member| member.key == key);
+    let keyed = resource.roots.iter().find_map(|root| Some((root, member(leading_key(root)?)?)));
+    if let Some((root, member)) = keyed {
+        let or_one = path::parse(root.path).contains(&Segment::EachOrOne);
+        return match member.value.byte() {
+            b'[' => Ok(root),
+            b'{' if or_one => Ok(root),
+            _ => Err(no_member(member.key, member.value, "an array")),
+        };
+    }
+    let Some(root) = resource.roots.iter().find(|root| root.path.is_empty()) else {
+        return Err(missing(resource, body, "an array"));
+    };
+    let check = |need: &&'static str| {
+        let key = need.trim_end_matches("[]");
+        let wanted = if key == *need { "a value" } else { "an array" };
+        match member(key) {
+            None => {
+                Err(Missing { message: format!("expected {wanted}, found no {key:?}"), ..no_member(key, body, wanted) })
+            }
+            Some(member) => match member.value.byte() {
+                b'[' => Ok(()),
+                b'n' => Err(no_member(key, member.value, wanted)),
+                _ if key == *need => Ok(()),
+                _ => Err(no_member(key, member.value, wanted)),
+            },
+        }
+    };
+    let mut checked = root.needs.iter().map(check);
+    match root.needs_any {
+        true if root.needs.iter().any(|need| check(need).is_ok()) => Ok(root),
+        _ => match checked.find_map(Result::err) {
+            None => Ok(root),
+            Some(error) if resource.roots.first() == Some(root) => Err(error),
+            // The usual place is the one to name.
+            Some(_) => Err(missing(resource, body, "an array")),
+        },
+    }
+}
+
+/// A member of the wrong kind.
+fn no_member(key: &str, value: Cursor, wanted: &str) -> Missing {
+    Missing {
+        path: format!("$.{key}"),
+        message: format!("expected {wanted}, found {}", found(value.block())),
+        offset: value.position(),
+    }
+}
+
+/// A body in which the usual root is not: its path, and what was expected.
+fn missing(resource: &Resource, body: Cursor, wanted: &str) -> Missing {
+    let root = resource.roots.first().map_or("", |root| match root.path {
+        "" => root.needs.first().copied().unwrap_or_default(),
+        path => path,
+    });
+    let key = root.split(['[', '{']).next().unwrap_or_default();
+    let message = match (body.byte(), key) {
+        (b'{', "") => format!("expected an array, found {}", found(body.block())),
+        (b'{', key) => format!("expected {wanted}, found no {key:?}"),
+        (_, "") if root == "[]" => format!("expected an array, found {}", found(body.block())),
+        _ => format!("expected an object, found {}", found(body.block())),
+    };
+    let path = if key.is_empty() { "$".into() } else { format!("$.{key}") };
+    Missing { path, message, offset: body.position() }
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use crate::table::Body;
+    use crate::table::decl::root;
+
+    fn find_in(roots: &'static [Root], body: &str) -> Result<&'static str, String> {
+        let resource = Resource { name: "r", roots, tables: &[], known: &[] };
+        let body = Body::from(body.as_bytes());
+        let found = find(&resource, Cursor::new(&body.padded()).unwrap());
+        found.map(|root| root.path).map_err(|missing| format!("{} {}", missing.path, missing.message))
+    }
+
+    #[test]
+    fn a_body_shows_its_root_by_its_bracket_or_keys() {
+        const ROOTS: &[Root] = &[root("events[?]"), root("[]"), root(""), root("games[]")];
+        const BARE_FIRST: &[Root] = &[root(""), root("teams[]")];
+        let roots = ROOTS;
+        assert_eq!(find_in(roots, "[1]"), Ok("[]"));
+        assert_eq!(find_in(roots, " {\"x\": [{}], \"\\u0065vents\": []}"), Ok("events[?]"));
+        assert_eq!(find_in(roots, "{\"games\": 1, \"events\": {}}"), Ok("events[?]"));
+        assert_eq!(find_in(roots, "{\"games\": []}"), Ok("games[]"));
+        assert_eq!(find_in(roots, "{\"x\": 1}"), Ok(""));
+        assert_eq!(find_in(roots, "{}"), Ok(""));
+        assert_eq!(find_in(BARE_FIRST, "{\"x\": 1, \"teams\": []}"), Ok("teams[]"));
+    }
+
+    #[test]
+    fn a_body_that_is_not_json_has_a_root_so_that_decoding_tells() {
+        const ROOTS: &[Root] = &[root("teams[]"), root("[]").not_empty()];
+        for body in ["", "{\"x\": }", "{\"teams\": nul", "{\"teams\": 1", "nul", "[", "{\"x\": 1"] {
+            assert!(find_in(ROOTS, body).is_ok(), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_body_without_its_root_says_which() {
+        const TEAMS: &[Root] = &[root("teams[]"), root("[]").not_empty()];
+        const ROSTER: &[Root] = &[root("").needs(&["id", "players[]"])];
+        const LOCATIONS: &[Root] = &[root("[]"), root("").needs(&["locations[]"])];
+        const PARTS: &[Root] = &[root("").needs_any(&["stats[]", "shots[]"])];
+        for (roots, body, expected) in [
+            (TEAMS, "{}", "$.teams expected an array, found no \"teams\""),
+            (TEAMS, "{\"squads\":[]}", "$.teams expected an array, found no \"teams\""),
+            (TEAMS, "{\"teams\":null}", "$.teams expected an array, found null"),
+            (TEAMS, "{\"teams\":{}}", "$.teams expected an array, found an object"),
+            (TEAMS, "null", "$.teams expected an object, found null"),
+            (TEAMS, "\"teams\"", "$.teams expected an object, found a string"),
+            (TEAMS, "[]", "$.teams expected the resource, found an empty array"),
+            (ROSTER, "{}", "$.id expected a value, found no \"id\""),
+            (ROSTER, "{\"id\":null,\"players\":[]}", "$.id expected a value, found null"),
+            (ROSTER, "{\"id\":1}", "$.players expected an array, found no \"players\""),
+            (ROSTER, "{\"players\":7,\"id\":1}", "$.players expected an array, found a number"),
+            (ROSTER, "[]", "$.id expected an object, found an array"),
+            (LOCATIONS, "{}", "$ expected an array, found an object"),
+            (LOCATIONS, "null", "$ expected an array, found null"),
+            (PARTS, "{\"gameTotals\":{}}", "$.stats expected an array, found no \"stats\""),
+        ] {
+            assert_eq!(find_in(roots, body), Err(expected.into()), "{body}");
+        }
+        for (roots, body) in [
+            (TEAMS, "{\"teams\":[]}"),
+            (TEAMS, "[{}]"),
+            (ROSTER, "{\"players\":[],\"id\":\"x\"}"),
+            (LOCATIONS, "[]"),
+            (LOCATIONS, "{\"locations\":[]}"),
+            (PARTS, "{\"gameTotals\":{},\"shots\":[]}"),
+        ] {
+            assert!(find_in(roots, body).is_ok(), "{body}");
+        }
+    }
+}
