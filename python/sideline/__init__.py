@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from sideline import court as court
     from sideline import metrics as metrics
     from sideline import plot as plot
+    from sideline._audit import audit
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline._progress import Progress
     from sideline.archive import Archive, SyncReport
-    from sideline.audits import audit
     from sideline.batch import Batch
     from sideline.client import AsyncClient, Client
     from sideline.errors import (
@@ -113,7 +113,7 @@ _MODULES = {
     "Timeout": "timeout",
     "Update": "_core",
     "__version__": "_core",
-    "audit": "audits",
+    "audit": "_audit",
     "replay": "journal",
 }
 

@@ -22,8 +22,11 @@ def told(payload: Payload, *, warn: bool) -> None:
 
     for path, kind, _, is_new in payload._met:
         if is_new:
-            rows = path.partition(" ")[0]
-            what = f"a field that no table knows: {path} ({kind})" if kind else f"an answer without {rows}"
+            field, _, odd = path.partition(" (")
+            if odd.startswith("not a whole"):
+                what = f"a number that is not whole where a table has integers: {field}"
+            else:
+                what = f"a field that no table knows: {path} ({kind})" if kind else f"an answer without {field}"
             text = (
                 f"{payload.operation}: the service sent {what}; to_dict() has it all, client.drift() lists what was met"
             )

@@ -38,7 +38,7 @@ else:
 OnError = Literal["raise", "keep"]
 
 STATUSES = ("fetched", "empty", "forbidden", "missing", "failed")
-"""How a unit may end; the first two are what a complete batch has."""
+"""How a unit of a batch may end; the first two are what a complete batch has. Archives know more."""
 
 HOLES = 10
 """So many of those that did not come are shown."""
@@ -57,6 +57,8 @@ class Question(NamedTuple):
     required: dict[str, Any]
     """The other arguments."""
     optional: dict[str, Any]
+    game_ids: list[Any] | None = None
+    """The game of each id, where they differ."""
 
 
 class Unit(NamedTuple):
@@ -214,7 +216,8 @@ class Batch(Generic[Retried]):
         """Ask again for what did not come, and for nothing else: a new batch of all units, in the same order.
 
         With `AsyncClient` it is a coroutine. What was forbidden or missing is asked for again too. `client` is another
-        one of the same class to ask with, such as one whose secret is right; default: the one that asked.
+        one of the same class to ask with, such as one whose secret is right; default: the one that asked. Raises
+        `TypeError` for one of the other class.
 
         >>> service.faults.add("*/stats", status=503)
         >>> batch = client.stats([session_id], on_error="keep")
@@ -222,7 +225,15 @@ class Batch(Generic[Retried]):
         >>> batch.complete, batch.retry().complete
         (False, True)
         """
+        from sideline.client import AsyncClient, Client
+
         asks = self._client if client is None else client
+        expected = AsyncClient if isinstance(self._client, AsyncClient) else Client
+        is_expected = isinstance(asks, expected)
+        if not is_expected:
+            raise TypeError(
+                f"client is of the class {expected.__name__}, as the one that asked, not {type(asks).__name__}"
+            )
         retried: Retried = asks._many(self._question, on_error, progress, before=self)
         return retried
 
@@ -263,6 +274,35 @@ class Batch(Generic[Retried]):
         )
 
 
+def keys(name: str, given: object) -> tuple[list[Any], list[Any] | None] | None:
+    """The ids of a payload, batch or table that has a column of them, each once, and the game of each session.
+
+    `None`: it is none of these.
+    """
+    if not isinstance(given, (Payload, Batch, Table)):
+        return None
+    wanted = dict.fromkeys((name, "game_id"))
+    if isinstance(given, Table):
+        names = given.column_names
+        rows = given.to_dicts() if name in names else []
+    else:
+        from sideline._schemas import SCHEMAS
+
+        table = next((table for table in given.tables if name in SCHEMAS[table].names), None)
+        names = [] if table is None else [one for one in wanted if one in SCHEMAS[table].names]
+        rows = given.table(table, columns=names).to_dicts() if table else []
+    if name not in names:
+        kind = type(given).__name__
+        raise TypeError(
+            f"{name} is one id, several in a list or a column, or what has a column {name}: this {kind} has none"
+        )
+    found: dict[Any, Any] = {}
+    for row in rows:
+        found[row[name]] = found.get(row[name]) or row.get("game_id")
+    has_games = name == "session_id" and "game_id" in names
+    return list(found), list(found.values()) if has_games else None
+
+
 def many(name: str, given: object) -> list[int | str] | None:
     """The ids of a container with an order; `None`: it is one id, or nothing that holds ids."""
     if isinstance(given, (bytes, bytearray, memoryview)):
@@ -273,7 +313,7 @@ def many(name: str, given: object) -> list[int | str] | None:
         return None
     if isinstance(given, (set, frozenset)):
         raise TypeError(f"{name} is a {type(given).__name__}, which has no order: write sorted({name})")
-    if isinstance(given, (Mapping, Payload)) or hasattr(given, "columns"):
+    if isinstance(given, Mapping) or hasattr(given, "columns"):
         raise TypeError(f"{name} is one id or several in a list or a column, not a {type(given).__name__}")
     if getattr(given, "ndim", 1) == 0:
         # NumPy's array of no dimension is one value.
@@ -286,11 +326,24 @@ def many(name: str, given: object) -> list[int | str] | None:
 def question(operation: str, required: Mapping[str, Any], optional: Mapping[str, Any]) -> Question | None:
     """The question of a call whose first argument holds many ids; `None`: it holds one."""
     (name, given), *others = required.items()
-    ids = many(name, given)
+    found = keys(name, given)
+    ids, games = (many(name, given), None) if found is None else (_ids(name, found[0]), found[1])
     if ids is None:
         return None
+    if name == "session_id" and (of_user := optional.get("game_id")) is not None:
+        games = _games(of_user, len(ids))
+        optional = {**optional, "game_id": of_user if games is None else None}
     # What can be read but once is read now: a retry asks the same.
-    return Question(operation, name, ids, _kept(others), _kept(optional.items()))
+    return Question(operation, name, ids, _kept(others), _kept(optional.items()), games)
+
+
+def _games(given: object, count: int) -> list[Any] | None:
+    """The game of each of `count` ids; `None`: one for all."""
+    found = keys("game_id", given)
+    games = many("game_id", given) if found is None else found[0]
+    if games is not None and len(games) != count:
+        raise ValueError(f"game_id has {len(games)} ids for {count} sessions: give one for all, or one for each")
+    return games
 
 
 def _kept(arguments: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -319,7 +372,11 @@ class Asking:
         self._bar = bar(told, question.operation, len(self._open), self._counters)
 
     def _asked(self) -> Question:
-        return self._question._replace(ids=[self._question.ids[place] for place in self._open])
+        ids, games = self._question.ids, self._question.game_ids
+        return self._question._replace(
+            ids=[ids[place] for place in self._open],
+            game_ids=None if games is None else [games[place] for place in self._open],
+        )
 
     def wait(self, core: CoreClient) -> "Batch[Any]":
         """The batch, waited for."""

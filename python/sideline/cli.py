@@ -81,9 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     sync = commands.add_parser(
         "sync",
         help="fetch into an archive what is new or may have changed",
-        description="Fetch a season into Delta Lake tables; a sync that was killed goes on where it was. Exit status: "
-        "0 complete, 3 incomplete (the holes are printed), 1 error. The client is that of the "
-        "environment: SIDELINE_USERNAME, SIDELINE_SECRET.",
+        description="Fetch a season into Delta Lake tables; a sync that was killed resumes. Exit status: 0 complete, "
+        "1 error, 3 incomplete (the holes are printed), 4 no hole, but fields that no table knows (they are printed). "
+        "The client is configured by the environment: SIDELINE_USERNAME, SIDELINE_SECRET.",
     )
     sync.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
     sync.add_argument("--teams", type=int, nargs="+", metavar="ID", help="default: all that the credential may see")
@@ -97,6 +97,9 @@ def _parser() -> argparse.ArgumentParser:
         default=7.0,
         metavar="DAYS",
         help="how long after its end a game is asked for again (default: 7); inf: always",
+    )
+    sync.add_argument(
+        "--allow-drift", action="store_true", help="exit status 0, not 4, where only unknown fields were met"
     )
     sync.set_defaults(run=_sync)
 
@@ -127,6 +130,22 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--game-id", metavar="ID", help="the live websocket of a game")
     record.add_argument("path", type=Path, metavar="PATH", help="the journal: made, or gone on with")
     record.set_defaults(run=_record)
+
+    journal = commands.add_parser(
+        "journal",
+        help="repair the journal of a live stream",
+        description="Work with the journals that `sideline record` and `stream.record` write.",
+    )
+    actions = journal.add_subparsers(title="actions", required=True, metavar="ACTION", help="what to do with it")
+    repair = actions.add_parser(
+        "repair",
+        help="save what is whole of a damaged journal",
+        description="Save every whole block of a damaged journal and say what was lost. Without --out the repaired "
+        "journal takes its place, and the damaged one is kept as PATH.damaged.",
+    )
+    repair.add_argument("path", type=Path, metavar="PATH", help="the damaged journal")
+    repair.add_argument("--out", type=Path, metavar="OUT", help="where to write the repaired journal")
+    repair.set_defaults(run=_repair)
     return parser
 
 
@@ -169,7 +188,16 @@ def _sync(given: argparse.Namespace) -> int:
         window = None if given.correction_window == math.inf else timedelta(days=given.correction_window)
     except (OverflowError, ValueError):
         raise ValueError(f"--correction-window is {given.correction_window}; it is a number of days, or inf") from None
-    return sync(given.path, given.teams, given.games, given.start, given.end, given.tables, window)
+    return sync(
+        given.path,
+        given.teams,
+        given.games,
+        given.start,
+        given.end,
+        given.tables,
+        window,
+        allow_drift=given.allow_drift,
+    )
 
 
 def _doctor(given: argparse.Namespace) -> int:
@@ -199,27 +227,48 @@ def _record(given: argparse.Namespace) -> int:
         before = [(number, signal.signal(number, stop)) for number in (signal.SIGINT, signal.SIGTERM)]
         try:
             with stream.record(given.path):
-                _watch(stream, lambda: stopped)
+                refusal = _watch(stream, lambda: stopped)
         finally:
             for number, handler in before:
                 signal.signal(number, handler)
     stats = stream.stats
     print(f"recorded {_told(stats.updates, stats.bytes, stats.gaps)} to {given.path}")
+    if not stats.updates and refusal:
+        print(f"sideline: nothing was received: {refusal}", file=sys.stderr)
+        return 1
     return 0
 
 
-def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> None:
-    """Takes what comes, and tells of it."""
+def _repair(given: argparse.Namespace) -> int:
+    from sideline.journal import repair
+
+    repaired = repair(given.path, given.out)
+    where = given.path if given.out is None else given.out
+    print(f"{repaired.blocks} blocks with {repaired.items} items are whole: {where}")
+    for lost in repaired.lost:
+        start, end = (f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else None for at in (lost.after, lost.before))
+        when = f"received between {start or 'the beginning'} and {end or 'the end'}"
+        print(f"lost: {lost.bytes} bytes from byte {lost.start} on, {when}")
+    if repaired.lost and given.out is None:
+        print(f"the damaged journal is kept as {given.path}.damaged")
+    return 0
+
+
+def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
+    """Takes and reports items; returns the last refusal, if the service answered with a status."""
     terminal = sys.stderr.isatty()
     every = 0.5 if terminal else _LINE_EVERY
     last: datetime | None = None
     told = time.monotonic()
     core = stream._core
+    refusal: str | None = None
     try:
         while not stopped():
             item = core.next_within(min(0.2, every))
             if item is None and core.ended and (item := core.take()) is None:
-                return
+                break
+            if isinstance(item, Disconnected) and item.status is not None:
+                refusal = item.reason
             if isinstance(item, Update):
                 last = item.received_at
             if isinstance(item, Disconnected) and item.attempt == 1 and item.retry_at is not None:
@@ -236,6 +285,7 @@ def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> None:
     finally:
         if terminal:
             print(file=sys.stderr)
+    return refusal
 
 
 def _told(updates: int, size: int, gaps: int) -> str:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Coroutine
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from sideline._core import CoreClient, Payload, Table
 from sideline._drift import tell
@@ -48,6 +48,9 @@ class _Client(Operations[T, B], Streams):
         user_agent: str | None = None,
         allow_http: bool = False,
         strict: bool = False,
+        api_key_in: Literal["query", "header"] = "query",
+        token_path: str | None = None,
+        token_parameter: str | None = None,
     ) -> None:
         try:
             # What `repr` and `pickle` may see; the secrets stay in the core.
@@ -67,6 +70,9 @@ class _Client(Operations[T, B], Streams):
                 "user_agent": user_agent,
                 "allow_http": allow_http,
                 "strict": strict,
+                "api_key_in": api_key_in,
+                "token_path": token_path,
+                "token_parameter": token_parameter,
             }
             self._core = CoreClient({**self._options, "proxy": proxy, "secret": secret, "api_key": api_key})
         except BaseException:
@@ -165,6 +171,11 @@ class Client(_Client[Payload, Many]):
         user_agent: default: `sideline/<version>`.
         allow_http: let requests go over plain http to a host that is not this machine.
         strict: raise a `DecodeError` for an answer with fields that no table knows, instead of a warning for each.
+        api_key_in: where the Broadcast key goes: "query" (default, as the service's specification says) or "header",
+            which keeps it out of addresses and of the logs of proxies.
+        token_path: where `live` and `subscription_token` request a token; default:
+            "/v1/data/schedule/games/{game_id}/_subscribe".
+        token_parameter: the query parameter that carries the token to the websocket; default: "token".
 
     >>> import sideline
     >>> with sideline.Client(username="analyst", secret="...") as client:
@@ -186,7 +197,7 @@ class Client(_Client[Payload, Many]):
         return batch
 
     def subscription_token(self, game_id: str) -> str:
-        """A token that opens the websocket of one game, to come or going on (facts 2.5, 3.3).
+        """A token that opens the websocket of one game, to come or going on (docs/wire.md, "Websocket").
 
         `live(game_id)` asks for one by itself. Treat it as a secret. Raises `TransportError` where the answer holds no
         token that can be read.
@@ -268,7 +279,7 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
         return batch
 
     async def subscription_token(self, game_id: str) -> str:
-        """A token that opens the websocket of one game, to come or going on (facts 2.5, 3.3).
+        """A token that opens the websocket of one game, to come or going on (docs/wire.md, "Websocket").
 
         `live(game_id)` asks for one by itself. Treat it as a secret. Raises `TransportError` where the answer holds no
         token that can be read.

@@ -70,10 +70,10 @@ class Frame:
 
 
 COURT = Frame("centre", None)
-"""The frame of x, y, player_x, hoop_x and their like (specification 2.7, 2.8; facts 7)."""
+"""The frame of x, y, player_x, hoop_x and their like (docs/wire.md, "Coordinates and units")."""
 
 HOOP = Frame("hoop", "down")
-"""The shot chart's frame: hoop_player_x, hoop_to_event_x and their like (specification 2.7; facts 7)."""
+"""The shot chart's frame: hoop_player_x, hoop_to_event_x and their like (docs/wire.md, "Coordinates and units")."""
 
 
 def transform(
@@ -85,7 +85,7 @@ def transform(
         x, y: of one kind: see `Values`.
         hoop: the hoop that is attacked, `(hoop_x, hoop_y)` as the tables have it: millimetres in `COURT`. It is needed
             between `COURT` and a frame that attacks one way, and between the two origins. Take what the service sends:
-            hoops are calibrated at each venue, and differ from the rules' by centimetres and more (facts 7). Where
+            hoops are calibrated at each venue, and differ from the rules' by centimetres and more. Where
             nothing was sent, there is `COLLEGE_MEN.hoop` and its like.
 
     It is exact: what comes back from the way there and back is what went in, and whole millimetres stay whole. Only a

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, Protocol
 
 from sideline._core import Update
-from sideline._text import aligned, shorten, table_html
+from sideline._text import aligned, shorten, table_html, visible
 from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Quiet
 
 COUNTED = ("PTS", "FG", "FGA", "FG3", "FGA3", "FT", "FTA", "REB", "AST", "TO", "STL", "BLK", "FL")
@@ -175,7 +175,11 @@ def told(notice: object) -> str:
             return f"{clock(at)} connected"
         case Disconnected(at, reason, retry_at=retry_at):
             again = f"; again at {clock(retry_at)}" if retry_at else ""
-            return f"{clock(at)} disconnected: {shorten(reason, 120)}{again}"
+            return f"{clock(at)} disconnected: {visible(shorten(reason, 120))}{again}"
+        case Gap(start, end, "overflow", dropped):
+            return f"{clock(start)} to {clock(end) if end else 'the end'}: {dropped} updates dropped, not taken in time"
+        case Gap(start, _, "restarted"):
+            return f"{clock(start)} the service's numbers began anew"
         case Gap(start, end):
             return f"{clock(start)} to {clock(end) if end else 'the end'}: nothing was received"
         case Quiet(since):
@@ -186,7 +190,8 @@ def told(notice: object) -> str:
 def shown(update: Update) -> str:
     """An update as a line."""
     seq = f" {update.seq}" if update.seq is not None else ""
-    return f"{clock(update.received_at)} {update.source or update.event}{seq} {shorten(update.text, 100)}"
+    name = visible(update.source or update.event)
+    return f"{clock(update.received_at)} {name}{seq} {visible(shorten(update.text, 100))}"
 
 
 def clock(at: datetime) -> str:

@@ -102,7 +102,7 @@ class Report:
 
 
 SKEWED = 60.0
-"""Seconds. The service refuses 300 (specification 8); an honest clock is far from either."""
+"""Seconds. The service refuses 300 (docs/wire.md, "Signature"); an honest clock is far from either."""
 
 _SOON = 14
 """Days before its end at which a certificate is worth a word."""
@@ -236,20 +236,23 @@ class _Doctor:
                 "clock",
                 "failed",
                 f"this machine's clock is {abs(ahead) / 60:.1f} minutes {side} the service's",
-                "set the clock: a signature is valid for 5 minutes (this client allows for the difference)",
+                "set the clock: a signature is valid for 5 minutes (a client corrects up to 24 hours, after a refusal)",
             )
 
     async def look_at_the_signature(self) -> bool:
-        signed = f"signed: {self.core.string_to_sign()!r}"
+        def signed() -> str:
+            # After the call: it may have learned the service's time.
+            return f"signed: {self.core.string_to_sign()!r}"
+
         try:
             await self.call("teams", {})
         except PermissionDenied as error:
-            self.note("signature", "ok", f"accepted; {signed}")
+            self.note("signature", "ok", f"accepted; {signed()}")
             self.failed("teams", error)
         except AuthenticationError as error:
             found, advice = _split(error)
             sources = ", ".join(f"{name} {self.source(name)}" for name in ("username", "secret"))
-            self.note("signature", "failed", f"{found}; {signed}", f"{advice}; they are: {sources}")
+            self.note("signature", "failed", f"{found}; {signed()}", f"{advice}; they are: {sources}")
             return False
         except SidelineError as error:
             # It says nothing of the signature: what answers is not the service, or the service is in trouble.
@@ -259,10 +262,10 @@ class _Doctor:
                 self.note("answer", "failed", _split(error)[0], no_path)
             else:
                 self.failed("answer", error)
-            self.note("signature", "skipped", f"no answer to judge it by; {signed}")
+            self.note("signature", "skipped", f"no answer to judge it by; {signed()}")
             return False
         else:
-            self.note("signature", "ok", f"accepted; {signed}")
+            self.note("signature", "ok", f"accepted; {signed()}")
         return True
 
     async def look_at_privileges(self) -> bool:

@@ -21,6 +21,17 @@ class SidelineError(Exception):
     404 True
     """
 
+    _payload: "Payload | None" = None
+
+    @property
+    def payload(self) -> "Payload | None":
+        """The response, where one of status 200 arrived that is not what was requested: its `raw` is the body."""
+        return self._payload
+
+    @payload.setter
+    def payload(self, payload: "Payload | None") -> None:
+        self._payload = payload
+
 
 class ConfigurationError(SidelineError):
     """The client is set up wrong, or a credential is missing."""
@@ -98,7 +109,37 @@ class InvalidRequest(ApiError, ValueError):
 
 
 class RateLimited(ApiError):
-    """429: too many requests."""
+    """429: too many requests.
+
+    >>> service.faults.add("/v1/data/teams", status=429, headers={"Retry-After": "30"})
+    >>> try:
+    ...     with service.client(max_retries=0) as hasty:
+    ...         hasty.teams()
+    ... except sideline.RateLimited as error:
+    ...     print(error.retry_after)
+    30.0
+    >>> service.faults.clear()
+    """
+
+    retry_after: float | None
+    """Seconds that the service asks to wait (`Retry-After`); `None` if it does not say."""
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        retry_after: float | None = None,
+        status: int = 0,
+        message: str = "",
+        request_id: str | None = None,
+        method: str = "GET",
+        url: str = "",
+        attempts: int = 1,
+    ) -> None:
+        super().__init__(
+            text, status=status, message=message, request_id=request_id, method=method, url=url, attempts=attempts
+        )
+        self.retry_after = retry_after
 
 
 class ServerError(ApiError):
@@ -130,14 +171,20 @@ class SchemaDriftWarning(UserWarning):
 
 
 class DecodeError(SidelineError):
-    """A body does not fit."""
+    """A response that is not what was requested: its root is missing, or a value does not fit its column.
+
+    >>> service.faults.add("/v1/data/teams", body={"squads": []}, times=1)
+    >>> try:
+    ...     client.teams()
+    ... except sideline.DecodeError as error:
+    ...     print(error.path, error.payload.raw)
+    $.teams b'{"squads": []}'
+    """
 
     path: str
     """Where in the JSON, such as `$.teams[0].id`."""
     offset: int
     """Where in the body, in bytes."""
-    payload: "Payload | None"
-    """What came, where `strict=True` refused it."""
 
     def __init__(self, text: str = "", *, path: str = "$", offset: int = 0, payload: "Payload | None" = None) -> None:
         super().__init__(text)
@@ -147,15 +194,28 @@ class DecodeError(SidelineError):
 
 
 class IncompleteError(SidelineError):
-    """Of many ids, or of a season, some did not come."""
+    """Units of a batch or of a sync are missing.
 
-    batch: "Batch[Any] | SyncReport | None"
-    """What did come, and an account of every unit."""
+    >>> try:
+    ...     client.stats([session_id, "no-such-session"])
+    ... except sideline.IncompleteError as error:
+    ...     print(error.batch.counts["missing"], error.report)
+    1 None
+    """
 
-    def __init__(self, text: str = "", *, batch: "Batch[Any] | SyncReport | None" = None) -> None:
+    batch: "Batch[Any] | None"
+    """Of a batch: what was fetched, and how each unit ended."""
+    report: "SyncReport | None"
+    """Of a sync: how each unit ended."""
+
+    def __init__(
+        self, text: str = "", *, batch: "Batch[Any] | None" = None, report: "SyncReport | None" = None
+    ) -> None:
         super().__init__(text)
         self.batch = batch
+        self.report = report
 
 
 class StreamClosed(SidelineError):
-    """A live stream that cannot be read on: its client was closed, or it was opened in another process."""
+    """A live stream that cannot be read any further: it was read to its end or closed, its client was closed, or it was
+    opened in another process."""

@@ -11,6 +11,7 @@ from typing import Literal, Self
 
 from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
 from sideline._text import facts_html
+from sideline.errors import StreamClosed
 
 State = Literal["new", "connecting", "connected", "waiting", "closed"]
 
@@ -36,23 +37,29 @@ class Connected(Notice):
 
 @dataclass(frozen=True, slots=True)
 class Disconnected(Notice):
-    """A connection was lost, or an attempt to connect failed. It comes at once."""
+    """A connection was lost, or an attempt to connect failed. It comes at once.
+
+    Notices that wait because nobody takes them are merged: then the last one is kept, and its reason says how many it
+    stands for and in how many seconds they came.
+    """
 
     at: datetime
     reason: str
     status: int | None
-    """The status of an answer that was not 200."""
+    """The status of a response that did not open the stream."""
     attempt: int
-    """Attempts that failed in a row; 0: a standing connection was lost."""
+    """Attempts that failed in a row; 0: an open connection was lost."""
     retry_at: datetime | None
     """When the next attempt is made; `None`: never."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap(Notice):
-    """What the service sent in this time was not received; in a journal with two recordings, was not recorded.
+    """Messages are missing here, or may be.
 
-    Each hole is one gap; it comes when the next connection stands.
+    After a lost connection it comes with the next one, and covers the time between. Within a connection its reason is
+    "overflow" (the buffer was full), "restarted" (the numbers of the messages began anew), or names a message that was
+    too long. In a journal it also covers the time between two recordings.
     """
 
     start: datetime
@@ -60,6 +67,8 @@ class Gap(Notice):
     end: datetime | None
     """`None`: the stream ended in it."""
     reason: str
+    dropped: int | None = None
+    """Messages that are missing; `None`: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +91,15 @@ class StreamStats:
     updates: int
     """Updates received."""
     bytes: int
+    """Bytes read."""
     reconnects: int
+    """Connections after the first."""
     gaps: int
+    """Gaps of every kind."""
+    repeats: int
+    """Messages left out: an earlier connection had delivered them, with the same source, number and content."""
     dropped: int
-    """Updates that gave way, where `overflow` says so."""
+    """Updates dropped from a full buffer, where `overflow` says so."""
     lag: float
     """Seconds that the oldest update has waited to be taken."""
 
@@ -109,46 +123,65 @@ class LiveStream:
         self._core = core
         self._what = what
         self._entered = False
+        self._is_over = False
 
     # Taking.
 
     def __iter__(self) -> Iterator[Update | Notice]:
+        self._check_not_over()
+        return self._items()
+
+    def _items(self) -> Iterator[Update | Notice]:
         core = self._core
         try:
             core.open()
             while (item := core.next()) is not None:
                 yield item
+            self._is_over = True
         finally:
             if not self._entered:
-                core.close()
+                self.close()
 
     def __next__(self) -> Update | Notice:
         self._core.open()
         item = self._core.next()
         if item is None:
+            self._is_over = True
             raise StopIteration
         return item
 
     def __aiter__(self) -> AsyncIterator[Update | Notice]:
+        self._check_not_over()
         return _Loop(self)
 
     async def __anext__(self) -> Update | Notice:
         core = self._core
-        item = core.take()
+        item = core.take_in_turn()
         if item is not None:
             return item
+        _check_asyncio()
         core.open()
         while True:
+            if core.is_turn_due:
+                # Before anything is taken: to be cancelled here loses nothing.
+                await asyncio.sleep(0)
+                core.begin_turn()
+            item = core.take()
+            if item is not None:
+                return item
             if core.ended:
                 # It may have ended between the two.
                 item = core.take()
                 if item is None:
+                    self._is_over = True
                     raise StopAsyncIteration
                 return item
             await core.wait()
-            item = core.take()
-            if item is not None:
-                return item
+            core.begin_turn()
+
+    def _check_not_over(self) -> None:
+        if self._is_over:
+            raise StreamClosed("this stream has ended, and was read to its end or closed; open another one")
 
     def batches(
         self,
@@ -174,17 +207,21 @@ class LiveStream:
         _items_table([], table)
         return Batches(self, max_rows, max_seconds, table)
 
-    def record(self, path: str | PathLike[str]) -> Self:
+    def record(self, path: str | PathLike[str], *, sync_every: float | None = 5.0) -> Self:
         """Append each item that is taken from now on, notices too, to the journal at `path`; the result is the stream.
 
-        The file is made, or gone on with: then a `Gap` tells from when to when nothing was recorded (not with
-        `notices=False`). It is never more than a second behind: that is what a killed process loses. It is whole when
+        A new file is made; an existing journal is continued, with a `Gap` over the time that was not recorded (not with
+        `notices=False`). It is written at least once a second: that is what a killed process loses. It is complete when
         the stream is closed. `sideline.replay` gives its items again; `zstd -dc` shows them as JSON lines, times in
         nanoseconds since 1970.
 
-        Raises `DecodeError` for a file that is no journal or is damaged, and leaves it as it is; `BlockingIOError`
-        while another stream is recorded there. Where an item cannot be written (the disk is full) it is not taken: that
-        raises `OSError`, and the item comes with the next call.
+        Parameters:
+            sync_every: seconds between two calls of fsync, at most, while items come: a power failure loses this much
+                more. 0: after each write; `None`: never, not even at the end.
+
+        Raises `DecodeError` for a file that is no journal or is damaged, and leaves it as it is (`sideline journal
+        repair` saves what is whole); `BlockingIOError` while another stream is recorded there. Where an item cannot be
+        written (the disk is full) it is not taken: that raises `OSError`, and the item comes with the next call.
 
         >>> with client.live_stats(live_game_id).record("game.journal") as stream:
         ...     type(next(stream)).__name__
@@ -192,7 +229,7 @@ class LiveStream:
         >>> [type(item).__name__ for item in sideline.replay("game.journal")]
         ['Connected']
         """
-        self._core.record(path)
+        self._core.record(path, sync_every)
         return self
 
     def display(self, score: "LiveBoxScore | None" = None, *, every: float = 1.0) -> None:
@@ -246,6 +283,7 @@ class LiveStream:
                 "bytes": stats.bytes,
                 "reconnects": stats.reconnects or None,
                 "gaps": stats.gaps,
+                "repeats": stats.repeats or None,
                 "dropped": stats.dropped or None,
                 "waiting to be taken": f"{stats.lag:.1f} s" if stats.lag else None,
             },
@@ -258,6 +296,7 @@ class LiveStream:
 
         Raises `OSError` where the last items of a journal could not be written.
         """
+        self._is_over = True
         self._core.close()
 
     def __enter__(self) -> Self:
@@ -279,30 +318,30 @@ class LiveStream:
         self.close()
 
 
-_TAKEN_IN_A_ROW = 64
-"""So many items are taken without a look at the event loop: its other tasks wait no longer than these take."""
+def _check_asyncio() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "streams are awaited in asyncio or uvloop; under trio, read them with `for` in a thread of their own "
+            "(trio.to_thread.run_sync)"
+        ) from None
 
 
 class _Loop:
     """One `async for` over a stream."""
 
-    __slots__ = ("_row", "_stream")
+    __slots__ = ("_stream",)
 
     def __init__(self, stream: LiveStream) -> None:
         self._stream = stream
-        self._row = 0
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Update | Notice:
-        self._row += 1
-        if self._row >= _TAKEN_IN_A_ROW:
-            self._row = 0
-            # Before anything is taken: to be cancelled here loses nothing.
-            await asyncio.sleep(0)
         # Most items are there: a coroutine less for each.
-        item = self._stream._core.take()
+        item = self._stream._core.take_in_turn()
         return await self._stream.__anext__() if item is None else item
 
     def __del__(self) -> None:
@@ -333,6 +372,7 @@ class Batches:
         self._error: Exception | None = None
 
     def __iter__(self) -> Self:
+        self._stream._check_not_over()
         return self
 
     def __next__(self) -> Table:
@@ -342,6 +382,7 @@ class Batches:
         if not self._items:
             first = core.next()
             if first is None:
+                self._stream._is_over = True
                 self._end()
                 raise StopIteration
             self._begin(first)
@@ -357,9 +398,11 @@ class Batches:
         return self._give()
 
     def __aiter__(self) -> Self:
+        self._stream._check_not_over()
         return self
 
     async def __anext__(self) -> Table:
+        _check_asyncio()
         # Before anything is taken: other tasks of the loop want their turn.
         await asyncio.sleep(0)
         core = self._stream._core
@@ -373,15 +416,21 @@ class Batches:
                 raise
         try:
             while len(self._items) < self._max_rows:
-                item = core.take()
+                item = core.take_in_turn()
                 if item is not None:
                     self._items.append(item)
+                    continue
+                if core.is_turn_due:
+                    await asyncio.sleep(0)
+                    core.begin_turn()
                     continue
                 left = self._until - monotonic()
                 if core.ended or left <= 0:
                     break
                 try:
-                    await asyncio.wait_for(_something(core), left)
+                    # `wait_for` of Python 3.11 would forget a cancellation that comes together with an item.
+                    async with asyncio.timeout(left):
+                        await core.wait()
                 except TimeoutError:
                     break
         except Exception as error:
@@ -409,11 +458,6 @@ class Batches:
     def __del__(self) -> None:
         # The loop was left, or its task was cancelled.
         self._end()
-
-
-async def _something(core: CoreStream) -> None:
-    # What the core gives is for a task to await: `wait_for` would call more of it than a task does.
-    await core.wait()
 
 
 class LiveBoxScore:

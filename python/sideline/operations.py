@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Any, Generic, TypeVar
 
+from sideline._core import Table
 from sideline._progress import Told
 from sideline.batch import Batch, OnError, Question, question
 
@@ -21,8 +22,14 @@ Time = datetime | date | str | int
 
 
 Id = int | str
-Ids = Id | Iterable[Any]
+Many = Iterable[Any] | Table
+"""Ids in an order, or what has a column of them."""
+
+Ids = Id | Many
 """One id, or many."""
+
+GameIds = Id | Iterable[Any]
+"""The game of a session, or of each of many."""
 
 
 class Operations(Generic[T, B]):
@@ -32,7 +39,8 @@ class Operations(Generic[T, B]):
     accepted, `ValueError` for an id or a time that can never be right, and `TransportError` where no answer came.
 
     An id in first place may be many: a list, a tuple, a range, a generator, a column of NumPy, pandas, polars or Arrow
-    (no set: it has no order). They are asked for at once and give a `Batch`, in their order. Such a call takes
+    (no set: it has no order), or a payload, batch or table with a column of that name. They are asked for at once and
+    give a `Batch`, in their order. Such a call takes
     `on_error`, "raise" (default: `IncompleteError` where any did not come; what did is in its `.batch`) or "keep", and
     `progress`: True, False, a function that takes a `Progress`, or None: a bar on a terminal and in a notebook.
 
@@ -64,7 +72,7 @@ class Operations(Generic[T, B]):
         return self._call(operation, required, optional)
 
     def teams(self) -> T:
-        """All teams that this credential may see (specification 4.3).
+        """All teams that this credential may see (docs/wire.md, "List teams").
 
         Table: `teams`, a row for each team.
 
@@ -82,7 +90,7 @@ class Operations(Generic[T, B]):
         on_error: OnError = "raise",
         progress: Told = None,
     ) -> T | B:
-        """The current players of a team, or those at the time of a game (specification 4.4).
+        """The current players of a team, or those at the time of a game (docs/wire.md, "Team roster").
 
         Tables: `players` (those who left have `is_active` false), `special_services`, `team`. `reference` names the
         system that the ids are of, where it is not the service's own. Raises `PermissionDenied` for a restricted team,
@@ -106,7 +114,7 @@ class Operations(Generic[T, B]):
         season_type: str | None = None,
         week: int | None = None,
     ) -> T:
-        """The games whose tip-off lies from `start` to `end`; without `end` it is one day (specification 4.2).
+        """The games whose tip-off lies from `start` to `end`, by default one day (docs/wire.md, "Game schedule").
 
         Table: `games`, a row for each game; a game to come has a row too. `sport` is "basketball" or "football"
         (default: the client's), `season_type` one of EXH, PRE, REG, POST and applies together with `week` (from 1).
@@ -133,7 +141,7 @@ class Operations(Generic[T, B]):
         reference: str,
         gender: str,
     ) -> T:
-        """The games of one team, or of two against each other, by the ids of another system (facts 2.3).
+        """The games of one team, or of two against each other, by the ids of another system (docs/wire.md, "Matchup").
 
         Table: `games`. `reference` names the system that `team_ids` (one id, or a list of one or two) are of;
         SHOTTRACKER is the service's own. `gender` is MEN or WOMEN. Raises `ValueError` for another number of teams.
@@ -156,7 +164,7 @@ class Operations(Generic[T, B]):
         on_error: OnError = "raise",
         progress: Told = None,
     ) -> T | B:
-        """Games and practices of a team, with their sessions (specification 4.1).
+        """Games and practices of a team, with their sessions (docs/wire.md, "Team events").
 
         Tables: `sessions` (a row for each period or drill; its `session_id` is what `stats`, `possessions` and `shots`
         take), `events`, `location_windows`. A range over 8 months is asked for in pieces and joined. Raises
@@ -181,7 +189,7 @@ class Operations(Generic[T, B]):
         on_error: OnError = "raise",
         progress: Told = None,
     ) -> T | B:
-        """A team's box score of one game, or summed over the games of a range (specification 4.5).
+        """A team's box score of one game, or summed over a range (docs/wire.md, "Team game stats").
 
         Tables: `player_stats` (a row for each player and stat code), `box_score` (a row for each player, a column for
         each code). DIST is in centimetres. Give either `game_id`, or `start` and `end`. Raises `PermissionDenied`
@@ -203,9 +211,9 @@ class Operations(Generic[T, B]):
     def game_events(
         self, game_id: Ids, *, team_id: int | str | None = None, on_error: OnError = "raise", progress: Told = None
     ) -> T | B:
-        """The events of a whole game, as the service has them (specification 4.6).
+        """The events of a whole game, as the service has them (docs/wire.md, "Full game events").
 
-        No table: the specification does not say what the body holds. Raises `PermissionDenied`.
+        No table: what the body holds is not documented. Raises `PermissionDenied`.
 
         >>> client.game_events(game_id).tables
         []
@@ -213,7 +221,7 @@ class Operations(Generic[T, B]):
         return self._ask("game_events", {"game_id": game_id}, {"team_id": team_id}, on_error, progress)
 
     def game(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
-        """One game with its sessions (specification 4.11).
+        """One game with its sessions (docs/wire.md, "Game").
 
         Tables: `sessions` (a row for each period), `events`, `location_windows`. Raises `NotFound`.
 
@@ -222,68 +230,110 @@ class Operations(Generic[T, B]):
         """
         return self._ask("game", {"game_id": game_id}, {}, on_error, progress)
 
-    def stats(self, session_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
-        """The box score of one session: a period, a drill (specification 4.7).
+    def stats(
+        self,
+        session_id: Ids,
+        *,
+        game_id: GameIds | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> T | B:
+        """The box score of one session: a period, a drill (docs/wire.md, "Stats").
 
         Tables: `player_stats` (a row for each player and stat code), `box_score` (a row for each player). A team's own
         totals have player id 0 and `is_team_total`: never add them to the players'. Raises `PermissionDenied` without
         access to stats, `NotFound` for an unknown session.
 
-        >>> {row["is_team_total"] for row in client.stats(session_id).table("box_score").to_dicts()} == {True, False}
+        A response names neither session nor game: the column `game_id` is filled from the argument of that name (with
+        many sessions one id for all, or one for each). `client.stats(client.game(game_id))` takes both from the game.
+
+        >>> box_score = client.stats(session_id, game_id=game_id).table("box_score").to_dicts()
+        >>> {row["is_team_total"] for row in box_score} == {True, False}
+        True
+        >>> {row["game_id"] for row in client.stats(client.game(game_id)).table().to_dicts()} == {game_id}
         True
         """
-        return self._ask("stats", {"session_id": session_id}, {}, on_error, progress)
+        return self._ask("stats", {"session_id": session_id}, {"game_id": game_id}, on_error, progress)
 
-    def stats_details(self, session_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
-        """Each occurrence of each stat in a session, with clocks and place (specification 4.8).
+    def stats_details(
+        self,
+        session_id: Ids,
+        *,
+        game_id: GameIds | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> T | B:
+        """Each occurrence of each stat in a session, with clocks and place (docs/wire.md, "Stats details").
 
         Table: `stat_events`. x, y, z are millimetres from the centre of the court, `hoop_to_event_x` and `_y` from the
-        hoop. Raises as `stats`.
+        hoop. `game_id` and errors are as in `stats`.
 
         >>> "hoop_to_event_x" in client.stats_details(session_id).table().column_names
         True
         """
-        return self._ask("stats_details", {"session_id": session_id}, {}, on_error, progress)
+        return self._ask("stats_details", {"session_id": session_id}, {"game_id": game_id}, on_error, progress)
 
-    def possessions(self, session_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
-        """The possessions of a session, one by one (specification 4.9).
+    def possessions(
+        self,
+        session_id: Ids,
+        *,
+        game_id: GameIds | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> T | B:
+        """The possessions of a session, one by one (docs/wire.md, "Possessions").
 
         Tables: `possessions` (a row for each, with lineups and attributes), `possession_events` (a row for each stat in
-        it), `possession_players`. Raises as `stats`.
+        it), `possession_players`. `game_id` and errors are as in `stats`.
 
         >>> client.possessions(session_id).tables
         ['possessions', 'possession_events', 'possession_players']
         """
-        return self._ask("possessions", {"session_id": session_id}, {}, on_error, progress)
+        return self._ask("possessions", {"session_id": session_id}, {"game_id": game_id}, on_error, progress)
 
-    def shots(self, session_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
-        """The shots of a session (specification 4.11).
+    def shots(
+        self,
+        session_id: Ids,
+        *,
+        game_id: GameIds | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> T | B:
+        """The shots of a session (docs/wire.md, "Shots").
 
         Table: `shots`. Coordinates are millimetres, `distance_cm` is centimetres; `hoop_player_x` and `_y` are the shot
         chart: the hoop at (0, 0), y towards mid-court. Raises `PermissionDenied` without access to shots, which is a
-        privilege of its own, and `NotFound` for an unknown session.
+        privilege of its own, and `NotFound` for an unknown session. `game_id` is as in `stats`.
 
         >>> all(shot["points"] == 0 for shot in client.shots(session_id).table().to_dicts() if not shot["is_make"])
         True
         """
-        return self._ask("shots", {"session_id": session_id}, {}, on_error, progress)
+        return self._ask("shots", {"session_id": session_id}, {"game_id": game_id}, on_error, progress)
 
     def locations(
-        self, session_id: Ids, start: Time, end: Time, *, on_error: OnError = "raise", progress: Told = None
+        self,
+        session_id: Ids,
+        start: Time,
+        end: Time,
+        *,
+        game_id: GameIds | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
     ) -> T | B:
-        """Where players and ball were, step by step (specification 4.11).
+        """Where players and ball were, step by step (docs/wire.md, "Sensor locations").
 
         Table: `locations`, a row for each tag and time; x, y, z in millimetres. Any range: it is asked for in windows
-        of at most 30 minutes and joined in order. Raises as `stats`.
+        of at most 30 minutes and joined in order. `game_id` and errors are as in `stats`.
 
         >>> locations = client.locations(session_id, session_start, session_start + 2_000)
         >>> locations.table().column_names[:3]
-        ['session_id', 't', 'type']
+        ['session_id', 'game_id', 't']
         """
-        return self._ask("locations", {"session_id": session_id, "start": start, "end": end}, {}, on_error, progress)
+        required = {"session_id": session_id, "start": start, "end": end}
+        return self._ask("locations", required, {"game_id": game_id}, on_error, progress)
 
     def game_stats_details(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
-        """Each occurrence of each stat in a whole game (specification 4.11).
+        """Each occurrence of each stat in a whole game (docs/wire.md, "Game stats details").
 
         Table: `stat_events`. Raises `PermissionDenied`.
 
@@ -293,7 +343,7 @@ class Operations(Generic[T, B]):
         return self._ask("game_stats_details", {"game_id": game_id}, {}, on_error, progress)
 
     def game_shots(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
-        """The shots of a whole game (facts 2.19).
+        """The shots of a whole game (docs/wire.md, "Game shots").
 
         Table: `shots`, the same as of `shots(session_id)`; `session_id` says in which period. Coordinates are
         millimetres, `distance_cm` is centimetres. Raises `PermissionDenied`.
@@ -305,7 +355,7 @@ class Operations(Generic[T, B]):
         return self._ask("game_shots", {"game_id": game_id}, {}, on_error, progress)
 
     def play_by_play(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
-        """The events of a whole game, one after the other (facts 2.19).
+        """The events of a whole game, one after the other (docs/wire.md, "Play-by-play").
 
         Table: `play_by_play`; its `stats` is a map of stat code to what the event adds. Coordinates are millimetres.
         Raises `PermissionDenied`.
@@ -317,7 +367,7 @@ class Operations(Generic[T, B]):
         return self._ask("play_by_play", {"game_id": game_id}, {}, on_error, progress)
 
     def ball_screens(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
-        """The predicted ball screens of a whole game (facts 2.19).
+        """The predicted ball screens of a whole game (docs/wire.md, "Ball screens").
 
         Table: `ball_screens`; `offensive_actions` and `defensive_actions` are maps of action to probability (0 to 1).
         Raises `PermissionDenied`.
@@ -335,7 +385,7 @@ class Operations(Generic[T, B]):
         on_error: OnError = "raise",
         progress: Told = None,
     ) -> T | B:
-        """Several resources of a whole game in one answer (facts 2.19).
+        """Several resources of a whole game in one response (docs/wire.md, "Catch-up").
 
         Tables, in the order asked: `player_stats` and `box_score` of "stats", `play_by_play` of "details", `shots` of
         "shots", `possessions`, `possession_events` and `possession_players` of "possessions". Raises `ValueError` for
@@ -347,8 +397,7 @@ class Operations(Generic[T, B]):
         return self._ask("catch_up", {"game_id": game_id}, {"resources": resources}, on_error, progress)
 
     def follow(self, link: str) -> T:
-        """What a link in an answer leads to; it goes to this client's host, whatever host it names (specification
-        4.11).
+        """What a link in a response leads to, requested from this client's host (docs/wire.md, "Links").
 
         The tables are those of the resource that it leads to. Raises `ValueError` for a link whose path does not begin
         with `/v1/data/`.
@@ -364,27 +413,34 @@ class Operations(Generic[T, B]):
             del link
 
     def get(self, path: str, params: Mapping[str, object] | None = None) -> T:
-        """Any signed path of the service, for what has no method here. No table.
+        """Any path of the service, for what has no method here. No table.
+
+        The request is signed; a path below `/broadcast/` takes the API key instead.
 
         >>> sorted(client.get("/v1/data/teams"))
         ['teams']
         """
-        return self._call("get", {"path": path}, {"params": params})
+        try:
+            return self._call("get", {"path": path}, {"params": params})
+        finally:
+            # As above.
+            del path, params
 
-    def broadcast_schedule(self, start: Time | None = None, end: Time | None = None) -> T:
-        """The Broadcast API's games (specification 4.10). It takes the API key.
+    def broadcast_schedule(self, start: Time | None = None, end: Time | None = None, *, mock: bool = False) -> T:
+        """The Broadcast API's games; without a range those of the coming day. It takes the API key.
 
-        No table: the specification does not say what the body holds.
+        No table: what the body holds is not documented (docs/wire.md, "Broadcast API"). `mock` requests the service's
+        sample game instead, whose schedule id is "mock-service".
 
         >>> client.broadcast_schedule().status
         200
         """
-        return self._call("broadcast_schedule", {}, {"start": start, "end": end})
+        return self._call("broadcast_schedule", {}, {"start": start, "end": end, "mock": mock or None})
 
     def broadcast_teams(self) -> T:
-        """The Broadcast API's teams (specification 4.10). It takes the API key.
+        """The Broadcast API's teams. It takes the API key.
 
-        No table: the specification does not say what the body holds.
+        No table: what the body holds is not documented (docs/wire.md, "Broadcast API").
 
         >>> client.broadcast_teams().status
         200
@@ -394,21 +450,54 @@ class Operations(Generic[T, B]):
     def broadcast_roster(
         self, team_id: Ids, *, game_id: str | None = None, on_error: OnError = "raise", progress: Told = None
     ) -> T | B:
-        """The Broadcast API's roster of a team, or that of a game (facts 5). It takes the API key.
+        """The Broadcast API's roster of a team, or that of a game. It takes the API key.
 
-        Tables: `players`, `special_services`, `team`, as of `roster`; what the Broadcast API does not say is null.
+        Tables: `players`, `special_services`, `team`, as of `roster`; columns that the Broadcast API does not have are
+        null (docs/wire.md, "Broadcast API").
 
         >>> client.broadcast_roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id
         True
         """
         return self._ask("broadcast_roster", {"team_id": team_id}, {"game_id": game_id}, on_error, progress)
 
-    def broadcast_stats(self, schedule_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
-        """The Broadcast API's statistics of a game as they stand (facts 5). It takes the API key.
+    def broadcast_stats(
+        self, schedule_id: Ids, *, mock: bool = False, on_error: OnError = "raise", progress: Told = None
+    ) -> T | B:
+        """The Broadcast API's statistics of a game as they stand. It takes the API key.
 
-        No table: the documentation does not say what the body holds.
+        No table: what the body holds is not documented (docs/wire.md, "Broadcast API"). `mock` requests the service's
+        sample game, which is played in an endless loop.
 
         >>> client.broadcast_stats(game_id).status
         200
+        >>> client.broadcast_stats("mock-service", mock=True)["schedule_id"]
+        'mock-service'
         """
-        return self._ask("broadcast_stats", {"schedule_id": schedule_id}, {}, on_error, progress)
+        return self._ask("broadcast_stats", {"schedule_id": schedule_id}, {"mock": mock or None}, on_error, progress)
+
+    def broadcast_colors(self, schedule_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
+        """The jersey colours worn in a game that is being played. It takes the API key.
+
+        No table: what the body holds is not documented (docs/wire.md, "Broadcast API"). Before and after the game the
+        service has no colours; the simulator then raises `NotFound`.
+
+        >>> with sideline.Simulator(seed=7) as season, season.client() as viewer:
+        ...     upcoming = season.games[-1]["event_id"]
+        ...     season.play(upcoming)
+        ...     sorted(viewer.broadcast_colors(upcoming))
+        ['away', 'home']
+        """
+        return self._ask("broadcast_colors", {"schedule_id": schedule_id}, {}, on_error, progress)
+
+    def broadcast_locomotion(
+        self, schedule_id: Ids, team_id: int | str, *, on_error: OnError = "raise", progress: Told = None
+    ) -> T | B:
+        """How a team's players moved in a game. It takes the API key.
+
+        No table: what the body holds is not documented (docs/wire.md, "Broadcast API").
+
+        >>> client.broadcast_locomotion(game_id, team_id).status
+        200
+        """
+        required = {"schedule_id": schedule_id, "team_id": team_id}
+        return self._ask("broadcast_locomotion", required, {}, on_error, progress)

@@ -5,6 +5,7 @@ from datetime import date, datetime
 from typing import Any, Generic, TypeVar, overload
 from uuid import UUID
 
+from sideline._core import Table
 from sideline._progress import Told
 from sideline.batch import Batch, OnError, Question
 
@@ -12,7 +13,9 @@ T = TypeVar("T")
 B = TypeVar("B")
 Time = datetime | date | str | int
 Id = int | str | UUID
-Ids = Id | Iterable[Any]
+Many = Iterable[Any] | Table
+Ids = Id | Many
+GameIds = Id | Iterable[Any]
 
 class Operations(Generic[T, B]):
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> T: ...
@@ -26,7 +29,7 @@ class Operations(Generic[T, B]):
     @overload
     def roster(
         self,
-        team_id: Iterable[Any],
+        team_id: Many,
         *,
         game_id: str | None = None,
         reference: str | None = None,
@@ -60,7 +63,7 @@ class Operations(Generic[T, B]):
     @overload
     def team_events(
         self,
-        team_id: Iterable[Any],
+        team_id: Many,
         start: Time,
         end: Time,
         *,
@@ -76,7 +79,7 @@ class Operations(Generic[T, B]):
     @overload
     def team_game_stats(
         self,
-        team_id: Iterable[Any],
+        team_id: Many,
         *,
         game_id: str | None = None,
         start: Time | None = None,
@@ -89,7 +92,7 @@ class Operations(Generic[T, B]):
     @overload
     def game_events(
         self,
-        game_id: Iterable[Any],
+        game_id: Many,
         *,
         team_id: int | str | None = None,
         on_error: OnError = "raise",
@@ -98,47 +101,80 @@ class Operations(Generic[T, B]):
     @overload
     def game(self, game_id: Id) -> T: ...
     @overload
-    def game(self, game_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def game(self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
     @overload
-    def stats(self, session_id: Id) -> T: ...
+    def stats(self, session_id: Id, *, game_id: Id | None = None) -> T: ...
     @overload
-    def stats(self, session_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def stats(
+        self,
+        session_id: Many,
+        *,
+        game_id: GameIds | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> B: ...
     @overload
-    def stats_details(self, session_id: Id) -> T: ...
+    def stats_details(self, session_id: Id, *, game_id: Id | None = None) -> T: ...
     @overload
-    def stats_details(self, session_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def stats_details(
+        self,
+        session_id: Many,
+        *,
+        game_id: GameIds | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> B: ...
     @overload
-    def possessions(self, session_id: Id) -> T: ...
+    def possessions(self, session_id: Id, *, game_id: Id | None = None) -> T: ...
     @overload
-    def possessions(self, session_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def possessions(
+        self,
+        session_id: Many,
+        *,
+        game_id: GameIds | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> B: ...
     @overload
-    def shots(self, session_id: Id) -> T: ...
+    def shots(self, session_id: Id, *, game_id: Id | None = None) -> T: ...
     @overload
-    def shots(self, session_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def shots(
+        self,
+        session_id: Many,
+        *,
+        game_id: GameIds | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+    ) -> B: ...
     @overload
-    def locations(self, session_id: Id, start: Time, end: Time) -> T: ...
+    def locations(self, session_id: Id, start: Time, end: Time, *, game_id: Id | None = None) -> T: ...
     @overload
     def locations(
-        self, session_id: Iterable[Any], start: Time, end: Time, *, on_error: OnError = "raise", progress: Told = None
+        self,
+        session_id: Many,
+        start: Time,
+        end: Time,
+        *,
+        game_id: GameIds | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
     ) -> B: ...
     @overload
     def game_stats_details(self, game_id: Id) -> T: ...
     @overload
-    def game_stats_details(
-        self, game_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None
-    ) -> B: ...
+    def game_stats_details(self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
     @overload
     def game_shots(self, game_id: Id) -> T: ...
     @overload
-    def game_shots(self, game_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def game_shots(self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
     @overload
     def play_by_play(self, game_id: Id) -> T: ...
     @overload
-    def play_by_play(self, game_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def play_by_play(self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
     @overload
     def ball_screens(self, game_id: Id) -> T: ...
     @overload
-    def ball_screens(self, game_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def ball_screens(self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
     @overload
     def catch_up(
         self, game_id: Id, resources: str | Iterable[str] = ("stats", "details", "shots", "possessions")
@@ -146,7 +182,7 @@ class Operations(Generic[T, B]):
     @overload
     def catch_up(
         self,
-        game_id: Iterable[Any],
+        game_id: Many,
         resources: str | Iterable[str] = ("stats", "details", "shots", "possessions"),
         *,
         on_error: OnError = "raise",
@@ -154,17 +190,27 @@ class Operations(Generic[T, B]):
     ) -> B: ...
     def follow(self, link: str) -> T: ...
     def get(self, path: str, params: Mapping[str, object] | None = None) -> T: ...
-    def broadcast_schedule(self, start: Time | None = None, end: Time | None = None) -> T: ...
+    def broadcast_schedule(self, start: Time | None = None, end: Time | None = None, *, mock: bool = False) -> T: ...
     def broadcast_teams(self) -> T: ...
     @overload
     def broadcast_roster(self, team_id: Id, *, game_id: str | None = None) -> T: ...
     @overload
     def broadcast_roster(
-        self, team_id: Iterable[Any], *, game_id: str | None = None, on_error: OnError = "raise", progress: Told = None
+        self, team_id: Many, *, game_id: str | None = None, on_error: OnError = "raise", progress: Told = None
     ) -> B: ...
     @overload
-    def broadcast_stats(self, schedule_id: Id) -> T: ...
+    def broadcast_stats(self, schedule_id: Id, *, mock: bool = False) -> T: ...
     @overload
     def broadcast_stats(
-        self, schedule_id: Iterable[Any], *, on_error: OnError = "raise", progress: Told = None
+        self, schedule_id: Many, *, mock: bool = False, on_error: OnError = "raise", progress: Told = None
+    ) -> B: ...
+    @overload
+    def broadcast_colors(self, schedule_id: Id) -> T: ...
+    @overload
+    def broadcast_colors(self, schedule_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    @overload
+    def broadcast_locomotion(self, schedule_id: Id, team_id: Id) -> T: ...
+    @overload
+    def broadcast_locomotion(
+        self, schedule_id: Many, team_id: Id, *, on_error: OnError = "raise", progress: Told = None
     ) -> B: ...

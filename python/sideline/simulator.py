@@ -228,21 +228,31 @@ class Credentials:
         Traceback (most recent call last):
         sideline.errors.PermissionDenied: ...
         """
-        given: dict[str, Any] = {"stats": True, "shots": True, "restricted_teams": ()}
-        if isinstance(privileges, Mapping):
-            given |= {name.lower(): value for name, value in privileges.items()}
-        elif isinstance(privileges, str):
-            raise TypeError(f"privileges is a mapping or a list of names: write [{privileges!r}]")
-        elif privileges is not None:
-            granted = {name.lower() for name in privileges}
-            given |= {"stats": "stats" in granted, "shots": "shots" in granted} | dict.fromkeys(granted, True)
-            if "restricted_teams" in granted:
-                raise ValueError('restricted_teams is not granted by name: write privileges={"restricted_teams": [..]}')
-        stats, shots, restricted = given.pop("stats"), given.pop("shots"), given.pop("restricted_teams")
-        if given:
-            raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(given)}")
-        with named(username="a str", secret="a str", restricted="a list of teams' ids"):
-            self._core.add_credentials(username, secret, bool(stats), bool(shots), list(restricted))
+        try:
+            stats, shots, restricted = _privileges(privileges)
+            with named(username="a str", secret="a str", restricted="a list of teams' ids"):
+                self._core.add_credentials(username, secret, stats, shots, restricted)
+        finally:
+            # What a traceback shows of its frames must not be this.
+            del secret
+
+
+def _privileges(privileges: Mapping[str, Any] | Iterable[str] | None) -> tuple[bool, bool, list[Any]]:
+    """Whether stats and shots may be read, and the teams that may not."""
+    given: dict[str, Any] = {"stats": True, "shots": True, "restricted_teams": ()}
+    if isinstance(privileges, Mapping):
+        given |= {name.lower(): value for name, value in privileges.items()}
+    elif isinstance(privileges, str):
+        raise TypeError(f"privileges is a mapping or a list of names: write [{privileges!r}]")
+    elif privileges is not None:
+        granted = {name.lower() for name in privileges}
+        given |= {"stats": "stats" in granted, "shots": "shots" in granted} | dict.fromkeys(granted, True)
+        if "restricted_teams" in granted:
+            raise ValueError('restricted_teams is not granted by name: write privileges={"restricted_teams": [..]}')
+    stats, shots, restricted = given.pop("stats"), given.pop("shots"), given.pop("restricted_teams")
+    if given:
+        raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(given)}")
+    return bool(stats), bool(shots), list(restricted)
 
 
 class Simulator:

@@ -23,6 +23,7 @@ class Streams:
         self,
         schedule_id: str,
         *,
+        mock: bool = False,
         silence_limit: float = 30.0,
         retry_wait: float = 5.0,
         max_wait: float = 60.0,
@@ -30,23 +31,28 @@ class Streams:
         overflow: Overflow = "block",
         buffer: int = 1024,
         max_event_bytes: int = 16 * 1024 * 1024,
+        max_buffer_bytes: int = 256 * 1024 * 1024,
         quiet_after: float = 60.0,
         give_up_on: Iterable[int] = (401, 403),
         last_event_id: str | None = None,
     ) -> "LiveStream":
-        """The live stats of a game as the Broadcast API streams them (specification 4.10, 6.1). It takes the API key.
+        """Streams the live stats of a game from the Broadcast API (docs/live.md, docs/wire.md, "Event stream").
 
-        Each update is a whole snapshot. Nothing is connected yet: that is for `with`, or for the first item.
+        It takes the API key. Each update is a whole snapshot. The stream connects at `with`, or when the first item is
+        taken.
 
         Parameters:
+            mock: stream the service's sample game, which never ends, with the schedule id "mock-service".
             silence_limit: seconds without a byte after which the connection counts as lost.
-            retry_wait, max_wait: seconds to wait after a failed attempt, and what they grow to.
+            retry_wait, max_wait: seconds to wait after a failed attempt, and the limit to which they grow. Up to a
+                fifth is added at random.
             notices: whether notices are among the items.
             overflow: what happens when updates come faster than they are taken: "block" (the service waits),
-                "drop_oldest" (counted in `stats.dropped`), "latest" (only the newest is kept).
-            buffer: items that wait to be taken.
-            max_event_bytes: an event beyond it ends the stream with a `TransportError`.
-            quiet_after: seconds without an update, while heartbeats come, after which `Quiet` is told.
+                "drop_oldest" (a `Gap` counts them), "latest" (only the newest is kept).
+            buffer: items that may wait to be taken.
+            max_event_bytes: an event beyond it is skipped; a `Gap` names its size.
+            max_buffer_bytes: bytes of the items that may wait to be taken.
+            quiet_after: seconds without an update, while heartbeats come, after which `Quiet` comes.
             give_up_on: statuses that end the stream with their error; any other is tried again. A certificate that
                 cannot be trusted ends it too.
             last_event_id: sent with the first request.
@@ -64,13 +70,14 @@ class Streams:
             "overflow": overflow,
             "buffer": buffer,
             "max_event_bytes": max_event_bytes,
+            "max_buffer_bytes": max_buffer_bytes,
             "quiet_after": quiet_after,
             "give_up_on": list(give_up_on),
             "last_event_id": last_event_id,
         }
         from sideline.live import LiveStream
 
-        core = _live_stats(self._core, {"schedule_id": schedule_id}, options)
+        core = _live_stats(self._core, {"schedule_id": schedule_id, "mock": mock}, options)
         return LiveStream(core, f"live_stats {schedule_id}")
 
     def live(
@@ -88,25 +95,30 @@ class Streams:
         overflow: Overflow = "block",
         buffer: int = 1024,
         max_event_bytes: int = 16 * 1024 * 1024,
+        max_buffer_bytes: int = 256 * 1024 * 1024,
         quiet_after: float = 60.0,
         give_up_on: Iterable[int] = (401, 403),
     ) -> "LiveStream":
-        """The live websocket of a game (specification 6.2; facts 4).
+        """Streams the live websocket of a game (docs/live.md, docs/wire.md, "Websocket").
 
-        Messages of sequenced sources come once and in order: a new connection goes on behind the last `seq` received,
-        and what comes twice is left out. A message is in the dict as it came; `batches(table="stat_updates")` makes
-        rows of stats messages, and `sideline.LiveBoxScore` the current box score. Nothing is connected yet: that is for
-        `with`, or for the first item.
+        After a lost connection it resumes behind the highest number below which none is missing, and leaves out what an
+        earlier connection delivered (`stats.repeats` counts it). `batches(table="stat_updates")` makes rows of stats
+        messages, and `sideline.LiveBoxScore` the current box score. The stream connects at `with`, or when the first
+        item is taken.
 
         Parameters:
             game_id: the game, by the schedule's `event_id`: its token is asked for, and asked for again when it is
                 refused.
             token: one that `subscription_token` gave; without `game_id` it cannot be renewed.
-            sources: names of what to receive, such as "stats" or "broadcastsummary"; none: all that you may see.
-            last_seq: go on behind this number; without it sequenced sources begin with the game.
+            sources: names of what to receive, such as "stats" or "broadcastsummary"; none: all that you may see. The
+                service sends nothing for a name that it does not know, and does not refuse it: a stream of such names
+                alone is quiet for ever, and with `notices=False` `next` waits as long. With notices `Quiet` tells.
+            last_seq: resume behind this number; without it sequenced sources begin with the game. The service may
+                send this one again.
             broadcast_summary_level: how much of the source "broadcastsummary", such as "game_stats".
-            silence_limit, retry_wait, max_wait, notices, overflow, buffer, max_event_bytes, quiet_after, give_up_on: as
-                those of `live_stats`; a refused token is a failed attempt too.
+            silence_limit, retry_wait, max_wait, notices, overflow: as for `live_stats`; a refused token is a failed
+                attempt too.
+            buffer, max_event_bytes, max_buffer_bytes, quiet_after, give_up_on: as for `live_stats`.
 
         >>> stream = client.live(live_game_id, sources=["stats"])
         >>> type(next(stream)).__name__
@@ -130,6 +142,7 @@ class Streams:
                 "overflow": overflow,
                 "buffer": buffer,
                 "max_event_bytes": max_event_bytes,
+                "max_buffer_bytes": max_buffer_bytes,
                 "quiet_after": quiet_after,
                 "give_up_on": list(give_up_on),
             }

@@ -1,15 +1,22 @@
 """A season on disk or in a bucket: Delta Lake tables that are fetched once, kept current, and read without the service.
 
-    plan.py         what to ask for: pure
+    listing.py      what lists of events and games say: pure
+    plan.py         what to request: pure
+    absence.py      what lists no longer have: pure
+    discover.py     the lists of one sync, requested and read
     fetch.py        units in, outcomes out
-    sync.py         one sync: discover, plan, fetch, keep
+    decode.py       a body's rows, as they are stored
+    sync.py         one sync: discover, plan, fetch, store
     keep.py         outcomes into the tables, in an order that survives a kill and another writer
-    corrections.py  what a body that came again says otherwise: pure
+    ledger.py       rows of `coverage` without a body
+    rosters.py      who was on a roster, and when
+    corrections.py  what a new body says otherwise than the one before: pure
     store.py        Delta tables: opened, made, rows replaced
     read.py         polars, Arrow, DuckDB, and the past
+    audits.py       the rules of sideline.audit over the stored tables
     rebuild.py      a table made anew from the bodies
     command.py      `sideline sync`
-    report.py       what a sync came to, what an archive holds
+    report.py       how a sync ended, and what an archive holds
 
 The examples run against the simulator; in them `archive` holds `games` games, of which `game_id` is one.
 """
@@ -17,17 +24,19 @@ The examples run against the simulator; in them `archive` holds `games` games, o
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from html import escape
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
 from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import Told
-from sideline.archive import plan, read
-from sideline.archive.keep import told
+from sideline.archive import audits, plan, read
+from sideline.archive.keep import coverage_row, to_arrow
+from sideline.archive.options import Options
 from sideline.archive.plan import TABLES
-from sideline.archive.report import HAD, ArchiveInfo, SyncReport
-from sideline.archive.store import Store, contract, now, own_schemas
+from sideline.archive.report import ArchiveInfo, SyncReport, is_hole
+from sideline.archive.store import Store, contract, own_schemas
 from sideline.archive.sync import Sync
 from sideline.batch import many
 
@@ -37,6 +46,7 @@ if TYPE_CHECKING:
     import pyarrow
     from deltalake import DeltaTable
 
+    from sideline._audit import Violations
     from sideline.client import Client
     from sideline.operations import Time
 
@@ -48,15 +58,17 @@ _WINDOW = timedelta(days=7)
 class Archive:
     """A season's tables in a folder or an object store, as Delta Lake has them.
 
-    It takes `pip install "sideline[archive]"`. Reading needs no client. Several processes may sync one archive at once,
-    and one that is killed goes on where it was, with no row lost and none twice.
+    It takes `pip install "sideline[archive]"`. Reading needs no client; where the folder holds no archive, every read
+    raises `FileNotFoundError`, with a client or without. Several processes may sync one archive at once, and one that
+    is killed resumes, with no row lost and none twice.
 
     Parameters:
-        root: a folder, made where it is not there, or an address: "s3://…", "gs://…", "az://…", "file://…".
+        root: a folder, made by the first sync, or an address: "s3://…", "gs://…", "az://…", "file://…".
         client: a `sideline.Client`; only `sync` needs it.
         storage_options: for the object store, as `deltalake` takes them, which also reads the environment. They are not
             pickled.
-        clock: what time it is at the service; default: this machine's, or later where an event ended later.
+        clock: returns the time by which a sync plans; default: that of the service, as its first response says
+            (`Date`; of a simulator with a frozen clock the season's time), or this machine's where it says none.
 
     >>> import sideline
     >>> with service.client() as client:
@@ -73,9 +85,12 @@ class Archive:
         client: "Client | None" = None,
         *,
         storage_options: Mapping[str, str] | None = None,
-        clock: Callable[[], datetime] = now,
+        clock: Callable[[], datetime] | None = None,
     ) -> None:
-        self._store = Store(root, storage_options)
+        options = Options(storage_options)
+        # What a traceback shows of its frames must not be these.
+        del storage_options
+        self._store = Store(root, options)
         self._client = client
         self._clock = clock
 
@@ -89,43 +104,55 @@ class Archive:
         tables: Iterable[str] | None = None,
         progress: Told = None,
         correction_window: timedelta | None = _WINDOW,
-        on_error: Literal["keep", "raise"] = "keep",
+        on_error: Literal["raise", "keep"] = "raise",
     ) -> SyncReport:
         """Fetch what is new, was unfinished when last seen, or may still be corrected, and store it.
 
         It plans from the schedule and the teams' events, practices included; a game of the schedule that no team's
-        events have is asked for by its id. What is stored stays as it is unless the service says otherwise. Where the
-        service refuses the credentials themselves it ends with `AuthenticationError`; what was stored before is there.
+        events list is requested by its id. Every table is requested for every session. Stored rows stay as they are
+        unless the service changes them: a failure never replaces a row. `docs/trust.md` says what each status means,
+        and when a game or session counts as withdrawn.
 
         Parameters:
             team_ids: default: all teams that the client may see.
             game_ids: these games alone, without schedule and rosters; then `start` and `end` are not needed.
             start, end: the range; without `end` it ends now.
-            tables: those to have, with the others of their bodies; default: all but `locations`.
+            tables: those to store, with the others of their bodies; default: all but `locations`.
             progress: True, False, or a function of `sideline.Progress`; default: a bar on a terminal or in a notebook,
                 once it lasts longer than half a second.
-            correction_window: how long after its end a game is asked for again; `None`: always.
-            on_error: "raise" raises `IncompleteError` where anything planned is not there, after storing the rest.
+            correction_window: how long after its end a game is requested again; `None`: always.
+            on_error: "raise" stores what was fetched, then raises `IncompleteError` with `.report` where there is a
+                hole; "keep" returns the report.
+
+        Raises `AuthenticationError` where the service refuses the credentials themselves and `ConnectError` where it
+        cannot be reached; what was stored before is kept.
 
         >>> season = sideline.Archive("season", client)
         >>> report = season.sync(team_ids=[team_id], start="2026-11-01", end="2026-11-08")
-        >>> report.coverage.column_names[-6:]
-        ['rows', 'request_id', 'error', 'attempts', 'fetched_at', 'unit']
-        >>> report.raise_if_incomplete()
+        >>> report.coverage.column_names == sideline.SCHEMAS["coverage"].names
+        True
+        >>> report.holes, report.drift.num_rows
+        ([], 0)
         """
         if on_error not in ("keep", "raise"):
             raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
-        teams, games, end, wanted = self._checked(team_ids, game_ids, start, end, tables, correction_window)
+        teams, games, wanted = self._checked(team_ids, game_ids, start, end, tables, correction_window)
+        client = self._client_of_sync()
+        before = _drift_counts(client)
         run = Sync(
             self._store,
-            self._asked(),
+            client,
             wanted=wanted,
             window=correction_window,
             clock=self._clock,
             progress=progress,
         )
         run.run(teams, games, start, end)
-        report = self._report(run)
+        report = SyncReport(
+            _named("coverage", [coverage_row(outcome) for outcome in run.outcomes]),
+            _named("corrections", run.corrections),
+            _drift_since(client, before),
+        )
         if on_error == "raise":
             report.raise_if_incomplete()
         return report
@@ -138,12 +165,12 @@ class Archive:
         end: "Time | None",
         tables: Iterable[str] | None,
         correction_window: timedelta | None,
-    ) -> "tuple[list[int] | None, list[str] | None, Time, frozenset[str]]":
-        """Teams, games, end of the range, operations; what is wrong raises before anything is asked or written."""
+    ) -> "tuple[list[int] | None, list[str] | None, frozenset[str]]":
+        """Teams, games and operations; what is wrong raises before anything is requested or written."""
         if not isinstance(correction_window, (timedelta, NoneType)):
             kind = type(correction_window).__name__
             raise TypeError(f"correction_window is a timedelta or None, not {kind}: write timedelta(days=7)")
-        client = self._asked()
+        client = self._client_of_sync()
         if game_ids is None and start is None:
             raise ValueError("give the range: start=, and end= where it is not now; or game_ids=")
         if game_ids is not None and team_ids is not None:
@@ -153,39 +180,27 @@ class Archive:
         if teams is not None and not all(str(team).isascii() and str(team).isdigit() for team in teams):
             raise ValueError(f"team_ids are numbers, not {teams}")
         games = _listed("game_ids", game_ids)
-        until = self._clock() if end is None else end
-        if game_ids is None and start is not None:
-            _ordered(start, until, is_now=end is None)
+        if game_ids is None and start is not None and (end is not None or self._clock is not None):
+            plan.check_range(start, end, self._clock and self._clock())
         client._core.check_credentials()
         return (
             teams if teams is None else list(dict.fromkeys(map(int, teams))),
             games if games is None else list(dict.fromkeys(map(str, games))),
-            until,
             wanted,
         )
 
-    def _asked(self) -> "Client":
+    def _client_of_sync(self) -> "Client":
         from sideline.client import Client
 
         if not isinstance(self._client, Client):
             raise ValueError("sync needs a client that waits: sideline.Archive(root, sideline.Client())")
         return self._client
 
-    def _report(self, run: Sync) -> SyncReport:
-        rows = [told(outcome) for outcome in run.outcomes]
-        names = [
-            name for name in contract("coverage").names if name not in ("body_id", "stored_at", "over_at", "final")
-        ]
-        return SyncReport(
-            _named("coverage", rows, names),
-            _named("corrections", run.corrections, contract("corrections").names[:-1]),
-            [row for row in rows if row["status"] not in HAD],
-        )
-
     def scan(self, name: str) -> "polars.LazyFrame":
         """A table as a polars LazyFrame, with the columns and types of `sideline.SCHEMAS`.
 
-        `coverage` (a row for each body that is there or should be), `corrections` and `raw` are tables too.
+        `coverage` (a row for each unit that was ever planned), `corrections` and `raw` are tables too. `players` has
+        two more columns, `listed_from` and `listed_until`: everyone who was on a stored roster stays in it.
 
         >>> archive.scan("player_stats").filter(stat="PTS", is_team_total=True).collect().height
         4
@@ -195,12 +210,12 @@ class Archive:
     def table(self, name: str) -> "DeltaTable":
         """A table as a `deltalake.DeltaTable`: what is stored, in microseconds and without dictionaries.
 
-        Raises `ValueError` where nothing was stored of it.
+        It has the archive's own columns too. Raises `ValueError` where nothing was stored of it.
 
         >>> archive.table("shots").version() >= 0
         True
         """
-        table = self._store.open(read.known(name))
+        table = read.opened(self._store, name)
         if table is None:
             raise ValueError(f"nothing is stored of {name} yet")
         return table
@@ -224,14 +239,16 @@ class Archive:
     def corrections(self, since: "Time | None" = None) -> "polars.DataFrame":
         """What changed after it was first stored, once its game was over; the newest last.
 
-        A correction is told once, where the box score tells it: the team's total, the occurrence that came with it and
-        the play that was rewritten for it are its consequences.
+        A correction is one row, where the box score has it: the team's total, the occurrence that belongs to it and the
+        play that was rewritten for it are its consequences. An inserted possession is one row, without those that
+        follow it. Changes of `games` (status, tip-off) are listed whenever they happen. A unit that was withdrawn, or
+        is back, is a change of the field `status` in each of its tables.
 
         >>> archive.corrections().columns[:3]
         ['table', 'team_id', 'game_id']
         """
         pl = library("polars", "archive")
-        frame = read.scan(self._store, "corrections").drop("change")
+        frame = read.scan(self._store, "corrections")
         if since is not None:
             # As fine as the column.
             since = _aware("since", since)
@@ -246,7 +263,9 @@ class Archive:
         >>> archive.as_of(datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)).scan("shots").collect().height
         0
         """
-        return read.AsOf(self._store, _aware("when", when))
+        moment = _aware("when", when)
+        read.require(self._store)
+        return read.AsOf(self._store, moment)
 
     def info(self) -> ArchiveInfo:
         """Rows, games, holes and freshness.
@@ -254,44 +273,49 @@ class Archive:
         >>> archive.info().games == games
         True
         """
+        read.require(self._store)
         rows = read.coverage(self._store)
-        games = [row for row in rows if row["operation"] == "game" and row["status"] in HAD]
+        games = [row for row in rows if row["operation"] == "game" and row["body_id"] is not None]
         counts = {name: table.count() for name in TABLES if (table := self._store.open(name)) is not None}
         corrections = self._store.open("corrections")
+        shown = contract("coverage").names
         return ArchiveInfo(
             root=self._store.root,
             rows=counts,
             games=len(games),
-            sessions=len({row["session_id"] for row in rows if row["session_id"]}),
-            holes=[row for row in rows if row["status"] not in HAD],
+            sessions=len({row["session_id"] for row in rows if row["session_id"] and row["status"] != "withdrawn"}),
+            holes=[{name: row[name] for name in shown} for row in rows if is_hole(row)],
             unfinished=sum(not row["final"] for row in games),
             fetched_at=max((row["fetched_at"] for row in rows if row["fetched_at"]), default=None),
             corrections=corrections.count() if corrections else 0,
         )
 
-    def audit(self) -> Table:
-        """Where the stored tables contradict each other: the table `violations`, by the rules of `sideline.audit`.
+    def audit(self) -> "Violations":
+        """Returns the table `violations`: the rules of `sideline.audit` over the stored tables, coverage included.
 
-        What is not over yet is left out. A session of which one table is not there is a violation itself: see
+        Events that are not over are left out. A session of which one table is missing is itself a violation: see
         `info().holes`.
 
         >>> archive.audit().num_rows
         0
         """
-        return read.audit(self._store)
+        return audits.audit(self._store)
 
     def compact(self) -> None:
         """Join small files, and delete files that no reader of the last week can need. The past stays readable.
 
         >>> archive.compact()
         """
+        read.require(self._store)
         for name in (*TABLES, *own_schemas()):
             if (table := self._store.open(name)) is not None:
                 table.optimize.compact()
                 table.vacuum(dry_run=False)
 
     def rebuild(self, table: str) -> None:
-        """Make a table anew from the bodies that were kept: with the columns that this version of sideline knows.
+        """Make a table anew from the bodies that were kept, with the columns that this version of sideline knows.
+
+        Bodies of its operation that could not be decoded when they were fetched are tried again.
 
         >>> archive.rebuild("shots")
         """
@@ -305,7 +329,10 @@ class Archive:
         return f"<sideline.Archive {self._store.root}>" if hasattr(self, "_store") else "<sideline.Archive, not built>"
 
     def _repr_html_(self) -> str:
-        return self.info()._repr_html_()
+        try:
+            return self.info()._repr_html_()
+        except FileNotFoundError:
+            return f"<div>{escape(repr(self))}: no archive there yet</div>"
 
 
 def _listed(name: str, ids: Any) -> list[Any] | None:
@@ -316,20 +343,6 @@ def _listed(name: str, ids: Any) -> list[Any] | None:
     return _ids(name, [ids]) if several is None else several
 
 
-def _ordered(start: "Time", end: "Time", *, is_now: bool) -> None:
-    # As fine as it is sent.
-    ends = _epoch_ms("start", start), _epoch_ms("end", end)
-    if ends[0] < ends[1]:
-        return
-    first, last = map(plan.moment, ends)
-    if is_now:
-        raise ValueError(f"start {first} is to come, and a range without end ends now, {last}: give the end too")
-    if first == last:
-        day = (first + timedelta(days=1)).date()
-        raise ValueError(f"start and end are both {first}: a range has a length; for a day end it with {day}")
-    raise ValueError(f"start {first} is after end {last}: write them the other way round")
-
-
 def _aware(name: str, when: "Time") -> datetime:
     milliseconds = _epoch_ms(name, when)
     if isinstance(when, datetime):
@@ -338,7 +351,20 @@ def _aware(name: str, when: "Time") -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def _named(name: str, rows: list[dict[str, Any]], columns: list[str]) -> Table:
+def _named(name: str, rows: list[dict[str, Any]]) -> Table:
+    target = contract(name)
+    return Table._from_arrow(name, read.conformed(to_arrow(rows, name).select(target.names), target))
+
+
+def _drift_counts(client: "Client") -> dict[tuple[str, str], int]:
+    return {(row["operation"], row["path"]): row["count"] for row in client.drift().to_dicts()}
+
+
+def _drift_since(client: "Client", before: Mapping[tuple[str, str], int]) -> Table:
+    """The rows of the client's `drift` that grew, with how much they did."""
     pa = library("pyarrow", "archive")
-    table = pa.Table.from_pylist(rows, own_schemas()[name])
-    return Table._from_arrow(name, read.conformed(table, contract(name)).select(columns))
+    table = client.drift().to_arrow()
+    rows = [
+        {**row, "count": row["count"] - before.get((row["operation"], row["path"]), 0)} for row in table.to_pylist()
+    ]
+    return Table._from_arrow("drift", pa.Table.from_pylist([row for row in rows if row["count"]], table.schema))

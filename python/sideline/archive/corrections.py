@@ -8,19 +8,45 @@ from typing import Any
 
 Row = dict[str, Any]
 
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "events": ("event_id",),
-    "sessions": ("event_id", "session_id"),
-    "player_stats": ("session_id", "team_id", "player_id", "stat"),
-    "stat_events": ("session_id", "team_id", "player_id", "stat", "occurred_at"),
-    "possessions": ("session_id", "team_id", "possession"),
-    "possession_events": ("session_id", "team_id", "possession", "position"),
-    "shots": ("session_id", "team_id", "player_id", "occurred_at"),
-    "play_by_play": ("game_id", "event_id"),
-    "ball_screens": ("game_id", "event_id"),
-    "locations": ("session_id", "t", "tag", "team_id", "player_id"),
+KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "games": (("game_id",),),
+    "events": (("event_id",),),
+    "sessions": (("event_id", "session_id"),),
+    "player_stats": (("session_id", "team_id", "player_id", "stat"),),
+    "stat_events": (
+        ("session_id", "team_id", "player_id", "stat", "occurred_at"),
+        ("session_id", "team_id", "player_id", "stat", "period", "game_clock"),
+    ),
+    "possessions": (
+        ("session_id", "team_id", "start_timestamp"),
+        ("session_id", "team_id", "end_timestamp"),
+        ("session_id", "team_id", "period", "start_game_clock"),
+    ),
+    "possession_events": (
+        ("session_id", "team_id", "timestamp", "possession_type"),
+        ("session_id", "team_id", "timestamp", "player_id"),
+        ("session_id", "team_id", "player_id", "possession_type", "game_clock"),
+    ),
+    "shots": (
+        ("session_id", "team_id", "player_id", "occurred_at"),
+        ("session_id", "team_id", "player_id", "period", "game_clock"),
+    ),
+    "play_by_play": (("game_id", "event_id"),),
+    "ball_screens": (("game_id", "event_id"),),
+    "locations": (("session_id", "t", "tag", "team_id", "player_id"),),
 }
-"""What names a row. A box score is the same body as `player_stats`, windows and names are no measurements."""
+"""What names a row, the best first: rows that the first leaves alone are paired by the next. A box score is the same
+body as `player_stats`; windows are no measurements."""
+
+_POSITIONS: Mapping[str, tuple[str, ...]] = {
+    "sessions": ("position",),
+    "possessions": ("possession",),
+    "possession_events": ("possession", "position"),
+}
+"""Where a row stands in its list: a row that is inserted changes that of all that follow, which is no correction."""
+
+_LABELS = {"team_name", "first_name", "last_name"}
+"""Names in a session's tables: the same team or player under another name is no correction."""
 
 _NAMES = ("team_id", "game_id", "session_id", "player_id")
 _VALUE = {"player_stats": "value"}
@@ -33,62 +59,96 @@ _DERIVED = {"TEAM_SCORE", "OPPOSING_TEAM_SCORE"}
 def corrections(table: str, old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
     """Each changed value of one table of one body.
 
-    Versions and links are no values. A row that came or went is one change of the field `row`.
+    Versions, links and positions are no values. A row that is new or gone is one change of the field `row`.
     """
-    changed = list(_changed(KEYS[table], old, new))
+    changed = list(_changed(table, list(old), list(new)))
     if table == "player_stats":
         changed = _without_sums(changed)
-    told = []
+    found = []
     for before, after in changed:
-        row = after or before or {}
+        row = before or after or {}
         named = {
             "table": table,
             **{name: row.get(name) for name in _NAMES},
-            "key": _json({name: row[name] for name in KEYS[table] if name not in _NAMES}),
+            "key": _json({name: row[name] for name in KEYS[table][0] if name not in _NAMES}),
             "old_version": before and before.get("version"),
             "new_version": after and after.get("version"),
         }
+        if table in ("possessions", "possession_events") and (before is None or after is None):
+            # Which possession it is, on which side: `once` needs it.
+            named["possession"] = (before is not None, row["session_id"], row["team_id"], row["possession"])
         for field, was, now in _fields(table, before, after):
-            told.append({**named, "field": field, "old": _optional(was), "new": _optional(now)})
-    return told
+            found.append({**named, "field": field, "old": _optional(was), "new": _optional(now)})
+    return found
 
 
 def _fields(table: str, before: Row | None, after: Row | None) -> Iterator[tuple[str, Any, Any]]:
     if before is not None and after is not None:
-        yield from (
-            (name, before[name], after.get(name)) for name in _values(before) if before[name] != after.get(name)
-        )
+        values = _values(table, before)
+        yield from ((name, was, after.get(name)) for name, was in values.items() if was != after.get(name))
     elif field := _VALUE.get(table):
         yield field, before and before[field], after and after[field]
     else:
-        yield "row", before and _values(before), after and _values(after)
+        yield "row", before and _values(table, before), after and _values(table, after)
 
 
-def _changed(key: Sequence[str], old: Iterable[Row], new: Iterable[Row]) -> Iterator[tuple[Row | None, Row | None]]:
+def _changed(table: str, old: Sequence[Row], new: Sequence[Row]) -> Iterator[tuple[Row | None, Row | None]]:
     """Rows that are not the same, paired by key; those of one key in order."""
-    sides: list[dict[str, list[Row]]] = []
-    same = _counted(old := list(old)) & _counted(new := list(new))
-    for rows in (old, new):
-        left, by_key = same.copy(), defaultdict(list)
-        for row in rows:
-            if left[_json(_values(row))] > 0:
-                left[_json(_values(row))] -= 1
+    old, new = _without_same(table, old, new)
+    for key in KEYS[table]:
+        pairs, old, new = _paired(key, old, new, is_first=key == KEYS[table][0])
+        yield from pairs
+    yield from ((before, None) for before in old)
+    yield from ((None, after) for after in new)
+
+
+def _without_same(table: str, old: Sequence[Row], new: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    texts = [[_json(_values(table, row)) for row in rows] for rows in (old, new)]
+    same = Counter(texts[0]) & Counter(texts[1])
+    sides = []
+    for rows, of_rows in zip((old, new), texts, strict=True):
+        left, side = same.copy(), []
+        for row, text in zip(rows, of_rows, strict=True):
+            if left[text] > 0:
+                left[text] -= 1
             else:
-                by_key[_json([row[name] for name in key])].append(row)
-        sides.append(by_key)
-    before, after = sides
-    for name in dict.fromkeys((*before, *after)):
-        was, now = before.get(name, []), after.get(name, [])
-        for place in range(max(len(was), len(now))):
-            yield was[place] if place < len(was) else None, now[place] if place < len(now) else None
+                side.append(row)
+        sides.append(side)
+    return sides[0], sides[1]
 
 
-def _counted(rows: Iterable[Row]) -> Counter[str]:
-    return Counter(_json(_values(row)) for row in rows)
+def _paired(
+    key: Sequence[str], old: Sequence[Row], new: Sequence[Row], *, is_first: bool
+) -> tuple[list[tuple[Row | None, Row | None]], list[Row], list[Row]]:
+    """Pairs of rows with the same key, and the rows of both sides that are left."""
+
+    def name(row: Row) -> str | None:
+        values = [row.get(column) for column in key]
+        # That two rows both lack a time does not make them the same.
+        return _json(values) if is_first or None not in values else None
+
+    waiting: dict[str | None, list[Row]] = defaultdict(list)
+    for row in new:
+        waiting[name(row)].append(row)
+    pairs: list[tuple[Row | None, Row | None]] = []
+    left = []
+    for row in old:
+        others = waiting[name(row)] if name(row) is not None else []
+        if others:
+            pairs.append((row, others.pop(0)))
+        else:
+            left.append(row)
+    remaining = {id(row) for rows in waiting.values() for row in rows}
+    return pairs, left, [row for row in new if id(row) in remaining]
 
 
-def _values(row: Row) -> Row:
-    return {name: value for name, value in row.items() if name != "version" and not name.endswith("_link")}
+def _values(table: str, row: Row) -> Row:
+    positions = _POSITIONS.get(table, ())
+    return {
+        name: value
+        for name, value in row.items()
+        if name != "version" and name not in positions and name not in _LABELS and not name.endswith("_link")
+    }
 
 
 def _without_sums(changed: list[tuple[Row | None, Row | None]]) -> list[tuple[Row | None, Row | None]]:
@@ -116,13 +176,15 @@ def _without_sums(changed: list[tuple[Row | None, Row | None]]) -> list[tuple[Ro
 def once(told: Sequence[Row]) -> list[Row]:
     """Each correction once, where the box score tells it.
 
-    A stat's occurrence that comes or goes with the stat's own correction, and the play that was rewritten for it, are
-    consequences. `told` are the corrections of whole events: of their sessions and of the games themselves.
+    A stat's occurrence that comes or goes with the stat's own correction, the play that was rewritten for it, and the
+    events of a possession that comes or goes, are consequences. `told` are the corrections of whole events: of their
+    sessions and of the games themselves.
     """
+    possessions = {row["possession"] for row in told if row["table"] == "possessions" and "possession" in row}
     corrected = {
         (row["session_id"], row["player_id"], json.loads(row["key"])["stat"])
         for row in told
-        if row["table"] == "player_stats"
+        if row["table"] == "player_stats" and row["field"] == "value"
     }
     teams = {(session, stat) for session, _, stat in corrected}
     plays: dict[str, list[Row]] = defaultdict(list)
@@ -130,6 +192,8 @@ def once(told: Sequence[Row]) -> list[Row]:
     for row in told:
         if row["table"] == "play_by_play":
             plays[row["key"]].append(row)
+            continue
+        if row["table"] == "possession_events" and row.get("possession") in possessions:
             continue
         if row["table"] == "stat_events" and row["field"] == "row":
             stat = json.loads(row["key"])["stat"]
@@ -142,6 +206,8 @@ def once(told: Sequence[Row]) -> list[Row]:
         stats = {(rows[0]["session_id"], rows[0]["player_id"], stat) for row in rows for stat in _stats(row)}
         if not stats or not stats <= corrected:
             kept += rows
+    for row in kept:
+        row.pop("possession", None)
     return kept
 
 

@@ -1,20 +1,26 @@
 """Outcomes into the tables, so that a kill at any point leaves nothing lost and nothing twice.
 
-A chunk is stored in four steps, each a transaction of its own table: the bodies (`raw`), the tables' rows, each body's
-in the place of its earlier ones, the corrections, and last `coverage`, which says what is done. What lies in `raw` and
-is not in `coverage` was torn off: it is asked for and stored again, in the same places.
+A chunk is stored in five steps, each a transaction of its own table: `coverage` for units that are new, as failed; the
+bodies (`raw`); the tables' rows, each body's in place of its earlier ones; the corrections; and last `coverage`, which
+says what is done. A body that lies in `raw` and is not in `coverage` was interrupted: it is requested and stored again,
+in the same places, or withdrawn where no list has it any more.
+
+Bodies of one unit are numbered by `sequence`. Where another writer stored the unit after this sync looked at it, the
+service's `Date` decides whose body is newer; where that cannot be told, the stored one stays and is requested again.
 """
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
-from sideline.archive import corrections
-from sideline.archive.fetch import Outcome, decoded
-from sideline.archive.plan import RESOURCES, is_final
+from sideline.archive import corrections, rosters
+from sideline.archive.decode import decoded, no_rows
+from sideline.archive.fetch import Outcome
+from sideline.archive.plan import BEGUN, COMPLETE, RESOURCES, TABLES, has_rows, is_final
 from sideline.archive.read import bodies, coverage, unit_of
 from sideline.archive.store import Store, one_of, own_schemas
 
@@ -23,210 +29,377 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+UNDECODABLE, WITHDRAWN = "undecodable", "withdrawn"
+"""Statuses of rows of `raw`, besides "stored"."""
+
 _TABLES_AT_ONCE = 4
+_ATTEMPTS = 100
+
+_PLACE = ("unit", "sequence", "status", "body_id", "stored_at", "game_id")
 
 
-def torn(store: Store) -> dict[str, Row]:
-    """The last body of each unit whose storing did not come to its end."""
-    done = {row["unit"]: row["stored_at"] for row in coverage(store, ("unit", "stored_at"))}
-    found: dict[str, Row] = {}
-    for row in bodies(store, None, ("unit", "body_id", "stored_at")):
-        at = done.get(row["unit"])
-        later = found.get(row["unit"])
-        if (at is None or row["stored_at"] > at) and (later is None or row["stored_at"] > later["stored_at"]):
-            found[row["unit"]] = row
-    return found
+def interrupted(store: Store, known: Mapping[str, Row]) -> set[str]:
+    """The units of which a body lies in `raw` whose storing did not come to its end."""
+    return {
+        row["unit"]
+        for row in bodies(store, columns=("unit", "sequence", "status"))
+        if row["status"] != UNDECODABLE and row["sequence"] > _sequence(known.get(row["unit"]))
+    }
 
 
-def keep(
-    store: Store,
-    outcomes: Sequence[Outcome],
-    torn: Mapping[str, Row],
-    clock: datetime,
-    now: Callable[[], datetime],
-) -> list[Row]:
-    """Store what arrived and account for what did not; the result are the corrections that it brought."""
+@dataclass(frozen=True)
+class Context:
+    """What a sync knows that its outcomes are judged by."""
+
+    sync: str
+    """Its id: the same absence in two of them counts."""
+    clock: datetime
+    """The plan's time."""
+    known: Mapping[str, Row]
+    """Rows of `coverage` before the requests."""
+
+
+@dataclass
+class _Stored:
+    at: datetime
+    places: dict[str, tuple[int, datetime]]
+    """Of each unit that is stored: the sequence of its body, and when it was stored."""
+    corrections: list[Row] = field(default_factory=list)
+
+
+def keep(store: Store, outcomes: Sequence[Outcome], context: Context, now: Callable[[], datetime]) -> list[Row]:
+    """Store what was fetched and account for all; the result are the corrections that it brought."""
     mine = {outcome.unit.name: outcome for outcome in outcomes}
+    _refuse_columns(store, outcomes)
     written: set[str] = set()
     attempt = 0
     while True:
-        seen = {row["unit"]: row for row in coverage(store, None, mine)}
-        # Another writer may have asked later than we did, and stored it meanwhile.
-        older = {name for name, row in seen.items() if _later(row, mine[name])}
-        ours = [outcome for name, outcome in mine.items() if name not in older]
-        told = _stored(store, ours, seen, torn, clock, now())
-        _restore(store, [seen[name] for name in older & written])
-        written |= {outcome.unit.name for outcome in ours if outcome.raw is not None}
+        seen = {row["unit"]: row for row in coverage(store, units=mine)}
+        for outcome in outcomes:
+            _judge(outcome, seen.get(outcome.unit.name), context)
+        if _begin(store, [mine[name] for name in mine.keys() - seen.keys()], context):
+            continue
+        behind = {name for name, row in seen.items() if _is_behind(mine[name], row, context.known.get(name))}
+        ours = [outcome for name, outcome in mine.items() if name not in behind]
+        stored = _store(store, ours, seen, context, now())
+        _restore(store, [seen[name] for name in behind & written])
+        written |= {outcome.unit.name for outcome in ours if outcome.is_stored}
         while True:
             table = store.opened("coverage", own_schemas()["coverage"])
-            after = {row["unit"]: row for row in coverage(store, ("unit", "stored_at", "fetched_at"), mine)}
-            if any(_moved(row, seen.get(name)) for name, row in after.items()):
+            after = {row["unit"]: row for row in coverage(store, units=mine)}
+            if any(_version(row) != _version(seen.get(name)) for name, row in after.items()):
                 break
-            rows = [_account(outcome, seen.get(outcome.unit.name), torn, clock, told.at) for outcome in ours]
+            rows = [_account(outcome, seen.get(outcome.unit.name), stored, context) for outcome in ours]
+            # Nobody can say whose body is newer: the next sync requests it again.
+            rows += [{**seen[name], "final": False} for name in behind if _is_tie(mine[name], seen[name])]
+            last = attempt >= _ATTEMPTS
             if not rows or store.replaced(
-                table, _table(rows, "coverage"), one_of("unit", (row["unit"] for row in rows)), last=attempt > 100
+                table, to_arrow(rows, "coverage"), one_of("unit", (row["unit"] for row in rows)), last=last
             ):
-                return told.corrections
+                return stored.corrections
             attempt += 1
             store.wait(attempt)
 
 
-class _Told:
-    def __init__(self, at: datetime, corrections: list[Row]) -> None:
-        self.at = at
-        self.corrections = corrections
+def _begin(store: Store, outcomes: Sequence[Outcome], context: Context) -> bool:
+    """Account for units that are to be stored for the first time, so that a kill leaves no rows that nothing names."""
+    rows: list[Row] = []
+    for outcome in outcomes:
+        if outcome.is_stored:
+            row = _account(outcome, None, _Stored(context.clock, {}), context)
+            row |= {"status": "failed", "error": "storing was interrupted", "rows": 0, "final": False}
+            rows.append({**row, "sequence": BEGUN})
+    if rows:
+        table = store.opened("coverage", own_schemas()["coverage"])
+        store.replaced(table, to_arrow(rows, "coverage"), one_of("unit", (row["unit"] for row in rows)))
+    return bool(rows)
 
 
-def _later(row: Row, outcome: Outcome) -> bool:
-    return row["body_id"] is not None and row["fetched_at"] is not None and row["fetched_at"] > outcome.fetched_at
-
-
-def _moved(row: Row, seen: Row | None) -> bool:
-    return seen is None or any(row[name] != seen[name] for name in ("stored_at", "fetched_at"))
+def keep_bodies(store: Store, outcomes: Sequence[Outcome], at: datetime) -> None:
+    """Add bodies that cannot be decoded to `raw`."""
+    _store_bodies(store, outcomes, {}, at)
 
 
 def body_id(raw: bytes) -> str:
-    """Names a body by what is in it."""
+    """Names a body by its content."""
     return hashlib.sha256(raw).hexdigest()[:32]
 
 
-def _stored(
-    store: Store,
-    outcomes: Sequence[Outcome],
-    seen: Mapping[str, Row],
-    torn: Mapping[str, Row],
-    clock: datetime,
-    now: datetime,
-) -> _Told:
-    had = {outcome.unit.name: outcome for outcome in outcomes if outcome.raw is not None}
-    ids = {name: body_id(outcome.raw or b"") for name, outcome in had.items()}
+def entry(unit: str, sequence: int) -> str:
+    """Names a row of `raw`."""
+    return f"{unit}#{sequence}"
+
+
+def _sequence(row: Row | None) -> int:
+    return (row["sequence"] or 0) if row else 0
+
+
+def _is_withdrawn(row: Row | None) -> bool:
+    """Whether its last entry in `raw` says so; it may have failed since."""
+    return row is not None and bool(row["sequence"]) and row["body_id"] is None
+
+
+def _version(row: Row | None) -> tuple[Any, ...]:
+    """Changes whenever a writer accounted for the unit."""
+    return tuple(row and row[name] for name in ("sequence", "status", "served_at", "fetched_at", "attempts"))
+
+
+def _judge(outcome: Outcome, seen: Row | None, context: Context) -> None:
+    """What a 404 means. A resource that was never linked and never stored may not exist; one that was stored is
+    withdrawn by the second sync that misses it."""
+    if not outcome.is_absence:
+        return
+    if seen is not None and has_rows(seen):
+        is_second = seen["absent_in"] is not None and seen["absent_in"] != context.sync
+        outcome.status = WITHDRAWN if is_second else "missing"
+        outcome.tables = no_rows(outcome.unit) if is_second else {}
+    elif _is_withdrawn(seen):
+        outcome.status, outcome.tables = WITHDRAWN, no_rows(outcome.unit)
+    else:
+        was_linked = outcome.unit.is_linked or (seen is not None and bool(seen["linked"]))
+        outcome.status = "missing" if was_linked else "unavailable"
+
+
+def _is_behind(outcome: Outcome, row: Row, known: Row | None) -> bool:
+    """Whether another writer stored something newer since this sync looked, or something as new."""
+    if row["body_id"] is None or _version(row) == _version(known):
+        return False
+    if not outcome.is_stored:
+        return row["status"] in COMPLETE
+    if outcome.raw is not None and row["body_id"] == body_id(outcome.raw):
+        return False
+    return _is_tie(outcome, row) or bool(outcome.served_at and row["served_at"] > outcome.served_at)
+
+
+def _is_tie(outcome: Outcome, row: Row) -> bool:
+    return outcome.is_stored and (
+        outcome.served_at is None or row["served_at"] is None or row["served_at"] == outcome.served_at
+    )
+
+
+def _refuse_columns(store: Store, outcomes: Sequence[Outcome]) -> None:
+    """A stat code that differs from a column by upper and lower case alone cannot be one: that body has failed."""
+    names: dict[str, str] = {}
+    for outcome in outcomes:
+        rows = outcome.tables.get("box_score")
+        if rows is None:
+            continue
+        if not names:
+            table = store.open("box_score")
+            stored = table.to_pyarrow_dataset().schema.names if table else rows.column_names
+            names = {name.lower(): name for name in stored}
+        odd = next((name for name in rows.column_names if names.get(name.lower(), name) != name), None)
+        if odd is None:
+            names |= {name.lower(): name for name in rows.column_names}
+        else:
+            outcome.status, outcome.tables, outcome.rows = "failed", {}, 0
+            outcome.error = f"ValueError: the stat code {odd!r} has the name of the column {names[odd.lower()]!r}"
+
+
+def _store(
+    store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], context: Context, at: datetime
+) -> _Stored:
+    places, interrupted_before = _store_bodies(store, outcomes, seen, at)
     changed = {
-        name: outcome
-        for name, outcome in had.items()
-        if name in torn or name not in seen or seen[name]["body_id"] != ids[name]
+        outcome.unit.name: outcome
+        for outcome in outcomes
+        if outcome.unit.name in places
+        and (
+            places[outcome.unit.name][0] != _sequence(seen.get(outcome.unit.name))
+            or outcome.unit.name in interrupted_before
+        )
     }
-    # After all that is known of these units, whatever this machine's clock says.
-    last = [row["stored_at"] for row in seen.values() if row["unit"] in changed and row["stored_at"]]
-    at = max([now, *(known + timedelta(microseconds=1) for known in last)])
+    stored = _Stored(at, places)
     if not changed:
-        return _Told(at, [])
-    new = [
-        _body(outcome, ids[name], at)
-        for name, outcome in changed.items()
-        if name not in torn or torn[name]["body_id"] != ids[name]
-    ]
-    if new:
-        store.append("raw", _table(new, "raw"))
-    _write(store, list(changed.values()), touched=any(name in seen or name in torn for name in changed))
-    told = _corrections(store, changed, seen, clock, at)
-    if told or torn.keys() & changed.keys():
-        changes = {name: _change(name, seen[name]) for name in changed if name in seen}
-        if changes:
-            store.replace("corrections", _table(told, "corrections"), one_of("change", changes.values()))
-    return _Told(at, told)
+        return stored
+    is_touched = any(name in seen or name in interrupted_before for name in changed)
+    _write(store, list(changed.values()), touched=is_touched)
+    stored.corrections = _corrections(store, changed, seen, context.clock, at)
+    changes = {name: _change(name, seen[name]) for name in changed if name in seen}
+    if changes and (stored.corrections or interrupted_before & changes.keys()):
+        store.replace("corrections", to_arrow(stored.corrections, "corrections"), one_of("change", changes.values()))
+    return stored
+
+
+def _store_bodies(
+    store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], at: datetime
+) -> tuple[dict[str, tuple[int, datetime]], set[str]]:
+    """Each body once, also where two writers bring it: where each lies, and whose last body is not accounted for."""
+    # Nothing whose storing never began needs an entry that says that it is withdrawn.
+    begun = {name for name, row in seen.items() if row["sequence"] is not None}
+    rows = (
+        _body(outcome, at)
+        for outcome in outcomes
+        if outcome.raw or (outcome.status == WITHDRAWN and outcome.unit.name in begun)
+    )
+    wanted = {row["unit"]: row for row in rows}
+    for attempt in range(_ATTEMPTS + 1):
+        table = store.opened("raw", own_schemas()["raw"]) if wanted else None
+        last: dict[str, Row] = {}
+        number: dict[str, int] = {}
+        for row in bodies(store, wanted, columns=_PLACE) if wanted else ():
+            name = row["unit"]
+            number[name] = max(number.get(name, 0), row["sequence"])
+            is_same_kind = (row["status"] == UNDECODABLE) == (wanted[name]["status"] == UNDECODABLE)
+            if is_same_kind and (name not in last or last[name]["sequence"] < row["sequence"]):
+                last[name] = row
+        new = []
+        for name, row in wanted.items():
+            if name not in last or any(last[name][what] != row[what] for what in ("body_id", "status", "game_id")):
+                row["sequence"] = number.get(name, 0) + 1
+                new.append({**row, "entry": entry(name, row["sequence"])})
+        if not new or (
+            table is not None
+            # The predicate names no row that is there: with it, of two writers of one entry one must try again.
+            and store.replaced(
+                table, to_arrow(new, "raw"), one_of("entry", (row["entry"] for row in new)), last=attempt == _ATTEMPTS
+            )
+        ):
+            break
+        store.wait(attempt)
+    added = {row["unit"] for row in new}
+    places = {
+        name: (row["sequence"], at) if name in added else (last[name]["sequence"], last[name]["stored_at"])
+        for name, row in wanted.items()
+        if row["status"] != UNDECODABLE
+    }
+    return places, {
+        name
+        for name, row in last.items()
+        if row["status"] != UNDECODABLE and row["sequence"] > _sequence(seen.get(name))
+    }
+
+
+def _body(outcome: Outcome, at: datetime) -> Row:
+    unit = outcome.unit
+    status = WITHDRAWN if outcome.status == WITHDRAWN else "stored" if outcome.is_stored else UNDECODABLE
+    return {
+        # An entry of a list that cannot be read is kept as the unit that it should be.
+        "unit": f"{unit.operation}/{unit.id}",
+        "status": status,
+        "operation": unit.operation,
+        "id": unit.id,
+        "team_id": unit.team_id,
+        "game_id": unit.game_id,
+        "session_id": unit.session_id,
+        "body_id": None if outcome.raw is None or status == WITHDRAWN else body_id(outcome.raw),
+        "served_at": outcome.served_at,
+        "stored_at": at,
+        "body": None if status == WITHDRAWN else outcome.raw,
+    }
 
 
 def _write(store: Store, outcomes: Sequence[Outcome], *, touched: bool) -> None:
-    """Each table's rows of these bodies, in the place of their earlier ones."""
+    """Each table's rows of these bodies, in place of their earlier ones."""
     pa = library("pyarrow", "archive")
     parts: dict[str, list[pyarrow.Table]] = {}
-    ids: dict[str, list[object]] = {}
+    keys: dict[str, list[object]] = {}
     for outcome in outcomes:
-        key = RESOURCES[outcome.unit.operation].key
         for name, rows in outcome.tables.items():
-            parts.setdefault(name, []).append(rows)
-            ids.setdefault(name, []).append(int(outcome.unit.id) if key == "team_id" else outcome.unit.id)
+            history = rosters.history(store, outcome.unit) if name == "players" else rows
+            parts.setdefault(name, []).append(history)
+            keys.setdefault(name, []).append(outcome.unit.key)
 
     def write(name: str) -> None:
         rows = pa.concat_tables(parts[name], promote_options="default")
         if rows.num_rows or touched:
             key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
-            store.replace(name, rows, one_of(key, ids[name]))
+            store.replace(name, rows, one_of(key, keys[name]))
 
     with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
         list(pool.map(write, parts))
 
 
 def _restore(store: Store, rows: Sequence[Row]) -> None:
-    """Put back what another writer stored of bodies that came later than ours."""
-    wanted = {row["unit"]: row["body_id"] for row in rows}
-    found = {
-        row["unit"]: Outcome(
-            unit_of(row), "fetched", row["stored_at"], row["body"], tables=decoded(unit_of(row), row["body"])
-        )
-        for row in bodies(store, wanted)
-        if row["body_id"] == wanted[row["unit"]]
-    }
+    """Put back what another writer stored of bodies that are newer than ours."""
+    found = []
+    for row in bodies(store, entries=[entry(row["unit"], row["sequence"]) for row in rows]):
+        unit = unit_of(row)
+        tables = no_rows(unit) if row["body"] is None else decoded(unit, row["body"])
+        found.append(Outcome(unit, "fetched", row["stored_at"], raw=row["body"], tables=tables))
     if found:
-        _write(store, list(found.values()), touched=True)
+        _write(store, found, touched=True)
 
 
 def _corrections(
     store: Store, changed: Mapping[str, Outcome], seen: Mapping[str, Row], clock: datetime, at: datetime
 ) -> list[Row]:
-    """What is not what it was when its game was already over."""
-    before = {name: seen[name] for name in changed if name in seen and seen[name]["final"] and seen[name]["body_id"]}
-    told: list[Row] = []
-    done: set[str] = set()
-    for row in bodies(store, before) if before else ():
-        name = row["unit"]
-        if row["body_id"] != before[name]["body_id"] or name in done or not is_final(changed[name].unit, clock):
+    """What is not what it was when its game was already over; of the schedule, and of what was withdrawn, always."""
+    found: list[Row] = []
+    before: dict[str, Row] = {}
+    for name, outcome in changed.items():
+        row = seen.get(name)
+        if row is None:
             continue
-        done.add(name)
+        was, is_now = _is_withdrawn(row), outcome.status == WITHDRAWN
+        if was != is_now and (was or row["body_id"]):
+            found += _status_corrections(outcome, "withdrawn" if was else "fetched")
+        elif row["body_id"] and (
+            outcome.unit.operation == "schedule" or (row["final"] and is_final(outcome.unit, clock))
+        ):
+            before[entry(name, row["sequence"])] = row
+    for row in bodies(store, entries=before):
+        name = row["unit"]
         old = decoded(unit_of(row), row["body"])
         for table, rows in changed[name].tables.items():
             if table in corrections.KEYS:
-                told += [
+                found += [
                     {**one, "game_id": one["game_id"] or changed[name].unit.game_id, "unit": name}
                     for one in corrections.corrections(table, old[table].to_pylist(), rows.to_pylist())
                 ]
     return [
-        {**one, "seen_at": at, "change": _change(one.pop("unit"), before[name])}
-        for one in corrections.once(told)
-        for name in [one["unit"]]
+        {**one, "seen_at": at, "change": _change(name, seen[name])}
+        for one in corrections.once(found)
+        for name in [one.pop("unit")]
+    ]
+
+
+def _status_corrections(outcome: Outcome, was: str) -> list[Row]:
+    """A unit that was withdrawn, or is listed again, is one correction of the status for each of its tables."""
+    unit = outcome.unit
+    named = {"team_id": unit.team_id, "game_id": unit.game_id, "session_id": unit.session_id, "player_id": None}
+    if unit.operation == "teams":
+        named["team_id"] = int(unit.id)
+    is_now = "fetched" if was == WITHDRAWN else WITHDRAWN
+    values = {"field": "status", "old": f'"{was}"', "new": f'"{is_now}"', "old_version": None, "new_version": None}
+    key = f'{{"{RESOURCES[unit.operation].key}": "{unit.id}"}}'
+    return [
+        {"table": table, **named, "key": key, **values, "unit": unit.name}
+        for table in outcome.tables
+        if table in TABLES
     ]
 
 
 def _change(name: str, before: Row) -> str:
-    """Names the step from one body of a unit to the next, so that telling it again replaces it."""
-    at = before["stored_at"]
-    return f"{name}@{at.isoformat() if at else ''}"
+    """Names the step from one body of a unit to the next, so that recording it again replaces it."""
+    return entry(name, _sequence(before))
 
 
-def _body(outcome: Outcome, body: str, at: datetime) -> Row:
+def _account(outcome: Outcome, seen: Row | None, stored: _Stored, context: Context) -> Row:
     unit = outcome.unit
-    return {
-        "unit": unit.name,
-        "operation": unit.operation,
-        "id": unit.id,
-        "team_id": unit.team_id,
-        "game_id": unit.game_id,
-        "session_id": unit.session_id,
-        "body_id": body,
-        "stored_at": at,
-        "body": outcome.raw,
+    row = coverage_row(outcome)
+    row |= {
+        "listed_at": outcome.listed_at or (seen and seen["listed_at"]),
+        "event_id": unit.event_id,
+        "starts_at": unit.starts_at,
+        "over_at": unit.over_at,
+        "teams": list(unit.teams),
+        "linked": unit.is_linked or (seen is not None and bool(seen["linked"])),
+        "final": is_final(unit, context.clock) and (outcome.is_stored or outcome.status == "unavailable"),
+        "absent_in": None,
     }
-
-
-def _account(outcome: Outcome, seen: Row | None, torn: Mapping[str, Row], clock: datetime, at: datetime) -> Row:
-    if outcome.raw is None and seen is not None and seen["body_id"] is not None:
-        # What is had stays had, and is asked for again.
-        return {**seen, "final": False}
-    row = told(outcome)
-    # A body `null` says nothing, and not that there is nothing.
-    says = outcome.raw is not None and outcome.raw.strip() != b"null"
-    row["final"] = says and is_final(outcome.unit, clock)
-    row["over_at"] = outcome.unit.over_at
-    if outcome.raw is not None:
-        body, name = body_id(outcome.raw), outcome.unit.name
-        same = seen is not None and seen["body_id"] == body and name not in torn
-        again = name in torn and torn[name]["body_id"] == body
-        row["body_id"] = body
-        row["stored_at"] = seen["stored_at"] if seen and same else torn[name]["stored_at"] if again else at
+    if unit.name in stored.places:
+        row["sequence"], row["stored_at"] = stored.places[unit.name]
+        row["body_id"] = None if outcome.raw is None or outcome.status == WITHDRAWN else body_id(outcome.raw)
+    elif seen is not None and seen["sequence"] is not None:
+        # Rows that are stored stay.
+        row |= {name: seen[name] for name in ("body_id", "sequence", "stored_at", "served_at", "rows")}
+    if outcome.status in ("missing", WITHDRAWN):
+        row["absent_in"] = (seen and seen["absent_in"]) or context.sync
     return row
 
 
-def told(outcome: Outcome) -> Row:
+def coverage_row(outcome: Outcome) -> Row:
     """An outcome as a row of `coverage`."""
     unit = outcome.unit
     return {
@@ -243,8 +416,11 @@ def told(outcome: Outcome) -> Row:
         "attempts": outcome.attempts,
         "fetched_at": outcome.fetched_at,
         "unit": unit.name,
+        "served_at": outcome.served_at,
+        "listed_at": outcome.listed_at,
     }
 
 
-def _table(rows: Sequence[Row], name: str) -> "pyarrow.Table":
+def to_arrow(rows: Sequence[Row], name: str) -> "pyarrow.Table":
+    """Rows of one of the archive's own tables."""
     return library("pyarrow", "archive").Table.from_pylist(list(rows), own_schemas()[name])

@@ -1,17 +1,23 @@
-"""What a sync asks for: units of work from the schedule and the teams' events. Pure: it asks nobody."""
+"""What a sync requests: units of work from the schedule and the teams' events. Pure: no request, no file."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-SETTLED = timedelta(hours=3)
-"""A game may go on until so long after the end that was last seen: a break between sessions looks like an end."""
+from sideline._core import _epoch_ms
+from sideline.archive.listing import Event, Game, moment
 
-_LONGEST = timedelta(days=1)
-"""What has no end is over so long after its start."""
+SETTLED = timedelta(hours=3)
+"""A game may continue for this long after the end that was last seen: a break between sessions looks like an end."""
 
 _OFF = {"CANCELED", "CANCELLED", "POSTPONED"}
+
+COMPLETE = ("fetched", "empty")
+"""Statuses of a unit whose data is stored."""
+
+SETTLED_STATUSES = (*COMPLETE, "unavailable", "withdrawn")
+"""Statuses of a unit that is no hole."""
 
 
 class Resource(NamedTuple):
@@ -35,23 +41,17 @@ RESOURCES: Mapping[str, Resource] = {
     "play_by_play": Resource("game_id", ("play_by_play",)),
     "ball_screens": Resource("game_id", ("ball_screens",)),
 }
-"""What is archived. A game's event is kept as `game` gives it, a practice as `team_events` does."""
+"""What is archived. A game's event is stored as `game` returns it, a practice as `team_events` does."""
 
 TABLES: tuple[str, ...] = tuple(dict.fromkeys(name for resource in RESOURCES.values() for name in resource.tables))
 
-_OF_SESSION = {
-    "stats": "_stats",
-    "stats_details": "_stats_details",
-    "possessions": "_possessions",
-    "shots": "_shots",
-    "locations": "_locations",
-}
+OF_SESSION = ("stats", "stats_details", "possessions", "shots", "locations")
 _OF_GAME = ("play_by_play", "ball_screens")
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One body to have: what to ask for, and when what it tells of was over."""
+    """One body to request, with the keys that the plan knows of it."""
 
     operation: str
     id: str
@@ -62,12 +62,31 @@ class Unit:
     start: datetime | None = None
     end: datetime | None = None
     over_at: datetime | None = None
-    """When the event was over, as far as is known; `None` where it is no event."""
+    """When its event was over, as far as is known; `None` where that is unknown, or it is no event."""
+    event_id: str | None = None
+    """The event that lists it; `None` where a list does."""
+    starts_at: datetime | None = None
+    """When its event or game starts: the lists whose range has that time should have it."""
+    teams: tuple[int, ...] = ()
+    """The teams whose events should list it."""
+    is_linked: bool = True
+    """Whether its parent links to it. A resource that was never linked may not exist."""
+    is_malformed: bool = False
+    """Whether this is a list's entry that cannot be read."""
 
     @property
     def name(self) -> str:
         """Names it in the archive."""
-        return f"{self.operation}/{self.id}"
+        return f"{'event' if self.is_malformed else self.operation}/{self.id}"
+
+    @property
+    def key(self) -> int | str:
+        """The value that names its rows."""
+        return int(self.id) if RESOURCES[self.operation].key == "team_id" else self.id
+
+
+BEGUN = 0
+"""The sequence of a unit that was to be stored for the first time, until it is."""
 
 
 def operations(tables: Iterable[str] | None) -> frozenset[str]:
@@ -80,108 +99,127 @@ def operations(tables: Iterable[str] | None) -> frozenset[str]:
     return frozenset(operation for operation, resource in RESOURCES.items() if set(names) & set(resource.tables))
 
 
-def over_at(event: Mapping[str, Any]) -> datetime | None:
-    """The last end among an event and its sessions; a day after its start where it has none."""
-    ends = [item["ended_at"] for item in (event, *(event.get("results") or ())) if item.get("ended_at") is not None]
-    if ends:
-        return moment(max(ends))
-    return None if event.get("started_at") is None else moment(event["started_at"]) + _LONGEST
-
-
-def moment(milliseconds: float) -> datetime:
-    """Epoch milliseconds as a time."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
-
-
-def of_event(event: Mapping[str, Any], team_id: int | None) -> Unit:
+def of_event(event: Event) -> Unit:
     """The event itself, whose body the teams' events hold."""
-    is_game = bool(event.get("is_game_event"))
-    over = over_at(event)
     return Unit(
-        "game" if is_game else "team_events",
-        event["id"],
-        team_id=None if is_game else team_id,
-        game_id=event["id"] if is_game else None,
-        over_at=over,
+        "game" if event.is_game else "team_events",
+        event.id,
+        team_id=event.team_id,
+        game_id=event.id if event.is_game else None,
+        over_at=event.over_at,
+        starts_at=event.starts_at,
+        teams=event.teams,
     )
 
 
-def within(event: Mapping[str, Any], wanted: Collection[str]) -> list[Unit]:
-    """What an event leads to: each session's resources, and a game's own.
+def of_game(game: Game) -> Unit:
+    """A game of the schedule."""
+    return Unit("schedule", game.id, game_id=game.id, starts_at=game.tipoff_at, teams=game.teams)
 
-    A session that links to any resource has those that it links to; one without links is asked for all.
+
+def within(event: Event, wanted: Collection[str]) -> list[Unit]:
+    """Each wanted resource of each session of an event, and of the game itself, linked or not.
+
+    Locations are requested for a session's span; a session without one has no locations yet.
     """
-    event_unit = of_event(event, None)
+    of: dict[str, Any] = {
+        "game_id": event.id if event.is_game else None,
+        "over_at": event.over_at,
+        "event_id": event.id,
+        "starts_at": event.starts_at,
+        "teams": event.teams,
+    }
     units = []
-    for session in event.get("results") or ():
-        linked = {operation for operation, link in _OF_SESSION.items() if session.get(link)}
-        for operation in _OF_SESSION:
-            if operation not in wanted or (linked and operation not in linked):
+    for session in event.sessions:
+        for operation in OF_SESSION:
+            if operation not in wanted:
                 continue
-            span = _span(session) if operation == "locations" else (None, None)
-            if operation == "locations" and span == (None, None):
-                continue
-            units.append(
-                Unit(
-                    operation,
-                    session["id"],
-                    game_id=event_unit.game_id,
-                    session_id=session["id"],
-                    start=span[0],
-                    end=span[1],
-                    over_at=event_unit.over_at,
-                )
-            )
-    if event_unit.game_id and event.get("results"):
-        units += [
-            Unit(operation, event_unit.id, game_id=event_unit.id, over_at=event_unit.over_at)
-            for operation in _OF_GAME
-            if operation in wanted
-        ]
+            span: dict[str, Any] = {}
+            if operation == "locations":
+                if session.start is None or session.end is None or session.end <= session.start:
+                    continue
+                span = {"start": session.start, "end": session.end}
+            linked = operation in session.links
+            units.append(Unit(operation, session.id, session_id=session.id, is_linked=linked, **span, **of))
+    if event.is_game and event.sessions:
+        units += [Unit(name, event.id, is_linked=False, **of) for name in _OF_GAME if name in wanted]
     return units
 
 
-def _span(session: Mapping[str, Any]) -> tuple[datetime | None, datetime | None]:
-    start, end = session.get("started_at"), session.get("ended_at")
-    return (None, None) if start is None or end is None or end <= start else (moment(start), moment(end))
+def known_within(event: Event, wanted: Collection[str], stored: Iterable[Mapping[str, Any]]) -> list[Unit]:
+    """The units of an event that were listed earlier, from their rows of `coverage`: for an event whose sessions
+    cannot be read now."""
+    return [
+        unit_of(row)
+        for row in stored
+        if row["event_id"] == event.id and row["operation"] in wanted and row["status"] != "withdrawn"
+    ]
 
 
-def clock(now: datetime, events: Iterable[Mapping[str, Any]]) -> datetime:
-    """What time it is at the service: nothing can have ended after it, whatever this machine's clock says."""
-    ends = (
-        item["ended_at"]
-        for event in events
-        for item in (event, *(event.get("results") or ()))
-        if item.get("ended_at") is not None
+def unit_of(row: Mapping[str, Any]) -> Unit:
+    """The unit of a stored row of `coverage`."""
+    return Unit(
+        row["operation"],
+        row["unit"].partition("/")[2],
+        team_id=row["team_id"],
+        game_id=row["game_id"],
+        session_id=row["session_id"],
+        start=row["start"],
+        end=row["end"],
+        over_at=row["over_at"],
+        event_id=row["event_id"],
+        starts_at=row["starts_at"],
+        teams=tuple(row["teams"] or ()),
+        is_linked=bool(row["linked"]),
+        is_malformed=row["unit"].startswith("event/"),
     )
-    last = max(ends, default=None)
-    return now if last is None else max(now, moment(last))
+
+
+def has_rows(row: Mapping[str, Any]) -> bool:
+    """Whether the unit of a row of `coverage` has rows in the tables, or may have some of a storing that was killed."""
+    return row["body_id"] is not None or row["sequence"] == BEGUN
 
 
 def is_final(unit: Unit, clock: datetime) -> bool:
-    """Whether what it tells of is over, so that a change of it is a correction. What is no event is never over."""
+    """Whether its event is over, so that a change is a correction. What is no event is never over."""
     return unit.over_at is not None and unit.over_at + SETTLED <= clock
 
 
 def is_due(unit: Unit, stored: Mapping[str, Any] | None, clock: datetime, window: timedelta | None) -> bool:
-    """Whether to ask for it: it is new, was unfinished or not had when last seen, or may still be corrected.
+    """Whether to request it: it is new, was unfinished or a hole when last seen, or may still be corrected.
 
     `stored` is its row of the table `coverage`; a `window` of `None` is without end.
     """
-    if stored is None or stored["status"] not in ("fetched", "empty") or not stored["final"]:
+    if stored is None or stored["status"] not in (*COMPLETE, "unavailable") or not stored["final"]:
         return True
     if unit.over_at is None or window is None or clock - unit.over_at <= window:
         return True
-    return stored["over_at"] is None or unit.over_at > stored["over_at"]
+    if stored["game_id"] != unit.game_id or (stored["status"] == "unavailable" and unit.is_linked):
+        return True
+    return bool(stored["over_at"] != unit.over_at)
 
 
-def lost(games: Iterable[Mapping[str, Any]], seen: Collection[str], clock: datetime) -> list[str]:
-    """Games of the schedule that were played and are in no team's events: each is asked for by its id."""
+def unlisted(games: Iterable[Game], listed: Collection[str], clock: datetime) -> list[str]:
+    """Games of the schedule that were played and are in no team's events: each is requested by its id."""
     return [
-        game["event_id"]
+        game.id
         for game in games
-        if game["event_id"] not in seen
-        and game.get("tipoff_at") is not None
-        and moment(game["tipoff_at"]) + SETTLED <= clock
-        and str(game.get("status")).upper() not in _OFF
+        if game.id not in listed
+        and game.tipoff_at is not None
+        and game.tipoff_at + SETTLED <= clock
+        and game.status not in _OFF
     ]
+
+
+def check_range(start: Any, end: Any, now: datetime | None) -> None:
+    """Raise `ValueError` for a range without length; without `end` it ends `now`."""
+    ends = _epoch_ms("start", start), _epoch_ms("end", now if end is None else end)
+    if ends[0] < ends[1]:
+        return
+    first, last = map(moment, ends)
+    if end is None:
+        raise ValueError(f"start {first} is to come, and a range without end ends now, {last}: give the end too")
+    if first == last:
+        day = (first + timedelta(days=1)).date()
+        raise ValueError(f"start and end are both {first}: a range has a length; for a day end it with {day}")
+    raise ValueError(f"start {first} is after end {last}: write them the other way round")

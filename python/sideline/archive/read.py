@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sideline._core import Table
 from sideline._frames import library
-from sideline.archive.fetch import decoded
+from sideline.archive.decode import decoded
 from sideline.archive.plan import RESOURCES, TABLES, Unit
 from sideline.archive.store import Store, contract, own_schemas
 
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 _AT_ONCE = 64
 """Bodies in memory."""
 
-_EVENTS_AT_ONCE = 50
-"""Events audited together."""
-
 
 def known(name: str) -> str:
     """The name of a table of an archive."""
@@ -30,15 +26,25 @@ def known(name: str) -> str:
     return name
 
 
+def require(store: Store) -> None:
+    """Raise `FileNotFoundError` where the folder holds no archive."""
+    if all(store.open(name) is None for name in ("coverage", "raw")):
+        raise FileNotFoundError(
+            f"{store.root} holds no archive: check the path, or make one with sideline.Archive(path, client).sync(...)"
+        )
+
+
 def opened(store: Store, name: str) -> "DeltaTable | None":
-    """The table; `None` where nothing was stored of it. One that is gone is no empty one, and raises."""
+    """The table; `None` where nothing was stored of it. An archive or a table that is gone is no empty one."""
     table = store.open(known(name))
+    if table is None:
+        require(store)
     if table is None and name in TABLES:
         # What `rows` counts is a resource's first table.
         counted = {operation for operation, resource in RESOURCES.items() if resource.tables[0] == name}
-        had = any(row["rows"] and row["operation"] in counted for row in coverage(store, ("operation", "rows")))
-        # It may have come meanwhile.
-        if had and (table := store.open(name)) is None:
+        has_rows = any(row["rows"] and row["operation"] in counted for row in coverage(store, ("operation", "rows")))
+        # Another process may have made it meanwhile.
+        if has_rows and (table := store.open(name)) is None:
             raise FileNotFoundError(
                 f"{store.root} has no {name}, though rows of it were stored: archive.rebuild({name!r}) makes it anew"
             )
@@ -53,14 +59,18 @@ def scan(store: Store, name: str) -> "polars.LazyFrame":
 
 
 def typed(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame":
-    """The contract's columns and types; columns that another version of it stored stay, at the end."""
+    """The contract's columns and types; columns that another version of it stored stay, at the end.
+
+    Of the archive's own tables readers see the contract's columns alone.
+    """
     pl = library("polars", "archive")
     target = pl.from_arrow(contract(name).empty_table()).schema
     has = frame.collect_schema()
     columns = [
         (pl.col(column) if column in has else pl.lit(None)).cast(kind).alias(column) for column, kind in target.items()
     ]
-    return frame.select(*columns, *(pl.col(column) for column in has if column not in target))
+    more = [] if name in own_schemas() else [pl.col(column) for column in has if column not in target]
+    return frame.select(*columns, *more)
 
 
 def to_arrow(store: Store, name: str) -> "pyarrow.Table":
@@ -70,7 +80,8 @@ def to_arrow(store: Store, name: str) -> "pyarrow.Table":
     target = contract(name)
     if table is None:
         return target.empty_table()
-    return conformed(pa.table(table.to_pyarrow_table()), target)
+    found = pa.table(table.to_pyarrow_table())
+    return conformed(found.select(target.names) if name in own_schemas() else found, target)
 
 
 def conformed(table: "pyarrow.Table", target: "pyarrow.Schema") -> "pyarrow.Table":
@@ -98,24 +109,34 @@ def sql(store: Store, query: str) -> "duckdb.DuckDBPyRelation":
     connection: Any = library("duckdb", "archive").connect()
     connection.sql("SET TimeZone = 'UTC'")
     for name in (*TABLES, *own_schemas()):
-        if (table := opened(store, name)) is not None:
-            connection.register(name, table.to_pyarrow_dataset())
-        else:
+        if (table := opened(store, name)) is None:
             connection.register(name, contract(name).empty_table())
+        elif name in own_schemas():
+            columns = [f'"{column}"' for column in contract(name).names]
+            connection.register(f"_{name}", table.to_pyarrow_dataset())
+            connection.sql(f"create view {name} as select {', '.join(columns)} from _{name}")
+        else:
+            connection.register(name, table.to_pyarrow_dataset())
     found: duckdb.DuckDBPyRelation = connection.sql(query)
     return found
 
 
-def bodies(store: Store, units: Iterable[str] | None, columns: Iterable[str] = ()) -> "Iterator[dict[str, Any]]":
-    """Rows of `raw` of the units (`None`: of all), a few in memory at a time; without `columns` all of them."""
-    units = None if units is None else list(units)
-    table = store.open("raw")
-    if table is None or units == []:
+def bodies(
+    store: Store,
+    units: Iterable[str] | None = None,
+    columns: Iterable[str] = (),
+    entries: Iterable[str] | None = None,
+) -> "Iterator[dict[str, Any]]":
+    """Rows of `raw`, a few in memory at a time: of units, of entries, or all of them."""
+    column, values = ("entry", entries) if entries is not None else ("unit", units)
+    values = None if values is None else list(values)
+    table = store.open("raw") if values != [] else None
+    if table is None:
         return
     field: Any = library("pyarrow.compute", "archive").field
     batches = table.to_pyarrow_dataset().to_batches(
         columns=list(columns) or None,
-        filter=None if units is None else field("unit").isin(units),
+        filter=None if values is None else field(column).isin(values),
         batch_size=8192 if columns else _AT_ONCE,
         batch_readahead=1,
         fragment_readahead=1,
@@ -165,26 +186,30 @@ class AsOf:
         """A table as it was known then."""
         return conformed(self.scan(name).collect().to_arrow(), contract(name))
 
-    def _changed(self, name: str) -> tuple[set[str], dict[str, datetime]]:
-        """Ids of what is not what it was, and of each unit among them the body that was known then."""
+    def _changed(self, name: str) -> tuple[set[str], dict[str, int]]:
+        """Ids of what is not what it was, and of each unit among them the sequence of the body that was known then."""
         operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
-        ids: set[str] = set()
-        then: dict[str, datetime] = {}
-        changed: set[str] = set()
-        for row in bodies(self._store, None, ("unit", "operation", "id", "stored_at")):
-            unit, at = row["unit"], row["stored_at"]
-            if row["operation"] not in operations:
+        ids: dict[str, str] = {}
+        then: dict[str, int] = {}
+        last: dict[str, int] = {}
+        for row in bodies(self._store, columns=("unit", "operation", "id", "sequence", "status", "stored_at")):
+            if row["operation"] not in operations or row["status"] == "undecodable":
                 continue
-            if at <= self.when:
-                then[unit] = max(at, then.get(unit, at))
-            else:
-                changed.add(unit)
-                ids.add(row["id"])
-        return ids, {unit: at for unit, at in then.items() if unit in changed}
+            unit, sequence = row["unit"], row["sequence"]
+            ids[unit] = row["id"]
+            last[unit] = max(sequence, last.get(unit, 0))
+            if row["stored_at"] <= self.when:
+                then[unit] = max(sequence, then.get(unit, 0))
+        changed = {unit for unit in last if then.get(unit) != last[unit]}
+        return {ids[unit] for unit in changed}, {unit: sequence for unit, sequence in then.items() if unit in changed}
 
-    def _decoded(self, name: str, then: Mapping[str, datetime]) -> "Iterator[pyarrow.Table]":
-        for row in bodies(self._store, then):
-            if row["stored_at"] == then[row["unit"]]:
+    def _decoded(self, name: str, then: Mapping[str, int]) -> "Iterator[pyarrow.Table]":
+        from sideline.archive.rosters import history
+
+        for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in then.items()]):
+            if name == "players":
+                yield history(self._store, unit_of(row), row["sequence"])
+            elif row["body"] is not None:
                 yield decoded(unit_of(row), row["body"])[name]
 
 
@@ -206,34 +231,3 @@ def coverage(
         .to_pylist()
     )
     return rows
-
-
-def audit(store: Store) -> Table:
-    """The violations of what is over, a few events at a time."""
-    from sideline.audits import audit as audited
-
-    pa, pl = library("pyarrow", "archive"), library("polars", "archive")
-    rows = coverage(store, ("operation", "game_id", "unit", "final"))
-    over = [
-        row["unit"].partition("/")[2] for row in rows if row["final"] and row["operation"] in ("game", "team_events")
-    ]
-    found: list[Any] = [contract("violations").empty_table()]
-    sessions = scan(store, "sessions")
-    for first in range(0, len(over), _EVENTS_AT_ONCE):
-        events = over[first : first + _EVENTS_AT_ONCE]
-        of_events = sessions.filter(pl.col("event_id").is_in(events)).collect()
-        ids = of_events["session_id"].to_list()
-
-        def of(name: str, ids: list[str] = ids) -> "polars.DataFrame":
-            frame: polars.DataFrame = scan(store, name).filter(pl.col("session_id").is_in(ids)).collect()
-            return frame
-
-        violations = audited(
-            stats=of("player_stats"),
-            details=of("stat_events"),
-            possessions=[of("possessions"), of("possession_events")],
-            shots=of("shots"),
-            game=[of_events, of("location_windows")],
-        )
-        found.append(violations.to_arrow())
-    return Table._from_arrow("violations", pa.concat_tables(found).unify_dictionaries())

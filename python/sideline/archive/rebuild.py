@@ -1,24 +1,39 @@
 """A table made anew from the bodies that were kept."""
 
+import json
 import threading
+import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from queue import Full, Queue
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
-from sideline.archive.fetch import decoded
-from sideline.archive.plan import RESOURCES
-from sideline.archive.read import bodies, conformed, coverage, unit_of
-from sideline.archive.store import Store, contract, stored
+from sideline.archive.decode import decoded
+from sideline.archive.fetch import Outcome, read
+from sideline.archive.keep import Context, Row, keep
+from sideline.archive.ledger import close, is_list
+from sideline.archive.listing import Received, event
+from sideline.archive.plan import RESOURCES, Unit
+from sideline.archive.plan import unit_of as planned
+from sideline.archive.read import bodies, conformed, coverage, require, unit_of
+from sideline.archive.rosters import history
+from sideline.archive.store import Store, contract, now, stored
 
 if TYPE_CHECKING:
     import pyarrow
 
 _ATTEMPTS = 5
+_AT_ONCE = 100
 
 
 def rebuild(store: Store, name: str) -> None:
-    """Replace all rows in one transaction, after any other writer's; a body is in memory at a time."""
+    """Replace all rows in one transaction, after any other writer's; a body is in memory at a time.
+
+    Bodies that could not be decoded when they were fetched are tried first.
+    """
+    require(store)
+    _read_undecodable(store, name)
     pa: Any = library("pyarrow", "archive")
     schema = _schema(store, name)
     for attempt in range(_ATTEMPTS):
@@ -33,16 +48,63 @@ def rebuild(store: Store, name: str) -> None:
         store.wait(attempt)
 
 
+def _read_undecodable(store: Store, name: str) -> None:
+    """Store bodies that this version of sideline can decode and an earlier one could not."""
+    operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
+    last: dict[str, tuple[int, str]] = {}
+    for row in bodies(store, columns=("unit", "operation", "sequence", "status")):
+        if row["operation"] in operations and not is_list(row["unit"]):
+            last[row["unit"]] = max(last.get(row["unit"], (0, "")), (row["sequence"], row["status"]))
+    entries = [f"{unit}#{sequence}" for unit, (sequence, status) in last.items() if status == "undecodable"]
+    known = {row["unit"]: row for row in coverage(store)} if entries else {}
+    for first in range(0, len(entries), _AT_ONCE):
+        outcomes = []
+        for row in bodies(store, entries=entries[first : first + _AT_ONCE]):
+            outcome = read(_unit(row, known), row["body"], row["stored_at"], row["served_at"])
+            if outcome.is_stored and not _is_malformed(row):
+                outcomes.append(outcome)
+        if outcomes:
+            _keep(store, outcomes, known)
+
+
+def _is_malformed(row: Row) -> bool:
+    """Whether it is an event that decodes and whose sessions cannot be believed, such as `"results": null`."""
+    if row["operation"] not in ("game", "team_events"):
+        return False
+    body = json.loads(row["body"])
+    [entry] = [body] if row["operation"] == "game" else body["events"]
+    return event(row["id"], entry, None, Received(row["stored_at"])).problem is not None
+
+
+def _unit(row: Row, known: dict[str, Row]) -> Unit:
+    if row["unit"] in known:
+        return planned(known[row["unit"]])
+    unit = unit_of(row)
+    # A game belongs to no team: what is kept of a malformed one is whose list had it.
+    return replace(unit, team_id=None) if unit.operation == "game" else unit
+
+
+def _keep(store: Store, outcomes: list[Outcome], known: dict[str, Row]) -> None:
+    keep(store, outcomes, Context(uuid.uuid4().hex, now(), known), now)
+    close(
+        store,
+        {
+            f"event/{outcome.unit.id}"
+            for outcome in outcomes
+            if outcome.unit.operation in ("game", "team_events", "schedule")
+        },
+    )
+
+
 def _current(store: Store, name: str) -> "Iterator[pyarrow.Table]":
     operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
-    wanted = {
-        row["unit"]: row["stored_at"]
-        for row in coverage(store, ("unit", "operation", "stored_at"))
-        if row["operation"] in operations and row["stored_at"]
-    }
-    for row in bodies(store, wanted):
-        if row["stored_at"] == wanted[row["unit"]]:
-            yield decoded(unit_of(row), row["body"])[name]
+    entries = [
+        f"{row['unit']}#{row['sequence']}"
+        for row in coverage(store, ("unit", "operation", "sequence", "body_id"))
+        if row["operation"] in operations and row["sequence"] and (row["body_id"] or name == "players")
+    ]
+    for row in bodies(store, entries=entries):
+        yield history(store, unit_of(row)) if name == "players" else decoded(unit_of(row), row["body"])[name]
 
 
 def _schema(store: Store, name: str) -> "pyarrow.Schema":

@@ -1,4 +1,4 @@
-"""What a sync came to, and what an archive holds."""
+"""How a sync ended, and what an archive holds."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,31 +8,38 @@ from html import escape
 from typing import Any
 
 from sideline._core import Table
-from sideline._text import LEFT, facts_html
-from sideline.batch import HOLES, STATUSES
+from sideline._text import LEFT, facts_html, visible
+from sideline.archive.plan import SETTLED_STATUSES
+from sideline.batch import HOLES
 from sideline.errors import IncompleteError
 
-HAD = ("fetched", "empty")
+
+def is_hole(row: Any) -> bool:
+    """Whether the unit of a row of `coverage` has no data though it should."""
+    return row["status"] not in SETTLED_STATUSES
 
 
 class SyncReport:
     """What was planned, and how each unit of it ended."""
 
-    def __init__(self, coverage: Table, corrections: Table, holes: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, coverage: Table, corrections: Table, drift: Table) -> None:
         self.coverage = coverage
-        """A row for each unit of work; its `status` is one of fetched, empty, forbidden, missing, failed."""
+        """The table `coverage`: a row for each unit of work, with its status."""
         self.corrections = corrections
-        """What changed after it was first stored, as this sync saw it."""
-        self.holes = list(holes)
-        """The rows of `coverage` that are neither fetched nor empty."""
+        """The table `corrections`: what changed after it was first stored, as this sync saw it."""
+        self.drift = drift
+        """The table `drift`: fields that the client met in this sync and no table knows, and how many responses had
+        each. They stay in `raw`."""
+        self.holes: list[dict[str, Any]] = [row for row in coverage.to_dicts() if is_hole(row)]
+        """The rows of `coverage` that are forbidden, missing or failed."""
 
     @property
     def complete(self) -> bool:
-        """Whether everything planned is there."""
+        """Whether there is no hole."""
         return not self.holes
 
     def raise_if_incomplete(self) -> None:
-        """Raise `IncompleteError`, with this report as its `batch`, where anything planned is not there.
+        """Raise `IncompleteError`, with this report as its `report`, where there is a hole.
 
         >>> archive.sync(game_ids=[game_id]).raise_if_incomplete()
         """
@@ -40,9 +47,9 @@ class SyncReport:
             shown = "; ".join(hole_line(hole) for hole in self.holes[:5])
             more = f"; and {len(self.holes) - 5} more" if len(self.holes) > 5 else ""
             raise IncompleteError(
-                f"{len(self.holes)} of {self.coverage.num_rows} units are not there: {shown}{more}. What arrived is "
-                "stored; sync again to ask for what is not",
-                batch=self,
+                f"{len(self.holes)} of {self.coverage.num_rows} units are missing: {shown}{more}. What was fetched is "
+                "stored; sync again to request what is missing",
+                report=self,
             )
 
     def _holes(self) -> str:
@@ -50,19 +57,21 @@ class SyncReport:
 
     def __repr__(self) -> str:
         state = "complete" if self.complete else self._holes()
-        return f"<sideline.SyncReport {self.coverage.num_rows} units, {state}, {self.corrections.num_rows} corrections>"
+        drift = f", {self.drift.num_rows} unknown fields" if self.drift.num_rows else ""
+        units, corrections = self.coverage.num_rows, self.corrections.num_rows
+        return f"<sideline.SyncReport {units} units, {state}, {corrections} corrections{drift}>"
 
     def _repr_html_(self) -> str:
         ended = Counter(row["status"] for row in self.coverage.to_dicts())
-        facts = {"units": self.coverage.num_rows, **{status: ended[status] for status in STATUSES if ended[status]}}
-        facts["corrections"] = self.corrections.num_rows
+        facts = {"units": self.coverage.num_rows, **dict(sorted(ended.items()))}
+        facts |= {"corrections": self.corrections.num_rows, "unknown fields": self.drift.num_rows}
         title = "sync: complete" if self.complete else f"sync: {self._holes()}"
         return f"<div>{facts_html(title, facts)}{_holes_html(self.holes)}</div>"
 
 
 def hole_line(hole: dict[str, Any]) -> str:
     """One hole as text."""
-    return f"{hole['unit']} {hole['status']}: {hole['error']}"
+    return visible(f"{hole['unit']} {hole['status']}: {hole['error']}")
 
 
 @dataclass(frozen=True)
@@ -80,11 +89,11 @@ class ArchiveInfo:
     games: int
     sessions: int
     holes: list[dict[str, Any]]
-    """Rows of the table `coverage`: what was planned and is not there."""
+    """Rows of the table `coverage` that are forbidden, missing or failed."""
     unfinished: int
     """Games that were not over when last seen."""
     fetched_at: datetime | None
-    """When the newest of it was fetched."""
+    """When the last unit was fetched, by the clock of the machine that did."""
     corrections: int
 
     def __repr__(self) -> str:

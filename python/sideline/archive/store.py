@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from urllib.request import url2pathname
 
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
+from sideline.archive.options import Options
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,8 +27,14 @@ _SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
 
 _STATS = {
     # Min and max of whole bodies have no use.
-    "raw": {"delta.dataSkippingStatsColumns": "unit,operation,id,body_id,stored_at"},
+    "raw": {"delta.dataSkippingStatsColumns": "entry,unit,operation,id,sequence,status,body_id,stored_at"},
 }
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+_EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The years 1 to 9999, which Python's times can hold, in microseconds of the epoch."""
 
 
 @cache
@@ -50,10 +58,19 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
                 "attempts": pa.int32(),
                 "fetched_at": when,
                 "unit": text,
+                "served_at": when,
+                "listed_at": when,
+                # The archive's own, which readers do not see.
                 "body_id": text,
+                "sequence": number,
                 "stored_at": when,
+                "event_id": text,
+                "starts_at": when,
                 "over_at": when,
+                "teams": pa.list_(number),
+                "linked": pa.bool_(),
                 "final": pa.bool_(),
+                "absent_in": text,
             }
         ),
         "corrections": pa.schema(
@@ -75,13 +92,17 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
         ),
         "raw": pa.schema(
             {
+                "entry": text,
                 "unit": text,
+                "sequence": number,
+                "status": text,
                 "operation": text,
                 "id": text,
                 "team_id": number,
                 "game_id": text,
                 "session_id": text,
                 "body_id": text,
+                "served_at": when,
                 "stored_at": when,
                 "body": pa.binary(),
             }
@@ -92,18 +113,40 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
 def contract(name: str) -> "pyarrow.Schema":
     """A table's columns as its readers get them: milliseconds, and dictionaries for open sets."""
     pa = library("pyarrow", "archive")
-    own = own_schemas().get(name)
     if name not in SCHEMAS:
-        return own
-    first = pa.schema(SCHEMAS[name])
-    more = [field for field in own or () if field.name not in first.names]
-    return pa.schema([*first, *more], first.metadata)
+        return own_schemas()[name]
+    declared = pa.schema(SCHEMAS[name])
+    if name != "players":
+        return declared
+    return pa.schema([*declared, *_history(pa)], declared.metadata)
+
+
+def _history(pa: Any) -> list[Any]:
+    return [pa.field(name, pa.timestamp("ms", "UTC")) for name in ("listed_from", "listed_until")]
 
 
 def stored(table: "pyarrow.Table") -> "pyarrow.Table":
-    """As Delta Lake has it: microseconds, no dictionaries, and anything may be null, so that later columns can be."""
-    pa = library("pyarrow", "archive")
-    return table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
+    """As Delta Lake has it: microseconds, no dictionaries, and anything may be null, so that later columns can be.
+
+    Raises `ValueError` for a time or a column name that cannot be stored and read again.
+    """
+    pa: Any = library("pyarrow", "archive")
+    plain = table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
+    if len({name.lower() for name in plain.column_names}) < len(plain.column_names):
+        raise ValueError("two columns have the same name but for upper and lower case")
+    for field in plain.schema:
+        if _CONTROL.search(field.name):
+            raise ValueError(f"a column is named {field.name[:80]!r}, with a control character")
+        if pa.types.is_timestamp(field.type):
+            _check_times(field.name, plain[field.name])
+    return plain
+
+
+def _check_times(name: str, column: Any) -> None:
+    pa: Any = library("pyarrow", "archive")
+    ends = library("pyarrow.compute", "archive").min_max(column.cast(pa.int64())).as_py()
+    if ends["min"] is not None and (ends["min"] < _EARLIEST or ends["max"] > _LATEST):
+        raise ValueError(f"{name} has a time outside of the years 1 to 9999")
 
 
 def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
@@ -133,7 +176,7 @@ def now() -> datetime:
 class Store:
     """The archive's folder, here or in an object store."""
 
-    def __init__(self, root: str | os.PathLike[str], options: Mapping[str, str] | None) -> None:
+    def __init__(self, root: str | os.PathLike[str], options: Options) -> None:
         library("deltalake", "archive")
         text = os.fspath(root)
         if not text:
@@ -150,17 +193,13 @@ class Store:
                 f'{text} is neither a folder nor an address: write "{scheme.lower()}://{rest.lstrip("/")}"'
             )
         self.root = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
-        self.options = dict(options) if options else None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Options hold keys. Another process has them from its environment, as `deltalake` reads it.
-        return {**self.__dict__, "options": None}
+        self.options = options
 
     def open(self, name: str) -> "DeltaTable | None":
         """The table as it stands now; `None` where nothing was stored yet."""
         deltalake: Any = library("deltalake", "archive")
         try:
-            table: DeltaTable = deltalake.DeltaTable(f"{self.root}/{name}", storage_options=self.options)
+            table: DeltaTable = self.options.open(deltalake.DeltaTable, f"{self.root}/{name}")
         except deltalake.exceptions.TableNotFoundError:
             return None
         return table
@@ -172,11 +211,11 @@ class Store:
             if (table := self.open(name)) is not None:
                 return table
             try:
-                made: DeltaTable = deltalake.DeltaTable.create(
+                made: DeltaTable = self.options.open(
+                    deltalake.DeltaTable.create,
                     f"{self.root}/{name}",
                     schema,
                     mode="error",
-                    storage_options=self.options,
                     configuration=_STATS.get(name),
                 )
             except deltalake.exceptions.DeltaError:

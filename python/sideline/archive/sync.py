@@ -1,22 +1,26 @@
-"""One sync: discover, plan, fetch, keep, a chunk of events at a time."""
+"""One sync: read the lists, plan, fetch and store, a chunk of events at a time."""
 
-import json
+import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from sideline._core import Payload
+from sideline._core import _epoch_ms
 from sideline._progress import Told, bar
-from sideline.archive import plan
-from sideline.archive.fetch import OF_ONE, Came, Heed, Outcome, fetch, had, not_had, spread
-from sideline.archive.keep import keep, torn
+from sideline.archive import absence, plan
+from sideline.archive.decode import no_rows
+from sideline.archive.discover import Discovery
+from sideline.archive.fetch import Fetched, Outcome, fetch, read, unreachable
+from sideline.archive.keep import Context, Row, interrupted, keep, keep_bodies
+from sideline.archive.ledger import mark_listed, settle
+from sideline.archive.listing import Event, Received, fragment, moment
 from sideline.archive.plan import Unit
 from sideline.archive.read import coverage
-from sideline.archive.store import Store, now
-from sideline.errors import DecodeError
+from sideline.archive.store import Store, now, own_schemas
 
 if TYPE_CHECKING:
     from sideline.client import Client
@@ -26,15 +30,11 @@ _CHUNK_BYTES = 64 * 1024 * 1024
 """Units, or bytes of bodies, fetched before they are stored: twice as many are in memory, and may be lost by a kill."""
 
 _LOCATIONS = 16 * 1024 * 1024
-"""Bytes of a body of locations, until one came; as many others as a chunk may have are taken to fit."""
-
-_LATER = timedelta(days=240)
-
-Event = dict[str, Any]
+"""Bytes of a body of locations before one was fetched; a body of another operation is taken to fill its share."""
 
 
 class Sync:
-    """What one sync asks, and what came of it."""
+    """What one sync requests, and how it ended."""
 
     def __init__(
         self,
@@ -43,157 +43,218 @@ class Sync:
         *,
         wanted: frozenset[str],
         window: timedelta | None,
-        clock: Callable[[], datetime],
+        clock: Callable[[], datetime] | None,
         progress: Told,
     ) -> None:
         self._store = store
         self._client = client
         self._wanted = wanted
-        self._team_ids: list[int] = []
         self._window = window
         self._progress = progress
-        self._at = clock()
-        self._torn = torn(store)
-        self.done = self.rows = 0
-        self._teams: dict[int, Event] = {}
-        self._games: dict[str, Event] = {}
-        self._events: dict[str, tuple[Event, int | None]] = {}
-        self._came: dict[str, tuple[datetime, str | None]] = {}
+        self._id = uuid.uuid4().hex
+        self._known: dict[str, Row] = {row["unit"]: row for row in coverage(store)}
+        self._interrupted = interrupted(store, self._known)
+        self._lists = Discovery(client, clock)
+        self._listed_at: dict[str, datetime | None] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
+        self.done = self.rows = 0
         self.outcomes: list[Outcome] = []
-        self.corrections: list[dict[str, Any]] = []
+        self.corrections: list[Row] = []
 
     def run(self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, start: Any, end: Any) -> None:
-        """Ask and store."""
+        """Request and store."""
+        lists = self._lists
         if game_ids is None:
-            self._discover(team_ids, start, end)
+            if end is None:
+                end = lists.now_at_service()
+                plan.check_range(start, None, end)
+            lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
+            lists.read_games(plan.unlisted(lists.games.values(), lists.events, lists.clock))
         else:
-            self._ask_games(game_ids)
-            self._ask_later()
-        self._at = plan.clock(self._at, (event for event, _ in self._events.values()))
-        if game_ids is None:
-            self._ask_games(plan.lost(self._games.values(), self._events, self._at))
-        self._keep_requests()
-        self._fetch_due(team_ids if game_ids is None else ())
+            lists.read_games(game_ids)
+        self._context = Context(self._id, lists.clock, self._known)
+        is_about_nothing = lists.is_about_nothing(team_ids, game_ids, self._known)
+        self.outcomes += [*lists.outcomes, *lists.missing_games]
+        if is_about_nothing:
+            return
+        withdrawn = self._withdrawals(start, end) if game_ids is None else []
+        problems, withdrawn_within = self._problems()
+        self._settle(problems)
+        self._keep([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
+        for outcomes in _slices([*withdrawn, *withdrawn_within], _CHUNK):
+            self._keep(outcomes)
+            self.outcomes += outcomes
+        self._fetch_due(game_ids is None)
 
-    def _discover(self, team_ids: Sequence[int] | None, start: Any, end: Any) -> None:
-        lists: list[tuple[Unit, Callable[[], Payload], str]] = [
-            (Unit("schedule", "all"), lambda: self._client.schedule(start, end), "games")
-        ]
-        if team_ids is None or "teams" in self._wanted:
-            lists.append((Unit("teams", "all"), lambda: self._client.teams(), "teams"))
-        games, *teams = self._ask(lists)
-        self._teams = {team["id"]: team for found in teams for team in found}
-        # Where the teams did not come, the games name them.
-        playing = {game[side] for game in games for side in ("home_team_id", "away_team_id") if game.get(side)}
-        chosen = list(self._teams) or sorted(playing) if team_ids is None else list(team_ids)
-        self._team_ids = chosen
-        events = self._ask(
-            [
-                (
-                    Unit("team_events", f"team {team}", team_id=team),
-                    lambda team=team: self._client.team_events(team, start, end),  # type: ignore[misc]
-                    "events",
+    def _withdrawals(self, start: Any, end: Any) -> list[Outcome]:
+        """Games, practices and teams that their lists no longer have."""
+        first, last = (moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
+        lists = self._lists.parents(first, last)
+        known = self._known.values()
+        absent = absence.events(known, lists)
+        games = sorted(game for game in absent if any(row["game_id"] == game for row in known))
+        # A game that is listed by its id at a time outside of the range has only moved.
+        moved, unknown = self._lists.where_are(games, first, last)
+        outcomes = []
+        for event_id, is_strong in absent.items():
+            if event_id in moved or event_id in unknown:
+                continue
+            hole = self._known.get(f"event/{event_id}")
+            if is_strong or (hole is not None and hole["absent_in"]):
+                outcomes += [
+                    self._withdrawn(row, "no list has its event any more") for row in known if _is_of(row, event_id)
+                ]
+                self._lists.readable.add(event_id)
+            else:
+                unit = Unit("team_events", event_id, start=first, end=last, is_malformed=True)
+                self._lists.problems.append(
+                    _absent(unit, "no list has it any more: the next sync that misses it withdraws it")
                 )
-                for team in chosen
-            ]
+        for game, is_strong in absence.scheduled(known, lists).items():
+            if game not in moved and game not in unknown:
+                outcomes.append(
+                    self._gone(self._known[f"schedule/{game}"], is_strong, "the schedule no longer lists it")
+                )
+        for row in known:
+            if row["operation"] == "teams" and plan.has_rows(row) and self._lists.teams_parent is not None:
+                parent = self._lists.teams_parent
+                if parent.is_whole and row["unit"].partition("/")[2] not in parent.ids:
+                    outcomes.append(self._gone(row, bool(parent.ids), "the list of teams no longer has it"))
+        return outcomes
+
+    def _problems(self) -> tuple[list[Outcome], list[Outcome]]:
+        """Events that cannot be stored as they are, and the sessions that events no longer list."""
+        lists = self._lists
+        sessions = {session.id for event in lists.events.values() for session in event.sessions}
+        by_event: dict[str, list[Row]] = {}
+        for row in self._known.values():
+            if row["event_id"] is not None:
+                by_event.setdefault(row["event_id"], []).append(row)
+        withdrawn: list[Outcome] = []
+        for event in list(lists.events.values()):
+            absent = absence.within(event, by_event.get(event.id, ()), sessions)
+            if not absent:
+                continue
+            hole = self._known.get(f"event/{event.id}")
+            if event.sessions or (hole is not None and hole["absent_in"]):
+                withdrawn += [self._withdrawn(row, "its event no longer lists its session") for row in absent]
+            else:
+                unit = Unit("game" if event.is_game else "team_events", event.id, event.team_id, is_malformed=True)
+                text = "it lists no session any more: the next sync that finds none withdraws them"
+                lists.problems.append(_absent(unit, text))
+                lists.unstorable.add(event.id)
+        gone = [game for game in lists.missing_games if game.is_absence]
+        for outcome in gone:
+            # A game that is 404 for the second time: so is everything in it.
+            known = self._known.get(outcome.unit.name)
+            if known is not None and known["body_id"] is not None and known["absent_in"]:
+                of_game = by_event.get(outcome.unit.id, ())
+                withdrawn += [
+                    self._withdrawn(row, "its game is gone") for row in of_game if row["status"] != "withdrawn"
+                ]
+        return lists.problems, withdrawn
+
+    def _withdrawn(self, row: Mapping[str, Any], reason: str) -> Outcome:
+        unit = plan.unit_of(row)
+        return Outcome(unit, "withdrawn", now(), tables=no_rows(unit), error=reason, attempts=0)
+
+    def _gone(self, row: Row, is_strong: bool, reason: str) -> Outcome:
+        unit = plan.unit_of(row)
+        return (
+            self._withdrawn(row, reason)
+            if is_strong
+            else _absent(unit, f"{reason}: the next sync that misses it withdraws it")
         )
-        mine = set(chosen)
-        self._games = {
-            game["event_id"]: game for game in games if {game.get("home_team_id"), game.get("away_team_id")} & mine
-        }
-        for team, found in zip(chosen, events, strict=True):
-            for event in found:
-                # A game is in the events of both its teams; it is nobody's own.
-                self._events[event["id"]] = (event, None if event.get("is_game_event") else team)
 
-    def _ask_games(self, game_ids: Iterable[str]) -> None:
-        asked: list[tuple[Unit, Callable[[], Payload], str]] = [
-            (Unit("game", game, game_id=game), lambda game=game: self._client.game(game), "")  # type: ignore[misc]
-            for game in game_ids
-        ]
-        for [event] in filter(None, self._ask(asked)):
-            self._events[event["id"]] = (event, None)
+    def _settle(self, problems: Sequence[Outcome]) -> None:
+        lists = self._lists
+        self.outcomes += problems
+        kept = [outcome for outcome in lists.outcomes if not lists.is_unknown_team(outcome)]
+        settle(self._store, kept, problems, lists.readable - {problem.unit.id for problem in problems}, self._id)
+        # Bodies that cannot be read are kept, so that a later version may read them.
+        keep_bodies(self._store, [outcome for outcome in (*kept, *problems) if outcome.raw], now())
 
-    def _ask_later(self) -> None:
-        """Where this machine's clock is behind the last end of a game, only what came after it tells the time there."""
-        ends = [(over, event) for event, _ in self._events.values() if (over := plan.over_at(event)) is not None]
-        over, event = max(ends, key=lambda one: one[0], default=(self._at, {}))
-        teams = event.get("game_attributes") or {}
-        if over <= self._at or teams.get("home_team_id") is None:
-            return
-        try:
-            later = self._client.team_events(teams["home_team_id"], over, over + _LATER)
-            self._at = plan.clock(self._at, _items(later, "events"))
-        except OF_ONE:
-            return
-
-    def _ask(self, asked: Sequence[tuple[Unit, Callable[[], Payload], str]]) -> list[list[Event]]:
-        """What each request lists; nothing where it failed, which the outcome tells."""
-        heed = Heed(self._client)
-
-        def one(unit: Unit, call: Callable[[], Payload], name: str) -> tuple[Outcome, list[Event]]:
-            try:
-                payload = call()
-                items = _items(payload, name)
-            except OF_ONE as error:
-                heed(error)
-                return not_had(unit, error), []
-            at = payload.fetched_at or now()
-            for item in items:
-                self._came[str(item.get("id", item.get("event_id")))] = (at, payload.request_id)
-            return Outcome(unit, "fetched" if items else "empty", at, request_id=payload.request_id), items
-
-        answers = list(spread(lambda given: one(*given), asked, self._client._options["max_concurrency"]))
-        self.outcomes += [outcome for outcome, _ in answers]
-        return [items for _, items in answers]
+    def _fragments(self) -> Iterator[Outcome]:
+        """Teams, games and events are received in lists: each is stored as a body of its own."""
+        lists = self._lists
+        pieces: list[tuple[Unit, Any, Received]] = []
+        if "teams" in self._wanted:
+            for key, (team, received) in lists.teams.items():
+                pieces.append((Unit("teams", str(key), team_id=key), team, received))
+        if "schedule" in self._wanted:
+            pieces += [(plan.of_game(game), game.body, game.received) for game in lists.games.values()]
+        if "game" in self._wanted:
+            events = (event for event in lists.events.values() if event.id not in lists.unstorable)
+            pieces += [(plan.of_event(event), event.body, event.received) for event in events]
+        for unit, entry, received in pieces:
+            outcome = read(
+                unit, fragment(unit.operation, entry), received.fetched_at, received.served_at, received.request_id
+            )
+            outcome.listed_at = received.served_at
+            yield outcome
 
     def _keep_fragments(self) -> None:
-        fragments = iter(self._fragments())
+        fragments = self._fragments()
         while chunk := list(islice(fragments, _CHUNK)):
-            self._keep(chunk)
+            # What is stored is not reported: the list that had it is.
+            problems = [outcome for outcome in chunk if not outcome.is_stored]
+            for outcome in problems:
+                of_list = self._source(outcome.unit)
+                outcome.unit = replace(
+                    outcome.unit, team_id=of_list.team_id, start=of_list.start, end=of_list.end, is_malformed=True
+                )
+            keep_bodies(self._store, problems, now())
+            settle(self._store, (), problems, (), self._id)
+            self.outcomes += problems
+            self._keep([outcome for outcome in chunk if outcome.is_stored])
+            for outcome in chunk:
+                outcome.release()
 
-    def _fragments(self) -> "Iterable[Outcome]":
-        """Teams, games and events came in lists: each is kept as a body of its own."""
-        pieces: list[tuple[Unit, Any]] = []
-        if "teams" in self._wanted:
-            pieces += [(Unit("teams", str(key), team_id=key), {"teams": [team]}) for key, team in self._teams.items()]
-        if "schedule" in self._wanted:
-            pieces += [(Unit("schedule", key, game_id=key), {"games": [game]}) for key, game in self._games.items()]
-        if "game" in self._wanted:
-            for event, team in self._events.values():
-                unit = plan.of_event(event, team)
-                pieces.append((unit, event if unit.operation == "game" else {"events": [event]}))
-        for unit, body in pieces:
-            raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-            at, request_id = self._came[unit.id]
-            yield had(unit, raw, at, request_id)
-
-    def _keep_requests(self) -> None:
-        """Requests for lists that failed are holes until they succeed."""
-        asked = [outcome for outcome in self.outcomes if outcome.unit.operation != "game"]
-        keep_requests(self._store, asked)
-        lost = [outcome for outcome in self.outcomes if outcome.unit.operation == "game" and outcome.error]
-        self._keep(lost)
+    def _source(self, unit: Unit) -> Received:
+        lists = self._lists
+        if unit.operation == "teams":
+            return lists.teams[int(unit.id)][1]
+        return (lists.games if unit.operation == "schedule" else lists.events)[unit.id].received
 
     def _keep(self, outcomes: Sequence[Outcome]) -> None:
         if outcomes:
-            self.corrections += keep(self._store, outcomes, self._torn, self._at, now)
+            self.corrections += keep(self._store, outcomes, self._context, now)
 
-    def _fetch_due(self, team_ids: Sequence[int] | None) -> None:
-        known = {row["unit"]: row for row in coverage(self._store, ("unit", "status", "final", "over_at"))}
-        stored = {name: row for name, row in known.items() if name not in self._torn}
-        groups = [[Unit("roster", str(team), team_id=team)] for team in self._rosters(team_ids)]
-        events = sorted(self._events.values(), key=lambda one: (one[0].get("started_at") or 0, one[0]["id"]))
+    def _plan(self, with_rosters: bool) -> tuple[list[list[Unit]], dict[str, Unit]]:
+        """What is due, by events, and what is listed and not due."""
+        lists = self._lists
+        rosters = lists.team_ids if with_rosters and "roster" in self._wanted else []
+        groups = [[Unit("roster", str(team), team_id=team)] for team in rosters]
+        listed: dict[str, Unit] = {}
         new: list[Unit] = []
-        for event, _ in events:
+        planned: set[str] = set()
+        for event in sorted(lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id)):
             again: list[Unit] = []
-            for unit in plan.within(event, self._wanted):
-                if plan.is_due(unit, stored.get(unit.name), self._at, self._window):
-                    (again if unit.name in known or unit.name in self._torn else new).append(unit)
+            units = {unit.name: unit for unit in plan.within(event, self._wanted)}
+            if not event.are_sessions_known:
+                units |= {unit.name: unit for unit in self._known_within(event) if unit.name not in units}
+            for name, unit in units.items():
+                if name in planned:
+                    continue
+                planned.add(name)
+                self._listed_at[name] = event.received.served_at
+                stored = None if name in self._interrupted else self._known.get(name)
+                if not plan.is_due(unit, stored, self._context.clock, self._window):
+                    listed[name] = unit
+                elif name in self._known or name in self._interrupted:
+                    again.append(unit)
+                else:
+                    new.append(unit)
             groups.append(again)
-        # By id, so that the files of one chunk need not be looked through for the next.
-        groups += [[unit] for unit in sorted(new, key=lambda unit: unit.id)]
+        # By id, so that the files of one chunk need not be read for the next.
+        return groups + [[unit] for unit in sorted(new, key=lambda unit: unit.id)], listed
+
+    def _known_within(self, event: Event) -> list[Unit]:
+        return plan.known_within(event, self._wanted, self._known.values())
+
+    def _fetch_due(self, with_rosters: bool) -> None:
+        groups, listed = self._plan(with_rosters)
+        mark_listed(self._store, listed, self._listed_at)
         shown = bar(self._progress, "sync", sum(map(len, groups)), self)  # type: ignore[arg-type]
         done = 0
 
@@ -202,16 +263,17 @@ class Sync:
             if shown:
                 shown()
 
-        # One chunk is read and stored while the next is fetched; what the lists held is the first.
+        # One chunk is decoded and stored while the next is fetched; what the lists held is the first.
         with ThreadPoolExecutor(1) as storing:
             stored_last: Future[None] = storing.submit(self._keep_fragments)
             for chunk in _chunks(groups, self._size):
-                came = deque(fetch(self._client, chunk, tell))
+                fetched = deque(fetch(self._client, chunk, tell))
                 done += len(chunk)
-                self._weigh(came)
+                self._weigh(fetched)
                 stored_last.result()
-                stored_last = storing.submit(self._read_and_keep, came)
+                stored_last = storing.submit(self._read_and_keep, fetched)
             stored_last.result()
+        self._store.opened("coverage", own_schemas()["coverage"])
         if shown:
             shown(True)
 
@@ -221,39 +283,46 @@ class Sync:
         count, size = self._sizes.get(unit.operation, (1, unknown))
         return size // count
 
-    def _weigh(self, came: Iterable[Came]) -> None:
-        for one in came:
+    def _weigh(self, fetched: Iterable[Fetched]) -> None:
+        for one in fetched:
             if one.size:
                 count, size = self._sizes.get(one.operation, (0, 0))
                 self._sizes[one.operation] = (count + 1, size + one.size)
 
-    def _read_and_keep(self, came: deque[Came]) -> None:
+    def _read_and_keep(self, fetched: deque[Fetched]) -> None:
         outcomes = []
-        while came:
+        while fetched:
             # One after another, so that no body is held twice.
-            outcomes.append(came.popleft().read())
-        self._keep(outcomes)
+            outcome = fetched.popleft().read()
+            outcome.listed_at = self._listed_at.get(outcome.unit.name)
+            outcomes.append(outcome)
+        known = [outcome for outcome in outcomes if not self._lists.is_unknown_team(outcome)]
+        self._keep(known)
+        cause = unreachable(outcomes)
         self.rows += sum(outcome.rows for outcome in outcomes)
         for outcome in outcomes:
-            # Bodies and rows are stored, and would add up.
-            outcome.forget()
+            outcome.release()
         self.outcomes += outcomes
-
-    def _rosters(self, team_ids: Sequence[int] | None) -> Sequence[int]:
-        return [] if "roster" not in self._wanted or team_ids == () else self._team_ids
-
-
-def _items(payload: Payload, name: str) -> list[Event]:
-    body = payload.to_dict()
-    items = [body] if not name else body.get(name) if isinstance(body, dict) else None
-    if not isinstance(items, list) or not all(
-        isinstance(item, dict) and ("id" in item or "event_id" in item) for item in items
-    ):
-        raise DecodeError(f"{payload.operation}: the answer has no list of {name or 'events'} with ids; see to_dict()")
-    return items
+        if cause is not None:
+            raise cause
 
 
-def _chunks(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int]) -> Iterable[list[Unit]]:
+def _is_of(row: Mapping[str, Any], event_id: str) -> bool:
+    """Whether it is a unit of the event, or the event itself."""
+    is_event = row["operation"] in ("game", "team_events") and row["unit"] == f"{row['operation']}/{event_id}"
+    return row["status"] != "withdrawn" and bool(is_event or row["event_id"] == event_id)
+
+
+def _absent(unit: Unit, reason: str) -> Outcome:
+    return Outcome(unit, "missing", now(), error=reason, attempts=0, is_absence=True)
+
+
+def _slices(outcomes: Sequence[Outcome], most: int) -> Iterator[list[Outcome]]:
+    for first in range(0, len(outcomes), most):
+        yield list(outcomes[first : first + most])
+
+
+def _chunks(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int]) -> Iterator[list[Unit]]:
     """Whole events, so that a correction is seen in all that it changes."""
     chunk: list[Unit] = []
     held = 0
@@ -265,17 +334,3 @@ def _chunks(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int]) -> It
             chunk, held = [], 0
     if chunk:
         yield chunk
-
-
-def keep_requests(store: Store, asked: Sequence[Outcome]) -> None:
-    """Account for requests that have no body of their own: a row for each that failed, none for the others."""
-    from sideline._frames import library
-    from sideline.archive.keep import told
-    from sideline.archive.store import one_of, own_schemas
-
-    failed = [{**told(outcome), "final": False} for outcome in asked if outcome.error]
-    names = {outcome.unit.name for outcome in asked}
-    before = {row["unit"] for row in coverage(store, ("unit",), names)}
-    if failed or before:
-        rows = library("pyarrow", "archive").Table.from_pylist(failed, own_schemas()["coverage"])
-        store.replace("coverage", rows, one_of("unit", names))

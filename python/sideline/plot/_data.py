@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow
 
 from sideline._core import Payload
+from sideline._text import visible
 
 Numbers = npt.NDArray[np.float64]
 
@@ -120,10 +121,15 @@ def epoch_ms(time: datetime | str | float) -> float:
     return moment.timestamp() * 1000
 
 
+def plain(text: object) -> str:
+    """Text as it is drawn: without control characters, and no mathematics."""
+    return visible(str(text)).replace("$", r"\$")
+
+
 def team_label(team: float, names: Names) -> str:
     if not np.isfinite(team):
         return "no team"
-    return names.get(int(team), f"team {int(team)}")
+    return plain(names.get(int(team), f"team {int(team)}"))
 
 
 def teams_of(column: Numbers) -> list[float]:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sideline.plot._court import new_axes, nothing
-from sideline.plot._data import Columns, Names, Rows, team_label, teams_of
+from sideline.plot._data import Columns, Names, Rows, plain, team_label, teams_of
 from sideline.plot._look import team_colour
 
 MINUTE = 60_000.0
@@ -63,7 +63,7 @@ def possession_timeline(possessions: Rows, ax: Axes | None = None, *, teams: Nam
     for name in dict.fromkeys(one for one in period.tolist() if one is not None):
         first = float(begin[period == name].min())
         ax.axvline(first, color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
-        ax.annotate(str(name), (first, 1), (2, 0), ("data", "axes fraction"), "offset points", fontsize=8)
+        ax.annotate(plain(name), (first, 1), (2, 0), ("data", "axes fraction"), "offset points", fontsize=8)
     since = f"minutes from {datetime.fromtimestamp(origin / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
     marks = "x: turnover" if bool((turnover > 0).any()) else ""
     ax.set_xlabel("; ".join(filter(None, [since, marks, note])), fontsize=9, color="0.25")

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from sideline.court import Court
 from sideline.plot._court import Kind, court, nothing
-from sideline.plot._data import Columns, Names, Numbers, Rows, epoch_ms, team_label, teams_of
+from sideline.plot._data import Columns, Names, Numbers, Rows, epoch_ms, plain, team_label, teams_of
 from sideline.plot._look import BALL, OTHER, team_colour
 
 FRESH = 1000.0
@@ -91,7 +91,7 @@ def tracking(
         )
         seen.add(name)
         if not is_ball and np.isfinite(player[last]):
-            _mark(ax, x[last], y[last], players.get(int(player[last]), str(int(player[last]))))
+            _mark(ax, x[last], y[last], plain(players.get(int(player[last]), str(int(player[last])))))
     if shown:
         ax.legend(
             loc="lower center",
@@ -105,7 +105,7 @@ def tracking(
     else:
         nothing(ax, "positions at this moment")
     when = datetime.fromtimestamp(moment / 1000, UTC).isoformat(" ", "milliseconds").replace("+00:00", " UTC")
-    on_clock = f"game clock {clock}" if clock else ""
+    on_clock = f"game clock {plain(clock)}" if clock else ""
     ax.set_xlabel(f"{when}\n" + "; ".join(filter(None, [f"{shown} positions", on_clock])), fontsize=8, color="0.35")
     return ax
 

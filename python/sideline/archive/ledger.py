@@ -1,0 +1,107 @@
+"""Rows of `coverage` without a body: requests for lists, entries that cannot be read, and when units were listed."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sideline.archive.fetch import Outcome
+from sideline.archive.keep import Row, coverage_row, to_arrow
+from sideline.archive.plan import Unit
+from sideline.archive.read import coverage
+from sideline.archive.store import Store, one_of, own_schemas
+
+_ATTEMPTS = 100
+
+
+def is_list(unit: str) -> bool:
+    """Whether the unit of this name is the request for a list."""
+    return unit in ("schedule/all", "teams/all") or unit.startswith("team_events/team ")
+
+
+def settle(
+    store: Store, lists: Sequence[Outcome], problems: Sequence[Outcome], readable: Collection[str], sync: str
+) -> None:
+    """Store the holes of lists and of their entries, and remove those that this sync closed.
+
+    A hole of a list is closed by a sync whose range holds all of it; that of an event also where a list has it whole.
+    """
+    holes = [outcome for outcome in (*lists, *problems) if outcome.error is not None]
+
+    def change(stored: Iterable[Row]) -> list[Row] | None:
+        before = {row["unit"]: row for row in stored if row["unit"].startswith("event/") or is_list(row["unit"])}
+        closed = {name: row for name, row in before.items() if _is_closed(row, lists, readable)}
+        rows = {name: row for name, row in before.items() if name not in closed}
+        for outcome in holes:
+            rows[outcome.unit.name] = _hole(outcome, rows.get(outcome.unit.name), sync)
+        return None if rows == before else [*rows.values(), *({"unit": name} for name in closed if name not in rows)]
+
+    _replace(store, change)
+
+
+def close(store: Store, units: Collection[str]) -> None:
+    """Remove holes that were closed."""
+
+    def change(stored: Iterable[Row]) -> list[Row] | None:
+        return [{"unit": row["unit"]} for row in stored if row["unit"] in units] or None
+
+    if units:
+        _replace(store, change)
+
+
+def mark_listed(store: Store, units: Mapping[str, Unit], listed_at: Mapping[str, datetime | None]) -> None:
+    """Store when units were listed last, and what their parents said of them."""
+
+    def change(stored: Iterable[Row]) -> list[Row] | None:
+        rows = []
+        for row in stored:
+            unit = units.get(row["unit"])
+            if unit is not None:
+                facts: Row = {"event_id": unit.event_id, "starts_at": unit.starts_at, "teams": list(unit.teams)}
+                facts |= {
+                    "listed_at": listed_at.get(unit.name) or row["listed_at"],
+                    "linked": unit.is_linked or row["linked"],
+                }
+                if any(row[name] != value for name, value in facts.items()):
+                    rows.append({**row, **facts})
+        return rows or None
+
+    if units:
+        _replace(store, change)
+
+
+def _replace(store: Store, change: Any) -> None:
+    """Put rows in place of those of the same units, in one transaction; a row of nothing but its unit removes one."""
+    for attempt in range(_ATTEMPTS + 1):
+        table = store.opened("coverage", own_schemas()["coverage"])
+        rows = change(coverage(store))
+        if rows is None:
+            return
+        full = to_arrow([row for row in rows if len(row) > 1], "coverage")
+        if store.replaced(table, full, one_of("unit", (row["unit"] for row in rows)), last=attempt == _ATTEMPTS):
+            return
+        store.wait(attempt)
+
+
+def _is_closed(row: Row, lists: Sequence[Outcome], readable: Collection[str]) -> bool:
+    if row["unit"].startswith("event/") and row["unit"].partition("/")[2] in readable:
+        return True
+    # A game's event is an entry of a team's list.
+    operation = "team_events" if row["operation"] == "game" else row["operation"]
+    for outcome in lists:
+        unit = outcome.unit
+        if (
+            outcome.error is None
+            and is_list(unit.name)
+            and (unit.operation, unit.team_id) == (operation, row["team_id"])
+        ):
+            return row["start"] is None or unit.start is None or (unit.start <= row["start"] and row["end"] <= unit.end)
+    return False
+
+
+def _hole(outcome: Outcome, before: Row | None, sync: str) -> Row:
+    row = coverage_row(outcome) | {"final": False}
+    if outcome.is_absence:
+        row["absent_in"] = (before and before["absent_in"]) or sync
+    if before is not None and before["start"] and row["start"]:
+        row |= {"start": min(row["start"], before["start"]), "end": max(row["end"], before["end"])}
+    return row
