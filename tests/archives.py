@@ -19,7 +19,7 @@ WINTER = {"start": "2027-01-01", "end": "2027-03-15"}
 MONTH = {"start": "2027-02-01", "end": "2027-03-02"}
 """The last one: its last games may still be corrected, and one goes on."""
 
-OWN_TIMES = {"fetched_at", "stored_at", "request_id", "attempts"}
+OWN_TIMES = {"fetched_at", "served_at", "listed_at", "stored_at", "request_id", "attempts", "listed_from", "listed_until"}
 """What two syncs of the same season need not have in common."""
 
 
@@ -46,7 +46,7 @@ def sorted_rows(table: Any, without: Iterable[str] = ()) -> list[str]:
 
 def contents(archive: sideline.Archive) -> dict[str, list[str]]:
     """All of it: the tables, what is known of each body, the bodies."""
-    tables = {name: sorted_rows(archive.to_arrow(name)) for name in TABLES}
+    tables = {name: sorted_rows(archive.to_arrow(name), OWN_TIMES if name == "players" else ()) for name in TABLES}
     own = {name: sorted_rows(archive.to_arrow(name), OWN_TIMES) for name in ("coverage", "raw")}
     return {**tables, **own}
 
@@ -55,10 +55,16 @@ def digests(archive: sideline.Archive) -> dict[str, list[int]]:
     """The same of a large one: each row as its hash."""
     found = {}
     for name in (*TABLES, "coverage", "raw"):
-        frame = archive.scan(name).drop(OWN_TIMES, strict=False) if name not in TABLES else archive.scan(name)
+        frame = archive.scan(name).drop(OWN_TIMES, strict=False) if name in ("players", "coverage", "raw") else archive.scan(name)
         rows = frame.select(sorted(frame.collect_schema().names())).cast({pl.Categorical: pl.String}).collect()
         found[name] = rows.hash_rows().sort().to_list()
     return found
+
+
+def ledger(archive: sideline.Archive) -> list[dict[str, Any]]:
+    """The rows of `coverage` with the columns that readers do not see."""
+    rows: list[dict[str, Any]] = archive.table("coverage").to_pyarrow_table().to_pylist()
+    return rows
 
 
 def same(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

@@ -367,7 +367,9 @@ async fn a_lost_connection_is_told_and_made_again_and_the_hole_is_one_gap() {
     let stream = server.stream(quick());
     let mut items = until(&stream, |item| matches!(item, Item::Update(update) if update.text == "data")).await;
     assert_eq!(kinds(&items), ["connected", "update", "disconnected", "gap", "connected", "update"]);
-    let Some(Item::Notice(Notice::Gap { start, end: Some(end), reason })) = items.drain(..).nth(3) else { panic!() };
+    let Some(Item::Notice(Notice::Gap { start, end: Some(end), reason, .. })) = items.drain(..).nth(3) else {
+        panic!()
+    };
     assert!(before <= start && start <= end && end <= SystemTime::now() && !reason.is_empty());
     assert_eq!((stream.counts().updates, stream.counts().gaps, stream.counts().reconnects), (2, 1, 1));
 
@@ -519,17 +521,64 @@ async fn closing_ends_it_at_once_in_every_state() {
 }
 
 #[tokio::test]
-async fn an_event_beyond_the_limit_ends_the_stream_with_what_to_do() {
-    let server =
-        Server::start(vec![vec![opened(), send(&format!("data: 1\n\ndata: {}\n\n", "y".repeat(2000))), Hold]]).await;
+async fn an_event_or_comment_beyond_the_limit_is_skipped_and_named_with_its_size() {
+    let long = "y".repeat(2000);
+    let text = format!("data: 1\n\ndata: {long}\n\ndata: 2\n\n:{long}\n\ndata: 3\n\n");
+    let server = Server::start(vec![vec![opened(), send(&text), Hold]]).await;
     let stream = server.stream(Options { max_event_bytes: 1000, ..quick() });
-    assert_eq!(update(&stream).await.text, "1", "what came before it is delivered");
-    let error = loop {
-        if let Err(error) = next(&stream).await {
-            break error;
-        }
-    };
-    assert!(matches!(&error, Error::Transport(text) if text.contains("max_event_bytes")), "{error}");
+    let items = until(&stream, |item| matches!(item, Item::Update(update) if update.text == "3")).await;
+    assert_eq!(kinds(&items), ["connected", "update", "gap", "update", "gap", "update"]);
+    for at in [2, 4] {
+        let Item::Notice(Notice::Gap { reason, dropped: Some(1), .. }) = &items[at] else { panic!() };
+        assert!(reason.contains("max_event_bytes is 1000") && reason.contains(" 200"), "{reason}");
+    }
+    assert_eq!(stream.counts().reconnects, 0);
+}
+
+#[tokio::test]
+async fn an_event_without_an_end_loses_the_connection_and_the_stream_goes_on() {
+    let endless = vec![opened(), send(&format!("data: {}", "y".repeat(20_000))), Hold];
+    let server = Server::start(vec![endless, events("data: 2\n\n")]).await;
+    let stream = server.stream(Options { max_event_bytes: 1000, ..quick() });
+    let (reason, _) = failure(&stream).await;
+    assert!(reason.contains("16000 bytes") && reason.contains("max_event_bytes is 1000"), "{reason}");
+    assert_eq!(update(&stream).await.text, "2");
+}
+
+#[tokio::test]
+async fn an_id_that_no_header_can_carry_or_that_is_too_long_is_not_sent_and_the_gap_says_so() {
+    for id in ["a\u{7f}b".to_string(), "a\u{1}b".to_string(), "x".repeat(1025)] {
+        let server = Server::start(vec![events(&format!("id: {id}\ndata: 1\n\n")), events("data: 2\n\n")]).await;
+        let stream = server.stream(quick());
+        let items = until(&stream, |item| matches!(item, Item::Update(update) if update.text == "2")).await;
+        assert_eq!(server.seen()[1].header("last-event-id"), None);
+        let said =
+            |item: &Item| matches!(item, Item::Notice(Notice::Gap { reason, .. }) if reason.contains("not sent"));
+        assert!(items.iter().any(said), "{items:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_last_event_id_that_is_refused_is_left_out_and_the_gap_says_so() {
+    let no = answer(412, "application/json", r#"{"message":"unknown id"}"#);
+    let server = Server::start(vec![events("id: a\ndata: 1\n\n"), no, events("data: 2\n\n")]).await;
+    let stream = server.stream(quick());
+    let items = until(&stream, |item| matches!(item, Item::Update(update) if update.text == "2")).await;
+    assert_eq!(kinds(&items), ["connected", "update", "disconnected", "gap", "connected", "update"]);
+    let seen = server.seen();
+    assert_eq!((seen[1].header("last-event-id"), seen[2].header("last-event-id")), (Some("a"), None));
+    assert!(matches!(&items[3], Item::Notice(Notice::Gap { reason, .. }) if reason.contains("412")), "{items:?}");
+}
+
+#[tokio::test]
+async fn a_retry_of_zero_does_not_switch_the_backoff_off() {
+    let server = Server::start(vec![events("retry: 0\ndata: 1\n\n"), answer(503, "text/plain", "")]).await;
+    let stream = server.stream(quick());
+    update(&stream).await;
+    sleep(Duration::from_millis(1200)).await;
+    // 100 ms after the loss, then 50, 100, 200, 400, 600.
+    assert!((3..=7).contains(&server.seen().len()), "{}", server.seen().len());
+    assert!(stream.counts().gaps == 0);
 }
 
 #[tokio::test]

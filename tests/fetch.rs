@@ -36,7 +36,7 @@ async fn run_against(script: Vec<Reply>) -> (Server, Result<Payload, Error>) {
     };
     let transport = Transport::new(options.resolve(&|_| None).unwrap()).unwrap();
     let result = run(&transport, two_pieces(&transport)).await;
-    (server, result)
+    (server, result.map_err(|failed| failed.error))
 }
 
 #[tokio::test]

@@ -62,9 +62,9 @@ def numbers(values: Any) -> dict[str, float | None] | None:
     return None if values is None else {key: number(value) for key, value in values.items()}
 
 
-def either(said: Any, asked: Any) -> Any:
-    """What the body says; where it says nothing, what was asked for."""
-    return asked if said is None else said
+def key(first: Any, second: Any) -> Any:
+    """A row's key: a game is the requested one, a session of many the body's; where that is not known, the other."""
+    return second if first is None else first
 
 
 def lineup(ids: Any) -> str | None:
@@ -146,7 +146,7 @@ def event_keys(event: Row, request: Context) -> Row:
     return {
         "team_id": integer(request["team_id"]) if request.get("team_id", "").isdigit() else None,
         "event_id": event["id"],
-        "game_id": event["id"] if game else None,
+        "game_id": request.get("game_id", event["id"]) if game else None,
     }
 
 
@@ -178,7 +178,8 @@ def location_windows(body: Any, request: Context) -> Iterator[Row]:
             links = session.get("_locations") or []
             for one in [links] if isinstance(links, str) else links:
                 query = parse_qs(urlsplit(one).query)
-                yield {"event_id": event["id"], "session_id": session["id"], "start": moment(query["from"][0]), "end": moment(query["to"][0]), "link": one}
+                keys = {name: value for name, value in event_keys(event, request).items() if name != "team_id"}
+                yield {**keys, "session_id": session["id"], "start": moment(query["from"][0]), "end": moment(query["to"][0]), "link": one}
 
 
 def stat_lines(body: Any, request: Context) -> Iterator[tuple[Row, Row]]:
@@ -219,12 +220,12 @@ def stat_events(body: Any, request: Context) -> Iterator[Row]:
                 }  # fmt: skip
 
 
-def possessions_of(teams: list[Row], session: Callable[[Row], str | None]) -> Iterator[Row]:
+def possessions_of(teams: list[Row], session: Callable[[Row], str | None], request: Context) -> Iterator[Row]:
     for team in teams:
         for place, one in enumerate(team.get("possessions") or []):
             attributes = of(one.get("possession_attributes"))
             yield {
-                "session_id": session(one), "team_id": integer(team["id"]), "team_name": team.get("name"), "possession": place,
+                "session_id": session(one), "game_id": request.get("game_id"), "team_id": integer(team["id"]), "team_name": team.get("name"), "possession": place,
                 "start_timestamp": moment(one.get("start_timestamp")), "end_timestamp": moment(one.get("end_timestamp")),
                 "start_game_clock": one.get("start_game_clock"), "start_game_clock_s": clock(one.get("start_game_clock")),
                 "end_game_clock": one.get("end_game_clock"), "end_game_clock_s": clock(one.get("end_game_clock")),
@@ -235,13 +236,14 @@ def possessions_of(teams: list[Row], session: Callable[[Row], str | None]) -> It
             }  # fmt: skip
 
 
-def possession_events_of(teams: list[Row], session: Callable[[Row], str | None]) -> Iterator[Row]:
+def possession_events_of(teams: list[Row], session: Callable[[Row], str | None], request: Context) -> Iterator[Row]:
     for team in teams:
         for place, possession in enumerate(team.get("possessions") or []):
             for position, one in enumerate(possession.get("stats") or []):
                 shot = of(one.get("shot_attributes"))
                 yield {
-                    "session_id": session(possession), "team_id": integer(team["id"]), "possession": place, "position": position,
+                    "session_id": session(possession), "game_id": request.get("game_id"), "team_id": integer(team["id"]), "possession": place,
+                    "position": position,
                     "timestamp": moment(one.get("timestamp")), "possession_type": one.get("possession_type"), "details": one.get("details"),
                     "player_id": integer(one.get("player_id")), "game_clock": one.get("game_clock"), "game_clock_s": clock(one.get("game_clock")),
                     "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")),
@@ -254,17 +256,18 @@ def possession_players_of(teams: list[Row], request: Context) -> Iterator[Row]:
     for team in teams:
         for player in team.get("team_player_details") or []:
             yield {
-                "session_id": request.get("session_id"), "team_id": integer(team["id"]), "player_id": integer(player["id"]),
+                "session_id": request.get("session_id"), "game_id": request.get("game_id"), "team_id": integer(team["id"]),
+                "player_id": integer(player["id"]),
                 **{n: player.get(n) for n in ("first_name", "last_name", "profile_image_link")},
             }  # fmt: skip
 
 
 def possessions(body: Any, request: Context) -> Iterator[Row]:
-    return possessions_of(listed(body, "teams"), lambda _: request["session_id"])
+    return possessions_of(listed(body, "teams"), lambda _: request["session_id"], request)
 
 
 def possession_events(body: Any, request: Context) -> Iterator[Row]:
-    return possession_events_of(listed(body, "teams"), lambda _: request["session_id"])
+    return possession_events_of(listed(body, "teams"), lambda _: request["session_id"], request)
 
 
 def possession_players(body: Any, request: Context) -> Iterator[Row]:
@@ -315,7 +318,7 @@ def game_shots(body: Any, request: Context) -> Iterator[Row]:
         make, three = {"MAKE": True, "MISS": False}.get(one.get("st")), one.get("is3")
         frame = {n: number(one.get(short)) for n, short in zip(COORDINATES, ["px", "py", "pz", "hx", "hy", "hz", "hsx", "hsy"], strict=True)}
         yield {
-            "session_id": either(one.get("sid"), request.get("session_id")), "game_id": either(one.get("gid"), request.get("game_id")),
+            "session_id": key(one.get("sid"), request.get("session_id")), "game_id": key(request.get("game_id"), one.get("gid")),
             "team_id": integer(one.get("tid")), "player_id": integer(one.get("pid")), "occurred_at": moment(one.get("t")), "is_make": make,
             "is_3point": three, "points": points(make, three, integer(one.get("pts"))), "zone": integer(one.get("z")),
             "advanced_zone": integer(one.get("az")), **frame, "distance_cm": distance_cm(number(one.get("d")), frame), "status": one.get("s"),
@@ -327,7 +330,7 @@ def game_shots(body: Any, request: Context) -> Iterator[Row]:
 def play_by_play(body: Any, request: Context) -> Iterator[Row]:
     for one in body.get("details") or []:
         yield {
-            "game_id": either(one.get("gameId"), request.get("game_id")), "session_id": one.get("sessionId"), "event_id": one["eventId"],
+            "game_id": key(request.get("game_id"), one.get("gameId")), "session_id": one.get("sessionId"), "event_id": one["eventId"],
             "type": one.get("type"), "timestamp": moment(one.get("timestamp")), "team_id": integer(one.get("teamId")),
             "session_type": one.get("sessionType"), "practice_id": one.get("practiceId"), "practice_definition_id": one.get("practiceDefinitionId"),
             "drill_definition_id": one.get("drillDefinitionId"), "stats": numbers(one.get("stats")), "corrected": one.get("corrected"),
@@ -344,7 +347,7 @@ def play_by_play(body: Any, request: Context) -> Iterator[Row]:
 def ball_screens(body: Any, request: Context) -> Iterator[Row]:
     for one in body.get("ballscreens") or []:
         yield {
-            "game_id": either(one.get("gameId"), request.get("game_id")), "session_id": one.get("sessionId"), "event_id": one["eventId"],
+            "game_id": key(request.get("game_id"), one.get("gameId")), "session_id": one.get("sessionId"), "event_id": one["eventId"],
             "timestamp": moment(one.get("timestamp")), "end_timestamp": moment(one.get("endTimestamp")), "type": one.get("type"),
             "team_possession_id": one.get("teamPossessionId"), "session_type": one.get("sessionType"), "period": one.get("period"),
             "source": one.get("source"), "corrected": one.get("corrected"), "ball_handler_player_id": integer(one.get("ballHandlerPlayerId")),
@@ -391,11 +394,11 @@ def session_in_link(request: Context) -> Callable[[Row], str | None]:
 
 
 def game_possessions(body: Any, request: Context) -> Iterator[Row]:
-    return possessions_of(body.get("possessions") or [], session_in_link(request))
+    return possessions_of(body.get("possessions") or [], session_in_link(request), request)
 
 
 def game_possession_events(body: Any, request: Context) -> Iterator[Row]:
-    return possession_events_of(body.get("possessions") or [], session_in_link(request))
+    return possession_events_of(body.get("possessions") or [], session_in_link(request), request)
 
 
 def game_possession_players(body: Any, request: Context) -> Iterator[Row]:
@@ -412,7 +415,7 @@ def locations(body: Any, request: Context) -> Iterator[Row]:
         for one in batch.get("locations") or []:
             tag = one.get("tag")
             yield {
-                "session_id": request.get("session_id") if one.get("sid") is None else one["sid"], "t": moment(one["t"]), "type": one.get("type"),
+                "session_id": key(request.get("session_id"), one.get("sid")), "game_id": request.get("game_id"), "t": moment(one["t"]), "type": one.get("type"),
                 "team_id": integer(one.get("tid")), "player_id": integer(one.get("pid")), "tag": tag if isinstance(tag, str | None) else str(tag),
                 **{n: number(one.get(n)) for n in ("x", "y", "z", "speed")}, "game_clock": one.get("gc"), "game_clock_s": clock(one.get("gc")),
                 "shot_clock": one.get("sc"), "shot_clock_s": clock(one.get("sc")),

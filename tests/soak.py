@@ -278,7 +278,7 @@ class Round:
             return
         archive = sideline.Archive(self.folder / "season", self.client)
         for _ in range(30):
-            report = archive.sync(game_ids=self.over)
+            report = archive.sync(game_ids=self.over, on_error="keep")
             self.found.add("archive syncs")
             for row in report.coverage.to_dicts():
                 if row["error"]:
@@ -288,9 +288,9 @@ class Round:
         else:
             # What is refused for good in this round is not there, and said so: without faults it comes.
             self.host("faulty", "faults.clear")
-            self.found.check(archive.sync(game_ids=self.over).complete, "archive: incomplete without faults")
+            self.found.check(archive.sync(game_ids=self.over, on_error="keep").complete, "archive: incomplete without faults")
         for name, ask in (("player_stats", self.truth.stats), ("stat_events", self.truth.stats_details), ("shots", self.truth.shots)):
-            stored, true = rows(archive.to_arrow(name)), rows(ask(self.sessions).table(name).to_arrow())
+            stored, true = rows(archive.to_arrow(name)), rows(ask(self.truth.game(self.over)).table(name).to_arrow())
             self.found.check(stored == true, f"archive: {name} has {len(stored)} rows, true are {len(true)}, or others")
             self.found.add("archive rows", len(stored))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from independent import read, verified
-from wire import answering, listener, over_tls, proxy
+from wire import answering, listener, over_tls, proxy, respond
 
 import sideline
 
@@ -105,7 +105,7 @@ def test_a_redirect_of_the_same_server_is_signed_for_where_it_leads(location: st
     heads: list[bytes] = []
     with listener(lambda connection: answering(heads, answers.pop(0))(connection)) as seen:
         moved = b"HTTP/1.1 302 Found\r\nConnection: close\r\nContent-Length: 0\r\nLocation: %s\r\n\r\n" % location.format(seen.port).encode()
-        answers = [moved, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"]
+        answers = [moved, respond(b"/v1/data/teams")]
         with sideline.Client(username="ann", secret="s3cret", base_url=f"http://localhost:{seen.port}") as client:
             client.teams()
     asked = read(heads[1])

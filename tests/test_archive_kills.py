@@ -81,6 +81,7 @@ def corrections_of(archive: sideline.Archive) -> list[str]:
     return sorted_rows(archive.corrections(), {"seen_at"})
 
 
+@pytest.mark.timeout(240)
 def test_a_sync_that_ends_after_any_of_its_transactions_goes_on_where_it_was(
     tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, killed_at: Callable[[int | None], list[int]]
 ) -> None:
@@ -231,8 +232,6 @@ def test_three_writers_of_the_same_month_make_one_archive(tmp_path: Path, asks: 
     alone = archive_of(asks, tmp_path / "alone")
     alone.sync(**MONTH)
     one, shared = contents(alone), contents(sideline.Archive(tmp_path / "shared"))
-    # Each may have kept the bodies that it fetched.
-    assert set(shared.pop("raw")) == set(one.pop("raw"))
     assert same(one, shared) == []
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -26,11 +28,11 @@ SIGNATURES = {
     "team_game_stats": "(team_id, *, game_id=None, start=None, end=None, on_error='raise', progress=None)",
     "game_events": "(game_id, *, team_id=None, on_error='raise', progress=None)",
     "game": "(game_id, *, on_error='raise', progress=None)",
-    "stats": "(session_id, *, on_error='raise', progress=None)",
-    "stats_details": "(session_id, *, on_error='raise', progress=None)",
-    "possessions": "(session_id, *, on_error='raise', progress=None)",
-    "shots": "(session_id, *, on_error='raise', progress=None)",
-    "locations": "(session_id, start, end, *, on_error='raise', progress=None)",
+    "stats": "(session_id, *, game_id=None, on_error='raise', progress=None)",
+    "stats_details": "(session_id, *, game_id=None, on_error='raise', progress=None)",
+    "possessions": "(session_id, *, game_id=None, on_error='raise', progress=None)",
+    "shots": "(session_id, *, game_id=None, on_error='raise', progress=None)",
+    "locations": "(session_id, start, end, *, game_id=None, on_error='raise', progress=None)",
     "game_stats_details": "(game_id, *, on_error='raise', progress=None)",
     "game_shots": "(game_id, *, on_error='raise', progress=None)",
     "play_by_play": "(game_id, *, on_error='raise', progress=None)",
@@ -38,10 +40,12 @@ SIGNATURES = {
     "catch_up": "(game_id, resources=('stats', 'details', 'shots', 'possessions'), *, on_error='raise', progress=None)",
     "follow": "(link)",
     "get": "(path, params=None)",
-    "broadcast_schedule": "(start=None, end=None)",
+    "broadcast_schedule": "(start=None, end=None, *, mock=False)",
     "broadcast_teams": "()",
     "broadcast_roster": "(team_id, *, game_id=None, on_error='raise', progress=None)",
-    "broadcast_stats": "(schedule_id, *, on_error='raise', progress=None)",
+    "broadcast_stats": "(schedule_id, *, mock=False, on_error='raise', progress=None)",
+    "broadcast_colors": "(schedule_id, *, on_error='raise', progress=None)",
+    "broadcast_locomotion": "(schedule_id, team_id, *, on_error='raise', progress=None)",
 }
 
 
@@ -57,10 +61,17 @@ def test_both_clients_have_every_operation_with_the_contracts_parameters() -> No
     assert found == SIGNATURES
 
 
+WIRE = (Path(__file__).parent.parent / "docs" / "wire.md").read_text(encoding="utf-8")
+#: No operation of the service, or a path of the caller's.
+UNCITED = {"get"}
+
+
 def test_every_docstring_names_its_section_and_shows_an_example() -> None:
     for name, method in OPERATIONS.items():
         assert ">>>" in method.__doc__, name
-        assert "(specification" in method.__doc__ or "(facts" in method.__doc__ or name == "get", name
+        cited = re.findall(r'\(docs/wire\.md,\s+"([^"]+)"\)', method.__doc__)
+        assert cited or name in UNCITED, name
+        assert all(f"\n## {section}\n" in WIRE for section in cited), name
 
 
 def sent(service: sideline.Simulator) -> dict[str, str]:

@@ -53,8 +53,10 @@ def of_the_extension() -> Iterator[doctest.DocTest]:
                     yield found
 
 
+SHOWN = ("sideline._progress", "sideline._audit")
+"""Private modules of public names."""
 FOUND = pkgutil.walk_packages(sideline.__path__, "sideline.")
-MODULES = [importlib.import_module(module.name) for module in FOUND if not module.name.startswith("sideline._") or module.name == "sideline._progress"]
+MODULES = [importlib.import_module(module.name) for module in FOUND if not module.name.startswith("sideline._") or module.name.startswith(SHOWN)]
 EXAMPLES = [example for module in MODULES for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
 EXAMPLES += of_the_extension()
 

@@ -63,15 +63,34 @@ def test_a_field_that_was_added_is_a_warning_once_and_a_row_always(client: sidel
     assert all(before <= row["first_seen"] <= datetime.now(UTC) for row in rows)
 
 
-def test_rows_that_were_renamed_are_told_too(client: sideline.Client, send: Callable[[Any], None]) -> None:
-    send({"squads": KNOWN["teams"]})
+def test_rows_that_were_renamed_are_told_too(service: sideline.Simulator, client: sideline.Client) -> None:
+    """Below the root; a root that is missing is an error."""
+    service.faults.add("*/stats", status=200, body={"teams": [{"id": 1, "lines": []}]})
     with pytest.warns(sideline.SchemaDriftWarning) as told:
-        assert client.teams().table().num_rows == 0
-    assert "an answer without teams[];" in str(told[1].message)
+        assert client.stats("s-1").table().num_rows == 0
+    assert "an answer without teams[].player_stats[];" in str(told[1].message)
     assert [(row["path"], row["type"]) for row in client.drift().to_dicts()] == [
-        ("squads", "array"),
-        ("teams[] (missing)", None),
+        ("teams[].lines", "array"),
+        ("teams[].player_stats[] (missing)", None),
     ]
+
+
+def test_a_number_that_is_not_whole_is_null_and_told(service: sideline.Simulator, client: sideline.Client) -> None:
+    line = {"id": 7, "version": 2.5, "stats": {"PTS": 2.5}}
+    service.faults.add("*/stats", status=200, body={"teams": [{"id": 1, "player_stats": [line, {**line, "version": 3}]}]})
+    with pytest.warns(sideline.SchemaDriftWarning, match="a number that is not whole where a table has integers: ") as told:
+        payload = client.stats("s-1")
+    assert len(told) == 1
+    assert [(row["version"], row["value"]) for row in payload.table().to_dicts()] == [(None, 2.5), (3, 2.5)]
+    assert payload.unknown_fields() == ["teams[].player_stats[].version (not a whole number)"]
+    assert [(row["path"], row["type"]) for row in client.drift().to_dicts()] == [("teams[].player_stats[].version (not a whole number)", "number")]
+    assert payload["teams"][0]["player_stats"][0]["version"] == 2.5
+    batch = client.stats(["s-1"])
+    assert batch.complete and batch.coverage.to_dicts()[0]["rows"] == 2
+    service.faults.clear()
+    service.faults.add("*/stats", status=200, body={"teams": [{"id": 1.5, "player_stats": [line]}]})
+    with pytest.raises(sideline.DecodeError):
+        client.stats("s-1").table()
 
 
 def test_the_warning_points_at_the_line_that_asked(service: sideline.Simulator, client: sideline.Client, send: Callable[[Any], None]) -> None:

@@ -31,7 +31,7 @@ API_ERRORS = [
 @pytest.mark.parametrize("kind", API_ERRORS)
 @pytest.mark.parametrize("copied", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
 def test_an_api_error_keeps_its_fields_when_it_travels(kind, copied) -> None:
-    more = {"rules": ["a", "b"]} if kind is sideline.InvalidRequest else {}
+    more = {sideline.InvalidRequest: {"rules": ["a", "b"]}, sideline.RateLimited: {"retry_after": 2.5}}.get(kind, {})
     error = copied(kind("GET ... answered 422: a | b", **FIELDS, **more))
     assert type(error) is kind
     assert str(error) == "GET ... answered 422: a | b"

@@ -137,7 +137,7 @@ EVENTS = [
      "self_link": f"{BASE}/v1/data/teams/46/practices/practice-1", "stats_details_link": None},
 ]  # fmt: skip
 WINDOWS = [
-    {"event_id": "game-1", "session_id": session, "start": at(start), "end": at(end),
+    {"event_id": "game-1", "game_id": "game-1", "session_id": session, "start": at(start), "end": at(end),
      "link": f"{BASE}/v1/data/sensors/locations?id={session}&from={start}&to={end}"}
     for session, start, end in [
         ("s-1", 1700000000000, 1700001800000), ("s-1", 1700001800000, 1700003000000), ("s-2", 1700003000000, 1700003003000)]
@@ -257,7 +257,7 @@ ATTRIBUTES = {
 
 
 def test_possessions() -> None:
-    team = {"session_id": "s-1", "team_id": 46, "team_name": "Kansas Wheat"}
+    team = {"session_id": "s-1", "game_id": None, "team_id": 46, "team_name": "Kansas Wheat"}
     window = f"{BASE}/v1/data/sensors/locations?id=s-1&from="
     assert rows("possessions", session_id="s-1") == [
         team | {"possession": 0, "start_timestamp": at(1700000000000), "end_timestamp": at(1700000020000),
@@ -274,8 +274,8 @@ def test_possessions() -> None:
 
 
 def test_possession_events() -> None:
-    keys = {"session_id": "s-1", "team_id": 46, "possession": 0}
-    assert rows("possessions", "possession_events", session_id="s-1") == [
+    keys = {"session_id": "s-1", "game_id": "game-1", "team_id": 46, "possession": 0}
+    assert rows("possessions", "possession_events", session_id="s-1", game_id="game-1") == [
         keys | {"position": 0, "timestamp": at(1700000015000), "possession_type": "FGA",
                 "details": ["FGA3", "FGA_OTD", "FGA3_OTD"], "player_id": 461, "game_clock": "19:45.2", "game_clock_s": 1185.2,
                 "shot_clock": "15.2", "shot_clock_s": 15.2, "shot_distance_cm": 688.4, "x": 1200.0, "y": 6100.5, "z": 2000.0,
@@ -287,9 +287,9 @@ def test_possession_events() -> None:
 
 
 def test_possession_players() -> None:
-    assert rows("possessions", "possession_players", session_id="s-1") == [
-        {"session_id": "s-1", "team_id": 46, "player_id": 461, "first_name": "Ada", "last_name": "Bell", "profile_image_link": "https://img/461"},
-        {"session_id": "s-1", "team_id": 46, "player_id": 462, "first_name": "Zoë", "last_name": None, "profile_image_link": None},
+    assert rows("possessions", "possession_players", session_id="s-1", game_id="game-1") == [
+        {"session_id": "s-1", "game_id": "game-1", "team_id": 46, "player_id": 461, "first_name": "Ada", "last_name": "Bell", "profile_image_link": "https://img/461"},
+        {"session_id": "s-1", "game_id": "game-1", "team_id": 46, "player_id": 462, "first_name": "Zoë", "last_name": None, "profile_image_link": None},
     ]  # fmt: skip
 
 
@@ -306,12 +306,12 @@ def test_shots() -> None:
 
 
 def test_locations() -> None:
-    assert rows("locations", session_id="s-other") == [
-        {"session_id": "s-1", "t": at(1700000000000), "type": "PLAYER", "team_id": 46, "player_id": 461, "tag": "65001", "x": 10.0,
+    assert rows("locations", session_id="s-other", game_id="game-1") == [
+        {"session_id": "s-other", "game_id": "game-1", "t": at(1700000000000), "type": "PLAYER", "team_id": 46, "player_id": 461, "tag": "65001", "x": 10.0,
          "y": 20.0, "z": 40.0, "speed": 0.238894, "game_clock": "12:30.00", "game_clock_s": 750.0, "shot_clock": "02.00", "shot_clock_s": 2.0},
-        {"session_id": "s-1", "t": at(1700000000000), "type": "BALL", "team_id": None, "player_id": None, "tag": "99001", "x": -10.5,
+        {"session_id": "s-other", "game_id": "game-1", "t": at(1700000000000), "type": "BALL", "team_id": None, "player_id": None, "tag": "99001", "x": -10.5,
          "y": 25.0, "z": 2000.0, "speed": 7.5, "game_clock": None, "game_clock_s": None, "shot_clock": None, "shot_clock_s": None},
-        {"session_id": "s-1", "t": at(1700000000500), "type": "PLAYER", "team_id": 46, "player_id": 461, "tag": "65001", "x": 12.0,
+        {"session_id": "s-other", "game_id": "game-1", "t": at(1700000000500), "type": "PLAYER", "team_id": 46, "player_id": 461, "tag": "65001", "x": 12.0,
          "y": 22.0, "z": 41.0, "speed": 0.5, "game_clock": "12:29.50", "game_clock_s": 749.5, "shot_clock": "01.50", "shot_clock_s": 1.5},
     ]  # fmt: skip
 
@@ -333,7 +333,7 @@ def test_games_of_a_matchup() -> None:
 
 
 MADE = {
-    "session_id": "s-1", "game_id": "game-1", "team_id": 46, "player_id": 461, "is_make": True, "is_3point": False, "points": 2,
+    "session_id": "s-1", "game_id": "game-of-the-request", "team_id": 46, "player_id": 461, "is_make": True, "is_3point": False, "points": 2,
     "zone": 3, "advanced_zone": 7, "player_x": 3117.0, "player_y": 7899.0, "player_z": 1100.0, "hoop_x": -44.0, "hoop_y": 12783.0,
     "hoop_z": 3048.0, "hoop_player_y": 4884.0, "status": "RECORDED", "period": "H1",
 }  # fmt: skip
@@ -347,7 +347,7 @@ def test_shots_of_a_game() -> None:
                 "game_clock_s": 598.7, "shot_clock": "12.0", "shot_clock_s": 12.0, "attributes": ["CAS", "GUARDED"],
                 "defender_ids": [471, 472]},
         NO_CLOCKS | {
-            "session_id": "s-1", "game_id": "game-1", "team_id": 47, "player_id": 471, "occurred_at": at(1700000030000), "is_make": False,
+            "session_id": "s-1", "game_id": "game-of-the-request", "team_id": 47, "player_id": 471, "occurred_at": at(1700000030000), "is_make": False,
             "is_3point": True, "points": 0, "zone": 9, "advanced_zone": 20, "player_x": 0.0, "player_y": -5000.0, "player_z": None,
             "hoop_x": 0.0, "hoop_y": -12725.0, "hoop_z": 2990.0, "hoop_player_x": 0.0, "hoop_player_y": 7725.0, "distance_cm": 772.5,
             "status": "RECORDED", "period": "H1", "attributes": [], "defender_ids": []},
@@ -357,13 +357,13 @@ def test_shots_of_a_game() -> None:
             "hoop_x": 0.5, "hoop_y": 12725.0, "distance_cm": 500.0, "status": None, "game_clock": "1:2.3", "game_clock_s": 62.3,
             "shot_clock": "02.00", "shot_clock_s": 2.0, "period": None, "attributes": None, "defender_ids": None},
         NOWHERE | NO_CLOCKS | {
-            "session_id": "s-2", "game_id": "game-1", "team_id": 47, "player_id": None, "occurred_at": at(1700000090000), "is_make": None,
+            "session_id": "s-2", "game_id": "game-of-the-request", "team_id": 47, "player_id": None, "occurred_at": at(1700000090000), "is_make": None,
             "is_3point": False, "points": 0, "distance_cm": None, "status": None, "period": "H2", "attributes": None, "defender_ids": None},
     ]  # fmt: skip
 
 
 PLAY = {
-    "game_id": "game-1", "session_id": "s-1", "type": "ACTUAL", "session_type": "GAME_ROUND", "facility_id": "f-1", "court_id": "c-1",
+    "game_id": "game-of-the-request", "session_id": "s-1", "type": "ACTUAL", "session_type": "GAME_ROUND", "facility_id": "f-1", "court_id": "c-1",
     "act": "PLAYER",
 }  # fmt: skip
 NO_DRILL = {"practice_id": None, "practice_definition_id": None, "drill_definition_id": None}
@@ -390,7 +390,7 @@ def test_play_by_play() -> None:
 
 
 def test_ball_screens() -> None:
-    keys = {"game_id": "game-1", "session_id": "s-1", "type": "BALL_SCREEN", "session_type": "GAME_ROUND", "period": "H1", "source": "VERIZON"}
+    keys = {"game_id": "game-of-the-request", "session_id": "s-1", "type": "BALL_SCREEN", "session_type": "GAME_ROUND", "period": "H1", "source": "VERIZON"}
     made = rows("ball_screens", game_id="game-of-the-request")
     nothing = dict.fromkeys(made[0])
     assert made == [
@@ -450,7 +450,7 @@ def test_details_and_shots_of_a_catch_up() -> None:
 
 
 def test_possessions_of_a_catch_up_are_of_the_session_in_their_link() -> None:
-    team = {"team_id": 46, "team_name": "Kansas Wheat"}
+    team = {"game_id": "game-1", "team_id": 46, "team_name": "Kansas Wheat"}
     locations = f"{BASE}/v1/data/sensors/locations?"
     assert rows("catch_up", "possessions", game_id="game-1") == [
         team | dict.fromkeys(ATTRIBUTES) | {
@@ -466,15 +466,23 @@ def test_possessions_of_a_catch_up_are_of_the_session_in_their_link() -> None:
     ]  # fmt: skip
     shot = {"shot_distance_cm": 581.8, "x": 3117.0, "y": 7899.0, "z": 1100.0, "zone": 3, "advanced_zone": 7, "is_3point": False}
     assert rows("catch_up", "possession_events", game_id="game-1") == [
-        shot | {"session_id": "s-1", "team_id": 46, "possession": 0, "position": 0, "timestamp": at(1700000001000),
+        shot | {"session_id": "s-1", "game_id": "game-1", "team_id": 46, "possession": 0, "position": 0, "timestamp": at(1700000001000),
                 "possession_type": "FG", "details": ["FG2"], "player_id": 461, "game_clock": "12:30.0", "game_clock_s": 750.0,
                 "shot_clock": "02.00", "shot_clock_s": 2.0},
         dict.fromkeys(shot) | NO_CLOCKS | {
-            "session_id": "s-2", "team_id": 46, "possession": 1, "position": 0, "timestamp": at(1700000905000), "possession_type": "TO",
+            "session_id": "s-2", "game_id": "game-1", "team_id": 46, "possession": 1, "position": 0, "timestamp": at(1700000905000), "possession_type": "TO",
             "details": [], "player_id": 461},
     ]  # fmt: skip
     assert rows("catch_up", "possession_players", game_id="game-1") == [
-        {"session_id": None, "team_id": 46, "player_id": 461, "first_name": "Ada", "last_name": "Bell", "profile_image_link": "https://img/461"}
+        {
+            "session_id": None,
+            "game_id": "game-1",
+            "team_id": 46,
+            "player_id": 461,
+            "first_name": "Ada",
+            "last_name": "Bell",
+            "profile_image_link": "https://img/461",
+        }
     ]
 
 

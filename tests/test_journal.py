@@ -200,10 +200,11 @@ def test_a_close_in_the_middle_of_a_wait_is_prompt(journal: Path) -> None:
     with server([ticking(0.2)]) as made, made.client() as client, client.live_stats("g1", notices=False).record(journal) as stream:
         [next(stream) for _ in range(3)]
     replay = sideline.replay(journal, 0.001)
-    next(replay)
+    rest = iter(replay)
+    next(rest)
     threading.Timer(0.1, replay.close).start()
     begun = time.monotonic()
-    assert list(replay) == []
+    assert list(rest) == []
     assert time.monotonic() - begun < 1
 
 
@@ -271,6 +272,42 @@ def test_damage_is_told_with_its_byte_after_all_that_stands_before_it(journal: P
     with server(FAULTS) as made, made.client() as client, pytest.raises(sideline.DecodeError, match="damaged"):
         client.live_stats("g1").record(journal)
     assert journal.read_bytes() == content
+
+
+def test_a_damaged_journal_is_repaired_and_what_is_lost_is_named(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items: list[Any] = []
+    sizes: list[int] = []
+    for first in (0, 3, 6):
+        with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1", notices=False).record(journal) as stream:
+            items += [next(stream) for _ in range(3)]
+        sizes.append(journal.stat().st_size)
+    content = bytearray(journal.read_bytes())
+    content[sizes[0] + 40] ^= 1
+    journal.write_bytes(content)
+    with pytest.raises(sideline.DecodeError, match=f"sideline journal repair {re.escape(str(journal))}"):
+        replayed(journal)
+    out = journal.with_name("whole.journal")
+    assert cli.main(["journal", "repair", str(journal), "--out", str(out)]) == 0
+    assert journal.read_bytes() == content
+    assert re.search(rf"2 blocks with 6 items .*\nlost: {sizes[1] - sizes[0]} bytes from byte {sizes[0]} on, received between 20\d\d", capsys.readouterr().out)
+    assert cli.main(["journal", "repair", str(journal)]) == 0
+    assert journal.with_name("game.journal.damaged").read_bytes() == content
+    for path in (out, journal):
+        found = replayed(path)
+        assert [item.id for item in found if isinstance(item, sideline.Update)] == list("012678")
+        gaps = [item for item in found if isinstance(item, sideline.Gap)]
+        assert [(gap.start, gap.end) for gap in gaps] == [(items[2].received_at, items[6].received_at)]
+    assert cli.main(["journal", "repair", str(journal), "--out", str(out)]) == 1, "nothing is overwritten"
+
+
+@pytest.mark.parametrize("sync_every", [0, 0.5, None])
+def test_a_journal_is_synced_as_it_is_told(sync_every: float | None, journal: Path) -> None:
+    with server([then_hold(numbered(3))]) as made, made.client() as client:
+        with client.live_stats("g1", notices=False).record(journal, sync_every=sync_every) as stream:
+            [next(stream) for _ in range(3)]
+        with pytest.raises(ValueError, match="sync_every"):
+            client.live_stats("g1").record(journal, sync_every=-1.0)
+    assert [item.id for item in replayed(journal)] == list("012")
 
 
 FULL = """
@@ -395,7 +432,7 @@ def test_the_command_records_until_a_signal_and_sums_up(number: signal.Signals, 
 
 
 @posix
-def test_the_command_says_once_why_nothing_comes(journal: Path) -> None:
+def test_the_command_says_why_nothing_comes_and_fails(journal: Path) -> None:
     with sideline.Simulator(seed=7) as service:
         command = [*COMMAND, "--schedule-id", "no-such-game", str(journal)]
         env = {**os.environ, **service.environ}
@@ -406,8 +443,8 @@ def test_the_command_says_once_why_nothing_comes(journal: Path) -> None:
                 time.sleep(0.05)
             running.send_signal(signal.SIGINT)
             out, errors = running.communicate(timeout=10)
-    assert (running.returncode, out.startswith("recorded 0 updates")) == (0, True)
-    assert re.fullmatch(r"not connected: .*404.*\n", errors), errors
+    assert (running.returncode, out.startswith("recorded 0 updates")) == (1, True)
+    assert re.fullmatch(r"not connected: .*404.*\nsideline: nothing was received: .*404.*\n", errors), errors
 
 
 @posix

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -112,7 +113,8 @@ def test_a_refusal_that_stays_raises_once_and_ends(three: Server) -> None:
         assert [type(item).__name__ for item in items] == ["Disconnected", "Gap"]
         assert items[0].status == 401 and items[0].retry_at is None and items[1].end is None
         assert raised.value.status == 401 and "canary" not in str(raised.value)
-        assert list(stream) == []
+        with pytest.raises(sideline.StreamClosed, match="open another"):
+            list(stream)
 
 
 @pytest.mark.parametrize(
@@ -124,6 +126,7 @@ def test_a_refusal_that_stays_raises_once_and_ends(three: Server) -> None:
         ({"buffer": 0}, "buffer"),
         ({"retry_wait": float("nan")}, "retry_wait"),
         ({"last_event_id": "a\nb"}, "last_event_id"),
+        ({"max_buffer_bytes": 0}, "max_buffer_bytes"),
     ],
 )
 def test_a_wrong_option_says_what_is_right(three: Server, wrong: dict[str, Any], what: str) -> None:
@@ -266,7 +269,8 @@ def test_every_way_to_end_a_stream_closes_its_socket_at_once(how: str) -> None:
                 updates(iter(stream), 1)
                 began = time.perf_counter()
                 stream.close()
-                assert list(stream) == []
+                with pytest.raises(sideline.StreamClosed, match="open another"):
+                    list(stream)
             case "break":
                 stream = client.live_stats("g1")
                 for item in stream:
@@ -317,6 +321,60 @@ def test_close_ends_a_wait_in_another_thread(three: Server) -> None:
         reader.join(5)
         assert time.perf_counter() - began < 0.1
         assert done
+
+
+def test_a_stream_that_has_ended_says_so_when_it_is_read_again() -> None:
+    async def again(stream: sideline.LiveStream) -> None:
+        async for _ in stream:
+            pass
+
+    with server([then_hold(numbered(3))]) as made, made.client() as client:
+        stream = client.live_stats("g1")
+        for _ in stream:
+            break
+        for read in (lambda: list(stream), lambda: asyncio.run(again(stream)), lambda: list(stream.batches())):
+            with pytest.raises(sideline.StreamClosed, match="open another"):
+                read()
+
+
+def test_under_trio_the_error_says_what_to_do() -> None:
+    trio = pytest.importorskip("trio", reason="trio is not installed")
+
+    async def read(stream: sideline.LiveStream) -> None:
+        await anext(stream)
+
+    with server([then_hold(numbered(3))]) as made, made.client() as client, client.live_stats("g1") as stream:
+        with pytest.raises(RuntimeError, match="asyncio"):
+            trio.run(read, stream)
+
+
+@pytest.mark.parametrize("how", ["anext", "async for", "batches"])
+def test_the_event_loop_has_its_turn_while_items_wait(how: str) -> None:
+    """A timeout of a loop that never gets its turn does not fire before all is taken."""
+    taken = 0
+
+    async def take(stream: sideline.LiveStream) -> None:
+        nonlocal taken
+        match how:
+            case "anext":
+                while True:
+                    await anext(stream)
+                    taken += 1
+            case "async for":
+                async for _ in stream:
+                    taken += 1
+            case "batches":
+                async for table in stream.batches(max_rows=1_000_000, max_seconds=60.0):
+                    taken += table.num_rows
+
+    async def read(client: sideline.AsyncClient) -> None:
+        async with client.live_stats("g1", notices=False) as stream:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(take(stream), 0.2)
+
+    with server([flood]) as made:
+        asyncio.run(read(made.async_client()))
+    assert taken < MANY
 
 
 def test_several_event_loops_and_uvloop_one_after_the_other(three: Server) -> None:
@@ -436,6 +494,55 @@ def test_a_full_buffer_drops_as_its_policy_says_and_counts(overflow: Any, kept: 
         assert [int(next(stream).id) for _ in kept] == kept
         assert stream.stats.dropped == 100 - len(kept)
         assert stream.stats.lag == 0
+
+
+@pytest.mark.parametrize(("overflow", "kept"), [("drop_oldest", list(range(92, 100))), ("latest", [99])])
+def test_what_a_full_buffer_drops_is_a_gap_in_its_place_and_in_the_journal(overflow: Any, kept: list[int], tmp_path: Path) -> None:
+    path = tmp_path / "game.journal"
+    with server([then_hold(numbered(100))]) as made, made.client() as client:
+        with client.live_stats("g1", overflow=overflow, buffer=8).record(path) as stream:
+            while stream.stats.updates < 100:
+                time.sleep(0.01)
+            items = [next(stream) for _ in range(2 + len(kept))]
+            stats = stream.stats
+    connected, gap, *rest = items
+    assert isinstance(connected, sideline.Connected)
+    assert isinstance(gap, sideline.Gap)
+    assert (gap.reason, gap.dropped, stats.dropped, stats.gaps) == ("overflow", 100 - len(kept), 100 - len(kept), 1)
+    assert gap.end is not None
+    assert connected.at <= gap.start <= gap.end <= rest[0].received_at
+    assert [int(item.id) for item in rest] == kept
+    assert [type(item) for item in sideline.replay(path, None)] == [type(item) for item in items]
+
+
+@needs_proc
+def test_the_bytes_that_wait_are_bounded_whatever_their_number() -> None:
+    def heavy(to: socket.socket) -> None:
+        to.sendall(HEAD)
+        event = b"data: " + b"x" * 1_000_000 + b"\n\n"
+        while True:
+            to.sendall(event)
+
+    for overflow in ("block", "drop_oldest"):
+        with server([heavy]) as made, made.client() as client:
+            before = resident()
+            with client.live_stats("g1", overflow=overflow, max_buffer_bytes=8 << 20, notices=False) as stream:
+                until = time.monotonic() + 1.0
+                while time.monotonic() < until:
+                    assert resident() - before < 100 << 20
+                    time.sleep(0.05)
+                assert len(next(stream).raw) == 1_000_000
+
+
+def test_an_outage_that_nobody_takes_is_a_few_notices() -> None:
+    refused = b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"
+    quick: dict[str, Any] = {"retry_wait": 0.0, "max_wait": 0.005, "buffer": 4}
+    with server([lambda to: to.sendall(refused)]) as made, made.client() as client, client.live_stats("g1", **quick) as stream:
+        while len(made.requests) < 300:
+            time.sleep(0.01)
+        first = [stream._core.take() for _ in range(12)]
+    reasons = [item.reason for item in first if isinstance(item, sideline.Disconnected)]
+    assert any(int(found[1]) > 200 for reason in reasons if (found := re.search(r"the last of (\d+) such notices", reason))), reasons
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")

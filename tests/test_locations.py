@@ -71,7 +71,7 @@ def test_windows_are_one_table_without_a_double(table: sideline.Table) -> None:
     assert (table.num_rows, len(table)) == (len(ROWS), len(ROWS))
     assert shown(table.to_dicts()) == EXPECTED
     assert table.schema == sideline.SCHEMAS["locations"]
-    assert repr(table).startswith(f"<sideline.Table locations: {len(ROWS)} rows, 14 columns: session_id, t,")
+    assert repr(table).startswith(f"<sideline.Table locations: {len(ROWS)} rows, 15 columns: session_id, game_id,")
     assert table._repr_html_().count("<tr>") == 1 + len(ROWS)
 
 
@@ -155,7 +155,7 @@ def answered(*bodies: Any) -> sideline.Payload:
 
 
 def test_windows_without_a_row_are_no_batches() -> None:
-    assert answered([], None, FIRST, []).to_arrow().column("t").num_chunks == 1
+    assert answered([], [], FIRST, []).to_arrow().column("t").num_chunks == 1
     nothing = answered([], []).table()
     assert (nothing.num_rows, nothing.to_dicts(), nothing.schema) == (0, [], sideline.SCHEMAS["locations"])
     assert nothing.to_polars().is_empty()

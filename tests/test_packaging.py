@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import os
 import re
 import runpy
@@ -21,12 +24,16 @@ import yaml
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "python" / "sideline"
-DIST_INFO = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
+DIST_INFO = {
+    *("METADATA", "WHEEL", "RECORD", "entry_points.txt", "sboms/sideline.cyclonedx.json"),
+    *("licenses/LICENSE", "licenses/THIRD-PARTY-LICENSES.txt"),
+}
 EXTENSION = re.compile(r"sideline/_core\.(abi3\.so|pyd)")
 
 SOURCE = {
     *("PKG-INFO", "pyproject.toml", "Cargo.toml", "Cargo.lock", "Makefile", "clippy.toml", "rustfmt.toml", "mkdocs.yml"),
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"),
+    *("SECURITY.md", "THIRD-PARTY-LICENSES.txt", "about.hbs", "about.toml", "deny.toml"),
     *("src", "python", "tests", "docs", "examples", "notebooks", "benches"),
 }
 """All that may lie at the top of a source distribution."""
@@ -192,8 +199,12 @@ def test_a_wheel_that_tells_where_it_was_built_is_found(path: str, tmp_path: Pat
 
 def test_no_file_of_the_package_but_the_extension_names_a_folder_of_the_builders(wheel: Path, tmp_path: Path) -> None:
     """The extension's own are mapped away by the release (`RUSTFLAGS`), which tries it: this one is of the dev profile."""
+    cleaned = tmp_path / "cleaned"
+    cleaned.mkdir()
+    shutil.copy(wheel, cleaned)
+    run(sys.executable, ROOT / ".github" / "clean_sbom.py", cleaned)
     copy = tmp_path / wheel.name
-    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(copy, "w") as rest:
+    with zipfile.ZipFile(cleaned / wheel.name) as whole, zipfile.ZipFile(copy, "w") as rest:
         for name in whole.namelist():
             if not EXTENSION.fullmatch(name):
                 rest.writestr(name, whole.read(name))
@@ -236,3 +247,56 @@ def test_the_release_waits_for_all_and_tries_each() -> None:
     # YAML 1.1 reads `on` as true.
     assert WORKFLOW[True]["push"] == {"tags": ["v*"]}
     assert WORKFLOW["permissions"] == {"contents": "read"}
+
+
+def test_a_cleaned_sbom_lists_every_crate_and_depends_on_the_commit_alone(wheel: Path, tmp_path: Path) -> None:
+    cleaned = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        folder.mkdir()
+        shutil.copy(wheel, folder)
+        if folder.name == "two":
+            # As another machine would have written it.
+            rewritten = folder / wheel.name
+            with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(rewritten, "w") as target:
+                for info in source.infolist():
+                    content = source.read(info)
+                    if "/sboms/" in info.filename:
+                        content = content.replace(str(ROOT).encode(), b"/home/other")
+                        content = re.sub(rb'"timestamp": ?"[^"]*"', b'"timestamp": "2020-01-01T00:00:00Z"', content)
+                        content = re.sub(rb"urn:uuid:[0-9a-f-]{36}", b"urn:uuid:" + b"0" * 36, content)
+                    target.writestr(info, content)
+        run(sys.executable, ROOT / ".github/clean_sbom.py", folder)
+        [made] = folder.iterdir()
+        with zipfile.ZipFile(made) as archive:
+            [name] = [name for name in archive.namelist() if "/sboms/" in name]
+            cleaned.append(archive.read(name))
+            [record] = [name for name in archive.namelist() if name.endswith("/RECORD")]
+            listed = {line.split(",")[0]: line.split(",")[1] for line in archive.read(record).decode().splitlines()}
+            digest = base64.urlsafe_b64encode(hashlib.sha256(cleaned[-1]).digest()).rstrip(b"=").decode()
+            assert listed[name] == f"sha256={digest}"
+    assert cleaned[0] == cleaned[1]
+    assert str(ROOT).encode() not in cleaned[0]
+    listed_crates = {component["name"] for component in json.loads(cleaned[0])["components"]}
+    assert {"arrow-array", "hmac", "reqwest", "rustls", "tokio"} <= listed_crates
+
+
+def test_the_licence_of_every_linked_crate_ships() -> None:
+    tree = run("cargo", "tree", "--locked", "--edges", "normal,no-proc-macro", "--target", "all", "--prefix", "none")
+    linked = {" ".join(line.split()[:2]).replace(" v", " ") for line in tree.splitlines() if line}
+    text = (ROOT / "THIRD-PARTY-LICENSES.txt").read_text(encoding="utf-8")
+    named = {" ".join(line.split()[:2]) for line in text.splitlines() if line.startswith("  ")}
+    # What only targets without wheels link (wasm) has no licence to ship.
+    missing = {crate for crate in linked - named if not crate.startswith("sideline ")}
+    elsewhere = {crate for crate in missing if not _is_linked_for_a_wheel(crate)}
+    assert missing == elsewhere, f"stale: run make licences; it lacks {sorted(missing - elsewhere)}"
+    assert "Copyright 2016 Eric Biggers" in text, "the C library inside libdeflate-sys"
+
+
+def _is_linked_for_a_wheel(crate: str) -> bool:
+    targets = tomllib.loads((ROOT / "about.toml").read_text(encoding="utf-8"))["targets"]
+    name, version = crate.split()
+    for target in targets:
+        tree = run("cargo", "tree", "--locked", "--edges", "normal,no-proc-macro", "--target", target, "--prefix", "none")
+        if any(line.split()[:2] == [name, f"v{version}"] for line in tree.splitlines() if line):
+            return True
+    return False

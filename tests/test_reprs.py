@@ -26,7 +26,9 @@ class Looked:
         self.table = self.payload.table()
         self.batch = client.stats([*[one["id"] for one in game["results"]], *(f"none-{number}" for number in range(300))], on_error="keep")
         self.archive = sideline.Archive(folder, client)
-        self.archive.sync(game_ids=[game["id"], "no-such-game"], progress=False)
+        service.faults.add("*/shots", status=403, times=1)
+        self.archive.sync(game_ids=[game["id"]], progress=False, on_error="keep")
+        service.faults.clear()
         self.stream = client.live_stats(service.games[0]["event_id"], notices=False)
         next(self.stream)
 
@@ -53,7 +55,7 @@ def page(thing: Any) -> str:
         ),
         (
             "table",
-            r"<sideline.Table locations: \d{5,} rows, \d+ columns: session_id, t, .*>",
+            r"<sideline.Table locations: \d{5,} rows, \d+ columns: session_id, game_id, t, .*>",
             r"locations *: \d+,\d+ rows, \d+ columns; the first 10 rows.* shown",
         ),
         (
@@ -61,7 +63,7 @@ def page(thing: Any) -> str:
             r"<sideline.Batch stats: 302 units, 2 fetched, 300 missing; tables: .*>",
             r"units +302 .*missing +300 .*last fetched +FRESH.*290 more that did not come",
         ),
-        ("archive", r"<sideline.Archive .+>", r"games +1 .*holes +1 .*last fetched +FRESH.*box_score +\d+.*no-such-game"),
+        ("archive", r"<sideline.Archive .+>", r"games +1 .*holes +1 .*last fetched +FRESH.*box_score +\d+.*shots/"),
         ("stream", r"<sideline.LiveStream live_stats \S+, connected, 1 updates, 0 gaps>", r"state +connected +updates +1 .*last received +FRESH.*gaps +0"),
         ("simulator", r"<sideline.Simulator basketball at http://127.0.0.1:\d+>", r"serving +teams +16 +games +240 .*requests answered +\d+"),
     ],

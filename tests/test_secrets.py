@@ -91,6 +91,28 @@ def situation(name: str) -> Callable[[Situation], Situation]:
     return add
 
 
+@situation("an object store that refuses its options")
+def _(world: World) -> Any:
+    world.canaries["bucket"] = bucket = "bucket/canary+five="
+    found: list[Any] = []
+    with world.client() as client:
+        for root in ("s3://bucket/season", "s3:wrong", "ftp://bucket/season"):
+            # The machine's own credentials are not looked for, and nothing answers there.
+            options = {"aws_secret_access_key": bucket, "aws_access_key_id": "a", "aws_region": "r", "aws_endpoint": "http://127.0.0.1:9"}
+            options |= {"aws_allow_http": "true", "max_retries": "0", "timeout": "1s"}
+            archive = tried(sideline.Archive, root, client, storage_options=options)
+            found += [archive, *([caught(archive.info), vars(archive)] if isinstance(archive, sideline.Archive) else [])]
+    return found
+
+
+@situation("parameters of get, and the simulator's credentials")
+def _(world: World) -> Any:
+    with world.client(max_retries=0) as client:
+        found = [caught(client.get, f"/v1/data/none?x={quote(SECRET)}"), caught(client.get, "/v1/data/none", params={"apikey": KEY, "x": SECRET})]
+        found += [caught(client.get, "/v1/data/none", params={"x": SECRET, "y": object()})]
+    return [*found, caught(world.service.credentials.add, "a\nb", SECRET), caught(world.service.credentials.add, "ann", SECRET, privileges={"x": 1})]
+
+
 # An archive.
 
 
@@ -101,7 +123,7 @@ def _(world: World) -> Any:
     with world.client() as client:
         archive = sideline.Archive(folder, client, storage_options={"aws_secret_access_key": world.canaries["bucket"]})
         world.service.faults.add("*/shots", status=403, body={"message": f"no {SECRET[:4]}"})
-        first = archive.sync(game_ids=[world.game, "no-such-game"])
+        first = archive.sync(game_ids=[world.game, "no-such-game"], on_error="keep")
         world.service.faults.clear()
         line = next(line for line in client.stats(world.session()).table("box_score").to_dicts() if not line["is_team_total"])
         world.service.correct(world.game, line["player_id"], "AST", 1)

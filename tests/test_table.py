@@ -56,11 +56,10 @@ def test_maps_are_dicts() -> None:
     assert table.to_polars().height == 3
 
 
-def test_a_time_beyond_datetimes_names_its_column_and_a_way_out() -> None:
+def test_a_time_beyond_datetimes_is_text() -> None:
     body = b'{"games": [{"event_id": "g", "tipoff_at": 999999999999999999}]}'
     table = sideline.Payload.from_bytes("schedule", body).table()
-    with pytest.raises(OverflowError, match="tipoff_at.*to_arrow"):
-        table.to_dicts()
+    assert table.to_dicts()[0]["tipoff_at"] == "<out of range>"
     assert table.to_arrow().column("tipoff_at").cast(pa.int64()).to_pylist() == [999999999999999999]
 
 
@@ -136,7 +135,7 @@ def test_a_column_of_nulls_is_in_pandas_what_it_is_with_texts() -> None:
 def test_frames_of_pandas_joined_with_an_empty_one_have_the_types_of_those_without() -> None:
     some, others, none, nulls = (
         sideline.Payload.from_bytes("teams", body).to_pandas()
-        for body in (b'{"teams": [{"id": 46, "gender": "MEN"}]}', b'{"teams": [{"id": 47, "gender": "WOMEN"}]}', b"{}", b'{"teams": [{"id": 48}]}')
+        for body in (b'{"teams": [{"id": 46, "gender": "MEN"}]}', b'{"teams": [{"id": 47, "gender": "WOMEN"}]}', b'{"teams": []}', b'{"teams": [{"id": 48}]}')
     )
     kinds = pd.concat([some, others])["gender"].dtype
     for joined in ([some, none], [none, some], [some, nulls], [nulls, some], [none, some, nulls, others]):

@@ -55,26 +55,26 @@ COLUMNS = {
     " away_team_name? text, self_link? text, stats_details_link? text",
     "sessions": "team_id? id, event_id text, game_id? text, session_id text, position int32, name? text, type? cat,"
     " started_at? when, ended_at? when, stats_link? text, stats_details_link? text, shots_link? text, possessions_link? text",
-    "location_windows": "event_id? text, session_id text, start when, end when, link text",
+    "location_windows": "event_id? text, game_id? text, session_id text, start when, end when, link text",
     "player_stats": f"session_id? text, game_id? text, {WHO}, games_played? int, stat cat, value? num",
     "box_score": f"session_id? text, game_id? text, {WHO}, games_played? int, " + ", ".join(f"{c}? num" for c in reading.CODES),
     "stat_events": f"session_id? text, game_id? text, {WHO}, stat cat, occurred_at? when, value? num, {CLOCKS}, period? cat,"
     " x? num, y? num, z? num, hoop_to_event_x? num, hoop_to_event_y? num",
-    "possessions": "session_id text, team_id id, team_name? text, possession int32, start_timestamp? when, end_timestamp? when,"
+    "possessions": "session_id text, game_id? text, team_id id, team_name? text, possession int32, start_timestamp? when, end_timestamp? when,"
     " start_game_clock? text, start_game_clock_s? num, end_game_clock? text, end_game_clock_s? num, period? cat, player_ids? ids,"
     " opposing_player_ids? ids, lineup_id? text, opposing_lineup_id? text, "
     + ", ".join(f"{n}? {'flag' if n in ('half_court', 'paint_touch') else 'int'}" for n in reading.ATTRIBUTES)
     + ", locations_link? text",
-    "possession_events": "session_id text, team_id id, possession int32, position int32, timestamp? when, possession_type? cat,"
+    "possession_events": "session_id text, game_id? text, team_id id, possession int32, position int32, timestamp? when, possession_type? cat,"
     f" details? texts, player_id? id, {CLOCKS}, shot_distance_cm? num, x? num, y? num, z? num, zone? int, advanced_zone? int,"
     " is_3point? flag",
-    "possession_players": "session_id? text, team_id id, player_id id, first_name? text, last_name? text, profile_image_link? text",
+    "possession_players": "session_id? text, game_id? text, team_id id, player_id id, first_name? text, last_name? text, profile_image_link? text",
     "shots": "session_id? text, game_id? text, team_id? id, player_id? id, occurred_at? when, is_make? flag, is_3point? flag,"
     " points? int, zone? int, advanced_zone? int, player_x? num, player_y? num, player_z? num, hoop_x? num, hoop_y? num,"
     f" hoop_z? num, hoop_player_x? num, hoop_player_y? num, distance_cm? num, status? cat, {CLOCKS}, period? cat,"
     " attributes? texts, defender_ids? ids",
     "live_items": "kind cat, at when, event? cat, id? text, seq? int, source? cat, text? text, start? when, end? when, reason? text,"
-    " status? int, attempt? int, retry_at? when",
+    " status? int, attempt? int, retry_at? when, dropped? int",
     "stat_updates": "occurred_at? when, team_id? id, player_id? id, stat cat, value? num, classification? cat, version? int, seq? int, source? cat",
     "play_by_play": "game_id? text, session_id? text, event_id text, type? cat, timestamp? when, team_id? id, session_type? cat,"
     " practice_id? text, practice_definition_id? text, drill_definition_id? text, stats? map, corrected? flag, facility_id? text,"
@@ -90,10 +90,10 @@ COLUMNS = {
     "corrections": "table cat, team_id? id, game_id? text, session_id? text, player_id? id, key? text, field text, old? text, new? text,"
     " old_version? int, new_version? int, seen_at when",
     "coverage": "operation cat, team_id? id, game_id? text, session_id? text, start? when, end? when, status cat, rows int, request_id? text,"
-    " error? text, attempts int32, fetched_at? when",
+    " error? text, attempts int32, fetched_at? when, unit text, served_at? when, listed_at? when",
     "drift": "operation cat, path text, first_seen when, count int, type? cat",
     "violations": "rule cat, team_id? id, game_id? text, session_id? text, player_id? id, expected? text, found? text, message text",
-    "locations": f"session_id? text, t when, type? cat, team_id? id, player_id? id, tag? text, x? num, y? num, z? num, speed? num, {CLOCKS}",
+    "locations": f"session_id? text, game_id? text, t when, type? cat, team_id? id, player_id? id, tag? text, x? num, y? num, z? num, speed? num, {CLOCKS}",
 }
 
 
@@ -124,7 +124,15 @@ def test_lengths_have_their_unit_in_the_field() -> None:
     assert shots.field("game_clock_s").metadata[b"unit"] == b"s"
 
 
-EMPTY = {"locations": b"[]", "game": b"[]", **dict.fromkeys(["roster", "broadcast_roster", "team_game_stats"], b'{"id": 1}')}
+EMPTY = {
+    "locations": b"[]",
+    "game": b'{"id": "g"}',
+    **dict.fromkeys(["roster", "broadcast_roster"], b'{"id": 1, "players": []}'),
+    "team_game_stats": b'{"id": 1, "player_stats": []}',
+    **dict.fromkeys(["game_shots", "catch_up"], b'{"shots": []}'),
+    "play_by_play": b'{"details": []}',
+    "ball_screens": b'{"ballscreens": []}',
+}
 
 
 @pytest.mark.parametrize("operation", reading.READINGS)
@@ -172,7 +180,8 @@ def test_tables_agree_with_the_plain_reading_of_disturbed_golden_bodies(operatio
 # What a column cannot do without, and what is no number although it looks like one.
 NEEDED = {"id", "t", "event_id", "eventId"}
 IDS = {"id", "player_id", "tid", "pid", "teamId", "home_team_id", "away_team_id", "ballHandlerPlayerId", "ballHandlerDefenderPlayerId", "defenderTeamId"}
-FIXED = {"_locations", "events", "teams", "games", "stats", "_self"}
+# And the roots: without them a body is no answer.
+FIXED = {"_locations", "events", "teams", "games", "stats", "_self", "players", "player_stats", "details", "shots", "ballscreens", "possessions"}
 # Objects whose keys are data.
 OPEN = {"stats", "totalStats", "offensiveActions", "defensiveActions"}
 

@@ -173,13 +173,17 @@ def test_a_wrong_secret_is_an_authentication_error(service: sideline.Simulator) 
     assert "canary" not in str(caught.value) + repr(caught.value)
 
 
-def test_a_clock_ten_minutes_off_is_corrected() -> None:
+def test_a_clock_ten_minutes_off_is_corrected_and_named_once(caplog: pytest.LogCaptureFixture) -> None:
     with sideline.Simulator(seed=1, teams=4, games=8) as service, service.client() as client:
         service.faults.add(clock_offset=600)
         assert client.teams().status == 200
         assert [r.status for r in service.requests] == [401, 200]
         client.teams()
         assert [r.status for r in service.requests] == [401, 200, 200]
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warned) == 1
+    assert warned[0].startswith("This machine's clock is 10.0 minutes behind the service's")
+    assert warned[0].endswith("Set this machine's clock")
 
 
 def test_a_clock_that_cannot_be_corrected_is_named() -> None:
@@ -190,11 +194,12 @@ def test_a_clock_that_cannot_be_corrected_is_named() -> None:
             client.teams()
         assert len(seen.asked) <= 2
     body = b'{"message": "HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication"}'
+    # Beyond 24 hours no offset is believed, so nothing is sent again.
     head = b"HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Type: application/json\r\nDate: " + far.encode() + b"\r\n"
     with peer([answer(body, head)]) as skewed, given(skewed.base_url) as client:
-        with pytest.raises(sideline.AuthenticationError, match="clock"):
+        with pytest.raises(sideline.AuthenticationError, match="more than the 24 hours that sideline corrects: set this machine's clock"):
             client.teams()
-        assert len(skewed.requests) == 2
+        assert len(skewed.requests) == 1
 
 
 def test_a_server_that_is_down(nowhere: sideline.Client) -> None:
@@ -248,7 +253,7 @@ def test_what_has_no_bytes_is_no_body(wrong: Any) -> None:
 
 
 def test_one_column_is_a_list_of_one() -> None:
-    stats = sideline.Payload.from_bytes("stats", b"{}")
+    stats = sideline.Payload.from_bytes("stats", b'{"teams": []}')
     with given("http://127.0.0.1:9") as client:
         for table in (stats.table, client.stats([]).table):
             with pytest.raises(TypeError, match=r"^columns is a list of names: write \['PTS'\]$"):
@@ -259,13 +264,13 @@ def test_one_column_is_a_list_of_one() -> None:
 
 
 def test_a_table_has_no_fewer_than_no_rows() -> None:
-    table = sideline.Payload.from_bytes("teams", b"{}").table()
+    table = sideline.Payload.from_bytes("teams", b'{"teams": []}').table()
     assert table.head(0).num_rows == 0
     with pytest.raises(ValueError, match="^rows is -1; "):
         table.head(-1)
 
 
-@pytest.mark.parametrize("wrong", [None, {}, sideline.Payload.from_bytes("stats", b"{}").table("box_score")], ids=lambda wrong: type(wrong).__name__)
+@pytest.mark.parametrize("wrong", [None, {}, sideline.Payload.from_bytes("stats", b'{"teams": []}').table("box_score")], ids=lambda wrong: type(wrong).__name__)
 def test_a_box_score_is_seeded_with_payloads(wrong: Any) -> None:
     with pytest.raises(TypeError, match=f"^a box score is seeded with payloads, one by one, not with a {type(wrong).__name__}$"):
         sideline.LiveBoxScore(wrong)
@@ -306,7 +311,9 @@ def test_a_body_that_stops_is_a_timeout() -> None:
             client.teams()
 
 
-@pytest.mark.parametrize(("status", "attempts"), [(400, 1), (401, 1), (403, 1), (404, 1), (422, 1), (500, 2), (502, 3), (503, 3), (504, 3), (429, 3)])
+@pytest.mark.parametrize(
+    ("status", "attempts"), [(400, 1), (401, 1), (403, 1), (404, 1), (422, 1), (408, 3), (425, 3), (500, 2), (501, 1), (502, 3), (503, 3), (504, 3), (429, 3)]
+)
 def test_which_statuses_are_tried_again(status: int, attempts: int) -> None:
     body = {"status": status, "message": "a | b", "serviceRequestId": "0b6dfd45-7b0c-4c0e-9d0a-000000000001"}
     with server(lambda asked: as_json(body, status, retry_after="0")) as seen, given(seen.base_url, max_retries=2) as client:

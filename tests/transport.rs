@@ -172,12 +172,12 @@ async fn a_500_is_sent_again_once() {
 
 #[tokio::test]
 async fn what_stays_wrong_is_sent_once() {
-    for status in [400, 401, 403, 404, 422] {
+    for status in [400, 401, 403, 404, 409, 422, 501] {
         let (server, result) = exchange(vec![json(status, "", SERVICE_404)]).await;
         let error = api(result);
         assert_eq!((error.status, error.attempts, server.seen().len()), (status, 1, 1));
-        assert_eq!((error.message.as_str(), error.request_id.as_deref()), ("Invalid id", Some("r-404")));
-        assert_eq!(error.url, format!("{}/v1/data/teams", server.url()));
+        assert_eq!((&*error.message, error.request_id.as_deref()), ("Invalid id", Some("r-404")));
+        assert_eq!(*error.url, format!("{}/v1/data/teams", server.url()));
     }
 }
 
@@ -286,20 +286,78 @@ async fn a_server_whose_clock_jumps_is_not_followed_for_ever() {
 }
 
 #[tokio::test]
-async fn a_cached_answer_does_not_set_the_clock() {
-    let stale = format!("age: 600\r\ndate: {}\r\n", http_date(-600));
-    let server = Server::start(vec![json(200, &stale, "{}")]).await;
+async fn a_date_that_refuses_nothing_does_not_set_the_clock() {
+    for (status, headers) in [(200, ""), (200, "age: 600\r\n"), (404, "")] {
+        let stale = format!("{headers}date: {}\r\n", http_date(-600));
+        let server = Server::start(vec![json(status, &stale, "{}")]).await;
+        let client = transport(options(&server.url()));
+        for _ in 0..2 {
+            assert_eq!(client.send(&teams()).await.is_ok(), status == 200);
+        }
+        assert!(seconds_ahead(&server.seen()[1]).abs() < 5.0, "{status} {headers}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_is_off_by_more_than_a_day_is_not_followed() {
+    const DAY: i64 = 24 * 3600;
+    for ahead in [DAY + 120, -DAY - 120, 3650 * DAY, -9000 * DAY, 2_000_000 * DAY] {
+        let server = Server::start(vec![json(401, &format!("date: {}\r\n", http_date(ahead)), GATEWAY_DATE)]).await;
+        let client = transport(options(&server.url()));
+        for _ in 0..2 {
+            let error = api(client.send(&teams()).await);
+            assert_eq!((error.kind, error.attempts), (ApiErrorKind::Authentication, 1), "{ahead}");
+            assert!(error.hint.ends_with("set this machine's clock"), "{}", error.hint);
+        }
+        assert!(server.seen().iter().all(|seen| seconds_ahead(seen).abs() < 5.0), "{ahead}");
+    }
+    let date = format!("date: {}\r\n", http_date(DAY - 120));
+    let (server, result) = exchange(vec![json(401, &date, GATEWAY_DATE), ok()]).await;
+    assert_eq!(result.unwrap().attempts, 2);
+    assert!((seconds_ahead(&server.seen()[1]) - (DAY - 120) as f64).abs() < 5.0);
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_right_is_followed_back() {
+    let refusal = |ahead: i64| json(401, &format!("date: {}\r\n", http_date(ahead)), GATEWAY_DATE);
+    let server = Server::start(vec![refusal(600), ok(), refusal(0), ok()]).await;
     let client = transport(options(&server.url()));
-    client.send(&teams()).await.unwrap();
-    client.send(&teams()).await.unwrap();
-    assert!(seconds_ahead(&server.seen()[1]).abs() < 5.0);
+    for _ in 0..2 {
+        assert_eq!(client.send(&teams()).await.unwrap().attempts, 2);
+    }
+    let ahead: Vec<f64> = server.seen().iter().map(seconds_ahead).collect();
+    assert!((ahead[1] - 600.0).abs() < 5.0 && (ahead[2] - 600.0).abs() < 5.0 && ahead[3].abs() < 5.0, "{ahead:?}");
+}
+
+#[tokio::test]
+async fn a_refusal_without_another_clock_is_sent_once() {
+    for max_retries in [0, 3] {
+        let date = format!("date: {}\r\n", http_date(0));
+        for headers in ["", &date] {
+            let server = Server::start(vec![json(401, headers, GATEWAY_DATE)]).await;
+            let options = Options { max_retries: Some(max_retries), ..options(&server.url()) };
+            assert_eq!(api(transport(options).send(&teams()).await).attempts, 1);
+            assert_eq!(server.seen().len(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_429_says_how_long_to_wait() {
+    let waits = [("retry-after: 7\r\n", Some(7)), ("", None), ("retry-after: soon\r\n", None)];
+    for (headers, seconds) in waits {
+        let server = Server::start(vec![json(429, headers, r#"{"message":"slow down"}"#)]).await;
+        let client = transport(Options { max_retries: Some(0), ..options(&server.url()) });
+        let error = api(client.send(&teams()).await);
+        assert_eq!(error.retry_after, seconds.map(Duration::from_secs));
+    }
 }
 
 #[tokio::test]
 async fn a_redirect_of_the_same_server_is_followed_and_signed_for_its_path() {
     let (server, result) = exchange(vec![json(302, "location: /v1/data/elsewhere?x=1\r\n", ""), ok()]).await;
     let response = result.unwrap();
-    assert_eq!((response.attempts, response.url), (1, format!("{}/v1/data/elsewhere?x=1", server.url())));
+    assert_eq!((response.attempts, &*response.url), (1, &*format!("{}/v1/data/elsewhere?x=1", server.url())));
     let second = server.seen().remove(1);
     assert_eq!(second.line(), "GET /v1/data/elsewhere?x=1 HTTP/1.1");
     assert!(is_signed(&second) && second.header("referer").is_none(), "{}", second.head);
@@ -327,7 +385,10 @@ async fn redirects_in_a_circle_end() {
 async fn a_200_that_is_not_json_is_a_decode_error_that_says_so() {
     for (headers, body) in [("content-type: text/html\r\n", "<html>Log in</html>"), ("", "Log in"), ("", "")] {
         let (server, result) = exchange(vec![content(200, headers, body.as_bytes())]).await;
-        let Err(Error::Decode(error)) = result else { panic!("{result:?}") };
+        // The body is kept beside the error, for archives and batches.
+        let response = result.unwrap();
+        let Some(Error::Decode(error)) = response.refusal.as_deref() else { panic!("{response:?}") };
+        assert_eq!(response.body.as_slice(), body.as_bytes());
         let text = error.to_string();
         assert!(text.contains("not JSON") && text.contains(body) && text.contains("at $ (byte 0)"), "{text}");
         assert_eq!(server.seen().len(), 1);

@@ -202,10 +202,6 @@ impl Reader {
             }
         }
     }
-
-    fn is_empty(&self) -> bool {
-        matches!(self.0.take().unwrap(), Taken::Nothing)
-    }
 }
 
 fn given() -> Live {
@@ -379,19 +375,20 @@ async fn messages_that_came_in_one_piece_are_all_there_at_once() {
 }
 
 #[tokio::test]
-async fn a_binary_message_is_a_text_and_what_is_not_utf8_in_it_is_replaced() {
+async fn a_binary_message_is_kept_as_bytes_and_is_a_text_where_it_is_one() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let mut socket = server.live().await;
     socket.send(Message::binary(r#"{"seq":1}"#.as_bytes().to_vec())).await.unwrap();
     socket.send(Message::binary(b"a\xffb".to_vec())).await.unwrap();
     assert_eq!(stream.update().await.seq, Some(1));
-    assert_eq!(stream.text().await, "a\u{fffd}b");
+    let update = stream.update().await;
+    assert_eq!((update.text.as_str(), update.raw()), ("a\u{fffd}b", &b"a\xffb"[..]));
     assert_eq!(stream.0.counts().updates, 2);
 }
 
 #[tokio::test]
-async fn duplicates_by_number_are_dropped_and_nothing_else_is() {
+async fn on_one_connection_every_message_is_delivered_whatever_its_number() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let mut socket = server.live().await;
@@ -399,21 +396,47 @@ async fn duplicates_by_number_are_dropped_and_nothing_else_is() {
         r#"{"seq":1}"#,
         r#"{"seq":3}"#,
         r#"{"seq":2}"#,
-        r#"{"seq":3,"again":true}"#,
+        r#"{"seq":3}"#,
         r#"{"n":1}"#,
         r#"{"n":1}"#,
         r#"{"source":"broadcastsummary","data":{"seq":1}}"#,
-        r#"{"source":"broadcastsummary","data":{"seq":1}}"#,
+        r#"{"source":"clock","data":{"period":{"seq":1}}}"#,
+        r#"{"source":"clock","data":{"time":5,"period":{"seq":1}}}"#,
+        r#"{"source":"clock","data":{"time":4,"period":{"seq":1}}}"#,
         r#"{"seq":1}"#,
-        r#"{"seq":4}"#,
     ];
     for text in sent {
         say(&mut socket, text).await;
     }
-    for at in [0, 1, 2, 4, 5, 6, 7, 9] {
-        assert_eq!(stream.text().await, sent[at]);
+    for text in sent {
+        assert_eq!(stream.text().await, text);
     }
-    assert!(stream.is_empty());
+    assert_eq!(stream.0.counts().repeats, 0);
+}
+
+#[tokio::test]
+async fn a_service_that_restarts_its_counter_loses_no_message_and_is_announced() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    for version in ["a", "b"] {
+        let mut socket = server.live().await;
+        for seq in 1..=50 {
+            say(&mut socket, &format!(r#"{{"seq":{seq},"version":"{version}"}}"#)).await;
+        }
+        let mut restarted = 0;
+        for seq in 1..=50 {
+            let update = loop {
+                match stream.next().await {
+                    Some(Ok(Item::Update(update))) => break update,
+                    Some(Ok(Item::Notice(Notice::Gap { reason, .. }))) if reason == "restarted" => restarted += 1,
+                    Some(Ok(_)) => {}
+                    other => panic!("{other:?}"),
+                }
+            };
+            assert_eq!(update.text, format!(r#"{{"seq":{seq},"version":"{version}"}}"#));
+        }
+        assert_eq!(restarted, usize::from(version == "b"));
+    }
 }
 
 #[tokio::test]
@@ -434,7 +457,7 @@ async fn a_message_in_fragments_with_control_frames_between_them_is_one() {
 }
 
 #[tokio::test]
-async fn a_message_beyond_the_limit_ends_the_stream_with_an_error_that_names_it() {
+async fn a_message_beyond_the_limit_is_skipped_and_named_with_its_size() {
     let options = Options { max_event_bytes: 1_000, ..fast() };
     for fragments in [1, 3] {
         let server = Server::start().await;
@@ -447,10 +470,29 @@ async fn a_message_beyond_the_limit_ends_the_stream_with_an_error_that_names_it(
             let text = "x".repeat(1_002 / fragments);
             socket.send(Message::Frame(Frame::message(text, opcode, n + 1 == fragments))).await.ok();
         }
-        let Error::Transport(text) = stream.error().await else { panic!() };
-        assert!(text.contains("max_event_bytes") && text.contains("1000"), "{text}");
-        server.is_left_alone(ms(50)).await;
+        say(&mut socket, "next").await;
+        let Some(Ok(Item::Notice(Notice::Gap { reason, dropped, .. }))) = stream.next().await else { panic!() };
+        assert_eq!(dropped, Some(1));
+        assert!(reason.contains("1002 bytes") && reason.contains("max_event_bytes is 1000"), "{reason}");
+        assert_eq!(stream.text().await, "next");
+        assert_eq!(stream.0.counts().reconnects, 0);
     }
+}
+
+#[tokio::test]
+async fn a_frame_that_claims_more_than_can_be_skipped_loses_the_connection_and_another_is_made() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    let mut peer = server.next().await;
+    peer.send_upgrade().await;
+    peer.socket.write_all(b"\x82\x7f\x7f\xff\xff\xff\xff\xff\xff\xff").await.unwrap();
+    let (reason, status) = stream.lost().await;
+    assert!(reason.contains("9223372036854775807 bytes"), "{reason}");
+    assert_eq!(status, None);
+    let mut socket = WebSocketStream::from_raw_socket(peer.socket, Role::Server, None).await;
+    assert!(matches!(heard(&mut socket).await, Message::Close(Some(frame)) if u16::from(frame.code) == 1009));
+    say(&mut server.live().await, "on").await;
+    assert_eq!(stream.text().await, "on");
 }
 
 #[tokio::test]
@@ -458,13 +500,23 @@ async fn what_is_no_websocket_loses_the_connection_and_another_is_made() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     // Reserved bits, a masked frame, a text that is not UTF-8, a control frame that is too long.
-    for bytes in [&b"\xf1\x00"[..], b"\x81\x81aaaab", b"\x81\x01\xff", b"\x89\x7e\x01\x00", b"HTTP/1.1 400 X\r\n\r\n"] {
-        let bytes = [bytes, &[b' '; 300]].concat();
+    for (bytes, code) in [
+        (&b"\xf1\x00"[..], 1002),
+        (b"\x81\x81aaaab", 1002),
+        (b"\x81\x01\xff", 1007),
+        (b"\x89\x7e\x01\x00", 1002),
+        (b"HTTP/1.1 400 X\r\n\r\n", 1002),
+    ] {
         let mut peer = server.next().await;
         peer.send_upgrade().await;
-        peer.socket.write_all(&bytes).await.unwrap();
+        peer.socket.write_all(bytes).await.unwrap();
         let (reason, _) = stream.lost().await;
         assert!(reason.contains("the connection broke"), "{reason}");
+        let mut socket = WebSocketStream::from_raw_socket(peer.socket, Role::Server, None).await;
+        assert!(
+            matches!(heard(&mut socket).await, Message::Close(Some(frame)) if u16::from(frame.code) == code),
+            "{code}"
+        );
     }
     server.live().await;
 }
@@ -531,6 +583,53 @@ async fn pings_are_answered_in_kind_and_are_no_updates() {
     say(&mut socket, r#"{"type":"pong"}"#).await;
     say(&mut socket, r#"{"type":"pinged"}"#).await;
     assert_eq!(stream.text().await, r#"{"type":"pinged"}"#);
+}
+
+#[tokio::test]
+async fn a_service_that_pings_by_messages_is_pinged_by_messages_too() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), Options { silence_limit: ms(400), ..fast() });
+    let mut socket = server.live().await;
+    assert!(matches!(heard(&mut socket).await, Message::Ping(_)));
+    assert!(matches!(heard(&mut socket).await, Message::Ping(_)), "no message before the service sends one");
+    say(&mut socket, r#"{"type":"ping","n":1}"#).await;
+    assert_eq!(heard(&mut socket).await, Message::text(r#"{"type":"pong","n":1}"#));
+    assert!(matches!(heard(&mut socket).await, Message::Ping(_)));
+    assert_eq!(heard(&mut socket).await, Message::text(r#"{"type":"ping"}"#));
+    assert!(stream.next().await.is_some());
+}
+
+#[tokio::test]
+async fn pings_are_answered_and_sent_while_nobody_takes_from_a_full_buffer() {
+    let server = Server::start().await;
+    let options = Options { silence_limit: ms(400), buffer: 4, ..fast() };
+    let stream = server.stream(given(), options);
+    let mut socket = server.live().await;
+    for n in 0..1_000 {
+        socket.feed(Message::text(format!(r#"{{"n":{n}}}"#))).await.unwrap();
+    }
+    socket.send(Message::Ping("now".into())).await.unwrap();
+    let (mut answered, mut pinged) = (false, false);
+    while !(answered && pinged) {
+        match heard(&mut socket).await {
+            Message::Pong(payload) => answered |= payload == "now",
+            Message::Ping(_) => pinged = true,
+            other => panic!("{other:?}"),
+        }
+    }
+    // More than is read ahead: still pinged.
+    let flood = async {
+        loop {
+            say(&mut socket, &"x".repeat(100_000)).await;
+        }
+    };
+    assert!(timeout(ms(700), flood).await.is_err(), "the service is held back");
+    for _ in 0..3 {
+        assert!(matches!(heard(&mut socket).await, Message::Ping(_)));
+    }
+    for n in 0..1_000 {
+        assert_eq!(stream.text().await, format!(r#"{{"n":{n}}}"#));
+    }
 }
 
 #[tokio::test]
@@ -634,23 +733,31 @@ async fn a_given_token_of_a_named_game_is_the_first_one_and_can_be_renewed() {
 }
 
 #[tokio::test]
-async fn a_close_at_once_for_the_token_is_a_refusal() {
-    for (code, status) in [(4401, 401), (4403, 403), (1008, 403)] {
+async fn no_close_code_ends_a_stream() {
+    for code in [1000, 1002, 1008, 1009, 1011, 4401, 4403, 4999] {
         let server = Server::start().await;
-        let stream = server.stream(game(), fast());
-        server.next().await.give_token("a").await;
-        let mut socket = server.live().await;
-        say(&mut socket, "x").await;
-        stream.update().await;
-        drop(socket);
-        close(&mut server.live().await, code, "no").await;
-        server.next().await.give_token("b").await;
-        // With a fresh one it is final.
-        close(&mut server.live().await, code, "no").await;
-        let Error::Api(error) = stream.error().await else { panic!() };
-        assert_eq!(error.status, status);
-        assert!(error.message.contains(&code.to_string()) && error.message.contains("no"), "{error}");
-        server.is_left_alone(ms(50)).await;
+        let stream = server.stream(given(), fast());
+        for _ in 0..4 {
+            close(&mut server.live().await, code, "no").await;
+            let (reason, status) = stream.lost().await;
+            assert!(reason.contains(&code.to_string()), "{reason}");
+            assert_eq!(status, None, "no request was answered with a status");
+        }
+        say(&mut server.live().await, "at last").await;
+        assert_eq!(stream.text().await, "at last");
+    }
+}
+
+#[tokio::test]
+async fn a_close_for_the_token_asks_for_a_fresh_one() {
+    let server = Server::start().await;
+    let stream = server.stream(game(), fast());
+    for token in ["a", "b", "c"] {
+        server.next().await.give_token(token).await;
+        let peer = server.next().await;
+        assert_eq!(peer.target(), format!("/live/v2/games?token={token}"));
+        close(&mut peer.upgrade().await, 1008, "no").await;
+        stream.lost().await;
     }
 }
 
@@ -746,17 +853,17 @@ async fn each_close_is_told_with_its_reason() {
 }
 
 #[tokio::test]
-async fn the_next_connection_goes_on_behind_the_highest_number_seen() {
+async fn the_next_connection_resumes_behind_the_highest_number_below_which_none_is_missing() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let peer = server.next().await;
     assert!(!peer.target().contains("last_seq"));
     let mut socket = peer.upgrade().await;
-    for seq in [10, 12, 11] {
+    for seq in [10, 12, 11, 14] {
         say(&mut socket, &format!(r#"{{"data":{{"seq":{seq}}}}}"#)).await;
     }
     say(&mut socket, r#"{"source":"broadcastsummary","seq":99}"#).await;
-    for _ in 0..4 {
+    for _ in 0..5 {
         stream.update().await;
     }
     drop(socket);
@@ -766,8 +873,8 @@ async fn the_next_connection_goes_on_behind_the_highest_number_seen() {
     let peer = server.next().await;
     assert!(peer.target().ends_with("&last_seq=12"), "also after a failed attempt: {}", peer.target());
     let mut socket = peer.upgrade().await;
-    for seq in [11, 12, 13] {
-        say(&mut socket, &format!(r#"{{"seq":{seq}}}"#)).await;
+    for seq in [11, 12, 14, 13, 15] {
+        say(&mut socket, &format!(r#"{{"data":{{"seq":{seq}}}}}"#)).await;
     }
     let mut items = Vec::new();
     while let Some(Ok(item)) = stream.next().await {
@@ -782,6 +889,74 @@ async fn the_next_connection_goes_on_behind_the_highest_number_seen() {
     assert!(matches!(&items[2], Item::Notice(Notice::Gap { end: Some(_), .. })), "{items:?}");
     assert!(matches!(&items[3], Item::Notice(Notice::Connected { .. })), "{items:?}");
     assert!(matches!(&items[4], Item::Update(Update { seq: Some(13), .. })), "{items:?}");
+    assert_eq!(stream.update().await.seq, Some(15));
+    assert_eq!(stream.0.counts().repeats, 3);
+}
+
+#[tokio::test]
+async fn a_position_that_is_refused_is_left_out_and_the_gap_says_so() {
+    for refuse_by_close in [false, true] {
+        let server = Server::start().await;
+        let stream = server.stream(given(), fast());
+        let mut socket = server.live().await;
+        for seq in 1..=3 {
+            say(&mut socket, &format!(r#"{{"seq":{seq}}}"#)).await;
+            stream.update().await;
+        }
+        drop(socket);
+        for _ in 0..if refuse_by_close { 2 } else { 1 } {
+            let peer = server.next().await;
+            assert!(peer.target().ends_with("&last_seq=3"), "{}", peer.target());
+            match refuse_by_close {
+                false => peer.answer(422, r#"{"message":"last_seq is too old"}"#).await,
+                true => close(&mut peer.upgrade().await, 4000, "last_seq is too old").await,
+            }
+        }
+        let peer = server.next().await;
+        assert!(!peer.target().contains("last_seq"), "{}", peer.target());
+        let mut socket = peer.upgrade().await;
+        for seq in 1..=4 {
+            say(&mut socket, &format!(r#"{{"seq":{seq}}}"#)).await;
+        }
+        let mut reasons = Vec::new();
+        let update = loop {
+            match stream.next().await {
+                Some(Ok(Item::Notice(Notice::Gap { reason, .. }))) => reasons.push(reason),
+                Some(Ok(Item::Update(update))) => break update,
+                Some(Ok(_)) => {}
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(update.seq, Some(4));
+        assert!(reasons.last().unwrap().contains("asked from the beginning"), "{reasons:?}");
+        assert_eq!(stream.0.counts().repeats, 3);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_whose_body_never_ends_is_recognised_by_its_head() {
+    for status in [401, 403] {
+        let server = Server::start().await;
+        let stream = server.stream(given(), fast());
+        let mut peer = server.next().await;
+        peer.send(&format!("HTTP/1.1 {status} No\r\ncontent-length: 100\r\n\r\n{{")).await;
+        let Error::Api(error) = stream.error().await else { panic!() };
+        assert_eq!(error.status, status);
+    }
+}
+
+#[tokio::test]
+async fn the_reason_of_a_refused_handshake_is_told() {
+    let server = Server::start().await;
+    let stream = server.stream(given(), fast());
+    server
+        .next()
+        .await
+        .send("HTTP/1.1 400 source xyz is unknown\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        .await;
+    let (reason, status) = stream.lost().await;
+    assert!(reason.contains("source xyz is unknown"), "{reason}");
+    assert_eq!(status, Some(400));
 }
 
 /// A game of numbered messages of uneven size, played to each connection from behind its `last_seq` with an overlap, and cut
@@ -807,7 +982,8 @@ async fn every_numbered_message_comes_once_and_in_order_across_200_cuts() {
             let mut bytes = Vec::new();
             let cut = if cuts < 200 { roll(4_000) as usize } else { usize::MAX };
             for seq in last_seq.saturating_sub(roll(6)).max(1)..=LAST {
-                let text = format!(r#"{{"data":{{"pad":"{}","seq":{seq}}}}}"#, "x".repeat(roll(200) as usize));
+                let text =
+                    format!(r#"{{"data":{{"pad":"{}","seq":{seq}}}}}"#, "x".repeat((seq * 7_919 % 200) as usize));
                 let data = OpCode::Data(if roll(9) == 0 { Data::Binary } else { Data::Text });
                 Frame::message(text, data, true).format(&mut bytes).unwrap();
                 if roll(7) == 0 {

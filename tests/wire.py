@@ -15,7 +15,19 @@ from dataclasses import dataclass, field
 
 Serve = Callable[[socket.socket], None]
 
-OK = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 13\r\nConnection: close\r\n\r\n{"teams": []}'
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+ROOTS = {b"/sensors/locations?": b"[]", b"/events?": b'{"events": []}', b"/teams/": b'{"id": 46, "players": []}'}
+"""By a part of the address, a body that has its root."""
+
+
+def respond(head: bytes) -> bytes:
+    """A response with the root of the requested resource, and nothing in it."""
+    line = head.partition(b"\r\n")[0]
+    body = next((body for part, body in ROOTS.items() if part in line), b'{"teams": []}')
+    return HEAD % len(body) + body
+
+
+OK = respond(b"")
 
 
 @dataclass
@@ -102,13 +114,13 @@ def reset(connection: socket.socket) -> None:
     connection.close()
 
 
-def answering(heads: list[bytes], answer: bytes = OK) -> Serve:
-    """Keeps a request as it came, and answers it."""
+def answering(heads: list[bytes], answer: bytes | None = None) -> Serve:
+    """Keeps a request as it came, and answers it; by default with an empty body of the resource."""
 
     def serve(connection: socket.socket) -> None:
         if head := read_head(connection):
             heads.append(head)
-            connection.sendall(answer)
+            connection.sendall(respond(head) if answer is None else answer)
 
     return serve
 

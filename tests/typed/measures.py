@@ -11,7 +11,10 @@ from sideline import court, metrics, plot
 
 def measure(client: sideline.Client, session_id: str, axes: Axes) -> bool:
     possessions, shots = client.possessions(session_id), client.shots(session_id)
-    assert_type(sideline.audit(possessions=possessions, shots=shots), sideline.Table)
+    violations: sideline.Table = sideline.audit(possessions=possessions, shots=shots)
+    assert_type(sideline.audit.rules()[0].tables, tuple[str, ...])
+    assert_type([run.is_run for run in sideline.audit(shots=shots).rules_run], list[bool])
+    print(violations)
     assert_type(metrics.ratings(possessions), polars.DataFrame)
     assert_type(metrics.lineups([possessions], size=2, by=["session_id"]), polars.DataFrame)
     assert_type(court.COLLEGE_MEN.hoop, tuple[float, float])

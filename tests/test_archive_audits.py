@@ -1,0 +1,61 @@
+"""What only an archive can show: rows that no event lists, units that were withdrawn, bodies that are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from deltalake import write_deltalake
+
+import sideline
+from archives import archive_of, small_season
+
+ORPHAN = "00000000-0000-4000-8000-000000000001"
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[sideline.Archive]:
+    with small_season() as service, service.client() as client:
+        found = archive_of(client, tmp_path)
+        found.sync(game_ids=[game["event_id"] for game in service.games[:2]]).raise_if_incomplete()
+        assert found.audit().num_rows == 0
+        yield found
+
+
+def session_of(archive: sideline.Archive) -> str:
+    found: str = archive.scan("sessions").collect().sort("started_at")["session_id"][0]
+    return found
+
+
+def named(archive: sideline.Archive) -> set[tuple[str, str]]:
+    return {(row["rule"], row["session_id"]) for row in archive.audit().to_dicts()}
+
+
+def test_rows_of_a_session_that_no_event_lists_are_found(archive: sideline.Archive) -> None:
+    shots = archive.table("shots")
+    rows = shots.to_pyarrow_table().slice(0, 3)
+    rows = rows.set_column(rows.column_names.index("session_id"), "session_id", [[ORPHAN] * 3])
+    write_deltalake(shots, rows, mode="append")
+    assert named(archive) == {("sessions_are_listed", ORPHAN)}
+
+
+def test_rows_of_a_session_that_was_withdrawn_are_found(archive: sideline.Archive) -> None:
+    session = session_of(archive)
+    archive.table("sessions").delete(f"session_id = '{session}'")
+    archive.table("location_windows").delete(f"session_id = '{session}'")
+    archive.table("coverage").update(updates={"status": "'withdrawn'"}, predicate=f"session_id = '{session}'")
+    assert named(archive) == {("withdrawn_sessions_have_no_rows", session)}
+
+
+def test_a_session_whose_bodies_are_all_gone_is_found(archive: sideline.Archive) -> None:
+    session = session_of(archive)
+    for name in ("player_stats", "stat_events", "possessions", "possession_events", "shots"):
+        archive.table(name).delete(f"session_id = '{session}'")
+    assert named(archive) == {("sessions_have_rows", session)}
+
+
+def test_the_result_adds_up_what_was_checked(archive: sideline.Archive) -> None:
+    runs = {run.rule: run for run in archive.audit().rules_run}
+    assert runs["five_a_side"].rows == archive.scan("possessions").collect().height
+    assert runs["sessions_are_listed"].is_run

@@ -1,0 +1,745 @@
+"""What an archive believes of a service: the second service, whose season is known, breaks one thing at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import polars as pl
+import pyarrow as pa
+import pytest
+from service import NO_DATA, Features, Service, differences, ids_as_text, truncated
+
+import sideline
+from sideline.archive.plan import SETTLED_STATUSES, TABLES
+from sideline.archive.store import own_schemas
+
+SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
+NOW = "2027-03-01T12:00:00+00:00"
+SIZE: dict[str, Any] = {"seed": 3, "teams": 3, "games": 4, "sessions": (2, 2), "possessions": 4, "practices": 1, "days": 20}
+UNTOLD = {"locations", "play_by_play", "ball_screens"}
+"""Tables that are not synced by default, or of which the second service tells no truth."""
+
+Json = Any
+
+pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+
+
+@pytest.fixture
+def league() -> Iterator[Service]:
+    with Service(now=NOW, **SIZE) as league:
+        yield league
+
+
+@pytest.fixture
+def client(league: Service) -> Iterator[sideline.Client]:
+    with sideline.Client(**league.client_options(), max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture
+def archive(tmp_path: Path, client: sideline.Client) -> sideline.Archive:
+    return sideline.Archive(tmp_path / "season", client)
+
+
+def rows(table: Any, name: str) -> list[dict[str, Any]]:
+    """Rows with the columns of the contract, times in UTC; of players those that are on a roster now."""
+    frame = table.filter(pl.col("listed_until").is_null()) if name == "players" else table
+    columns = None if name == "box_score" else set(sideline.SCHEMAS[name].names)
+    return [
+        {key: value.astimezone(UTC) if isinstance(value, datetime) else value for key, value in row.items() if columns is None or key in columns}
+        for row in frame.collect().to_dicts()
+    ]
+
+
+def untrue(archive: sideline.Archive, league: Service) -> dict[str, Any]:
+    """The tables that are not the truth, and how they differ."""
+    truth = league.truth()
+    found = {
+        name: differences(rows(archive.scan(name), name), truth.get(name, []), columns=None if name == "box_score" else sideline.SCHEMAS[name].names)
+        for name in TABLES
+        if name not in UNTOLD
+    }
+    return {name: different for name, different in found.items() if different}
+
+
+def snapshot(archive: sideline.Archive) -> dict[str, list[str]]:
+    return {name: sorted(map(str, rows(archive.scan(name), name))) for name in TABLES}
+
+
+def sync(archive: sideline.Archive, **options: Any) -> sideline.SyncReport:
+    return archive.sync(**{**SPAN, "correction_window": None, "on_error": "keep", **options})
+
+
+def statuses(archive: sideline.Archive) -> dict[str, str]:
+    return {row["unit"]: row["status"] for row in archive.scan("coverage").collect().to_dicts()}
+
+
+def edit(entries: str, index: int, change: Callable[[Json], Json]) -> Callable[[Json], Json]:
+    """A body of which one entry is changed."""
+
+    def edited(body: Json) -> Json:
+        body[entries][index] = change(body[entries][index])
+        return body
+
+    return edited
+
+
+# 1. Links tell how to reach a resource, not whether it exists.
+
+
+def test_every_table_is_there_whether_its_link_is_or_not(archive: sideline.Archive, league: Service) -> None:
+    report = archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+    assert archive.scan("possessions").collect().height > 0
+    assert report.holes == []
+
+
+def test_a_resource_that_was_never_linked_and_is_404_is_unavailable_and_no_hole(archive: sideline.Archive, league: Service) -> None:
+    report = archive.sync(**SPAN)
+    unavailable = [row for row in report.coverage.to_dicts() if row["status"] == "unavailable"]
+    assert {row["operation"] for row in unavailable} == {"play_by_play", "ball_screens"}
+    assert archive.info().holes == []
+    league.features.play_by_play = league.features.ball_screens = True
+    archive.sync(**SPAN, correction_window=None)
+    assert untrue(archive, league) == {}
+    assert "unavailable" not in statuses(archive).values()
+
+
+def test_an_unavailable_resource_is_final_once_its_game_can_no_longer_be_corrected(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(**SPAN)
+    league.season.events = [event for event in league.season.events if event.sessions]
+    league.season.revision += 1
+    league.advance(timedelta(days=40))
+    league.requests.clear()
+    archive.sync(**SPAN)
+    assert league.requests.all("play_by_play") == []
+
+
+def test_a_linked_resource_that_is_404_is_a_hole_until_it_is_there(archive: sideline.Archive, league: Service) -> None:
+    league.faults.add("shots", status=404, times=1)
+    [hole] = sync(archive).holes
+    assert (hole["operation"], hole["status"]) == ("shots", "missing")
+    league.faults.clear()
+    archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+
+
+# 2. A response counts as data only if it has its resource's root.
+
+
+KINDS = ["empty object", "null", "error document", "gateway document", "null root", "root of null", "other root", "wrapped"]
+LISTS = ["schedule", "team_events", "roster"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind"),
+    [*(("stats", kind) for kind in KINDS), *((operation, kind) for operation in LISTS for kind in ("error document", "null root"))],
+)
+def test_a_200_without_data_is_a_hole_and_never_replaces_a_row(archive: sideline.Archive, league: Service, operation: str, kind: str) -> None:
+    league.faults.add(operation, change=NO_DATA[kind])
+    first = sync(archive)
+    assert operation in {hole["operation"] for hole in first.holes} or any(hole["unit"].startswith("event/") for hole in first.holes)
+    league.faults.clear()
+    archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+    before = snapshot(archive)
+    league.faults.add(operation, change=NO_DATA[kind])
+    assert not sync(archive).complete
+    assert snapshot(archive) == before
+    league.faults.clear()
+    archive.sync(**SPAN)
+    assert (snapshot(archive), archive.info().holes) == (before, [])
+
+
+# 3. The league's `Date` and a sequence order bodies, not this machine's clock.
+
+
+def test_a_machine_whose_clock_was_a_day_ahead_throws_no_newer_body_away(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(**SPAN)
+    table = archive.table("coverage").to_pyarrow_table().to_pylist()
+    later = [{**row, "fetched_at": row["fetched_at"] + timedelta(days=1)} for row in table]
+    deltalake.write_deltalake(archive.table("coverage"), pa.Table.from_pylist(later, own_schemas()["coverage"]), mode="overwrite")
+    assert league.change.correct_stat()
+    archive.sync(**SPAN, correction_window=None)
+    assert untrue(archive, league) == {}
+
+
+@pytest.mark.parametrize("date", ["a day behind", "absent"])
+def test_a_later_body_counts_whatever_its_date_says(archive: sideline.Archive, league: Service, date: str) -> None:
+    archive.sync(**SPAN)
+    assert league.change.correct_stat()
+    league.clock_offset = -86_400 if date == "a day behind" else 0
+    league.send_date = date != "absent"
+    archive.sync(**SPAN, correction_window=None)
+    assert untrue(archive, league) == {}
+
+
+# 4. An event's own end never moves the plan's clock.
+
+
+@pytest.mark.parametrize("end", ["an end to come", "the year 3000", "before its start", "beyond any calendar"])
+def test_one_events_end_does_not_close_the_window_of_the_others(archive: sideline.Archive, league: Service, end: str) -> None:
+    instant = {"an end to come": 1_806_000_000_000, "the year 3000": 32_503_680_000_000, "before its start": 1, "beyond any calendar": 10**17}[end]
+
+    def ends(event: Json) -> Json:
+        return {**event, "ended_at": instant}
+
+    league.faults.add("team_events", change=edit("events", 0, ends))
+    sync(archive)
+    changed = league.season.sessions()[-1][1]
+    assert league.change.correct_stat(changed.id)
+    report = sync(archive, correction_window=timedelta(days=30))
+    assert f"stats/{changed.id}" in {row["unit"] for row in report.coverage.to_dicts()}
+    assert {"player_stats", "stat_events", "shots"}.isdisjoint(untrue(archive, league))
+
+
+def test_a_range_without_an_end_ends_when_it_is_at_the_service(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(start="2027-01-15")
+    [schedule] = league.requests.all("schedule")
+    [end] = schedule.query["to"] if isinstance(schedule.query["to"], list) else [schedule.query["to"]]
+    assert int(end) == datetime.fromisoformat(NOW).timestamp() * 1000
+    with pytest.raises(ValueError, match="give the end too"):
+        archive.sync(start="2027-03-02")
+
+
+# 5. Absence is recorded.
+
+
+@pytest.mark.parametrize("change", ["remove_session", "reissue_session", "withdraw_game", "unlist_game"])
+def test_what_its_parent_no_longer_lists_leaves_the_tables_and_stays_in_the_past(archive: sideline.Archive, league: Service, change: str) -> None:
+    archive.sync(**SPAN)
+    before, then = snapshot(archive), datetime.now(UTC)
+    assert league.change.all[change]()
+    report = archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+    withdrawn = {row["unit"] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"}
+    assert withdrawn
+    assert {unit for unit, status in statuses(archive).items() if status == "withdrawn"} == withdrawn
+    corrections = archive.corrections().filter(field="status").to_dicts()
+    assert {(row["old"], row["new"]) for row in corrections} == {('"fetched"', '"withdrawn"')}
+    past = archive.as_of(then)
+    assert {name: sorted(map(str, rows(past.scan(name), name))) for name in TABLES} == before
+    assert archive.sync(**SPAN).corrections.num_rows == 0
+
+
+def test_what_is_listed_again_is_there_again(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(**SPAN)
+    game = next(event for event in league.season.games if event.sessions)
+    league.season.events.remove(game)
+    league.season.revision += 1
+    archive.sync(**SPAN)
+    league.season.events.append(game)
+    league.season.revision += 1
+    report = archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+    assert {row["new"] for row in report.corrections.to_dicts() if row["field"] == "status"} == {'"fetched"'}
+    assert "withdrawn" not in statuses(archive).values()
+
+
+@pytest.mark.parametrize("operation", ["schedule", "team_events", "teams"])
+def test_a_list_that_is_empty_once_withdraws_nothing_and_twice_it_does(archive: sideline.Archive, league: Service, operation: str) -> None:
+    archive.sync(**SPAN)
+    before = snapshot(archive)
+    root = {"schedule": "games", "team_events": "events", "teams": "teams"}[operation]
+    league.faults.add(operation, change=lambda body: {**body, root: []})
+    league.faults.add("schedule", change=lambda body: {**body, "games": []})
+    report = sync(archive)
+    assert snapshot(archive) == before
+    assert report.holes
+    league.faults.clear()
+    assert archive.sync(**SPAN).complete
+    assert snapshot(archive) == before
+    league.faults.add(operation, change=lambda body: {**body, root: []})
+    league.faults.add("schedule", change=lambda body: {**body, "games": []})
+    sync(archive)
+    assert sync(archive).complete
+    emptied = {"schedule": "games", "team_events": "stat_events", "teams": "teams"}[operation]
+    assert archive.scan(emptied).collect().is_empty()
+    league.faults.clear()
+    archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+
+
+def test_a_game_that_moved_out_of_the_range_is_not_withdrawn(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(**SPAN)
+    game = next(event for event in league.season.games if event.sessions)
+    assert league.change.move_game(game.id, timedelta(days=-60))
+    report = archive.sync(**SPAN, correction_window=None)
+    assert [row["unit"] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"] == []
+    assert "stat_events" not in untrue(archive, league)
+
+
+def test_a_unit_that_is_404_after_it_was_fetched_is_a_hole_and_in_the_second_sync_withdrawn(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(**SPAN)
+    session = league.season.sessions()[0][1].id
+    league.faults.add("shots", path=f"/{session}/", status=404)
+    shots = archive.scan("shots").filter(session_id=session)
+    assert [hole["unit"] for hole in sync(archive).holes] == [f"shots/{session}"]
+    assert shots.collect().height > 0
+    assert [hole["unit"] for hole in archive.info().holes] == [f"shots/{session}"]
+    report = sync(archive)
+    assert report.complete
+    assert statuses(archive)[f"shots/{session}"] == "withdrawn"
+    assert archive.scan("shots").filter(session_id=session).collect().is_empty()
+    league.faults.clear()
+    archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+
+
+def test_each_unit_knows_when_it_was_last_listed(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(**SPAN)
+    league.season.events = [event for event in league.season.events if event.sessions]
+    league.season.revision += 1
+    league.advance(timedelta(days=40))
+    archive.sync(**SPAN)
+    units = archive.scan("coverage").filter(pl.col("session_id").is_not_null()).collect()
+    assert units["listed_at"].unique().to_list() == [datetime.fromisoformat(NOW) + timedelta(days=40)]
+    assert units["served_at"].unique().to_list() == [datetime.fromisoformat(NOW)]
+
+
+# 6. Ids are compared as the type that tables use.
+
+
+@pytest.mark.parametrize("operation", ["schedule", "teams", "team_events", "roster", "stats"])
+def test_ids_that_are_sent_as_text_change_nothing(archive: sideline.Archive, league: Service, operation: str) -> None:
+    league.faults.add(operation, change=ids_as_text)
+    assert archive.sync(**SPAN).holes == []
+    assert untrue(archive, league) == {}
+    league.change.add_game()
+    archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+
+
+def test_a_game_that_only_a_schedule_with_text_ids_has_is_a_hole(archive: sideline.Archive, league: Service) -> None:
+    game = next(event for event in league.season.games if event.sessions)
+    league.faults.add("schedule", change=ids_as_text)
+    league.faults.add("team_events", change=lambda body: {"events": [event for event in body["events"] if event["id"] != game.id]})
+    league.faults.add("game", status=404)
+    assert [hole["unit"] for hole in sync(archive).holes] == [f"game/{game.id}"]
+
+
+# 7. An event without a list of sessions withdraws none.
+
+
+@pytest.mark.parametrize("results", ["null", "absent", "text"])
+def test_an_event_without_its_sessions_is_a_hole_and_keeps_them(archive: sideline.Archive, league: Service, results: str) -> None:
+    archive.sync(**SPAN)
+    before = snapshot(archive)
+
+    def without(event: Json) -> Json:
+        del event["results"]
+        return event if results == "absent" else {**event, "results": None if results == "null" else "none"}
+
+    league.faults.add("team_events", change=lambda body: {"events": [without(event) if event["is_game_event"] else event for event in body["events"]]})
+    game, session = next((event, session) for event, session in league.season.sessions() if event.is_game)
+    report = sync(archive)
+    assert f"event/{game.id}" in {hole["unit"] for hole in report.holes}
+    assert f"stats/{session.id}" in {row["unit"] for row in report.coverage.to_dicts()}
+    assert snapshot(archive) == before
+    league.faults.clear()
+    assert archive.sync(**SPAN).complete
+    assert archive.info().holes == []
+
+
+def test_an_event_that_lists_no_session_any_more_loses_them_in_the_second_sync(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(**SPAN)
+    before = snapshot(archive)
+    game = next(event for event in league.season.games if event.sessions)
+
+    def emptied(body: Json) -> Json:
+        return {"events": [{**event, "results": []} if event["id"] == game.id else event for event in body["events"]]}
+
+    league.faults.add("team_events", change=emptied)
+    assert [hole["unit"] for hole in sync(archive).holes] == [f"event/{game.id}"]
+    assert snapshot(archive) == before
+    assert sync(archive).complete
+    assert archive.scan("stat_events").filter(game_id=game.id).collect().is_empty()
+    assert archive.info().holes == []
+
+
+# 8. A malformed entry is a hole of its own, and everything else goes on.
+
+MALFORMED: dict[str, tuple[str, Callable[[Json], Json]]] = {
+    "a session without id": ("team_events", lambda event: {**event, "results": [{"name": "Q1"}, *event["results"]]}),
+    "a null session": ("team_events", lambda event: {**event, "results": [None, *event["results"]]}),
+    "times as text": ("team_events", lambda event: {**event, "started_at": "noon", "ended_at": "later"}),
+    "a sessions time as text": ("team_events", lambda event: {**event, "results": [{**event["results"][0], "started_at": "noon"}, *event["results"][1:]]}),
+    "an event id that is no id": ("team_events", lambda event: {**event, "id": "../x y"}),
+    "an event that is a number": ("team_events", lambda event: 7),
+    "a null event": ("team_events", lambda event: None),
+    "a null id in the schedule": ("schedule", lambda game: {**game, "event_id": None}),
+    "a game that is text": ("schedule", lambda game: "game"),
+    "a tip-off as text": ("schedule", lambda game: {**game, "tipoff_at": "noon"}),
+    "a team without id": ("teams", lambda team: {**team, "id": None}),
+}
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_a_malformed_entry_is_one_hole_and_the_rest_is_stored(archive: sideline.Archive, league: Service, what: str) -> None:
+    operation, change = MALFORMED[what]
+    root = {"team_events": "events", "schedule": "games", "teams": "teams"}[operation]
+    league.faults.add(operation, change=edit(root, 0, change))
+    report = sync(archive)
+    assert report.holes
+    assert all(hole["unit"].startswith("event/") and hole["error"] for hole in report.holes), report.holes
+    stored = archive.scan("stat_events").collect()["session_id"].n_unique()
+    assert stored >= len(league.season.sessions()) - 2
+    league.faults.clear()
+    archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+    assert archive.info().holes == []
+
+
+def test_a_session_id_that_is_a_number_is_text_in_every_table(archive: sideline.Archive, league: Service) -> None:
+    session = league.season.sessions()[0][1]
+    session.id = "5"
+
+    def numbered(body: Json) -> Json:
+        for event in body["events"]:
+            for result in event["results"]:
+                result["id"] = 5 if result["id"] == "5" else result["id"]
+        return body
+
+    league.faults.add("team_events", change=numbered)
+    archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+
+
+ODD: dict[str, Callable[[Json], Json]] = {
+    "a time in nanoseconds": lambda event: {**event, "occurred_at": event["occurred_at"] * 1_000_000},
+    "a time in microseconds": lambda event: {**event, "occurred_at": event["occurred_at"] * 1_000},
+    "a far time": lambda event: {**event, "occurred_at": 9 * 10**15},
+}
+
+
+def _first_occurrence(body: Json, change: Callable[[Json], Json]) -> Json:
+    stats = body["teams"][0]["player_stats"][0]["stats"]
+    code = next(iter(stats))
+    stats[code][0] = change(stats[code][0])
+    return body
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_a_time_that_cannot_be_stored_is_one_units_hole(archive: sideline.Archive, league: Service, what: str) -> None:
+    league.faults.add("stats_details", change=lambda body: _first_occurrence(body, ODD[what]), times=1)
+    [hole] = sync(archive).holes
+    assert (hole["operation"], hole["status"]) == ("stats_details", "failed")
+    assert set(untrue(archive, league)) == {"stat_events"}
+    archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+
+
+@pytest.mark.parametrize("code", ["A\x00B", "pts", "Session_ID"])
+def test_a_stat_code_that_can_be_no_column_is_one_units_hole(archive: sideline.Archive, league: Service, code: str) -> None:
+    def coded(body: Json) -> Json:
+        body["teams"][0]["player_stats"][0]["stats"][code] = 1
+        return body
+
+    league.faults.add("stats", change=coded, times=1)
+    [hole] = sync(archive).holes
+    assert (hole["operation"], hole["status"]) == ("stats", "failed")
+    assert archive.scan("player_stats").collect().height > 0
+    archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+
+
+def test_an_id_that_cannot_be_sent_is_a_hole_of_its_units(archive: sideline.Archive, league: Service) -> None:
+    session = league.season.sessions()[0][1]
+    odd = "a/../b"
+    league.faults.add("team_events", change=lambda body: json.loads(json.dumps(body).replace(session.id, odd)))
+    report = sync(archive)
+    assert {hole["unit"] for hole in report.holes} == {f"{operation}/{odd}" for operation in ("stats", "stats_details", "possessions", "shots")}
+    others = {session.id for _, session in league.season.sessions()[1:]}
+    assert set(archive.scan("stat_events").collect()["session_id"]) == others
+
+
+# 9. Bodies that could not be decoded are kept.
+
+
+def test_a_body_that_cannot_be_decoded_is_kept_as_it_is(archive: sideline.Archive, league: Service) -> None:
+    league.faults.add("stats_details", change=lambda body: _first_occurrence(body, ODD["a time in nanoseconds"]), times=1)
+    [hole] = sync(archive).holes
+    [kept] = archive.scan("raw").filter(status="undecodable").collect().to_dicts()
+    assert kept["unit"] == hole["unit"]
+    assert "000000" in kept["body"].decode()
+    assert kept["body"] not in archive.scan("raw").filter(status="stored").collect()["body"].to_list()
+
+
+def test_a_rebuild_reads_what_an_earlier_version_could_not(archive: sideline.Archive, league: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sideline.archive import fetch
+
+    def too_old(*_: object) -> None:
+        raise sideline.DecodeError("a field of next year")
+
+    with monkeypatch.context() as patch:
+        original = fetch.decoded
+        patch.setattr(fetch, "decoded", lambda unit, raw: too_old() if unit.operation == "shots" else original(unit, raw))
+        assert {hole["operation"] for hole in sync(archive).holes} == {"shots"}
+    assert archive.scan("shots").collect().is_empty()
+    league.requests.clear()
+    archive.rebuild("shots")
+    assert league.requests.all() == []
+    assert untrue(archive, league) == {}
+    assert archive.info().holes == []
+
+
+# 10. Every key that the plan knows is in every table.
+
+
+def test_every_row_of_a_game_has_its_game_id(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(**SPAN)
+    games = archive.scan("sessions").filter(pl.col("game_id").is_not_null()).select("session_id", "game_id").collect()
+    for name in ("player_stats", "box_score", "stat_events", "shots", "possessions", "possession_events", "possession_players"):
+        joined = archive.scan(name).collect().join(games, on="session_id", suffix="_of_session")
+        assert joined.height > 0
+        assert (joined["game_id"] == joined["game_id_of_session"]).all(), name
+
+
+# 11. A folder without an archive is an error, not an empty season.
+
+READS: dict[str, Callable[[sideline.Archive], object]] = {
+    "scan": lambda archive: archive.scan("shots"),
+    "scan coverage": lambda archive: archive.scan("coverage"),
+    "to_arrow": lambda archive: archive.to_arrow("shots"),
+    "table": lambda archive: archive.table("shots"),
+    "sql": lambda archive: archive.sql("select 1"),
+    "info": lambda archive: archive.info(),
+    "corrections": lambda archive: archive.corrections(),
+    "as_of": lambda archive: archive.as_of(date(2027, 1, 1)),
+    "audit": lambda archive: archive.audit(),
+    "compact": lambda archive: archive.compact(),
+    "rebuild": lambda archive: archive.rebuild("shots"),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("has_client", [False, True])
+def test_a_folder_that_holds_no_archive_raises_and_is_named(tmp_path: Path, client: sideline.Client, read: str, *, has_client: bool) -> None:
+    folder = tmp_path / "mistyped"
+    with pytest.raises(FileNotFoundError, match=f"{folder} holds no archive"):
+        READS[read](sideline.Archive(folder, client if has_client else None))
+    assert not folder.exists()
+
+
+def test_an_archive_of_nothing_reads_as_empty(archive: sideline.Archive) -> None:
+    archive.sync(start="2001-01-01", end="2001-01-02", tables=["shots"])
+    for read in ("scan", "scan coverage", "to_arrow", "sql", "info", "corrections", "as_of", "audit", "compact", "rebuild"):
+        READS[read](archive)
+    assert archive.scan("shots").collect().is_empty()
+
+
+def test_a_mistyped_team_or_secret_leaves_nothing_behind(archive: sideline.Archive, league: Service, tmp_path: Path) -> None:
+    league.faults.add("team_events", path="/9999", status=404)
+    report = sync(archive, team_ids=[9999])
+    assert {(hole["operation"], hole["status"]) for hole in report.holes} == {("team_events", "missing")}
+    assert not (tmp_path / "season").exists()
+    with (
+        sideline.Client(**{**league.client_options(), "secret": "wrong"}) as wrong,
+        pytest.raises(sideline.AuthenticationError),
+    ):
+        sideline.Archive(tmp_path / "season", wrong).sync(**SPAN)
+    assert not (tmp_path / "season").exists()
+    known = league.season.teams[0].id
+    report = sync(archive, team_ids=[9999, known])
+    assert {hole["team_id"] for hole in report.holes} == {9999}
+    [game] = sync(archive, game_ids=["no-such-game"]).holes
+    assert game["unit"] == "game/no-such-game"
+    assert archive.info().holes == [], "a hole that no sync could close"
+
+
+# 12. One schema of coverage.
+
+
+def test_coverage_has_the_same_columns_everywhere(archive: sideline.Archive) -> None:
+    report = archive.sync(**SPAN)
+    names = sideline.SCHEMAS["coverage"].names
+    assert report.coverage.column_names == names
+    assert archive.scan("coverage").collect_schema().names() == names
+    assert archive.to_arrow("coverage").column_names == names
+    assert archive.sql("from coverage").columns == names
+    assert names[-3:] == ["unit", "served_at", "listed_at"]
+    assert set(archive.info().holes[0] if archive.info().holes else names) == set(names)
+
+
+# 13. A report knows the fields that no table knows.
+
+
+def test_unknown_fields_are_in_the_report_of_the_sync_that_met_them(archive: sideline.Archive, league: Service) -> None:
+    league.faults.add("shots", change=lambda body: {**body, "mascot": "owl"})
+    with pytest.warns(sideline.SchemaDriftWarning):
+        report = archive.sync(**SPAN)
+    [field] = report.drift.to_dicts()
+    assert (field["operation"], field["count"]) == ("shots", len(league.season.sessions()))
+    assert "1 unknown field" in repr(report)
+    league.faults.clear()
+    assert archive.sync(**SPAN, correction_window=None).drift.num_rows == 0
+
+
+def test_the_command_ends_with_4_for_unknown_fields_and_3_for_holes(tmp_path: Path, league: Service) -> None:
+    def run(*more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "sideline", "sync", str(tmp_path / "season"), "--from", SPAN["start"], "--to", SPAN["end"]]
+        return subprocess.run([*command, *more], env={**os.environ, **league.environ}, capture_output=True, text=True, timeout=60)
+
+    league.faults.add("shots", change=lambda body: {**body, "mascot": "owl"})
+    done = run()
+    assert (done.returncode, done.stdout.count("unknown field: shots")) == (4, 1), done.stderr
+    assert run("--allow-drift", "--correction-window", "inf").returncode == 0
+    league.faults.add("stats", status=500)
+    assert run("--correction-window", "inf").returncode == 3
+
+
+def test_a_command_that_stored_nothing_leaves_no_lock_and_no_folder(tmp_path: Path, league: Service) -> None:
+    root = tmp_path / "new" / "season"
+    command = [sys.executable, "-m", "sideline", "sync", str(root), "--from", SPAN["start"], "--to", SPAN["end"]]
+    environment = {**os.environ, **league.environ, "SIDELINE_SECRET": "wrong"}
+    assert subprocess.run(command, env=environment, capture_output=True, timeout=60).returncode == 1
+    assert not root.parent.exists()
+
+
+# 14. A simulator's season is its archive's time.
+
+
+def test_a_simulators_season_is_the_time_by_which_its_archive_plans(tmp_path: Path) -> None:
+    with sideline.Simulator(seed=7, teams=4, games=12, now="2027-03-01T12:00:00Z") as simulator, simulator.client() as client:
+        archive = sideline.Archive(tmp_path, client)
+        game = simulator.games[0]["event_id"]
+        archive.sync(game_ids=[game])
+        player = client.game_stats_details(game).table().to_dicts()[-1]["player_id"]
+        simulator.correct(game, player, "REB", 1)
+        report = archive.sync(game_ids=[game], correction_window=None)
+        assert [row["field"] for row in report.corrections.to_dicts()] == ["value"]
+        known = len(simulator.requests)
+        archive.sync(game_ids=[game], correction_window=timedelta(days=1))
+        assert len(simulator.requests) == known + 1, "the game was over for months"
+
+
+# 15. Corrections of games and possessions.
+
+
+def test_a_games_change_of_status_or_time_is_a_correction(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(**SPAN)
+    game = next(event for event in league.season.games if event.sessions)
+    league.change.change_status(game.id, "FINAL")
+    upcoming = next(event for event in league.season.games if not event.sessions)
+    league.change.move_game(upcoming.id, timedelta(hours=1))
+    archive.sync(**SPAN)
+    found = archive.corrections().filter(table="games").to_dicts()
+    assert {(row["game_id"], row["field"]) for row in found} == {(game.id, "status"), (upcoming.id, "tipoff_at")}
+    assert [row["new"] for row in found if row["field"] == "status"] == ['"FINAL"']
+
+
+@pytest.mark.parametrize("change", ["insert_possession", "remove_possession"])
+def test_a_possession_that_comes_or_goes_is_one_correction(archive: sideline.Archive, league: Service, change: str) -> None:
+    archive.sync(**SPAN)
+    assert league.change.all[change]()
+    report = archive.sync(**SPAN, correction_window=None)
+    found = Counter((row["table"], row["field"]) for row in report.corrections.to_dicts())
+    assert found["possessions", "row"] == 1
+    assert not [key for key in found if key[0] in ("possessions", "possession_events") and key != ("possessions", "row")]
+    assert untrue(archive, league) == {}
+
+
+# 16. Several syncs at once.
+
+
+def test_three_first_syncs_at_once_store_each_body_once(tmp_path: Path, league: Service) -> None:
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            with sideline.Client(**league.client_options()) as client:
+                sideline.Archive(tmp_path / "season", client).sync(**SPAN)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    archive = sideline.Archive(tmp_path / "season")
+    units = archive.scan("raw").collect()["unit"]
+    assert units.n_unique() == len(units)
+    assert untrue(archive, league) == {}
+    assert archive.corrections().is_empty()
+
+
+# 17. Who played for whom, and when.
+
+
+def test_a_traded_players_earlier_rows_join_to_him(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(**SPAN)
+    stats = archive.scan("player_stats").filter(~pl.col("is_team_total")).collect()
+    player, team = stats.select("player_id", "team_id").row(0)
+    other = next(one.id for one in league.season.teams if one.id != team)
+    league.advance(timedelta(days=1))
+    assert league.change.trade_player(player, other)
+    archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+    players = archive.scan("players").filter(player_id=player).collect()
+    assert {row["team_id"]: (row["listed_from"], row["listed_until"]) for row in players.to_dicts()} == {
+        team: (datetime.fromisoformat(NOW), datetime.fromisoformat(NOW) + timedelta(days=1)),
+        other: (datetime.fromisoformat(NOW) + timedelta(days=1), None),
+    }
+    assert stats.join(archive.scan("players").collect(), on=["team_id", "player_id"], how="anti").is_empty()
+    archive.rebuild("players")
+    assert archive.scan("players").filter(player_id=player).collect().sort("team_id").equals(players.sort("team_id"))
+
+
+# What ends a sync, and what does not.
+
+
+def test_a_sync_raises_by_default_once_the_rest_is_stored(archive: sideline.Archive, league: Service) -> None:
+    league.faults.add("shots", status=500, times=1)
+    with pytest.raises(sideline.IncompleteError, match=r"1 of \d+ units are missing: shots/") as raised:
+        archive.sync(**SPAN)
+    report = raised.value.report
+    assert report is not None
+    assert raised.value.batch is None
+    assert [hole["operation"] for hole in report.holes] == ["shots"]
+    assert set(untrue(archive, league)) == {"shots"}
+
+
+def test_a_service_that_cannot_be_reached_ends_a_sync_and_stores_nothing(tmp_path: Path, league: Service) -> None:
+    options = {**league.client_options(), "base_url": "http://127.0.0.1:9"}
+    with sideline.Client(**options, max_retries=0) as client, pytest.raises(sideline.ConnectError):
+        sideline.Archive(tmp_path / "season", client).sync(**SPAN)
+    assert not (tmp_path / "season").exists()
+
+
+def test_a_hole_of_a_list_is_closed_by_a_sync_whose_range_holds_it(archive: sideline.Archive, league: Service) -> None:
+    league.faults.add("team_events", status=500, times=1)
+    [hole] = sync(archive).holes
+    assert hole["unit"].startswith("team_events/team ")
+    assert sync(archive, start="2027-03-10", end="2027-03-20").complete
+    assert [one["unit"] for one in archive.info().holes] == [hole["unit"]]
+    archive.sync(**SPAN)
+    assert archive.info().holes == []
+    assert untrue(archive, league) == {}
+
+
+def test_cut_bodies_of_every_kind_are_holes_and_the_next_sync_is_whole(archive: sideline.Archive, league: Service) -> None:
+    for operation in ("stats", "stats_details", "possessions", "shots", "roster"):
+        league.faults.add(operation, change_bytes=truncated(0.5), times=1)
+    report = sync(archive)
+    assert Counter(hole["operation"] for hole in report.holes) == Counter(["stats", "stats_details", "possessions", "shots", "roster"])
+    archive.sync(**SPAN)
+    assert untrue(archive, league) == {}
+
+
+def test_every_addition_of_the_vendor_is_archived_too(tmp_path: Path) -> None:
+    with Service(now=NOW, features=Features.everything(), **SIZE) as league, sideline.Client(**league.client_options()) as client:
+        archive = sideline.Archive(tmp_path, client)
+        assert {row["status"] for row in archive.sync(**SPAN).coverage.to_dicts()} <= set(SETTLED_STATUSES)
+        assert untrue(archive, league) == {}

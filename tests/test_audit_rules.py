@@ -1,0 +1,651 @@
+"""Each inconsistency planted in a clean game is named by exactly the rule that is about it; clean games fire no rule."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pickle
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from service import Features
+
+import sideline
+from clean_games import NOW, of_service, of_simulator
+from sideline._audit.run import check
+from sideline._audit.tables import COLUMNS
+from sideline._frames import given
+from test_audit import SEEDED
+
+spec = importlib.util.spec_from_file_location("make_tables", Path(__file__).parent.parent / "docs" / "make_tables.py")
+assert spec is not None
+assert spec.loader is not None
+make_tables = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(make_tables)
+
+Game = dict[str, Any]
+OPERATIONS = {"stats": "stats", "details": "stats_details", "possessions": "possessions", "shots": "shots"}
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+UNKNOWN = 999_999
+
+
+@pytest.fixture(scope="module")
+def clean(client: sideline.Client, game: dict[str, Any]) -> str:
+    """All bodies of a game that is over, as JSON to copy."""
+    sessions = [one["id"] for one in game["results"]]
+    sides = [game["game_attributes"][f"{side}_team_id"] for side in ("home", "away")]
+    found = {
+        "game": game,
+        "sessions": {one: {name: getattr(client, operation)(one).to_dict() for name, operation in OPERATIONS.items()} for one in sessions},
+        "rosters": [client.roster(team, game_id=game["id"]).to_dict() for team in sides],
+        "coverage": [[operation, one, "fetched"] for one in sessions for operation in OPERATIONS.values()],
+    }
+    return json.dumps(found)
+
+
+@pytest.fixture
+def planted(clean: str) -> Game:
+    found: Game = json.loads(clean)
+    found["ids"] = list(found["sessions"])
+    return found
+
+
+def arguments(game: Game) -> dict[str, Any]:
+    def read(operation: str, body: Any, **about: str) -> sideline.Payload:
+        return sideline.Payload.from_bytes(operation, json.dumps(body).encode(), **about)
+
+    found: dict[str, Any] = {
+        name: [read(operation, bodies[name], session_id=session) for session, bodies in game["sessions"].items()] for name, operation in OPERATIONS.items()
+    }
+    coverage = pl.DataFrame(game["coverage"], schema=["operation", "session_id", "status"], orient="row")
+    rosters = [read("roster", body) for body in game["rosters"]]
+    return {name: parts for name, parts in found.items() if parts} | {"game": read("game", game["game"]), "roster": rosters, "coverage": coverage}
+
+
+def violations(game: Game) -> list[dict[str, Any]]:
+    return sideline.audit(**arguments(game)).to_dicts()
+
+
+def bodies(game: Game, half: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = game["sessions"][game["ids"][half]]
+    return found
+
+
+def shots(game: Game) -> list[tuple[int, dict[str, Any]]]:
+    """The first half's shots, each with its player."""
+    return [(player["id"], shot) for team in bodies(game)["shots"]["teams"] for player in team["player_shots"] for shot in player["shots"]]
+
+
+def possessions(game: Game, half: int = 0) -> list[dict[str, Any]]:
+    found = [one for team in bodies(game, half)["possessions"]["teams"] for one in team["possessions"]]
+    return sorted(found, key=lambda one: one["start_timestamp"])
+
+
+def occurrences(game: Game, code: str, *, total: bool = False) -> list[dict[str, Any]]:
+    lines = [line for team in bodies(game)["details"]["teams"] for line in team["player_stats"] if (line["id"] == 0) is total]
+    return [one for line in lines for one in line["stats"].get(code, [])]
+
+
+def a_player_on_no_roster(game: Game) -> None:
+    text = json.dumps(game["sessions"])
+    player = game["rosters"][0]["players"][0]["id"]
+    game["sessions"] = json.loads(text.replace(str(player), str(UNKNOWN)))
+
+
+def a_player_taken_from_his_roster(game: Game) -> None:
+    game["rosters"][0]["players"] = [one for one in game["rosters"][0]["players"] if one["id"] != possessions(game)[0]["player_ids"][0]]
+    game["rosters"][1]["players"] = [one for one in game["rosters"][1]["players"] if one["id"] != possessions(game)[0]["player_ids"][0]]
+
+
+def an_event_after_its_possession(game: Game) -> None:
+    one = next(one for one in possessions(game) if one["stats"])
+    one["stats"][-1]["timestamp"] = one["end_timestamp"] + 20_000
+
+
+def an_event_amid_the_next_possession(game: Game) -> None:
+    """Its clock then is higher than those around it, which follows from its time alone."""
+    ordered = possessions(game)
+    one = next(one for one, other in pairwise(ordered) if one["stats"] and other["stats"] and other["stats"][0]["timestamp"] > one["end_timestamp"] + 5000)
+    later = ordered[ordered.index(one) + 1]["stats"][0]["timestamp"]
+    one["stats"][-1]["timestamp"] = later + 1
+
+
+def an_event_an_hour_before_its_possession(game: Game) -> None:
+    one = next(one for one in possessions(game) if one["stats"])
+    one["stats"][0]["timestamp"] = one["start_timestamp"] - HOUR
+
+
+def a_turnover_too_many(game: Game) -> None:
+    one = next(one for one in possessions(game) if all(stat["possession_type"] != "TO" for stat in one["stats"]))
+    one["possession_attributes"]["turnover"] = 1
+
+
+def a_turnover_too_few(game: Game) -> None:
+    one = next(one for one in possessions(game) if any(stat["possession_type"] == "TO" for stat in one["stats"]))
+    one["possession_attributes"]["turnover"] = 0
+
+
+def two_turnovers_for_one(game: Game) -> None:
+    one = next(one for one in possessions(game) if any(stat["possession_type"] == "TO" for stat in one["stats"]))
+    one["possession_attributes"]["turnover"] = 2
+
+
+def a_shot_an_hour_late(game: Game) -> None:
+    shots(game)[0][1]["occurred_at"] += HOUR
+
+
+def a_shot_an_hour_early(game: Game) -> None:
+    shots(game)[-1][1]["occurred_at"] -= HOUR
+
+
+def a_stat_event_an_hour_late(game: Game) -> None:
+    occurrences(game, "AST")[0]["occurred_at"] += HOUR
+
+
+def a_possession_an_hour_late(game: Game) -> None:
+    one = possessions(game)[-1]
+    for moment in [one, *one["stats"]]:
+        for name in ("start_timestamp", "end_timestamp", "timestamp"):
+            if name in moment:
+                moment[name] += HOUR
+
+
+def _two(game: Game) -> dict[str, Any]:
+    return next(shot for _, shot in shots(game) if not shot["is_3point"])
+
+
+def a_shot_90_m_off_the_court(game: Game) -> None:
+    shot = _two(game)
+    side = 1 if shot["hoop_y"] > 0 else -1
+    shot["player_y"] += 90_000
+    shot["hoop_player_y"] -= side * 90_000
+
+
+def a_shot_beside_the_court(game: Game) -> None:
+    shot = _two(game)
+    side = 1 if shot["hoop_y"] > 0 else -1
+    moved = 13_000 - shot["player_x"]
+    shot["player_x"] += moved
+    shot["hoop_player_x"] -= side * moved
+
+
+def _move(shot: dict[str, Any], distance: float) -> None:
+    """In front of the hoop, at a distance in millimetres."""
+    side = 1 if shot["hoop_y"] > 0 else -1
+    shot |= {"player_x": shot["hoop_x"], "player_y": shot["hoop_y"] - side * distance, "hoop_player_x": 0.0, "hoop_player_y": distance}
+
+
+def a_three_from_inside_the_line(game: Game) -> None:
+    _move(next(shot for _, shot in shots(game) if shot["is_3point"]), 3000)
+
+
+def a_two_from_far_outside(game: Game) -> None:
+    _move(_two(game), 9500)
+
+
+def a_three_from_inside_among_the_possessions(game: Game) -> None:
+    stat = next(stat for one in possessions(game) for stat in one["stats"] if "FGA3" in stat["details"])
+    stat["shot_attributes"]["shot_distance_cm"] = 300
+
+
+def a_three_from_inside_among_the_stat_events(game: Game) -> None:
+    one = occurrences(game, "FGA3")[0]
+    one["hoop_to_event_x"], one["hoop_to_event_y"] = 0, 3000
+
+
+def a_clock_of_99_minutes_of_a_stat_event(game: Game) -> None:
+    occurrences(game, "AST")[0]["game_clock"] = "99:00"
+
+
+def a_clock_of_99_minutes_of_a_shot(game: Game) -> None:
+    shots(game)[3][1]["game_clock"] = "99:00"
+
+
+def a_clock_of_99_minutes_of_a_possession(game: Game) -> None:
+    possessions(game)[5]["start_game_clock"] = "99:00"
+
+
+def a_clock_of_99_minutes_of_a_possessions_event(game: Game) -> None:
+    possessions(game)[5]["stats"][0]["game_clock"] = "99:00.0"
+
+
+def a_shot_clock_of_45_of_a_stat_event(game: Game) -> None:
+    occurrences(game, "AST")[0]["shot_clock"] = "45"
+
+
+def a_shot_clock_of_45_of_a_shot(game: Game) -> None:
+    shots(game)[3][1]["shot_clock"] = "45.0"
+
+
+def a_shot_clock_of_45_of_a_possessions_event(game: Game) -> None:
+    possessions(game)[5]["stats"][0]["shot_clock"] = "45.0"
+
+
+def a_session_missing_from_its_game(game: Game) -> None:
+    game["game"]["results"].pop()
+
+
+def a_session_missing_everywhere(game: Game) -> None:
+    game["game"]["results"].pop()
+    del game["sessions"][game["ids"][1]]
+    game["coverage"] = [row for row in game["coverage"] if row[1] != game["ids"][1]]
+
+
+def all_bodies_of_a_session_missing(game: Game) -> None:
+    del game["sessions"][game["ids"][1]]
+
+
+def all_bodies_of_a_session_empty(game: Game) -> None:
+    game["sessions"][game["ids"][1]] = {name: {"teams": []} for name in OPERATIONS}
+    for row in game["coverage"]:
+        row[2] = "empty" if row[1] == game["ids"][1] else row[2]
+
+
+def a_session_that_ends_before_it_starts(game: Game) -> None:
+    half = game["game"]["results"][0]
+    half["ended_at"] = half["started_at"] - 1
+
+
+def _relabel(game: Game, half: int, label: str) -> None:
+    found = bodies(game, half)
+    for name in ("details", "shots", "possessions"):
+        found[name] = json.loads(json.dumps(found[name]).replace(f'"period": "H{half + 1}"', f'"period": "{label}"'))
+
+
+def period_labels_swapped(game: Game) -> None:
+    _relabel(game, 0, "H0")
+    _relabel(game, 1, "H1")
+    found = bodies(game, 0)
+    for name in ("details", "shots", "possessions"):
+        found[name] = json.loads(json.dumps(found[name]).replace('"period": "H0"', '"period": "H2"'))
+
+
+def one_row_with_the_other_periods_label(game: Game) -> None:
+    occurrences(game, "AST")[0]["period"] = "H2"
+
+
+def a_possession_with_the_other_periods_label(game: Game) -> None:
+    possessions(game)[-1]["period"] = "H2"
+
+
+def rows_of_a_session_that_no_event_lists(game: Game) -> None:
+    game["sessions"]["00000000-0000-4000-8000-000000000001"] = bodies(game, 1)
+    game["ids"].append("00000000-0000-4000-8000-000000000001")
+
+
+def rows_of_a_withdrawn_session(game: Game) -> None:
+    game["game"]["results"].pop()
+    for row in game["coverage"]:
+        row[2] = "withdrawn" if row[1] == game["ids"][1] else row[2]
+    game["game"]["ended_at"] = game["game"]["results"][-1]["ended_at"]
+
+
+def rows_of_a_withdrawn_session_still_listed(game: Game) -> None:
+    for row in game["coverage"]:
+        row[2] = "withdrawn" if row[1] == game["ids"][0] and row[0] == "shots" else row[2]
+
+
+def a_box_score_less_than_one_off(game: Game) -> None:
+    """Less than the whole statistics that are counted, and more than rounding."""
+    for total in (False, True):
+        lines = bodies(game)["stats"]["teams"][0]["player_stats"]
+        next(one for one in lines if (one["id"] == 0) is total and one["stats"].get("AST"))["stats"]["AST"] += 0.4
+
+
+EXPECTED: dict[Callable[[Game], None], tuple[str, int | None, int | None]] = {
+    # The rule, the place of the session that the rows name (None: they name the game), and how many rows there are.
+    a_player_on_no_roster: ("players_are_on_a_roster", -1, 2),
+    a_player_taken_from_his_roster: ("players_are_on_a_roster", -1, 2),
+    an_event_after_its_possession: ("events_inside_possession", 0, 1),
+    an_event_amid_the_next_possession: ("events_inside_possession", 0, 1),
+    an_event_an_hour_before_its_possession: ("events_inside_possession", 0, 1),
+    a_turnover_too_many: ("turnovers_match_events", 0, 1),
+    a_turnover_too_few: ("turnovers_match_events", 0, 1),
+    two_turnovers_for_one: ("turnovers_match_events", 0, 1),
+    a_shot_an_hour_late: ("happens_inside_session", 0, 1),
+    a_shot_an_hour_early: ("happens_inside_session", 0, 1),
+    a_stat_event_an_hour_late: ("happens_inside_session", 0, 1),
+    a_possession_an_hour_late: ("happens_inside_session", 0, 2),
+    a_shot_90_m_off_the_court: ("shots_on_court", 0, 1),
+    a_shot_beside_the_court: ("shots_on_court", 0, 1),
+    a_three_from_inside_the_line: ("shot_values_match_distance", 0, 1),
+    a_two_from_far_outside: ("shot_values_match_distance", 0, 1),
+    a_three_from_inside_among_the_possessions: ("shot_values_match_distance", 0, 1),
+    a_three_from_inside_among_the_stat_events: ("shot_values_match_distance", 0, 1),
+    a_clock_of_99_minutes_of_a_stat_event: ("game_clock_in_range", 0, 1),
+    a_clock_of_99_minutes_of_a_shot: ("game_clock_in_range", 0, 1),
+    a_clock_of_99_minutes_of_a_possession: ("game_clock_in_range", 0, 1),
+    a_clock_of_99_minutes_of_a_possessions_event: ("game_clock_in_range", 0, 1),
+    a_shot_clock_of_45_of_a_stat_event: ("shot_clock_in_range", 0, 1),
+    a_shot_clock_of_45_of_a_shot: ("shot_clock_in_range", 0, 1),
+    a_shot_clock_of_45_of_a_possessions_event: ("shot_clock_in_range", 0, 1),
+    a_session_missing_from_its_game: ("sessions_are_listed", 1, 1),
+    a_session_missing_everywhere: ("games_have_all_sessions", None, 1),
+    all_bodies_of_a_session_missing: ("sessions_have_rows", 1, 1),
+    all_bodies_of_a_session_empty: ("sessions_have_rows", 1, 1),
+    a_session_that_ends_before_it_starts: ("sessions_end_after_start", 0, 1),
+    period_labels_swapped: ("periods_in_order", 1, 1),
+    one_row_with_the_other_periods_label: ("periods_in_order", 0, 1),
+    a_possession_with_the_other_periods_label: ("periods_in_order", 0, 1),
+    rows_of_a_session_that_no_event_lists: ("sessions_are_listed", 2, 1),
+    rows_of_a_withdrawn_session: ("withdrawn_sessions_have_no_rows", 1, 1),
+    rows_of_a_withdrawn_session_still_listed: ("withdrawn_sessions_have_no_rows", 0, 1),
+    a_box_score_less_than_one_off: ("box_score_is_sum_of_events", 0, 2),
+}
+
+
+def test_the_game_is_clean(planted: Game) -> None:
+    found = sideline.audit(**arguments(planted))
+    assert found.to_dicts() == []
+    assert all(run.is_run for run in found.rules_run)
+
+
+@pytest.mark.parametrize("plant", EXPECTED, ids=lambda plant: plant.__name__)
+def test_what_was_planted_is_named_by_its_rule_alone(plant: Callable[[Game], None], planted: Game) -> None:
+    plant(planted)
+    rule, place, count = EXPECTED[plant]
+    rows = violations(planted)
+    assert {row["rule"] for row in rows} == {rule}, rows
+    assert len(rows) == count, rows
+    if place is None:
+        assert {(row["session_id"], row["game_id"]) for row in rows} == {(None, planted["game"]["id"])}
+    else:
+        expected = set(planted["ids"]) if place == -1 else {planted["ids"][place]}
+        assert {row["session_id"] for row in rows} == expected
+    assert all(row["expected"] is not None and row["message"] for row in rows)
+
+
+def test_rules_have_names_meanings_tables_and_units() -> None:
+    rules = sideline.audit.rules()
+    assert len({rule.rule for rule in rules}) == len(rules) == 25
+    for rule in rules:
+        assert rule.meaning.endswith(".")
+        assert rule.tables or rule.any_of
+        assert {*rule.tables, *rule.any_of} <= set(sideline.SCHEMAS)
+        assert (rule.tolerance is None) is (rule.unit is None)
+        assert rule.unit in (None, "ms", "s", "mm", "count")
+
+
+def test_every_rule_has_an_inconsistency_that_it_names() -> None:
+    planted = {rule for rule, _, _ in EXPECTED.values()} | {rule for rule, _ in SEEDED.values()} | {"possessions_follow_each_other"}
+    assert planted == {rule.rule for rule in sideline.audit.rules()}
+
+
+def without(payload: sideline.Payload, session_id: str, moment: int) -> sideline.Payload:
+    """A body of possessions without the one that starts then."""
+    body = payload.to_dict()
+    for team in body["teams"]:
+        team["possessions"] = [one for one in team["possessions"] if one["start_timestamp"] != moment]
+    return sideline.Payload.from_bytes("possessions", json.dumps(body).encode(), session_id=session_id)
+
+
+def test_a_possession_that_was_dropped_is_missed_by_the_game_clock() -> None:
+    with sideline.Simulator(seed=3, games=60, now=NOW) as service, service.client() as client:
+        empty = 0
+        for scheduled in service.games[:40]:
+            game = client.game(scheduled["event_id"])
+            for session in game.table("sessions").to_dicts():
+                payload = client.possessions(session["session_id"])
+                ordered = sorted((one for team in payload.to_dict()["teams"] for one in team["possessions"]), key=lambda one: one["start_timestamp"])
+                if ordered[-1]["stats"] or ordered[-1]["start_game_clock"].strip("0:.") == "":
+                    continue
+                # The simulator's possessions without events are those that a period's end cut short.
+                empty += 1
+                for dropped in (ordered[-1], ordered[30]):
+                    less = without(payload, session["session_id"], dropped["start_timestamp"])
+                    rows = sideline.audit(possessions=less, game=game).to_dicts()
+                    assert [(row["rule"], row["session_id"]) for row in rows] == [("possessions_follow_each_other", session["session_id"])]
+            if empty >= 8:
+                break
+        assert empty >= 8
+
+
+def test_possessions_with_time_between_them_are_not_expected_to_follow_each_other(planted: Game) -> None:
+    for one in possessions(planted):
+        minutes, _, seconds = one["start_game_clock"].partition(":")
+        left = float(minutes) * 60 + float(seconds) - 0.5
+        one["start_game_clock"] = f"{int(left // 60)}:{left % 60:04.1f}"
+    last = possessions(planted)[-1]
+    for body in bodies(planted)["possessions"]["teams"]:
+        body["possessions"] = [one for one in body["possessions"] if one != last]
+    assert sideline.audit(possessions=arguments(planted)["possessions"]).to_dicts() == []
+
+
+@pytest.mark.parametrize("label", ["OT", "OT1", "H3", "1", "", "Halbzeit {2}", None])
+def test_a_period_of_an_unknown_name_fires_no_rule(label: str | None, planted: Game) -> None:
+    for name in ("details", "shots", "possessions"):
+        text = json.dumps(bodies(planted, 0)[name])
+        bodies(planted, 0)[name] = json.loads(text.replace('"period": "H1"', f'"period": {json.dumps(label)}'))
+    assert violations(planted) == []
+
+
+def test_an_overtime_with_a_label_of_regular_time_fires_no_rule(planted: Game) -> None:
+    """In practice overtime is labelled inconsistently."""
+    first, second = planted["game"]["results"]
+    third = "00000000-0000-4000-8000-000000000003"
+    overtime = json.loads(json.dumps(second).replace(second["id"], third).replace(str(second["ended_at"]), "0"))
+    length = second["ended_at"] - second["started_at"]
+    text = json.dumps(bodies(planted, 1)).replace('"period": "H2"', '"period": "H1"')
+    planted["sessions"][third] = json.loads(text)
+    planted["game"]["results"].append(overtime | {"started_at": second["started_at"] + 1, "ended_at": second["started_at"] + 1 + length, "_locations": []})
+    found = {row["rule"] for row in violations(planted)}
+    assert first["name"] is None
+    assert "periods_in_order" not in found
+
+
+def test_nulls_fire_no_rule(planted: Game) -> None:
+    """Clocks, places, times and attributes that were not recorded."""
+    names = {"game_clock", "shot_clock", "start_game_clock", "end_game_clock", "period", "possession_attributes", "shot_attributes", "occurred_at"}
+    names |= {"timestamp", "x", "y", "player_x", "player_y", "hoop_y", "hoop_player_x", "hoop_to_event_x"}
+
+    def erase(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: None if key in names else erase(one) for key, one in value.items()}
+        return [erase(one) for one in value] if isinstance(value, list) else value
+
+    planted["sessions"] = erase(planted["sessions"])
+    assert violations(planted) == []
+    for result in planted["game"]["results"]:
+        result["ended_at"] = None
+    assert violations(planted) == []
+
+
+def test_what_is_within_a_tolerance_fires_no_rule(planted: Game) -> None:
+    shots(planted)[0][1]["occurred_at"] = planted["game"]["results"][0]["ended_at"] + 4 * MINUTE
+    shots(planted)[0][1]["game_clock"] = None
+    one = next(one for one in possessions(planted) if one["stats"])
+    one["stats"][-1]["timestamp"] = one["end_timestamp"] + 4000
+    one["stats"][-1]["game_clock"] = None
+    three, two = next(shot for _, shot in shots(planted) if shot["is_3point"]), _two(planted)
+    _move(three, 5600)
+    _move(two, 7600)
+    occurrences(planted, "AST")[0]["shot_clock"] = "35.9"
+    assert violations(planted) == []
+
+
+def test_football_has_another_court_and_another_clock(planted: Game) -> None:
+    a_three_from_inside_the_line(planted)
+    a_shot_90_m_off_the_court(planted)
+    a_shot_clock_of_45_of_a_stat_event(planted)
+    assert {row["rule"] for row in violations(planted)} == {"shots_on_court", "shot_values_match_distance", "shot_clock_in_range"}
+    for roster in planted["rosters"]:
+        roster["sport"] = "FOOTBALL"
+    assert violations(planted) == []
+    for roster in planted["rosters"]:
+        roster["sport"] = "BASKETBALL"
+    for result in planted["game"]["results"]:
+        result["type"] = "FOOTBALL_GAME_QUARTER"
+    assert violations(planted) == []
+
+
+def test_a_drill_may_run_any_clock(planted: Game) -> None:
+    a_shot_clock_of_45_of_a_stat_event(planted)
+    occurrences(planted, "STL")[0]["game_clock"] = "40:00"
+    assert {row["rule"] for row in violations(planted)} == {"shot_clock_in_range", "game_clock_in_range"}
+    planted["game"] |= {"is_practice_event": True, "is_game_event": False}
+    for result in planted["game"]["results"]:
+        result["type"] = "DRILL"
+    assert {row["rule"] for row in violations(planted)} == {"clocks_never_rise"}
+
+
+def test_coverage_explains_a_session_without_rows(planted: Game) -> None:
+    all_bodies_of_a_session_missing(planted)
+    for row in planted["coverage"]:
+        row[2] = "forbidden" if row[1] == planted["ids"][1] else row[2]
+    assert violations(planted) == []
+
+
+def test_a_session_of_a_few_seconds_may_be_empty(planted: Game) -> None:
+    """Zero-content sessions occur."""
+    all_bodies_of_a_session_empty(planted)
+    half = planted["game"]["results"][1]
+    links = [link.split("&from=")[0] + f"&from={half['started_at']}&to={half['started_at'] + 3000}" for link in half["_locations"][:1]]
+    half |= {"ended_at": half["started_at"] + 3000, "_locations": links}
+    planted["game"]["ended_at"] = half["ended_at"]
+    assert violations(planted) == []
+
+
+def test_the_responses_of_one_session_say_nothing_about_the_others(client: sideline.Client, game: dict[str, Any]) -> None:
+    whole, (first, _) = client.game(game["id"]), [one["id"] for one in game["results"]]
+    assert sideline.audit(stats=client.stats(first), game=whole).to_dicts() == []
+    rows = sideline.audit(stats=[client.stats(first)], game=whole).to_dicts()
+    assert [row["rule"] for row in rows] == ["sessions_have_rows"], "a list is all there is"
+
+
+def test_a_session_that_may_still_be_played_is_not_missed(planted: Game) -> None:
+    """Without rows, while the service's clock is before the session's end; a clock before what happened is another clock."""
+    all_bodies_of_a_session_missing(planted)
+    read = arguments(planted)
+    frames: dict[str, pl.DataFrame] = {}
+    for name in ("stats", "details", "possessions", "shots", "game"):
+        frames |= given(name, read[name], COLUMNS[name])
+    half = planted["game"]["results"][1]
+
+    def rules(at: int) -> list[str]:
+        return [row["rule"] for row in check(frames, served_at=datetime.fromtimestamp(at / 1000, UTC)).to_dicts()]
+
+    assert rules(half["started_at"] + MINUTE) == []
+    assert rules(half["ended_at"] + MINUTE) == []
+    assert rules(half["ended_at"] + HOUR) == ["sessions_have_rows"]
+    assert rules(half["started_at"] - 24 * HOUR) == ["sessions_have_rows"]
+
+
+def test_possessions_that_list_no_turnovers_are_not_compared_with_their_attribute(planted: Game) -> None:
+    for session in planted["sessions"].values():
+        for team in session["possessions"]["teams"]:
+            for one in team["possessions"]:
+                one["stats"] = [stat for stat in one["stats"] if stat["possession_type"] != "TO"]
+    possession_bodies = arguments(planted)["possessions"]
+    assert sideline.audit(possessions=possession_bodies).to_dicts() == []
+    # With the stat events the turnovers are known, and the attribute agrees with them.
+    found = sideline.audit(possessions=possession_bodies, details=arguments(planted)["details"]).to_dicts()
+    assert found == []
+
+
+def test_a_flag_for_several_turnovers_is_no_violation(planted: Game) -> None:
+    one = next(one for one in possessions(planted) if any(stat["possession_type"] == "TO" for stat in one["stats"]))
+    one["stats"].append(next(stat for stat in one["stats"] if stat["possession_type"] == "TO"))
+    assert {row["rule"] for row in violations(planted)} == {"possessions_match_events"}
+
+
+@pytest.mark.parametrize("name", ["started_at", "ended_at"])
+def test_a_game_whose_only_session_lacks_a_time_is_not_judged(name: str, planted: Game) -> None:
+    a_session_missing_everywhere(planted)
+    planted["game"]["results"][0][name] = None
+    assert violations(planted) == []
+
+
+def test_a_roster_of_today_does_not_accuse_who_left(client: sideline.Client, service: sideline.Simulator) -> None:
+    for game in service.games[:40]:
+        team = game["home_team_id"]
+        then, today = client.roster(team, game_id=game["event_id"]), client.roster(team)
+        left = {row["player_id"] for row in then.table("players").to_dicts()} - {row["player_id"] for row in today.table("players").to_dicts()}
+        event = client.game(game["event_id"])
+        stats = client.stats([row["session_id"] for row in event.table("sessions").to_dicts()])
+        if left & {row["player_id"] for row in stats.table("box_score").to_dicts()}:
+            break
+    else:
+        pytest.fail("nobody left")
+    assert sideline.audit(stats=stats, game=event, roster=then).to_dicts() == []
+    assert sideline.audit(stats=stats, game=event, roster=today).to_dicts() == []
+    rows = sideline.audit(stats=stats, game=event, roster=today.table("players")).to_dicts()
+    assert {row["player_id"] for row in rows} <= left, "a table does not say when it was requested: it is taken as complete"
+
+
+def test_a_game_that_is_played_now_fires_no_rule() -> None:
+    with sideline.Simulator(seed=7, teams=4, games=12, now=NOW) as service, service.client() as client:
+        live = client.game(service.games[-2]["event_id"])
+        for game in reversed(service.games):
+            live = client.game(game["event_id"])
+            if live.table("sessions").num_rows:
+                break
+        sessions = [row["session_id"] for row in live.table("sessions").to_dicts()]
+        assert len(sessions) == 1
+        batches = {name: getattr(client, operation)(sessions) for name, operation in OPERATIONS.items()}
+        assert sideline.audit(**batches, game=live).to_dicts() == []
+
+
+def test_the_result_says_which_rules_ran_and_what_the_others_miss(client: sideline.Client, session_id: str) -> None:
+    found = sideline.audit(stats=client.stats(session_id))
+    assert isinstance(found, sideline.Table)
+    assert [run.rule for run in found.rules_run] == [rule.rule for rule in sideline.audit.rules()]
+    ran = {run.rule: run for run in found.rules_run if run.is_run}
+    assert set(ran) == {"team_is_sum_of_players", "points_from_makes"}
+    assert ran["points_from_makes"].tables == ("player_stats",)
+    assert ran["points_from_makes"].rows == client.stats(session_id).table("player_stats").num_rows
+    missing = {run.rule: run.missing for run in found.rules_run if not run.is_run}
+    assert missing["box_score_is_sum_of_events"] == ("stat_events",)
+    assert missing["periods_in_order"] == ("sessions", "events", "stat_events or shots or possessions")
+    assert repr(found) == "<sideline.audit: 0 violations, 2 of 25 rules run>"
+    for text in (str(found), found._repr_html_()):
+        assert "2 rules ran: team_is_sum_of_players, points_from_makes." in text
+        assert "23 did not, for want of" in text
+
+
+def test_the_result_counts_the_violations_of_each_rule(planted: Game) -> None:
+    a_shot_clock_of_45_of_a_shot(planted)
+    found = sideline.audit(**arguments(planted))
+    assert {run.rule: run.violations for run in found.rules_run if run.violations} == {"shot_clock_in_range": 1}
+
+
+def test_the_result_survives_pickling_with_its_rules(client: sideline.Client, session_id: str) -> None:
+    found = sideline.audit(stats=client.stats(session_id))
+    again = pickle.loads(pickle.dumps(found))
+    assert (again.to_dicts(), again.rules_run) == (found.to_dicts(), found.rules_run)
+
+
+def test_the_page_lists_the_rules() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "audit.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert rows == make_tables.rules()
+
+
+# Clean games: in the suite a few, and with AUDIT_SEEDS=20 the hundreds that the rules were tried on.
+SEEDS = range(1, 1 + int(os.environ.get("AUDIT_SEEDS", "2")))
+EACH = 10 if "AUDIT_SEEDS" in os.environ else 5
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_clean_games_of_the_simulator_fire_no_rule(seed: int) -> None:
+    for sport in ("basketball", "football"):
+        found = sideline.audit(**of_simulator(seed, EACH, sport=sport))
+        assert found.to_dicts() == []
+        assert all(run.is_run for run in found.rules_run)
+    corrected = sideline.audit(**of_simulator(seed, EACH, corrections=2)).to_dicts()
+    assert {row["rule"] for row in corrected} == {"possessions_match_events"}, "possessions are not corrected"
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("features", [Features(), Features.everything()], ids=["bare", "everything"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_clean_games_of_the_second_service_fire_no_rule(seed: int, features: Features) -> None:
+    for found in of_service(seed, EACH, features):
+        assert sideline.audit(**found).to_dicts() == []

@@ -1,0 +1,195 @@
+"""One odd value or one hostile body: contained, in bounded memory, by an error that says so."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import sideline
+
+BASE, TIMES = 16 << 20, 64
+"""A table takes at most so many bytes, and so many for each byte of its body (docs/tables.md)."""
+COLUMNS, CELLS = 1_000, 65_536
+"""`box_score` has so many columns that are not declared, and so many cells in them and one for each byte of the body."""
+
+
+@pytest.fixture
+def client(service: sideline.Simulator) -> Iterator[sideline.Client]:
+    with service.client(max_retries=0) as client:
+        yield client
+
+
+def stats(players: int, codes: int, own: bool = True) -> sideline.Payload:
+    """Each player with codes of his own, or all with the same."""
+    lines = [{"id": n, "stats": {f"C{n * codes + code if own else code}": 1 for code in range(codes)}} for n in range(players)]
+    body = json.dumps({"teams": [{"id": 1, "player_stats": lines}]}, separators=(",", ":"))
+    return sideline.Payload.from_bytes("stats", body.encode(), session_id="s")
+
+
+# Tables.
+
+
+def test_box_score_refuses_more_columns_than_it_may_have() -> None:
+    assert len(stats(1, COLUMNS).table("box_score").column_names) == COLUMNS + len(sideline.SCHEMAS["box_score"])
+    wide = stats(1, COLUMNS + 1)
+    with pytest.raises(sideline.DecodeError, match="player_stats has a row for each") as caught:
+        wide.table("box_score")
+    assert len(str(caught.value)) < 2_000
+    assert wide.table().num_rows == COLUMNS + 1
+
+
+def test_box_score_refuses_more_cells_than_its_body_allows() -> None:
+    sparse = stats(900, 1)
+    with pytest.raises(sideline.DecodeError, match="player_stats has a row for each"):
+        sparse.table("box_score")
+    assert sparse.table("player_stats").num_rows == 900
+    assert sparse.table("box_score", columns=["C1", "C2"]).num_rows == 900
+    dense = stats(900, 100, own=False).table("box_score")
+    assert (dense.num_rows, len(dense.column_names)) == (900, 100 + len(sideline.SCHEMAS["box_score"]))
+
+
+def test_one_box_score_of_many_bodies_is_bounded_too(client: sideline.Client, service: sideline.Simulator) -> None:
+    for n in range(3):
+        codes = {f"C{n}x{code}": 1 for code in range(400)}
+        body = {"teams": [{"id": 1, "player_stats": [{"id": 1, "stats": codes}]}]}
+        service.faults.add(f"*/stats/s{n}/stats", status=200, body=json.dumps(body).encode())
+    batch = client.stats([f"s{n}" for n in range(3)])
+    with pytest.raises(sideline.DecodeError, match="player_stats has a row for each"):
+        batch.table("box_score")
+    assert batch.table().num_rows == 1200
+
+
+def test_a_unit_counts_as_fetched_only_where_every_table_can_be_made(client: sideline.Client, service: sideline.Simulator) -> None:
+    service.faults.add("*/stats/s/stats", status=200, body=stats(900, 1).raw)
+    assert client.stats(["s"], on_error="keep").counts["failed"] == 1
+
+
+LONG = "n" * 300_000
+HOSTILE = {
+    "a long name above many rows": ("stats", {"teams": [{"id": 1, "name": LONG, "player_stats": [{"id": n, "stats": {"A": 1}} for n in range(20_000)]}]}),
+    "a long name above many values": ("stats", {"teams": [{"id": 1, "name": LONG, "player_stats": [{"id": 1, "stats": {f"A{n}": 1 for n in range(30_000)}}]}]}),
+    "empty games": ("schedule", {"games": [{"event_id": "g"}] * 100_000}),
+    "a long list above many rows": ("possessions", {"possessions": [{"id": "p", "players": list(range(30_000)), "events": [{"id": "e"}] * 30_000}]}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_table_is_larger_than_its_body_allows(name: str) -> None:
+    operation, body = HOSTILE[name]
+    raw = json.dumps(body, separators=(",", ":")).encode()
+    payload = sideline.Payload.from_bytes(operation, raw, session_id="s" * 900, game_id="g" * 900)
+    for table in payload.tables:
+        with contextlib.suppress(sideline.DecodeError):
+            assert payload.table(table).to_arrow().nbytes <= BASE + TIMES * len(raw)
+
+
+@pytest.mark.parametrize("name", ["a long name above many rows", "a long name above many values"])
+def test_what_is_refused_for_its_size_says_the_bound(name: str) -> None:
+    operation, body = HOSTILE[name]
+    payload = sideline.Payload.from_bytes(operation, json.dumps(body).encode(), session_id="s")
+    with pytest.raises(sideline.DecodeError, match="16 MiB and 64 bytes for each byte of its body"):
+        payload.table()
+
+
+def test_every_table_of_a_season_is_far_below_its_bound(client: sideline.Client, service: sideline.Simulator) -> None:
+    game = service.games[0]["event_id"]
+    session = client.game(game).to_dict()["results"][0]["id"]
+    for payload in (client.stats(session), client.shots(session), client.possessions(session), client.teams()):
+        for table in payload.tables:
+            assert payload.table(table).to_arrow().nbytes < (BASE + TIMES * len(payload.raw)) / 2
+
+
+# Unknown fields.
+
+
+def test_so_many_unknown_fields_of_a_body_are_reported(client: sideline.Client, service: sideline.Simulator) -> None:
+    body = {"teams": [{"id": 1, **{f"key{n}": n for n in range(100_000)}}]}
+    service.faults.add("/v1/data/teams", body=json.dumps(body).encode(), times=1)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        payload = client.teams()
+    assert len(payload.unknown_fields()) == len(told) == client.drift().num_rows == 1_000
+    assert payload.table().num_rows == 1
+
+
+# Processes and objects.
+
+
+def test_a_field_can_be_pickled() -> None:
+    for schema in sideline.SCHEMAS.values():
+        for field in schema:
+            again = pickle.loads(pickle.dumps(field))
+            assert again == field
+            assert (again.unit, again.frame, again.description) == (field.unit, field.frame, field.description)
+
+
+def test_a_batch_is_asked_again_by_a_client_of_its_class(client: sideline.Client, service: sideline.Simulator) -> None:
+    batch = client.stats(["no-such-session"], on_error="keep")
+    wrong: list[Any] = [service.async_client(), "client", service]
+    for other in wrong:
+        with pytest.raises(TypeError, match="client is of the class Client"):
+            batch.retry(client=other)
+    with service.client() as other_client:
+        assert batch.retry(client=other_client, on_error="keep").counts["missing"] == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or sys.version_info >= (3, 12), reason="no fork, or no collection between its objects")
+def test_a_child_forked_while_a_thread_makes_units_looks_at_them_itself(client: sideline.Client, service: sideline.Simulator) -> None:
+    session = client.game(service.games[0]["event_id"]).to_dict()["results"][0]["id"]
+    batch = client.stats([session] * 100)
+    begun, release = threading.Event(), threading.Event()
+
+    def collected(phase: str, _: object) -> None:
+        """Runs between the objects that the thread makes."""
+        if threading.current_thread() is thread and not begun.is_set():
+            begun.set()
+            release.wait()
+
+    thread = threading.Thread(target=lambda: batch._whole.made())  # type: ignore[union-attr]
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(collected)
+    try:
+        gc.set_threshold(1)
+        thread.start()
+        assert begun.wait(60)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            os._exit(0 if batch.counts["fetched"] == 100 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+    finally:
+        gc.callbacks.remove(collected)
+        gc.set_threshold(*thresholds)
+        release.set()
+        thread.join()
+    assert batch.counts["fetched"] == 100
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="later versions refuse it themselves")
+def test_a_subinterpreter_is_refused_with_a_reason() -> None:
+    script = """
+        import _xxsubinterpreters as interpreters
+        other = interpreters.create()
+        try:
+            interpreters.run_string(other, "import sideline._core")
+        except interpreters.RunFailedError as error:
+            print(error)
+        interpreters.destroy(other)
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120, check=True)
+    assert "main interpreter only" in run.stdout

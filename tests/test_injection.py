@@ -1,0 +1,163 @@
+"""What a peer writes reaches terminals, logs, notebooks and charts without control characters, and short."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from independent import Asked, server
+
+import sideline
+import streams
+from sideline._text import visible
+
+NAME = "\x1b[31mred\r\n\u202eback\u200b\x9b"
+SECRET, KEY = "s3cret/canary+one=", "key/canary+two="
+
+
+def teams(name: str) -> sideline.Payload:
+    return sideline.Payload.from_bytes("teams", json.dumps({"teams": [{"id": 7, "name": name}]}).encode())
+
+
+def is_clean(text: str) -> bool:
+    """Whether it has no character that a terminal obeys, but line ends of its own."""
+    return all(line == visible(line) for line in text.split("\n"))
+
+
+@pytest.fixture
+def client(service: sideline.Simulator) -> Iterator[sideline.Client]:
+    with service.client(max_retries=0) as client:
+        yield client
+
+
+@pytest.mark.parametrize("show", [str, repr, lambda table: table._repr_html_()])
+def test_a_table_is_printed_without_the_control_characters_of_its_values(show: Callable[[sideline.Table], str]) -> None:
+    text = show(teams(NAME).table())
+    assert is_clean(text)
+    assert "\u202e" not in text
+    assert len(text.splitlines()) < 5
+    if show is not repr:
+        assert "\\x1b[31mred\\r\\n\\u202eb" in text
+
+
+def test_a_column_that_a_body_brings_along_is_printed_without_its_control_characters() -> None:
+    body = {"teams": [{"id": 1, "player_stats": [{"id": 2, "stats": {NAME: 1}}]}]}
+    table = sideline.Payload.from_bytes("stats", json.dumps(body).encode(), session_id="s").table("box_score")
+    assert table.column_names[-1] == NAME
+    for text in (str(table), repr(table), table._repr_html_(), repr(table.schema), table.schema._repr_html_(), repr(table.schema[NAME])):
+        assert is_clean(text)
+
+
+@pytest.mark.parametrize("time", [253_402_300_800_000, -62_135_596_800_001, 8_000_000_000_000_000, 2**63 - 1, -(2**63) + 1])
+def test_a_time_that_no_datetime_has_is_text_wherever_it_is_shown(time: int) -> None:
+    body = json.dumps({"games": [{"event_id": "g", "tipoff_at": time}, {"event_id": "h", "tipoff_at": 0}]}).encode()
+    table = sideline.Payload.from_bytes("schedule", body).table()
+    odd, usual = (row["tipoff_at"] for row in table.to_dicts())
+    assert isinstance(odd, str)
+    assert odd == "<out of range>" or odd.endswith("Z")
+    assert usual.year == 1970
+    assert odd in str(sideline.Payload.from_bytes("schedule", body).table(columns=["tipoff_at"]))
+    assert "1970-01-01 00:00:00" in table._repr_html_()
+
+
+def test_an_update_is_shown_without_the_control_characters_of_its_names() -> None:
+    event = "event: a\x1b[2Jb\u202e\nid: \x07\ndata: {}\n\n".encode()
+    with streams.server([streams.then_hold(event)]) as made, made.client() as client, client.live_stats("g") as stream:
+        update = next(item for item in stream if isinstance(item, sideline.Update))
+    assert update.event == "a\x1b[2Jb\u202e"
+    assert is_clean(repr(update))
+    assert "a\\x1b[2Jb" in repr(update)
+
+
+@pytest.mark.parametrize("name", [r"$\frac{$", "$x$ $", "\\$", "a$b", NAME])
+def test_a_chart_draws_any_team_name(name: str) -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    shots = {"team_id": [7], "hoop_player_x": [1000.0], "hoop_player_y": [2000.0], "is_make": [1.0], "points": [2.0], "team_name": [name]}
+    figure, axes = plt.subplots()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # A font has not every letter.
+        sideline.plot.shot_chart(shots, axes)
+        figure.canvas.draw()
+    assert is_clean(axes.get_title(loc="left"))
+    plt.close(figure)
+
+
+def test_an_unknown_field_is_told_in_a_short_line(client: sideline.Client, service: sideline.Simulator, caplog: pytest.LogCaptureFixture) -> None:
+    body = {"teams": [{"id": 7, NAME: 1, **{f"{n}{'k' * 500_000}": 1 for n in range(8)}}]}
+    service.faults.add("/v1/data/teams", body=json.dumps(body).encode(), times=1)
+    with caplog.at_level(logging.WARNING, "sideline"), warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        payload = client.teams()
+    told = [str(one.message) for one in warned] + [record.getMessage() for record in caplog.records]
+    assert len(told) == 18
+    assert all(is_clean(text) and len(text) < 600 for text in told)
+    assert "teams[].\\x1b[31mred" in told[0]
+    assert all(is_clean(path) and len(path) < 250 for path in payload.unknown_fields())
+    assert payload.to_dict() == body
+
+
+def test_the_words_of_an_error_are_one_short_line(client: sideline.Client, service: sideline.Simulator) -> None:
+    message = f"{NAME} {'long ' * 4_000}"
+    body = {"status": 422, "message": f"{message} | second", "request_id": NAME, "xRequestId": NAME + "i" * 10_000}
+    service.faults.add("/v1/data/teams", status=422, body=json.dumps(body).encode(), times=1)
+    with pytest.raises(sideline.InvalidRequest) as caught:
+        client.teams()
+    error = caught.value
+    for text in (str(error), error.message, error.request_id or "", *error.rules):
+        assert text == visible(text)
+        assert len(text.encode()) < 2_000
+    assert error.message.startswith("\\x1b[31mred")
+    assert error.rules[1] == "second"
+
+
+@pytest.mark.parametrize("ask", [
+    lambda client: client.roster("x" * 10_000_000),
+    lambda client: client.get("/v1/data/" + "x" * 10_000_000),
+    lambda client: client.follow("x" * 10_000_000),
+    lambda client: client.shots("\x1b" * 1000),
+    lambda client: client.get("/v1/data/teams", params={"a": "\u202e" * 10_000_000}),
+])  # fmt: skip
+def test_no_argument_makes_a_long_error(client: sideline.Client, ask: Callable[[sideline.Client], Any]) -> None:
+    with pytest.raises((sideline.SidelineError, ValueError)) as caught:
+        ask(client)
+    assert len(str(caught.value).encode()) < 2_000
+    assert is_clean(str(caught.value))
+
+
+def depths(text: str) -> list[str]:
+    once = quote(text, safe="")
+    return [text, once, quote(once, safe=""), quote(quote(once, safe=""), safe="")]
+
+
+@pytest.mark.parametrize("status", [200, 404])
+@pytest.mark.parametrize("depth", range(4))
+def test_a_redirect_that_repeats_the_key_shows_it_nowhere(depth: int, status: int, caplog: pytest.LogCaptureFixture) -> None:
+    """A gateway's log-in page that is told where to go back to."""
+
+    def turn(asked: Asked) -> tuple[int, dict[str, str], bytes]:
+        if asked.target.startswith("/login"):
+            return status, {"content-type": "application/json", "x-from": asked.target}, b'{"teams": []}'
+        return 302, {"location": f"/login?next={depths(asked.target)[depth]}"}, b""
+
+    with caplog.at_level(logging.DEBUG, "sideline"), server(turn) as made:
+        base = {"base_url": made.base_url, "broadcast_base_url": made.base_url}
+        with sideline.Client(username="ann", secret=SECRET, api_key=KEY, max_retries=0, **base) as client:
+            texts = texts_of(client)
+    texts += [record.getMessage() for record in caplog.records]
+    assert "/login" in texts[0]
+    assert len(caplog.records) > 0
+    assert not [text for text in texts for form in depths(KEY) if form.lower() in text.lower()]
+
+
+def texts_of(client: sideline.Client) -> list[str]:
+    try:
+        result = client.broadcast_teams()
+    except sideline.ApiError as error:
+        return [error.url, str(error), repr(error), pickle.dumps(error).decode("latin-1")]
+    return [str(result.url), repr(result), result._repr_html_(), str(dict(result.headers)), pickle.dumps(result).decode("latin-1")]

@@ -1,0 +1,162 @@
+"""Nothing is lost without a word, whatever the service does: a machine that drives the second service and an archive of it.
+
+Rules change the season, break responses, kill the writer, move clocks, and sync. After each sync every row that is missing or extra is named by the
+report or the archive's coverage; once all faults are lifted, the archive equals the truth row for row. HYPOTHESIS_EXAMPLES sets the number of games
+that are played against it (40 otherwise, always the same ones).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, note, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from service import Fault, Features, Mutations, Season, Service
+from trust import COMPARED, KINDS, LIES, PARENTS, Killed, Memory, fault_options, killed_after, shown, unnamed, untrue
+
+import sideline
+
+EXAMPLES = os.environ.get("HYPOTHESIS_EXAMPLES")
+NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
+SEASON = {"start": "2027-02-01", "end": "2027-04-15"}
+SIZE = {"teams": 3, "players": 6, "games": 3, "sessions": (1, 2), "possessions": 3, "practices": 1, "upcoming": 1, "days": 4}
+
+MUTATIONS = sorted(Mutations(Season(teams=2, games=1, now=NOW)).all)
+OPERATIONS = ("teams", "schedule", "team_events", "roster", "game", "stats", "stats_details", "possessions", "shots", "locations", "play_by_play")
+OPERATION = st.sampled_from((None, *OPERATIONS))
+PRIVILEGES = ("stats", "shots", "rosters")
+ENDINGS = (sideline.TransportError, sideline.AuthenticationError)
+"""What may end a sync: a service that cannot be reached, refused credentials."""
+
+
+class TrustMachine(RuleBasedStateMachine):
+    """One season, one archive, and everything that can happen between them."""
+
+    @initialize(
+        seed=st.integers(0, 50),
+        root=st.sampled_from(("object", "array", "single")),
+        link=st.booleans(),
+        everything=st.booleans(),
+        days=st.sampled_from((None, 7)),
+    )
+    def begin(self, seed: int, root: str, link: bool, everything: bool, days: int | None) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="trust-"))
+        features = Features(events_root=root, possessions_link=link, play_by_play=everything, ball_screens=everything)
+        self.service = Service(seed=seed, now=NOW, features=features, **SIZE).start()
+        self.client = sideline.Client(**self.service.client_options(), max_retries=0, timeout=5)
+        self.archive = sideline.Archive(self.folder / "season", self.client)
+        self.memory = Memory()
+        self.memory.note(self.service.season)
+        self.tables = [name for name in PARENTS if everything or name in COMPARED]
+        self.wanted = self.tables if everything else None
+        self.window = None if days is None else timedelta(days=days)
+        """All games lie within it, so that every change is due."""
+        self.lies: list[Fault] = []
+        """Faults by which the service says something well-formed and false: nobody can name that."""
+
+    def sync(self) -> None:
+        """One sync. What differs from the truth afterwards has a name, unless the service lied in it."""
+        lies = sum(fault.count for fault in self.lies)
+        try:
+            report = self.run()
+        except ENDINGS as error:
+            note(f"ended by {error!r}")
+            assert self.service.faults.rules(), "a sync without a fault ended"
+            return
+        if lies == sum(fault.count for fault in self.lies):
+            found = unnamed(self.archive, report, self.service, self.memory, self.tables)
+            assert not found, f"nothing names these rows:\n{shown(found)}"
+
+    def run(self) -> sideline.SyncReport:
+        return self.archive.sync(**SEASON, tables=self.wanted, correction_window=self.window, on_error="keep", progress=False)
+
+    @rule(name=st.sampled_from(MUTATIONS))
+    def change(self, name: str) -> None:
+        note(f"{name}: {self.service.change.all[name]()}")
+        self.memory.note(self.service.season)
+
+    @rule(name=st.sampled_from(MUTATIONS))
+    def change_and_sync(self, name: str) -> None:
+        self.change(name)
+        self.sync()
+
+    @rule(operation=OPERATION, kind=st.sampled_from(KINDS), skip=st.integers(0, 2), times=st.sampled_from((1, 3, None)), seed=st.integers(0, 9))
+    def break_responses(self, operation: str | None, kind: str, skip: int, times: int | None, seed: int) -> None:
+        fault = self.service.faults.add(operation, skip=skip, times=times, **fault_options(kind, seed))
+        is_list = kind == "body: empty array" and operation in (None, "locations", "team_events")
+        if kind in LIES or is_list or (kind == "odd date" and self.window is not None):
+            self.lies.append(fault)
+
+    @rule(name=st.sampled_from(MUTATIONS), operation=OPERATION, kind=st.sampled_from(KINDS), skip=st.integers(0, 2), seed=st.integers(0, 9))
+    def change_break_and_sync(self, name: str, operation: str | None, kind: str, skip: int, seed: int) -> None:
+        self.change(name)
+        self.break_responses(operation, kind, skip, 2, seed)
+        self.sync()
+
+    @rule(name=st.sampled_from(MUTATIONS), transactions=st.sampled_from((1, 2, 3, 4, 6, 8, 11, 15, 20, 25)))
+    def change_sync_and_be_killed(self, name: str, transactions: int) -> None:
+        self.change(name)
+        try:
+            with killed_after(transactions):
+                self.run()
+        except (Killed, *ENDINGS) as error:
+            note(f"ended by {error!r}")
+
+    @rule()
+    def lift_and_sync(self) -> None:
+        self.service.faults.clear()
+        self.sync()
+
+    @rule(privilege=st.sampled_from(PRIVILEGES), is_granted=st.booleans())
+    def privilege(self, privilege: str, is_granted: bool) -> None:
+        privileges = self.service.credentials[self.service.username].privileges
+        (privileges.add if is_granted else privileges.discard)(privilege)
+
+    @rule(minutes=st.sampled_from((0, 1, 61)), hours=st.sampled_from((-26, -1, 0, 1, 26)), is_sent=st.sampled_from((True, True, True, False)))
+    def move_clocks(self, minutes: int, hours: int, is_sent: bool) -> None:
+        """Time passes, and the clocks of the service and of this machine differ otherwise than before."""
+        self.service.advance(timedelta(minutes=minutes))
+        self.service.clock_offset, self.service.send_date = hours * 3600.0, is_sent
+
+    def teardown(self) -> None:
+        if not hasattr(self, "service"):
+            return
+        try:
+            self.end()
+        finally:
+            self.client.close()
+            self.service.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def end(self) -> None:
+        """The service is well again: two syncs, because an absence is believed the second time."""
+        self.service.faults.clear()
+        self.service.clock_offset, self.service.send_date = 0.0, True
+        self.service.credentials[self.service.username].privileges |= set(PRIVILEGES)
+        reports = [self.run() for _ in range(2)]
+        found = untrue(self.archive, self.service, self.tables)
+        assert not found, f"the archive is not the truth:\n{shown(found)}\nholes: {reports[-1].holes}"
+        assert not [hole for hole in reports[-1].holes if hole["status"] != "unavailable"], reports[-1].holes
+
+
+MACHINE = settings(
+    max_examples=int(EXAMPLES or 40),
+    derandomize=EXAMPLES is None,
+    database=None,
+    stateful_step_count=8,
+    deadline=None,
+    print_blob=False,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+def test_nothing_is_lost_without_a_word() -> None:
+    run_state_machine_as_test(TrustMachine, settings=MACHINE)

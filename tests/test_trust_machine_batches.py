@@ -1,0 +1,66 @@
+"""A batch accounts for every id, whatever the service answers: the rows are the truth of the ids that its coverage calls fetched, and of no other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from service import Service, differences
+from trust import KINDS, LIES, fault_options, shown
+
+import sideline
+
+EXAMPLES = os.environ.get("HYPOTHESIS_EXAMPLES")
+NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
+TABLES = {
+    "stats": ("player_stats", "box_score"),
+    "stats_details": ("stat_events",),
+    "possessions": ("possessions", "possession_events", "possession_players"),
+    "shots": ("shots",),
+}
+
+
+@pytest.fixture(scope="module")
+def second() -> Iterator[Service]:
+    with Service(seed=9, now=NOW, possessions=4) as second:
+        yield second
+
+
+@pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+@settings(
+    max_examples=int(EXAMPLES or 60), derandomize=EXAMPLES is None, database=None, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    operation=st.sampled_from(sorted(TABLES)),
+    faults=st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 12), st.sampled_from((1, 2, None))), max_size=4),
+    unknown=st.booleans(),
+)
+def test_rows_of_a_batch_are_the_truth_of_what_its_coverage_calls_fetched(
+    second: Service, operation: str, faults: list[tuple[str, int, int | None]], unknown: bool
+) -> None:
+    sessions = [session.id for _, session in second.season.sessions()]
+    asked = [*sessions, "no-such-session"] if unknown else sessions
+    second.faults.clear()
+    lies = []
+    for number, (kind, skip, times) in enumerate(faults):
+        fault = second.faults.add(operation, skip=skip, times=times, **fault_options(kind, number))
+        lies += [fault] if kind in LIES else []
+    with sideline.Client(**second.client_options(), max_retries=0, timeout=5) as client:
+        batch = getattr(client, operation)(asked, on_error="keep")
+    accounts = batch.coverage.to_dicts()
+    assert [account["session_id"] for account in accounts] == asked
+    assert batch.complete == all(account["status"] in ("fetched", "empty") for account in accounts)
+    assert all(account["error"] for account in accounts if account["status"] not in ("fetched", "empty"))
+    if any(fault.count for fault in lies):
+        return
+    assert not [account for account in accounts if account["status"] == "empty"]
+    fetched = [account["session_id"] for account in accounts if account["status"] == "fetched"]
+    truth = second.truth(session_ids=fetched)
+    for table in TABLES[operation]:
+        found = batch.table(table)
+        difference = differences(found.to_dicts(), truth[table], columns=set(found.column_names) - {"game_id"})
+        assert not difference, shown([(table, "missing", row) for row in difference.missing] + [(table, "extra", row) for row in difference.extra])

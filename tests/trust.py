@@ -1,0 +1,193 @@
+"""What the proofs of the archive's promises share: whether a difference from the truth is named, and writers that are killed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from service import EMPTY, NO_DATA, Row, Season, Service, differences, ids_as_text, odd_value, truncated
+
+import sideline
+from sideline.archive.store import Store
+
+PARENTS: dict[str, tuple[str, ...]] = {
+    "teams": ("teams",),
+    "players": ("roster",),
+    "special_services": ("roster",),
+    "team": ("roster",),
+    "games": ("schedule",),
+    **dict.fromkeys(("events", "sessions", "location_windows"), ("game", "team_events")),
+    **dict.fromkeys(("player_stats", "box_score"), ("stats",)),
+    "stat_events": ("stats_details",),
+    **dict.fromkeys(("possessions", "possession_events", "possession_players"), ("possessions",)),
+    "shots": ("shots",),
+    "locations": ("locations",),
+    "play_by_play": ("play_by_play",),
+    "ball_screens": ("ball_screens",),
+}
+"""Table → the operations whose bodies hold its rows."""
+
+COMPARED = [name for name in PARENTS if name not in ("locations", "play_by_play", "ball_screens")]
+"""The tables of an archive by default of a service without additions."""
+
+GOOD = {"fetched", "empty"}
+
+
+KINDS = (*(f"body: {name}" for name in NO_DATA), *(f"status: {status}" for status in (400, 403, 404, 422, 429, 500, 502, 503)))
+KINDS += ("empty list", "truncated", "refused", "cut", "ids as text", "odd value", "no date", "odd date")
+"""What can be wrong with a response."""
+
+LIES = {"empty list", "odd value"}
+"""Kinds that are well-formed and false: no client can name them."""
+
+
+def fault_options(kind: str, seed: int) -> dict[str, Any]:
+    """A kind as options of `service.faults.add`."""
+    name, _, value = kind.partition(": ")
+    match name:
+        case "body":
+            return {"change": NO_DATA[value]}
+        case "status":
+            return {"status": int(value), "body": {"status": int(value), "message": "broken"}, "headers": {"Retry-After": "0"}}
+        case "empty list":
+            return {"change": EMPTY}
+        case "truncated":
+            return {"change_bytes": truncated(0.7)}
+        case "refused":
+            return {"refuse": True}
+        case "cut":
+            return {"cut_at": 40}
+        case "ids as text":
+            return {"change": ids_as_text}
+        case "odd value":
+            return {"change": odd_value(random.Random(seed))}
+        case "no date":
+            return {"headers": {"Date": ""}}
+        case "odd date":
+            return {"headers": {"Date": "Thu, 01 Jan 2099 00:00:00 GMT"}}
+    raise ValueError(kind)
+
+
+Finding = tuple[str, str, Row]
+"""A table, "missing" or "extra", and the row."""
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing catches a kill."""
+
+
+@contextmanager
+def killed_after(transactions: int) -> Iterator[None]:
+    """Whoever writes to an archive ends right after the transaction of this number."""
+    done = 0
+    originals = {name: getattr(Store, name) for name in ("replaced", "append")}
+
+    def watched(original: Any) -> Any:
+        def write(self: Store, *arguments: Any, **options: Any) -> Any:
+            nonlocal done
+            result = original(self, *arguments, **options)
+            if result is not False:
+                done += 1
+                if done == transactions:
+                    raise Killed
+            return result
+
+        return write
+
+    for name, original in originals.items():
+        setattr(Store, name, watched(original))
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(Store, name, original)
+
+
+class Memory:
+    """Which game and which teams every session ever belonged to: what is gone from the season may still have to be named."""
+
+    def __init__(self) -> None:
+        self.event_of: dict[str, str] = {}
+        self.teams_of: dict[str, set[int]] = {}
+
+    def note(self, season: Season) -> None:
+        """To be called after each mutation."""
+        for event in season.events:
+            self.teams_of.setdefault(event.id, set()).update(event.team_ids)
+            for session in event.sessions:
+                self.event_of[session.id] = event.id
+
+    def event(self, row: Row) -> str | None:
+        """The row's game or practice. The `event_id` of a play is its own."""
+        own = row.get("event_id")
+        return (own if own in self.teams_of else None) or row.get("game_id") or self.event_of.get(row.get("session_id") or "")
+
+
+def is_named(table: str, row: Row, accounts: Iterable[Row], memory: Memory) -> bool:
+    """Whether an account (a hole, a coverage row that is not good, a correction) names the row: its own unit, or a list that leads to it."""
+    event = memory.event(row)
+    teams = memory.teams_of.get(event or "", set()) | {row.get("team_id")}
+    for account in accounts:
+        operation = account.get("operation")
+        same_session = account.get("session_id") is not None and account["session_id"] == row.get("session_id")
+        same_event = event is not None and (account.get("game_id") == event or str(account.get("unit", "")).endswith(f"/{event}"))
+        if "field" in account:
+            if same_session or same_event:
+                return True
+            if account.get("table") == table and account.get("team_id") is not None and account["team_id"] == row.get("team_id"):
+                return True
+        elif operation in PARENTS[table]:
+            # A list as a whole has no id of a row.
+            whole = all(account.get(name) is None for name in ("session_id", "game_id", "team_id"))
+            if same_session or same_event or whole or (event is None and account.get("team_id") == row.get("team_id")):
+                return True
+        if operation == "teams" and account.get("team_id") is None:
+            # Without the list of teams, nobody knows whose events there are.
+            return True
+        if event is not None and operation in ("game", "team_events") and (same_event or account.get("team_id") in teams - {None}):
+            return True
+    return False
+
+
+def accounts(archive: sideline.Archive, report: Any) -> list[Row]:
+    """Everything by which a sync can name what is not there or not as it was."""
+    stored = archive.scan("coverage").collect().to_dicts()
+    rows = [row for row in (*report.coverage.to_dicts(), *stored) if row["status"] not in GOOD]
+    return [*report.holes, *rows, *report.corrections.to_dicts()]
+
+
+def untrue(archive: sideline.Archive, service: Service, tables: Iterable[str]) -> list[Finding]:
+    """Every row that is missing or extra."""
+    truth = service.truth()
+    found: list[Finding] = []
+    for table in tables:
+        difference = differences(rows_of(archive, table), truth[table])
+        found += [(table, "missing", row) for row in difference.missing] + [(table, "extra", row) for row in difference.extra]
+    return found
+
+
+def unnamed(archive: sideline.Archive, report: Any, service: Service, memory: Memory, tables: Iterable[str]) -> list[Finding]:
+    """Those of them that nothing names."""
+    named = accounts(archive, report)
+    return [(table, kind, row) for table, kind, row in untrue(archive, service, tables) if not is_named(table, row, named, memory)]
+
+
+def rows_of(archive: sideline.Archive, table: str) -> list[Row]:
+    """The rows of an archive's table; of `players`, which has those of the past too, the ones of now."""
+    rows = archive.to_arrow(table).to_pylist()
+    if table != "players":
+        return rows
+    return [{name: value for name, value in row.items() if not name.startswith("listed_")} for row in rows if row.get("listed_until") is None]
+
+
+def shown(found: list[Finding], limit: int = 6) -> str:
+    """Differences as a text that fits a failure."""
+    counts: dict[tuple[str, str], int] = {}
+    for table, kind, _ in found:
+        counts[table, kind] = counts.get((table, kind), 0) + 1
+    keys = ("session_id", "game_id", "event_id", "team_id", "player_id", "possession", "stat", "occurred_at")
+    texts = (f"{table} {kind}: { {key: row[key] for key in keys if row.get(key) is not None} }" for table, kind, row in found)
+    first = list(dict.fromkeys(texts))[:limit]
+    return "\n".join([", ".join(f"{count} {kind} in {table}" for (table, kind), count in counts.items()), *first])
