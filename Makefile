@@ -10,12 +10,13 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PY     := python tests docs benches examples notebooks .github
 
-.PHONY: help demo test lint lint-rust lint-python test-rust test-python docs site bench fuzz miri notebooks soak
+.PHONY: help demo test lint lint-rust lint-python lint-dependencies licences test-rust test-python docs site bench fuzz miri notebooks soak
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
 	@echo "make test    every check and test"
 	@echo "make lint    the checks alone: rustfmt, clippy, ruff, mypy"
+	@echo "make licences  write THIRD-PARTY-LICENSES.txt (cargo-about)"
 	@echo "make docs    write docs/tables.md from the declarations"
 	@echo "make site    the documentation as HTML, in site/"
 	@echo "make notebooks  run the notebooks and write their outputs"
@@ -29,7 +30,7 @@ demo: $(VENV)/.built $(VENV)/.arrow
 
 test: lint test-rust test-python
 
-lint: lint-rust lint-python
+lint: lint-rust lint-python lint-dependencies
 
 # A toolchain of the minimal profile has neither rustfmt nor clippy. Clippy has a folder of its own: maturin sets variables
 # that pyo3's build scripts look at, and in one folder the two would compile pyo3 anew after each other.
@@ -45,6 +46,19 @@ lint-python: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/ruff check $(PY)
 	$(BIN)/ruff format --check $(PY)
 	$(BIN)/mypy
+
+# Licences, sources and duplicate versions, offline. Advisories come from a database that must be fetched: where it cannot be
+# reached, that check alone is skipped.
+lint-dependencies:
+	@if cargo deny --version >/dev/null 2>&1; then set -ex; \
+	cargo fetch --locked; cargo deny --offline check licenses sources bans; \
+	if cargo deny fetch db >/dev/null 2>&1; then cargo deny check --disable-fetch advisories; \
+	else echo "SKIPPED advisories: their database cannot be reached"; fi; \
+	else echo "SKIPPED cargo-deny: not installed (cargo install --locked cargo-deny)"; fi
+
+# Needs cargo-about (cargo install --locked cargo-about --features cli). A test fails where the file is stale.
+licences:
+	cargo about generate --locked --offline --all-features about.hbs --output-file THIRD-PARTY-LICENSES.txt
 
 test-rust:
 	cargo test --locked --quiet --no-default-features
