@@ -46,6 +46,7 @@ lint-python: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/ruff check $(PY)
 	$(BIN)/ruff format --check $(PY)
 	$(BIN)/mypy
+	$(BIN)/zizmor --offline --quiet .github/workflows
 
 # Licences, sources and duplicate versions, offline. Advisories come from a database that must be fetched: where it cannot be
 # reached, that check alone is skipped.
@@ -118,8 +119,9 @@ $(VENV)/.arrow: $(VENV)/.made
 
 $(VENV)/.tested-with: $(VENV)/.made pyproject.toml
 	$(BIN)/python -c 'import tomllib; \
-	extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
-	print(*(one for extra in extras.values() for one in extra if not one.startswith("sideline[")), sep="\n")' > $(VENV)/requirements.txt
+	pyproject = tomllib.load(open("pyproject.toml", "rb")); \
+	lists = [*pyproject["project"]["optional-dependencies"].values(), *pyproject["dependency-groups"].values()]; \
+	print(*(one for each in lists for one in each), sep="\n")' > $(VENV)/requirements.txt
 	$(PIP) --requirement $(VENV)/requirements.txt
 	@# It fetches itself when it first runs; where it cannot, its test is skipped.
 	-@$(BIN)/pyright --version >/dev/null 2>&1

@@ -33,13 +33,13 @@ EXTENSION = re.compile(r"sideline/_core\.(abi3\.so|pyd)")
 SOURCE = {
     *("PKG-INFO", "pyproject.toml", "Cargo.toml", "Cargo.lock", "Makefile", "clippy.toml", "rustfmt.toml", "mkdocs.yml"),
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"),
-    *("SECURITY.md", "THIRD-PARTY-LICENSES.txt", "about.hbs", "about.toml", "deny.toml"),
+    *("CODE_OF_CONDUCT.md", "SECURITY.md", "THIRD-PARTY-LICENSES.txt", "about.hbs", "about.toml", "deny.toml"),
     *("src", "python", "tests", "docs", "examples", "notebooks", "benches"),
 }
 """All that may lie at the top of a source distribution."""
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-FOR_DEVELOPERS = {"docs", "notebook", "test"}
+FOR_DEVELOPERS = {"notebook"}
 """Extras that no code of the package asks for."""
 
 USES = {
