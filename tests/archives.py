@@ -63,7 +63,7 @@ def digests(archive: sideline.Archive) -> dict[str, list[int]]:
 
 def ledger(archive: sideline.Archive) -> list[dict[str, Any]]:
     """The rows of `coverage` with the columns that readers do not see."""
-    rows: list[dict[str, Any]] = archive.table("coverage").to_pyarrow_table().to_pylist()
+    rows: list[dict[str, Any]] = archive.delta("coverage").to_pyarrow_table().to_pylist()
     return rows
 
 

@@ -373,17 +373,17 @@ def test_an_archive_without_a_game_has_all_columns_and_no_row(tmp_path: Path, as
     assert archive.corrections().is_empty()
     assert archive.info().games == 0
     with pytest.raises(ValueError, match="nothing is stored of shots"):
-        archive.table("shots")
+        archive.delta("shots")
 
 
 def test_compaction_changes_no_row(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     for game in league.games[:3]:
         archive.sync(game_ids=[game["event_id"]])
-    before, files = contents(archive), len(archive.table("stat_events").file_uris())
+    before, files = contents(archive), len(archive.delta("stat_events").file_uris())
     archive.compact()
     assert files > 1
-    assert len(archive.table("stat_events").file_uris()) == 1
+    assert len(archive.delta("stat_events").file_uris()) == 1
     assert same(before, contents(archive)) == []
 
 
@@ -401,7 +401,7 @@ def test_a_schema_that_grew_adds_its_column_and_a_rebuild_fills_it(
         patch.setattr(fetch, "decoded", last_year)
         patch.setattr(keep, "decoded", last_year)
         archive.sync(game_ids=[first])
-    reader = archive.table("possessions")
+    reader = archive.delta("possessions")
     assert "lineup_id" not in reader.to_pyarrow_table().column_names
     old = archive.scan("possessions").collect()
     assert old["lineup_id"].null_count() == old.height > 0
@@ -551,7 +551,7 @@ def test_a_clean_season_has_no_violation_and_a_row_that_is_gone_is_one(
     archive = archive_of(asks, tmp_path)
     archive.sync(game_ids=[league.games[0]["event_id"]])
     assert archive.audit().num_rows == 0
-    archive.table("shots").delete("points > 2")
+    archive.delta("shots").delete("points > 2")
     found = archive.audit().to_dicts()
     assert {row["rule"] for row in found} == {"shots_match_events"}
     assert set(archive.audit().column_names) == set(sideline.SCHEMAS["violations"].names)

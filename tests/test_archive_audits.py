@@ -33,7 +33,7 @@ def named(archive: sideline.Archive) -> set[tuple[str, str]]:
 
 
 def test_rows_of_a_session_that_no_event_lists_are_found(archive: sideline.Archive) -> None:
-    shots = archive.table("shots")
+    shots = archive.delta("shots")
     rows = shots.to_pyarrow_table().slice(0, 3)
     rows = rows.set_column(rows.column_names.index("session_id"), "session_id", [[ORPHAN] * 3])
     write_deltalake(shots, rows, mode="append")
@@ -42,16 +42,16 @@ def test_rows_of_a_session_that_no_event_lists_are_found(archive: sideline.Archi
 
 def test_rows_of_a_session_that_was_withdrawn_are_found(archive: sideline.Archive) -> None:
     session = session_of(archive)
-    archive.table("sessions").delete(f"session_id = '{session}'")
-    archive.table("location_windows").delete(f"session_id = '{session}'")
-    archive.table("coverage").update(updates={"status": "'withdrawn'"}, predicate=f"session_id = '{session}'")
+    archive.delta("sessions").delete(f"session_id = '{session}'")
+    archive.delta("location_windows").delete(f"session_id = '{session}'")
+    archive.delta("coverage").update(updates={"status": "'withdrawn'"}, predicate=f"session_id = '{session}'")
     assert named(archive) == {("withdrawn_sessions_have_no_rows", session)}
 
 
 def test_a_session_whose_bodies_are_all_gone_is_found(archive: sideline.Archive) -> None:
     session = session_of(archive)
     for name in ("player_stats", "stat_events", "possessions", "possession_events", "shots"):
-        archive.table(name).delete(f"session_id = '{session}'")
+        archive.delta(name).delete(f"session_id = '{session}'")
     assert named(archive) == {("sessions_have_rows", session)}
 
 

@@ -54,7 +54,7 @@ def test_a_bucket_is_as_good_as_a_folder(tmp_path: Path, asks: sideline.Client, 
     expected = contents(folder)
     assert same(expected, contents(archive)) == []
     rows = folder.to_arrow("shots").num_rows
-    assert archive.scan("shots").collect().height == archive.table("shots").to_pyarrow_table().num_rows == rows > 0
+    assert archive.scan("shots").collect().height == archive.delta("shots").to_pyarrow_table().num_rows == rows > 0
     assert archive.sql("select count(*) from shots").fetchall() == [(rows,)]
     assert archive.audit().num_rows == 0
     assert archive.info().games == 1

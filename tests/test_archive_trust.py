@@ -166,9 +166,9 @@ def test_a_200_without_data_is_a_hole_and_never_replaces_a_row(archive: sideline
 
 def test_a_machine_whose_clock_was_a_day_ahead_throws_no_newer_body_away(archive: sideline.Archive, league: Service) -> None:
     archive.sync(**SPAN)
-    table = archive.table("coverage").to_pyarrow_table().to_pylist()
+    table = archive.delta("coverage").to_pyarrow_table().to_pylist()
     later = [{**row, "fetched_at": row["fetched_at"] + timedelta(days=1)} for row in table]
-    deltalake.write_deltalake(archive.table("coverage"), pa.Table.from_pylist(later, own_schemas()["coverage"]), mode="overwrite")
+    deltalake.write_deltalake(archive.delta("coverage"), pa.Table.from_pylist(later, own_schemas()["coverage"]), mode="overwrite")
     assert league.change.correct_stat()
     archive.sync(**SPAN, correction_window=None)
     assert untrue(archive, league) == {}
@@ -511,7 +511,7 @@ READS: dict[str, Callable[[sideline.Archive], object]] = {
     "scan": lambda archive: archive.scan("shots"),
     "scan coverage": lambda archive: archive.scan("coverage"),
     "to_arrow": lambda archive: archive.to_arrow("shots"),
-    "table": lambda archive: archive.table("shots"),
+    "delta": lambda archive: archive.delta("shots"),
     "sql": lambda archive: archive.sql("select 1"),
     "info": lambda archive: archive.info(),
     "corrections": lambda archive: archive.corrections(),

@@ -21,5 +21,5 @@ def keep(client: sideline.Client, folder: Path) -> polars.DataFrame:
     violations: sideline.Table = archive.audit()
     print(violations)
     assert_type(archive.info().games, int)
-    print(archive.sql("select count(*) from shots"), archive.table("shots").version())
+    print(archive.sql("select count(*) from shots"), archive.delta("shots").version())
     return archive.scan("box_score").select("team_id", "PTS").collect()

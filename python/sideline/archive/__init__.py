@@ -207,12 +207,12 @@ class Archive:
         """
         return read.scan(self._store, name)
 
-    def table(self, name: str) -> "DeltaTable":
+    def delta(self, name: str) -> "DeltaTable":
         """A table as a `deltalake.DeltaTable`: what is stored, in microseconds and without dictionaries.
 
         It has the archive's own columns too. Raises `ValueError` where nothing was stored of it.
 
-        >>> archive.table("shots").version() >= 0
+        >>> archive.delta("shots").version() >= 0
         True
         """
         table = read.opened(self._store, name)

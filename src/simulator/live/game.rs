@@ -5,7 +5,7 @@ use crate::simulator::service::{Service, lock};
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
@@ -39,6 +39,8 @@ struct Log {
     corrections: usize,
     /// Moments that have passed, and corrections.
     moves: usize,
+    /// The number of the task that moves the clock.
+    player: u64,
 }
 
 /// A reader's place.
@@ -95,9 +97,29 @@ impl Game {
         log.moves
     }
 
-    /// Sets the game's clock.
-    pub(super) fn move_to(&self, service: &Service, at: i64) -> usize {
+    /// From now on the game has a clock of its own, which a new player moves: its number, and where the clock starts. `None`:
+    /// the game is over.
+    pub(super) fn start(&self, service: &Service) -> Option<(u64, i64)> {
+        let tipoff_at = self.moments.first().map_or(0, |first| first - 1);
         let mut log = lock(&self.log);
+        let starts_at = service.season.time_of(self.index, service.now()).max(tipoff_at);
+        if self.moments.last().is_none_or(|last| *last <= starts_at) {
+            return None;
+        }
+        log.player += 1;
+        let player = log.player;
+        self.set_clock(service, log, starts_at);
+        Some((player, starts_at))
+    }
+
+    /// Sets the game's clock. `None`: another player has it. An aborted task runs on until it next waits, and would move the
+    /// clock to and fro under its successor.
+    pub(super) fn move_to(&self, service: &Service, player: u64, at: i64) -> Option<usize> {
+        let log = lock(&self.log);
+        (log.player == player).then(|| self.set_clock(service, log, at))
+    }
+
+    fn set_clock(&self, service: &Service, mut log: MutexGuard<'_, Log>, at: i64) -> usize {
         service.season.set_clock(self.index, at);
         let moves = self.advance(service, &mut log);
         drop(log);

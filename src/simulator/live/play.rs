@@ -16,23 +16,17 @@ pub(in crate::simulator) fn play(
     threads: &Handle,
 ) -> Result<(), String> {
     let game = service.game(index);
-    let mut player = lock(&game.player);
-    if let Some(before) = player.take() {
+    let mut task = lock(&game.player);
+    let (player, starts_at) = game.start(service).ok_or("the game is over")?;
+    service.hold(&game);
+    let playing = run(service.clone(), game.clone(), player, starts_at, speed);
+    if let Some(before) = task.replace(threads.spawn(playing).abort_handle()) {
         before.abort();
     }
-    let tipoff_at = game.moments.first().map_or(0, |first| first - 1);
-    let starts_at = service.season.time_of(index, service.now()).max(tipoff_at);
-    if game.moments.last().is_none_or(|last| *last <= starts_at) {
-        return Err("the game is over".to_owned());
-    }
-    service.hold(&game);
-    game.move_to(service, starts_at);
-    let playing = run(service.clone(), game.clone(), starts_at, speed);
-    *player = Some(threads.spawn(playing).abort_handle());
     Ok(())
 }
 
-async fn run(service: Arc<Service>, game: Arc<Game>, starts_at: i64, speed: Option<f64>) {
+async fn run(service: Arc<Service>, game: Arc<Game>, player: u64, starts_at: i64, speed: Option<f64>) {
     let begun = Instant::now();
     for moment in game.moments.iter().filter(|moment| **moment > starts_at) {
         if let Some(speed) = speed {
@@ -42,9 +36,55 @@ async fn run(service: Arc<Service>, game: Arc<Game>, starts_at: i64, speed: Opti
             let Some(at) = begun.checked_add(since) else { return std::future::pending().await };
             sleep_until(at).await;
         }
-        let moves = game.move_to(&service, *moment);
+        let Some(moves) = game.move_to(&service, player, *moment) else { return };
         if speed.is_none() {
             game.all_taken(moves).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test says what it expects by failing")]
+    use super::*;
+    use crate::simulator::{Options, Simulator};
+
+    /// Before all games of a small season.
+    fn season() -> Simulator {
+        let now = Some(1_771_588_800_000);
+        let simulator = Simulator::start(Options { seed: 7, teams: 6, games: 40, now, ..Options::default() }).unwrap();
+        assert!(simulator.service.season.moments(39).iter().all(|moment| *moment > simulator.service.now()));
+        simulator
+    }
+
+    #[test]
+    fn a_game_that_is_played_anew_is_not_moved_by_its_earlier_player() {
+        let simulator = season();
+        let (service, game) = (&simulator.service, simulator.service.game(39));
+        let clock = || service.season.time_of(39, service.now());
+        let (earlier, _) = game.start(service).unwrap();
+        assert_eq!(game.move_to(service, earlier, game.moments[3]), Some(4));
+        let (player, starts_at) = game.start(service).unwrap();
+        assert_eq!(starts_at, game.moments[3]);
+        assert_eq!(game.move_to(service, earlier, game.moments[9]), None);
+        assert_eq!((game.catch_up(service), clock()), (4, game.moments[3]));
+        assert_eq!(game.move_to(service, player, game.moments[4]), Some(5));
+    }
+
+    #[test]
+    fn streams_know_of_a_game_what_its_clock_says_however_often_it_is_played_anew() {
+        const STANDS_STILL: f64 = 1e-12;
+        let simulator = season();
+        let service = &simulator.service;
+        let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+        for index in 20..40 {
+            for speed in [Some(1e9), None, Some(1e9), Some(1e9), None, Some(STANDS_STILL)] {
+                // It may be over by now.
+                let _ = play(service, index, speed, threads.handle());
+            }
+            let (game, clock) = (service.game(index), service.season.time_of(index, service.now()));
+            let passed = game.moments.iter().filter(|moment| **moment <= clock).count();
+            assert_eq!(game.catch_up(service), passed, "game {index}");
         }
     }
 }
