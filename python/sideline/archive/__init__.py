@@ -12,6 +12,7 @@
     rosters.py      who was on a roster, and when
     corrections.py  what a new body says otherwise than the one before: pure
     store.py        Delta tables: opened, made, rows replaced
+    compaction.py   small files joined, replaced ones deleted
     read.py         polars, Arrow, DuckDB, and the past
     audits.py       the rules of sideline.audit over the stored tables
     rebuild.py      a table made anew from the bodies
@@ -31,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import Told
-from sideline.archive import audits, plan, read
+from sideline.archive import audits, compaction, plan, read
 from sideline.archive.keep import coverage_row, to_arrow
 from sideline.archive.options import Options
 from sideline.archive.plan import TABLES
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["Archive", "ArchiveInfo", "SyncReport"]
 
 _WINDOW = timedelta(days=7)
+_RETAINED = timedelta(days=7)
 
 
 class Archive:
@@ -302,15 +304,32 @@ class Archive:
         return audits.audit(self._store)
 
     def compact(self) -> None:
-        """Join small files, and delete files that no reader of the last week can need. The past stays readable.
+        """Join the small files of each month. A sync does so where they are many; the past stays readable.
 
         >>> archive.compact()
         """
         read.require(self._store)
-        for name in (*TABLES, *own_schemas()):
-            if (table := self._store.open(name)) is not None:
-                table.optimize.compact()
-                table.vacuum(dry_run=False)
+        compaction.join_all(self._store, (*TABLES, *own_schemas()))
+
+    def vacuum(self, *, retain: timedelta = _RETAINED) -> int:
+        """Delete files that were replaced longer ago than `retain`; returns how many.
+
+        `as_of`, `corrections`, `changes` and `rebuild` read bodies that are kept, which no vacuum deletes. What it ends
+        is Delta's own time travel, and a query that began before its files were replaced: retain no less than the
+        longest query lasts.
+
+        Parameters:
+            retain: rounded up to hours; default: 7 days.
+
+        >>> archive.vacuum() >= 0
+        True
+        """
+        if not isinstance(retain, timedelta):
+            raise TypeError(f"retain is a timedelta, not {type(retain).__name__}: write timedelta(days=7)")
+        if retain < timedelta(0):
+            raise ValueError(f"retain is {retain}: files that are in use have no negative age; write timedelta(days=7)")
+        read.require(self._store)
+        return compaction.vacuum(self._store, (*TABLES, *own_schemas()), retain)
 
     def rebuild(self, table: str) -> None:
         """Make a table anew from the bodies that were kept, with the columns that this version of sideline knows.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sideline._frames import library
 from sideline.archive import corrections, rosters
@@ -22,7 +22,7 @@ from sideline.archive.decode import decoded, no_rows
 from sideline.archive.fetch import Outcome
 from sideline.archive.plan import BEGUN, COMPLETE, RESOURCES, TABLES, has_rows, is_final
 from sideline.archive.read import bodies, coverage, unit_of
-from sideline.archive.store import Store, one_of, own_schemas
+from sideline.archive.store import MONTH, Store, in_month, one_of, own_schemas
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,7 +35,7 @@ UNDECODABLE, WITHDRAWN = "undecodable", "withdrawn"
 _TABLES_AT_ONCE = 4
 _ATTEMPTS = 100
 
-_PLACE = ("unit", "sequence", "status", "body_id", "stored_at", "game_id")
+_PLACE = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)
 
 
 def interrupted(store: Store, known: Mapping[str, Row]) -> set[str]:
@@ -57,6 +57,17 @@ class Context:
     """The plan's time."""
     known: Mapping[str, Row]
     """Rows of `coverage` before the requests."""
+
+
+class _Places(NamedTuple):
+    """Where the bodies of units lie in `raw`, and their rows in the tables."""
+
+    bodies: dict[str, tuple[int, datetime]]
+    """Of each unit that is stored: the sequence of its body, and when it was stored."""
+    interrupted: set[str]
+    """Whose last body is not accounted for."""
+    months: dict[str, set[str]]
+    """In which rows of any of its bodies may lie."""
 
 
 @dataclass
@@ -199,7 +210,7 @@ def _refuse_columns(store: Store, outcomes: Sequence[Outcome]) -> None:
 def _store(
     store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], context: Context, at: datetime
 ) -> _Stored:
-    places, interrupted_before = _store_bodies(store, outcomes, seen, at)
+    places, interrupted_before, months = _store_bodies(store, outcomes, seen, at)
     changed = {
         outcome.unit.name: outcome
         for outcome in outcomes
@@ -213,7 +224,7 @@ def _store(
     if not changed:
         return stored
     is_touched = any(name in seen or name in interrupted_before for name in changed)
-    _write(store, list(changed.values()), touched=is_touched)
+    _write(store, [(outcome, outcome.unit.month) for outcome in changed.values()], months, touched=is_touched)
     stored.corrections = _corrections(store, changed, seen, context.clock, at)
     changes = {name: _change(name, seen[name]) for name in changed if name in seen}
     if changes and (stored.corrections or interrupted_before & changes.keys()):
@@ -223,8 +234,8 @@ def _store(
 
 def _store_bodies(
     store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], at: datetime
-) -> tuple[dict[str, tuple[int, datetime]], set[str]]:
-    """Each body once, also where two writers bring it: where each lies, and whose last body is not accounted for."""
+) -> _Places:
+    """Each body once, also where two writers bring it."""
     # Nothing whose storing never began needs an entry that says that it is withdrawn.
     begun = {name for name, row in seen.items() if row["sequence"] is not None}
     rows = (
@@ -233,27 +244,31 @@ def _store_bodies(
         if outcome.raw or (outcome.status == WITHDRAWN and outcome.unit.name in begun)
     )
     wanted = {row["unit"]: row for row in rows}
+    names = {name for unit in wanted for name in _same_rows(unit)}
     for attempt in range(_ATTEMPTS + 1):
         table = store.opened("raw", own_schemas()["raw"]) if wanted else None
         last: dict[str, Row] = {}
         number: dict[str, int] = {}
-        for row in bodies(store, wanted, columns=_PLACE) if wanted else ():
+        months = {name: {row[MONTH]} for name, row in wanted.items()}
+        for row in bodies(store, names, columns=_PLACE) if wanted else ():
             name = row["unit"]
+            for same in wanted.keys() & _same_rows(name):
+                months[same].add(row[MONTH])
+            if name not in wanted:
+                continue
             number[name] = max(number.get(name, 0), row["sequence"])
             is_same_kind = (row["status"] == UNDECODABLE) == (wanted[name]["status"] == UNDECODABLE)
             if is_same_kind and (name not in last or last[name]["sequence"] < row["sequence"]):
                 last[name] = row
         new = []
         for name, row in wanted.items():
-            if name not in last or any(last[name][what] != row[what] for what in ("body_id", "status", "game_id")):
+            if name not in last or any(last[name][what] != row[what] for what in ("body_id", "status", "game_id", MONTH)):
                 row["sequence"] = number.get(name, 0) + 1
                 new.append({**row, "entry": entry(name, row["sequence"])})
         if not new or (
             table is not None
             # The predicate names no row that is there: with it, of two writers of one entry one must try again.
-            and store.replaced(
-                table, to_arrow(new, "raw"), one_of("entry", (row["entry"] for row in new)), last=attempt == _ATTEMPTS
-            )
+            and store.replaced(table, to_arrow(new, "raw"), _entries(new), last=attempt == _ATTEMPTS)
         ):
             break
         store.wait(attempt)
@@ -263,11 +278,22 @@ def _store_bodies(
         for name, row in wanted.items()
         if row["status"] != UNDECODABLE
     }
-    return places, {
+    interrupted_before = {
         name
         for name, row in last.items()
         if row["status"] != UNDECODABLE and row["sequence"] > _sequence(seen.get(name))
     }
+    return _Places(places, interrupted_before, months)
+
+
+def _same_rows(unit: str) -> set[str]:
+    """The names of the units whose rows have the same key: an event is that of a game or of a practice."""
+    operation, _, key = unit.partition("/")
+    return {f"game/{key}", f"team_events/{key}"} if operation in ("game", "team_events") else {unit}
+
+
+def _entries(rows: Sequence[Row]) -> str:
+    return f"{one_of(MONTH, {row[MONTH] for row in rows})} AND {one_of('entry', (row['entry'] for row in rows))}"
 
 
 def _body(outcome: Outcome, at: datetime) -> Row:
@@ -276,6 +302,7 @@ def _body(outcome: Outcome, at: datetime) -> Row:
     return {
         # An entry of a list that cannot be read is kept as the unit that it should be.
         "unit": f"{unit.operation}/{unit.id}",
+        MONTH: unit.month,
         "status": status,
         "operation": unit.operation,
         "id": unit.id,
@@ -289,22 +316,25 @@ def _body(outcome: Outcome, at: datetime) -> Row:
     }
 
 
-def _write(store: Store, outcomes: Sequence[Outcome], *, touched: bool) -> None:
-    """Each table's rows of these bodies, in place of their earlier ones."""
+def _write(
+    store: Store, outcomes: Sequence[tuple[Outcome, str]], months: Mapping[str, set[str]], *, touched: bool
+) -> None:
+    """Each table's rows of these bodies, in place of their earlier ones, by key within a month."""
     pa = library("pyarrow", "archive")
     parts: dict[str, list[pyarrow.Table]] = {}
     keys: dict[str, list[object]] = {}
-    for outcome in outcomes:
+    within = {month for outcome, _ in outcomes for month in months[outcome.unit.name]}
+    for outcome, month in sorted(outcomes, key=lambda one: (one[1], one[0].unit.id)):
         for name, rows in outcome.tables.items():
             history = rosters.history(store, outcome.unit) if name == "players" else rows
-            parts.setdefault(name, []).append(history)
+            parts.setdefault(name, []).append(in_month(history, month))
             keys.setdefault(name, []).append(outcome.unit.key)
 
     def write(name: str) -> None:
         rows = pa.concat_tables(parts[name], promote_options="default")
         if rows.num_rows or touched:
             key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
-            store.replace(name, rows, one_of(key, keys[name]))
+            store.replace(name, rows, f"{one_of(MONTH, within)} AND {one_of(key, keys[name])}")
 
     with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
         list(pool.map(write, parts))
@@ -313,12 +343,17 @@ def _write(store: Store, outcomes: Sequence[Outcome], *, touched: bool) -> None:
 def _restore(store: Store, rows: Sequence[Row]) -> None:
     """Put back what another writer stored of bodies that are newer than ours."""
     found = []
+    months: dict[str, set[str]] = {row["unit"]: set() for row in rows}
+    names = {name for unit in months for name in _same_rows(unit)}
+    for row in bodies(store, names, columns=("unit", MONTH)):
+        for same in months.keys() & _same_rows(row["unit"]):
+            months[same].add(row[MONTH])
     for row in bodies(store, entries=[entry(row["unit"], row["sequence"]) for row in rows]):
         unit = unit_of(row)
         tables = no_rows(unit) if row["body"] is None else decoded(unit, row["body"])
-        found.append(Outcome(unit, "fetched", row["stored_at"], raw=row["body"], tables=tables))
+        found.append((Outcome(unit, "fetched", row["stored_at"], raw=row["body"], tables=tables), row[MONTH]))
     if found:
-        _write(store, found, touched=True)
+        _write(store, found, months, touched=True)
 
 
 def _corrections(
@@ -418,6 +453,7 @@ def coverage_row(outcome: Outcome) -> Row:
         "unit": unit.name,
         "served_at": outcome.served_at,
         "listed_at": outcome.listed_at,
+        MONTH: unit.month,
     }
 
 

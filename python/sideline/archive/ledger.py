@@ -8,7 +8,7 @@ from sideline.archive.fetch import Outcome
 from sideline.archive.keep import Row, coverage_row, to_arrow
 from sideline.archive.plan import Unit
 from sideline.archive.read import coverage
-from sideline.archive.store import Store, one_of, own_schemas
+from sideline.archive.store import MONTH, Store, one_of, own_schemas
 
 _ATTEMPTS = 100
 
@@ -60,6 +60,7 @@ def mark_listed(store: Store, units: Mapping[str, Unit], listed_at: Mapping[str,
                 facts |= {
                     "listed_at": listed_at.get(unit.name) or row["listed_at"],
                     "linked": unit.is_linked or row["linked"],
+                    MONTH: unit.month,
                 }
                 if any(row[name] != value for name, value in facts.items()):
                     rows.append({**row, **facts})

@@ -80,10 +80,19 @@ class Unit:
         return f"{'event' if self.is_malformed else self.operation}/{self.id}"
 
     @property
+    def month(self) -> str:
+        """The month in which its game or practice starts, such as "2026-11": its rows are stored under it."""
+        at = self.starts_at
+        return UNDATED if at is None else f"{at.year:04d}-{at.month:02d}"
+
+    @property
     def key(self) -> int | str:
         """The value that names its rows."""
         return int(self.id) if RESOURCES[self.operation].key == "team_id" else self.id
 
+
+UNDATED = "undated"
+"""The month of what belongs to no event: teams and their rosters."""
 
 BEGUN = 0
 """The sequence of a unit that was to be stored for the first time, until it is."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._frames import library
 from sideline.archive.decode import decoded
 from sideline.archive.plan import RESOURCES, TABLES, Unit
-from sideline.archive.store import Store, contract, own_schemas
+from sideline.archive.store import MONTH, Store, contract, own_schemas
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,7 +69,7 @@ def typed(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame":
     columns = [
         (pl.col(column) if column in has else pl.lit(None)).cast(kind).alias(column) for column, kind in target.items()
     ]
-    more = [] if name in own_schemas() else [pl.col(column) for column in has if column not in target]
+    more = [] if name in own_schemas() else [pl.col(column) for column in has if column not in (*target, MONTH)]
     return frame.select(*columns, *more)
 
 
@@ -81,7 +81,7 @@ def to_arrow(store: Store, name: str) -> "pyarrow.Table":
     if table is None:
         return target.empty_table()
     found = pa.table(table.to_pyarrow_table())
-    return conformed(found.select(target.names) if name in own_schemas() else found, target)
+    return conformed(found.select(target.names) if name in own_schemas() else found.drop_columns(MONTH), target)
 
 
 def conformed(table: "pyarrow.Table", target: "pyarrow.Schema") -> "pyarrow.Table":
@@ -116,7 +116,8 @@ def sql(store: Store, query: str) -> "duckdb.DuckDBPyRelation":
             connection.register(f"_{name}", table.to_pyarrow_dataset())
             connection.sql(f"create view {name} as select {', '.join(columns)} from _{name}")
         else:
-            connection.register(name, table.to_pyarrow_dataset())
+            connection.register(f"_{name}", table.to_pyarrow_dataset())
+            connection.sql(f"create view {name} as select * exclude ({MONTH}) from _{name}")
     found: duckdb.DuckDBPyRelation = connection.sql(query)
     return found
 

@@ -18,7 +18,7 @@ from sideline.archive.plan import RESOURCES, Unit
 from sideline.archive.plan import unit_of as planned
 from sideline.archive.read import bodies, conformed, coverage, require, unit_of
 from sideline.archive.rosters import history
-from sideline.archive.store import Store, contract, now, stored
+from sideline.archive.store import MONTH, Store, contract, in_month, now, stored
 
 if TYPE_CHECKING:
     import pyarrow
@@ -104,12 +104,13 @@ def _current(store: Store, name: str) -> "Iterator[pyarrow.Table]":
         if row["operation"] in operations and row["sequence"] and (row["body_id"] or name == "players")
     ]
     for row in bodies(store, entries=entries):
-        yield history(store, unit_of(row)) if name == "players" else decoded(unit_of(row), row["body"])[name]
+        rows = history(store, unit_of(row)) if name == "players" else decoded(unit_of(row), row["body"])[name]
+        yield in_month(rows, row[MONTH])
 
 
 def _schema(store: Store, name: str) -> "pyarrow.Schema":
     """The contract's columns, and those that only bodies name: stat codes of a box score."""
-    schema = stored(contract(name).empty_table()).schema
+    schema = in_month(stored(contract(name).empty_table()), "").schema
     if name != "box_score":
         return schema
     pa: Any = library("pyarrow", "archive")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from sideline._core import __version__
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
 from sideline.archive.options import Options
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 _ATTEMPTS = 40
 """Another writer's commit makes one of ours fail, and one of them always succeeds."""
 
+MONTH = "month"
+"""The column by which tables are partitioned. Readers of `scan` and `to_arrow` do not see it."""
+
 _SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
 
 _STATS = {
@@ -30,6 +34,16 @@ _STATS = {
     "raw": {"delta.dataSkippingStatsColumns": "entry,unit,operation,id,sequence,status,body_id,stored_at"},
 }
 
+
+_COMMENTS = {
+    MONTH: "month in which the game or practice starts",
+    "body": "the response as it was received",
+    "body_id": "digest of the body",
+    "listed_from": "when a roster first listed the player",
+    "listed_until": "when a roster first listed him no more; null for who is listed now",
+    "sequence": "number of the body among those of its unit",
+    "stored_at": "when the body was stored, by the clock of the machine that did",
+}
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -61,6 +75,7 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
                 "served_at": when,
                 "listed_at": when,
                 # The archive's own, which readers do not see.
+                MONTH: text,
                 "body_id": text,
                 "sequence": number,
                 "stored_at": when,
@@ -92,6 +107,7 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
         ),
         "raw": pa.schema(
             {
+                MONTH: text,
                 "entry": text,
                 "unit": text,
                 "sequence": number,
@@ -125,6 +141,12 @@ def _history(pa: Any) -> list[Any]:
     return [pa.field(name, pa.timestamp("ms", "UTC")) for name in ("listed_from", "listed_until")]
 
 
+def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":
+    """With the column by which the table is partitioned."""
+    pa: Any = library("pyarrow", "archive")
+    return rows.append_column(MONTH, pa.repeat(pa.scalar(month), rows.num_rows))
+
+
 def stored(table: "pyarrow.Table") -> "pyarrow.Table":
     """As Delta Lake has it: microseconds, no dictionaries, and anything may be null, so that later columns can be.
 
@@ -154,6 +176,29 @@ def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
     if pa.types.is_dictionary(kind):
         return kind.value_type
     return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind
+
+
+def writing() -> Any:
+    """How files are written."""
+    return library("deltalake", "archive").WriterProperties(compression="ZSTD")
+
+
+def _described(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
+    """The schema with the meaning and unit of its columns as their comments."""
+    pa: Any = library("pyarrow", "archive")
+    told = {field.name: _comment(field) for field in contract(name)} | _COMMENTS
+    return pa.schema([field.with_metadata({"comment": told.get(field.name) or ""}) for field in schema])
+
+
+def _comment(field: "pyarrow.Field") -> str:
+    metadata = field.metadata or {}
+    text, unit = (metadata.get(key, b"").decode() for key in (b"description", b"unit"))
+    return f"{text} [{unit}]" if unit else text
+
+
+def _description(name: str) -> str:
+    metadata = contract(name).metadata or {}
+    return metadata.get(b"description", b"").decode() or "The bodies of all responses, each once."
 
 
 def one_of(column: str, values: Iterable[object]) -> str:
@@ -194,6 +239,8 @@ class Store:
             )
         self.root = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = options
+        self.written: set[str] = set()
+        """The tables that were written through this object."""
 
     def open(self, name: str) -> "DeltaTable | None":
         """The table as it stands now; `None` where nothing was stored yet."""
@@ -214,9 +261,12 @@ class Store:
                 made: DeltaTable = self.options.open(
                     deltalake.DeltaTable.create,
                     f"{self.root}/{name}",
-                    schema,
+                    _described(name, schema),
                     mode="error",
-                    configuration=_STATS.get(name),
+                    partition_by=[MONTH] if MONTH in schema.names else None,
+                    description=_description(name),
+                    configuration={"sideline.version": __version__, **_STATS.get(name, {})},
+                    raise_if_key_not_exists=False,
                 )
             except deltalake.exceptions.DeltaError:
                 # Another writer made it first.
@@ -248,9 +298,10 @@ class Store:
 
     def _wrote(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
         deltalake: Any = library("deltalake", "archive")
+        self.written.add(table.table_uri.rstrip("/").rpartition("/")[2])
         try:
             deltalake.write_deltalake(
-                table, rows, writer_properties=deltalake.WriterProperties(compression="ZSTD"), **how
+                table, rows, writer_properties=writing(), commit_properties=self.commit_properties(), **how
             )
         except deltalake.exceptions.CommitFailedError:
             # Rows of another writer that the predicate names; or two made the table at once.
@@ -258,6 +309,11 @@ class Store:
                 raise
             return False
         return True
+
+    def commit_properties(self) -> Any:
+        """What a commit says of its writer."""
+        deltalake: Any = library("deltalake", "archive")
+        return deltalake.CommitProperties(custom_metadata={"sideline": __version__})
 
     @staticmethod
     def wait(attempt: int) -> None:

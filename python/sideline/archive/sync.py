@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sideline._core import _epoch_ms
 from sideline._progress import Told, bar
-from sideline.archive import absence, plan
+from sideline.archive import absence, compaction, plan
 from sideline.archive.decode import no_rows
 from sideline.archive.discover import Discovery
 from sideline.archive.fetch import Fetched, Outcome, fetch, read, unreachable
@@ -246,8 +246,8 @@ class Sync:
                 else:
                     new.append(unit)
             groups.append(again)
-        # By id, so that the files of one chunk need not be read for the next.
-        return groups + [[unit] for unit in sorted(new, key=lambda unit: unit.id)], listed
+        # By month and id, so that the files of one chunk need not be read for the next.
+        return groups + [[unit] for unit in sorted(new, key=lambda unit: (unit.month, unit.id))], listed
 
     def _known_within(self, event: Event) -> list[Unit]:
         return plan.known_within(event, self._wanted, self._known.values())
@@ -274,6 +274,7 @@ class Sync:
                 stored_last = storing.submit(self._read_and_keep, fetched)
             stored_last.result()
         self._store.opened("coverage", own_schemas()["coverage"])
+        compaction.join(self._store, self._store.written)
         if shown:
             shown(True)
 

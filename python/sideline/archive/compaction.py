@@ -1,0 +1,100 @@
+"""Small files joined, and files that nothing refers to deleted."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from sideline._frames import library
+from sideline.archive.store import MONTH, Store, writing
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+_MOST_FILES = 8
+"""In a partition; beyond it the small ones are joined."""
+
+_LARGE = 128 * 1024 * 1024
+"""Bytes of a file that is not joined with others."""
+
+_FULL_VACUUM = timedelta(days=1)
+"""Files that no commit names are deleted where nothing younger is: a writer may be about to commit them."""
+
+
+def joined_size(sizes: Sequence[int]) -> int | None:
+    """Below which size to join a partition's files; `None` where they are few.
+
+    A file is joined once what is smaller than it weighs as much, so that in a season each row is rewritten a few times.
+    """
+    if len(sizes) <= _MOST_FILES:
+        return None
+    joined = 0
+    for count, size in enumerate(sorted(sizes)):
+        if count >= _MOST_FILES // 2 and size > joined:
+            break
+        joined += size
+    return min(joined + 1, _LARGE)
+
+
+def join(store: Store, names: Iterable[str]) -> None:
+    """Join the small files of the tables, where a partition has more than a few. Another writer's commit goes first."""
+    deltalake: Any = library("deltalake", "archive")
+    for name in sorted(names):
+        table = store.open(name)
+        if table is None:
+            continue
+        for month, sizes in _sizes(table).items():
+            size = joined_size(sizes)
+            if size is None:
+                continue
+            # Where another writer replaced one of them, the next sync joins them.
+            with suppress(deltalake.exceptions.CommitFailedError):
+                _join(store, table, month, size)
+
+
+def join_all(store: Store, names: Iterable[str]) -> None:
+    """Join each partition's files, up to a size at which joining gains nothing."""
+    for name in names:
+        if (table := store.open(name)) is not None:
+            for month, sizes in _sizes(table).items():
+                if len(sizes) > 1:
+                    _join(store, table, month, _LARGE)
+
+
+def _join(store: Store, table: "DeltaTable", month: str | None, size: int) -> None:
+    table.optimize.compact(
+        partition_filters=None if month is None else [(MONTH, "=", month)],
+        target_size=size,
+        writer_properties=writing(),
+        commit_properties=store.commit_properties(),
+    )
+
+
+def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
+    """The sizes of the files of each month."""
+    pa = library("pyarrow", "archive")
+    sizes: dict[str | None, list[int]] = defaultdict(list)
+    files = pa.table(table.get_add_actions(flatten=True))
+    partition = f"partition.{MONTH}"
+    months = files[partition].to_pylist() if partition in files.column_names else [None] * files.num_rows
+    for month, size in zip(months, files["size_bytes"].to_pylist(), strict=True):
+        sizes[month].append(size)
+    return sizes
+
+
+def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:
+    """Delete files that were replaced longer ago; the result is how many. What a kill left goes with them."""
+    hours = -(retain // timedelta(hours=-1))
+    deleted = 0
+    for name in names:
+        if (table := store.open(name)) is not None:
+            gone = table.vacuum(
+                retention_hours=hours,
+                dry_run=False,
+                enforce_retention_duration=False,
+                full=retain >= _FULL_VACUUM,
+                commit_properties=store.commit_properties(),
+            )
+            deleted += len(gone)
+    return deleted
