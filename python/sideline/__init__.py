@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     )
     from sideline.journal import replay
     from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet
+    from sideline.plan import Part, Plan
+    from sideline.season import Season
     from sideline.simulator import Simulator
     from sideline.timeout import Timeout
 
@@ -68,14 +70,17 @@ __all__ = [
     "LiveStream",
     "NotFound",
     "Notice",
+    "Part",
     "Payload",
     "PermissionDenied",
+    "Plan",
     "Progress",
     "Quiet",
     "RateLimited",
     "RequestTimeout",
     "Schema",
     "SchemaDriftWarning",
+    "Season",
     "ServerError",
     "SidelineError",
     "Simulator",
@@ -103,10 +108,13 @@ _MODULES = {
     "LiveBoxScore": "live",
     "LiveStream": "live",
     "Notice": "live",
+    "Part": "plan",
     "Payload": "_core",
+    "Plan": "plan",
     "Progress": "_progress",
     "Quiet": "live",
     "Schema": "_core",
+    "Season": "season",
     "Simulator": "simulator",
     "SyncReport": "archive",
     "Table": "_core",

@@ -1,7 +1,7 @@
 """The two clients: one that waits, one that is awaited."""
 
 import os
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
@@ -14,8 +14,13 @@ from sideline.streams import Streams
 from sideline.timeout import Timeout, limits
 
 if TYPE_CHECKING:
+    import polars
+
     from sideline.doctor import Report
     from sideline.live import LiveStream
+    from sideline.operations import Time
+    from sideline.plan import Plan
+    from sideline.season import Season
 
 Many = Batch[Batch[Any]]
 """What many ids give, and what its `retry()` gives."""
@@ -95,6 +100,45 @@ class _Client(Operations[T, B], Streams):
         0
         """
         return self._core.drift()
+
+    def scan(
+        self,
+        table: str,
+        *,
+        team_ids: Any = None,
+        game_ids: Any = None,
+        session_ids: Any = None,
+        start: "Time | None" = None,
+        end: "Time | None" = None,
+    ) -> "polars.LazyFrame":
+        """A table of a season, lazily: a `polars.LazyFrame` that requests only what a query needs (docs/scale.md).
+
+        The schema is known without a request. Columns, `head`, and terms of a filter on `session_id`, `game_id` and
+        `team_id` become fewer requests; an id that the plan does not have gives no row. Times of rows narrow nothing:
+        give `start` and `end`. It takes the arguments of `plan`, is never awaited, and the plan is made once, with the
+        first rows. A query raises `IncompleteError` where a unit did not come.
+
+        Raises `ValueError` for `box_score`, whose columns depend on the data: scan `player_stats`.
+
+        >>> frame = client.scan("stat_events", start="2026-10-20", end="2026-10-27")
+        >>> frame.filter(session_id=session_id).select("stat").collect().height > 0
+        True
+        >>> frame.filter(session_id="no-such-session").collect().height
+        0
+        """
+        from sideline._planner import Selection
+        from sideline._scan import scan
+
+        selection = Selection(
+            table, team_ids=team_ids, game_ids=game_ids, session_ids=session_ids, start=start, end=end
+        )
+        return scan(self._waiting(), selection)
+
+    def _waiting(self) -> "Client":
+        """The same client with calls that wait."""
+        client = Client.__new__(Client)
+        client._options, client._core = self._options, self._core
+        return client
 
     def _live_by_token(self, token: str, seconds: float) -> "LiveStream":
         try:
@@ -189,6 +233,56 @@ class Client(_Client[Payload, Many]):
         finally:
             del required, optional  # as above
 
+    def plan(
+        self,
+        table: str,
+        *,
+        team_ids: Any = None,
+        game_ids: Any = None,
+        session_ids: Any = None,
+        start: "Time | None" = None,
+        end: "Time | None" = None,
+        columns: Sequence[str] | None = None,
+    ) -> "Plan":
+        """What a table takes: every request, by session or game, before the first is sent (docs/scale.md).
+
+        Give `start` (with `end` where it is not now) and perhaps `team_ids`, or `game_ids`, or `session_ids`; default:
+        all teams. Locations are planned in windows of 30 minutes. `columns` are those that are read.
+
+        Planning requests the teams and their events, and is strict: it raises `IncompleteError`, which names what is
+        missing, rather than leave out a session. Raises `ValueError` for a table that is none of sessions or games.
+
+        >>> plan = client.plan("shots", game_ids=[game_id])
+        >>> plan
+        <sideline.Plan shots, 2 units of 1 game, 2026-10-23 to 2026-10-23>
+        >>> sum(part.read(client).num_rows for part in plan.split(2)) > 0
+        True
+        """
+        from sideline import _planner
+
+        selection = _planner.Selection(
+            table,
+            team_ids=team_ids,
+            game_ids=game_ids,
+            session_ids=session_ids,
+            start=start,
+            end=end,
+            columns=columns,
+        )
+        return _planner.make(self, selection)
+
+    def season(self, season: str | int, *, team_ids: Any = None) -> "Season[Plan]":
+        """A season by its name, "2026-27", or by the year in which it begins: July to June.
+
+        The `Season` plans and scans tables over its range. It requests nothing by itself.
+
+        >>> client.season("2026-27").scan("shots").filter(game_id=game_id).collect().height > 0
+        True
+        """
+        from sideline.season import Season
+
+        return Season(self, season, team_ids)
+
     def _many(self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None) -> Many:
         check(on_error)
         batch = Asking(self, question, progress, before).wait(self._core)
@@ -257,6 +351,59 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
 
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Coroutine[Any, Any, Payload]:
         return _named(operation, self._come(operation, required, optional))
+
+    async def plan(
+        self,
+        table: str,
+        *,
+        team_ids: Any = None,
+        game_ids: Any = None,
+        session_ids: Any = None,
+        start: "Time | None" = None,
+        end: "Time | None" = None,
+        columns: Sequence[str] | None = None,
+    ) -> "Plan":
+        """What a table takes: every request, by session or game, before the first is sent (docs/scale.md).
+
+        Give `start` (with `end` where it is not now) and perhaps `team_ids`, or `game_ids`, or `session_ids`; default:
+        all teams. Locations are planned in windows of 30 minutes. `columns` are those that are read.
+
+        Planning requests the teams and their events, and is strict: it raises `IncompleteError`, which names what is
+        missing, rather than leave out a session. Raises `ValueError` for a table that is none of sessions or games.
+
+        >>> import asyncio
+        >>> async def planned():
+        ...     async with service.async_client() as client:
+        ...         return await client.plan("shots", game_ids=[game_id])
+        >>> asyncio.run(planned())
+        <sideline.Plan shots, 2 units of 1 game, 2026-10-23 to 2026-10-23>
+        """
+        import asyncio
+
+        from sideline import _planner
+
+        selection = _planner.Selection(
+            table,
+            team_ids=team_ids,
+            game_ids=game_ids,
+            session_ids=session_ids,
+            start=start,
+            end=end,
+            columns=columns,
+        )
+        return await asyncio.to_thread(_planner.make, self._waiting(), selection)
+
+    def season(self, season: str | int, *, team_ids: Any = None) -> "Season[Coroutine[Any, Any, Plan]]":
+        """A season by its name, "2026-27", or by the year in which it begins: July to June.
+
+        The `Season` plans and scans tables over its range; its `plan` is awaited. It requests nothing by itself.
+
+        >>> service.async_client().season(2026).name
+        '2026-27'
+        """
+        from sideline.season import Season
+
+        return Season(self, season, team_ids)
 
     def _many(
         self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None

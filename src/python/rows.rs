@@ -9,7 +9,7 @@ use chrono::{DateTime, SecondsFormat};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use std::ops::RangeInclusive;
 
 /// A list with a dict for each row.
@@ -46,6 +46,10 @@ fn values<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Vec<Option<Bound<
         DataType::Float64 => objects(py, column.as_primitive::<Float64Type>().iter()),
         DataType::Boolean => objects(py, column.as_boolean().iter()),
         DataType::Utf8 => objects(py, column.as_string::<i32>().iter()),
+        // Bodies beside their coverage.
+        DataType::Binary => {
+            objects(py, column.as_binary::<i32>().iter().map(|value| value.map(|raw| PyBytes::new(py, raw))))
+        }
         DataType::Timestamp(TimeUnit::Millisecond, _) => {
             let (epoch, delta) = (epoch(py)?, py.import("datetime")?.getattr("timedelta")?);
             let times = column.as_primitive::<TimestampMillisecondType>().iter();

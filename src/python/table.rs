@@ -421,6 +421,7 @@ fn type_name(data_type: &DataType) -> String {
         DataType::Float64 => "double".into(),
         DataType::Boolean => "bool".into(),
         DataType::Utf8 => "string".into(),
+        DataType::Binary => "binary".into(),
         DataType::Timestamp(TimeUnit::Millisecond, Some(zone)) => format!("timestamp[ms, tz={zone}]"),
         DataType::Dictionary(key, value) => {
             format!("dictionary<values={}, indices={}>", type_name(value), type_name(key))

@@ -46,7 +46,7 @@ RESOURCES: Mapping[str, Resource] = {
 TABLES: tuple[str, ...] = tuple(dict.fromkeys(name for resource in RESOURCES.values() for name in resource.tables))
 
 OF_SESSION = ("stats", "stats_details", "possessions", "shots", "locations")
-_OF_GAME = ("play_by_play", "ball_screens")
+OF_GAME = ("play_by_play", "ball_screens")
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def within(event: Event, wanted: Collection[str]) -> list[Unit]:
             linked = operation in session.links
             units.append(Unit(operation, session.id, session_id=session.id, is_linked=linked, **span, **of))
     if event.is_game and event.sessions:
-        units += [Unit(name, event.id, is_linked=False, **of) for name in _OF_GAME if name in wanted]
+        units += [Unit(name, event.id, is_linked=False, **of) for name in OF_GAME if name in wanted]
     return units
 
 

@@ -1,0 +1,174 @@
+"""Lazy scans: the rows are those of the whole table, the requests only those that a query needs, as docs/scale.md says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+import polars as pl
+import pytest
+from service import Service, differences
+
+import sideline
+
+NOW = "2027-03-01T12:00:00Z"
+RANGE = {"start": "2027-02-01", "end": "2027-03-02"}
+DOCS = (Path(__file__).parent.parent / "docs" / "scale.md").read_text(encoding="utf-8")
+LISTS = ("teams", "schedule", "team_events", "game")
+
+
+@pytest.fixture(scope="module")
+def second() -> Iterator[Service]:
+    with Service(seed=3, now=NOW) as running:
+        yield running
+
+
+@pytest.fixture
+def asking(second: Service) -> Iterator[sideline.Client]:
+    second.requests.clear()
+    with sideline.Client(**second.client_options(), max_retries=0) as client:
+        yield client
+    second.faults.clear()
+
+
+@pytest.fixture(scope="module")
+def whole(second: Service) -> pl.DataFrame:
+    with sideline.Client(**second.client_options()) as client:
+        return client.scan("stat_events", **RANGE).collect()
+
+
+def names(second: Service) -> dict[str, Any]:
+    """What the examples of the page speak of."""
+    game = second.season.games[0]
+    return {
+        "pl": pl,
+        "game_id": game.id,
+        "session_id": game.sessions[0].id,
+        "other_id": second.season.games[1].sessions[0].id,
+        "team_id": second.season.teams[0].id,
+        "when": pl.lit(game.sessions[0].end).cast(pl.Datetime("ms", "UTC")),
+    }
+
+
+COUNTED = re.findall(r"^\| `(frame.*?)` \| (\d+) \| (\d+) \|", DOCS.replace(r"\|", "&#124;"), re.M)
+
+
+def test_the_page_counts_the_requests_of_each_kind_of_predicate() -> None:
+    assert len(COUNTED) >= 10
+    assert "4 teams, 6 games and 2 practices with 19 sessions" in DOCS
+
+
+@pytest.mark.parametrize(("query", "lists", "sessions"), COUNTED)
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_a_query_requests_what_the_page_says(
+    second: Service, asking: sideline.Client, whole: pl.DataFrame, query: str, lists: str, sessions: str, engine: Literal["in-memory", "streaming"]
+) -> None:
+    known, query = names(second), query.replace("&#124;", "|")
+    found = eval(query, {**known, "frame": asking.scan("stat_events", **RANGE)}).collect(engine=engine)
+    counts = second.requests.counts()
+    asked = sum(counts.pop(name, 0) for name in LISTS)
+    assert (asked, sum(counts.values())) == (int(lists), int(sessions))
+    assert found.equals(eval(query, {**known, "frame": whole.lazy()}).collect())
+
+
+def test_a_scan_has_the_types_of_the_schemas_and_the_rows_of_the_truth(second: Service, asking: sideline.Client) -> None:
+    for table in ("player_stats", "stat_events", "possessions", "shots", "locations"):
+        second.requests.clear()
+        frame = asking.scan(table, **RANGE)
+        types = frame.collect_schema()
+        assert len(second.requests) == 0
+        assert types.names() == sideline.SCHEMAS[table].names
+        found = frame.collect()
+        assert found.schema == types == pl.Schema(sideline.SCHEMAS[table])
+        truth = second.truth()[table]
+        assert not differences(found.to_dicts(), truth, columns=truth[0].keys())
+
+
+def test_a_frame_plans_once_and_another_plans_anew(second: Service, asking: sideline.Client) -> None:
+    frame = asking.scan("shots", **RANGE)
+    keys = ["session_id", "player_id"]
+    joined = frame.select(keys).join(frame.select(*keys, "points"), on=keys).collect()
+    assert joined.height >= frame.collect().height > 0
+    assert second.requests.counts()["teams"] == 1
+    asking.scan("shots", **RANGE).head(1).collect()
+    assert second.requests.counts()["teams"] == 2
+
+
+PREDICATES = [
+    (pl.col("team_id") != 11) & (pl.col("value") > 1),
+    pl.col("team_id").is_null() | (pl.col("team_id") == 13),
+    pl.col("team_id").is_in([11, 15]) & pl.col("session_id").str.contains("[0-7]$"),
+    pl.col("game_id").is_null(),
+    pl.col("game_id").is_not_null() & ~pl.col("session_id").str.starts_with("a"),
+    (pl.col("team_id") == 11) ^ (pl.col("stat") == "PTS"),
+    pl.col("session_id") > pl.col("game_id"),
+    pl.col("session_id") == pl.col("session_id").first(),
+    pl.col("team_id").rank() > 100,
+    pl.col("occurred_at") > pl.datetime(1990, 1, 1, time_unit="ms", time_zone="UTC"),
+    pl.lit(True),
+    pl.lit(False),
+]
+
+
+@pytest.mark.parametrize("number", range(len(PREDICATES)))
+def test_a_predicate_only_narrows(asking: sideline.Client, whole: pl.DataFrame, number: int) -> None:
+    predicate = PREDICATES[number]
+    frame = asking.scan("stat_events", **RANGE)
+    for query in (
+        lambda of: of.filter(predicate),
+        lambda of: of.head(40).filter(predicate),
+        lambda of: of.filter(predicate).tail(3).select("value", "stat"),
+        lambda of: of.filter(predicate).filter(pl.col("team_id") == 13).head(3),
+    ):
+        assert query(frame).collect().equals(query(whole.lazy()).collect())
+
+
+def test_a_hole_raises_and_its_unit_is_named(second: Service, asking: sideline.Client) -> None:
+    frame = asking.scan("shots", **RANGE)
+    second.faults.add("shots", status=404, body={"status": 404, "message": "Invalid id"}, times=1)
+    with pytest.raises(sideline.IncompleteError, match="1 missing.*session"):
+        frame.collect()
+    assert frame.collect().height == len(second.truth()["shots"])
+    second.faults.add("team_events", status=500, times=1)
+    with pytest.raises(sideline.IncompleteError, match="team_events"):
+        asking.scan("shots", **RANGE).collect()
+
+
+def test_teams_of_the_scan_and_of_the_predicate_are_both_heeded(second: Service, asking: sideline.Client) -> None:
+    one, other = (team.id for team in second.season.teams[:2])
+    frame = asking.scan("shots", team_ids=[one], **RANGE)
+    found = frame.filter(team_id=other).collect()
+    assert second.requests.counts() == {}
+    assert found.height == 0
+    mine = asking.season("2026-27", team_ids=[one]).scan("shots").filter(team_id=one).collect()
+    truth = [row for row in second.truth(team_ids=[one])["shots"] if row["team_id"] == one]
+    assert not differences(mine.to_dicts(), truth, columns=truth[0].keys())
+    assert {row.ids["team_id"] for row in second.requests.all("team_events")} == {str(one)}
+
+
+def test_duckdb_reads_it_by_its_name(second: Service, asking: sideline.Client) -> None:
+    frame = asking.scan("shots", **RANGE)
+    game = second.season.games[0].id
+    second.requests.clear()
+    [(count,)] = duckdb.sql(f"select count(*) from frame where game_id = '{game}'").fetchall()
+    assert frame.collect_schema().names()[0] == "session_id"
+    assert count == len(second.truth(game_ids=[game])["shots"])
+    assert second.requests.counts()["shots"] == len(second.season.games[0].sessions)
+
+
+def test_a_scan_of_an_asynchronous_client_is_not_awaited(second: Service) -> None:
+    client = sideline.AsyncClient(**second.client_options())
+    assert client.scan("shots", **RANGE).collect().height == client.season(2026).scan("shots").collect().height > 0
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "said"),
+    [("box_score", RANGE, "player_stats"), ("teams", RANGE, r"client\.teams\(\)"), ("nope", RANGE, "no plan reads"), ("shots", {}, "start=")],
+)
+def test_what_cannot_be_scanned_is_refused_at_once(second: Service, asking: sideline.Client, table: str, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        asking.scan(table, **options)
+    assert len(second.requests) == 0
