@@ -101,7 +101,7 @@ impl Default for Timeouts {
 }
 
 /// Longer is a mistake of unit, and sums with the clock must not overflow.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
+pub(crate) const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// What a user gave; everything else is looked up when it is resolved.
 #[derive(Debug, Clone, Default)]

@@ -100,7 +100,7 @@ def test_the_game_typed_here_agrees_with_itself() -> None:
 
 def test_shooting_by_hand() -> None:
     table = metrics.shooting(STATS)
-    assert table.columns == ["team_id", "player_id", "FG", "FGA", "FG3", "FTA", "PTS", "effective_field_goal", "true_shooting"]
+    assert table.columns == ["team_id", "player_id", "player_name", "FG", "FGA", "FG3", "FTA", "PTS", "effective_field_goal", "true_shooting"]
     expected = {
         (1, 0): (2.5 / 4, 6 / 8.88),
         (2, 0): (1 / 1, 4 / 4.64),

@@ -1,7 +1,10 @@
 """Tables as the frames of other libraries. None of them is needed: each is loaded when it is asked for."""
 
+import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -70,6 +73,34 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
         if pyarrow.types.is_dictionary(arrow.schema.field(name).type) and not len(column.cat.categories):
             columns[name] = column.cat.set_categories(pandas.Index([], dtype="str"))
     return pandas.DataFrame(columns)
+
+
+def to_parquet(table: "Table", path: "str | PathLike[str]") -> None:
+    try:
+        parquet = import_module("pyarrow.parquet")
+    except ModuleNotFoundError:
+        library("polars", "arrow").DataFrame(table).write_parquet(path)
+        return
+    parquet.write_table(import_module("pyarrow").table(table), path)
+
+
+def to_csv(table: "Table", path: "str | PathLike[str]") -> None:
+    import csv
+
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.column_names)
+        writer.writerows([_csv(value) for value in row.values()] for row in table.to_dicts())
+
+
+def _csv(value: Any) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, ensure_ascii=False)
+    return value
 
 
 def given(argument: str, source: object, tables: Mapping[str, Iterable[str]]) -> "dict[str, polars.DataFrame]":

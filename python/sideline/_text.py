@@ -1,6 +1,7 @@
 """Tables as aligned text and as HTML, from their dicts: no library is needed."""
 
 import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from html import escape
@@ -10,14 +11,23 @@ if TYPE_CHECKING:
     from sideline._core import Payload, Schema, Table
 
 ROWS = 10
-"""As many rows as a notebook shows."""
-COLUMNS = 20
+"""As many rows as are shown."""
+PREVIEW = 5
+"""As many rows of a payload."""
+COLUMNS = 16
 """As many columns, where none are named."""
 CELL = 80
 """Characters of a cell in a notebook."""
 LEFT = ' style="text-align:left"'
 LINE = 120
-"""Characters of a line of text."""
+"""Characters of a line of text where the terminal does not say its width."""
+
+NAMES = ("team_name", "home_team_name", "away_team_name", "first_name", "last_name", "display_name", "name")
+STATISTICS = ("PTS", "REB", "AST", "FG", "FGA", "FG3", "FGA3", "FT", "FTA", "TO", "STL", "BLK", "FL")
+"""The headline statistics, in the order in which they are shown."""
+_KEYS = ("team_id", "player_id")
+_LAST = ("is_team_total", "version", "games_played")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def visible(text: str) -> str:
@@ -49,6 +59,42 @@ def cell(value: Any) -> str:
     return visible(str(value))
 
 
+def brief(value: Any) -> str:
+    """As `cell`, but a UUID by its first eight characters."""
+    text = cell(value)
+    return f"{text[:8]}…" if _UUID.fullmatch(text) else text
+
+
+def ordered(table: "Table", records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns as they are shown: names, statistics and whatever has values come before UUIDs and links.
+
+    A user's own selection of a table's columns stays in its order.
+    """
+    from sideline._schemas import SCHEMAS
+
+    names = table.column_names
+    own = SCHEMAS[table.name].names if table.name in SCHEMAS else []
+    if set(names) < set(own):
+        return names
+
+    def rank(name: str) -> tuple[bool, int, int]:
+        values = [record[name] for record in records]
+        is_empty = bool(values) and all(value is None or value == [] for value in values)
+        if name in NAMES:
+            return is_empty, 0, NAMES.index(name)
+        if name in STATISTICS:
+            return is_empty, 1, STATISTICS.index(name)
+        if name in _KEYS:
+            return is_empty, 2, 0
+        if name.endswith(("link", "_url")):
+            return is_empty, 6, 0
+        if name.endswith("_id") or any(isinstance(value, str) and _UUID.fullmatch(value) for value in values):
+            return is_empty, 5, 0
+        return is_empty, 4 if name in _LAST else 3, 0
+
+    return sorted(names, key=rank)
+
+
 def is_number(value: Any) -> bool:
     """Whether it stands to the right: True and False are words."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -56,9 +102,13 @@ def is_number(value: Any) -> bool:
 
 def aligned(table: "Table", columns: Sequence[str] | None = None, rows: int = 5, width: int = 24) -> str:
     """The first rows as text: numbers to the right, all else to the left."""
-    names = list(columns or table.column_names)
     records = table.head(rows).to_dicts()
-    lines = [[*map(visible, names)], *([shorten(cell(record[name]), width) for name in names] for record in records)]
+    return aligned_records(records, list(columns or ordered(table, records)), width)
+
+
+def aligned_records(records: Sequence[Mapping[str, Any]], names: Sequence[str], width: int = 24) -> str:
+    """As `aligned`, of rows that are dicts already."""
+    lines = [[*map(visible, names)], *([shorten(brief(record[name]), width) for name in names] for record in records)]
     widths = [max(len(line[position]) for line in lines) for position in range(len(names))]
     numeric = [any(is_number(record[name]) for record in records) for name in names]
     justify: list[Callable[[str, int], str]] = [str.rjust if number else str.ljust for number in numeric]
@@ -72,25 +122,27 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def table_text(table: "Table") -> str:
-    """What `print` shows of a table: as many of its first columns as fit in a line."""
-    names = table.column_names
+def table_text(table: "Table", line: int | None = None) -> str:
+    """What `print` shows of a table: as many columns as fit the terminal, names and statistics first."""
+    line = max(40, shutil.get_terminal_size((LINE, 24)).columns if line is None else line)
+    records = table.head(ROWS).to_dicts()
+    names = ordered(table, records)
     shown = len(names)
-    while shown > 1 and max(map(len, aligned(table, names[:shown]).splitlines())) > LINE:
+    while shown > 1 and max(map(len, aligned_records(records, names[:shown]).splitlines())) > line:
         shown -= 1
     size = f"{visible(table.name)}: {_count(table.num_rows, 'row')}, {_count(len(names), 'column')}"
     left = (
-        f"\n… columns not shown: {shorten(visible(', '.join(names[shown:])), LINE - 22)}" if shown < len(names) else ""
+        f"\n… columns not shown: {shorten(visible(', '.join(names[shown:])), line - 21)}" if shown < len(names) else ""
     )
-    more = "\n…" if table.num_rows > 5 else ""
-    return f"{size}\n{aligned(table, names[:shown])}{more}{left}"
+    more = "\n…" if table.num_rows > len(records) else ""
+    return f"{size}\n{aligned_records(records, names[:shown])}{more}{left}"
 
 
 def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int = ROWS) -> str:
     """What a notebook shows of a table."""
     schema = table.schema
-    names = list(columns or schema.names[:COLUMNS])
     records = table.head(rows).to_dicts()
+    names = list(columns or ordered(table, records)[:COLUMNS])
     # Notebooks set all to the right, which is for numbers.
     numeric = {name for name in names if any(is_number(record[name]) for record in records)}
     side = {name: "" if name in numeric else LEFT for name in names}
@@ -99,19 +151,22 @@ def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int =
         f"{escape(visible(field.name))}</th>"
         for field in map(schema.__getitem__, names)
     )
-    body = "".join(
-        f"<tr>{''.join(f'<td{side[name]}>{escape(shorten(cell(record[name]), CELL))}</td>' for name in names)}</tr>"
-        for record in records
-    )
+    body = "".join(f"<tr>{''.join(_html_cell(record[name], side[name]) for name in names)}</tr>" for record in records)
     size = [_count(table.num_rows, "row"), _count(len(schema), "column")]
     cut = [f"first {rows} rows"] if table.num_rows > rows else []
     if columns is None and len(schema) > COLUMNS:
-        cut.append(f"first {COLUMNS} columns")
+        cut.append(f"{COLUMNS} main columns")
     more = f"; the {' and the '.join(cut)} shown" if cut else ""
     return (
-        f"<div><b>{escape(visible(table.name))}</b>: {', '.join(size)}{more}"
+        f'<div style="overflow-x:auto"><b>{escape(visible(table.name))}</b>: {", ".join(size)}{more}'
         f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _html_cell(value: Any, side: str) -> str:
+    full, short = cell(value), shorten(brief(value), CELL)
+    title = f' title="{escape(full)}"' if isinstance(value, str) and full != short and len(full) < 200 else ""
+    return f"<td{side}{title}>{escape(short)}</td>"
 
 
 def schema_html(schema: "Schema") -> str:
@@ -146,22 +201,35 @@ def fact(value: object) -> str:
 
 
 def payload_html(payload: "Payload") -> str:
-    """What a notebook shows of a payload: what it is, how fresh, and what can be asked of it."""
+    """What a notebook shows of a payload: what it is, how fresh, and the first rows of its first table."""
     at, elapsed = payload.fetched_at, payload.elapsed
     took = "" if elapsed is None else f", in {elapsed.total_seconds():.3f} s"
-    return facts_html(
+    facts = facts_html(
         payload.operation,
         {
             "status": payload.status,
             "address": payload.url,
             "request id": payload.request_id,
             "fetched": None if at is None else f"{at:%Y-%m-%d %H:%M:%S} UTC{took}",
-            "answers joined": len(payload.parts) if len(payload.parts) > 1 else None,
+            "responses merged": len(payload.parts) if len(payload.parts) > 1 else None,
             "bytes": payload._size,
-            "fields in no table": len(payload._met) or None,
+            "unknown fields": len(payload._met) or None,
             "tables": ", ".join(payload.tables) or "none: use to_dict()",
         },
     )
+    return f"<div>{_first_rows(payload)}{facts}</div>"
+
+
+def _first_rows(payload: "Payload") -> str:
+    from sideline.errors import SidelineError
+
+    if not payload.tables:
+        return ""
+    try:
+        return table_html(payload.table(), rows=PREVIEW)
+    except SidelineError as error:
+        # A notebook that shows nothing at all would hide what the facts below still tell.
+        return f"<div>{escape(visible(str(error)))}</div>"
 
 
 def _count(number: int, what: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, SupportsIndex, TypeVar, overload
 
 from sideline._core import (
     CoreClient,
@@ -130,29 +130,34 @@ class Batch(Generic[Retried]):
         """The names of the tables, the one that is meant when none is named first."""
         return self._shape.tables
 
-    def table(self, name: str | None = None, columns: Sequence[str] | None = None) -> Table:
+    def table(self, name: str | None = None, columns: Sequence[str] | None = None, names: bool = False) -> Table:
         """One table over all payloads, in the order of the ids; none named is the first.
 
         It keeps an Arrow batch for each payload, so that nothing is held twice. `box_score` has a column for each code
-        that any of them has, those of no fixed place at the end, by name. Raises `ValueError` where there is no such
-        table or column.
+        that any of them has, those of no fixed place at the end, by name. `names=True` is as for a payload: the names
+        are those of all bodies. Raises `ValueError` where there is no such table or column.
 
         >>> client.stats([session_id, session_id]).table(columns=["session_id", "stat"]).column_names
         ['session_id', 'stat']
         """
-        return _batch_table(self._shape, list(self), name, columns)
+        table = _batch_table(self._shape, list(self), name, columns)
+        if names:
+            from sideline._names import with_names
 
-    def to_arrow(self, name: str | None = None) -> "pyarrow.Table":
-        """As `table(name).to_arrow()`: a `pyarrow.Table`."""
-        return self.table(name).to_arrow()
+            return with_names(table, self)
+        return table
 
-    def to_polars(self, name: str | None = None) -> "polars.DataFrame":
-        """As `table(name).to_polars()`: a `polars.DataFrame`."""
-        return self.table(name).to_polars()
+    def to_arrow(self, name: str | None = None, columns: Sequence[str] | None = None) -> "pyarrow.Table":
+        """As `table(name, columns).to_arrow()`: a `pyarrow.Table`."""
+        return self.table(name, columns).to_arrow()
 
-    def to_pandas(self, name: str | None = None) -> "pandas.DataFrame":
-        """As `table(name).to_pandas()`: a `pandas.DataFrame`."""
-        return self.table(name).to_pandas()
+    def to_polars(self, name: str | None = None, columns: Sequence[str] | None = None) -> "polars.DataFrame":
+        """As `table(name, columns).to_polars()`: a `polars.DataFrame`."""
+        return self.table(name, columns).to_polars()
+
+    def to_pandas(self, name: str | None = None, columns: Sequence[str] | None = None) -> "pandas.DataFrame":
+        """As `table(name, columns).to_pandas()`: a `pandas.DataFrame`."""
+        return self.table(name, columns).to_pandas()
 
     @property
     def coverage(self) -> Table:
@@ -239,6 +244,16 @@ class Batch(Generic[Retried]):
 
     def __iter__(self) -> Iterator[Payload]:
         return (unit.payload for unit in self._units if unit.came and unit.payload is not None)
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Payload: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Payload]: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> Payload | list[Payload]:
+        """The payload at a place among those that were fetched, as iteration has them."""
+        if not isinstance(place, slice) and not hasattr(place, "__index__"):
+            raise TypeError(f"a batch is read by place, such as batch[0], not by {type(place).__name__}")
+        return list(self)[place]
 
     def __len__(self) -> int:
         return len(self._question.ids) if self._whole is not None else sum(unit.came for unit in self._units)

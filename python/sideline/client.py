@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
@@ -9,9 +10,11 @@ from sideline._core import CoreClient, Payload, Table
 from sideline._drift import tell
 from sideline._progress import Told
 from sideline.batch import Asking, Batch, OnError, Question, check
-from sideline.operations import B, Operations, T
+from sideline.errors import NotFound, SidelineError
+from sideline.find import LOOK, as_many, check_name, mixed_up, players_named, teams_named, tell_mixed_up
+from sideline.operations import B, Ids, Operations, T
 from sideline.streams import Streams
-from sideline.timeout import Timeout, limits
+from sideline.timeout import Limit, Timeout, call_limits, limits
 
 if TYPE_CHECKING:
     import polars
@@ -230,6 +233,12 @@ class Client(_Client[Payload, Many]):
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
         try:
             return self._arrived(self._core.call_sync(operation, required, optional))
+        except NotFound as error:
+            if looks := mixed_up(operation, required):
+                with suppress(SidelineError):
+                    found = self._core.call_sync("game", {"game_id": looks}, LOOK)
+                    tell_mixed_up(error, operation, looks, found)
+            raise
         finally:
             del required, optional  # as above
 
@@ -290,7 +299,7 @@ class Client(_Client[Payload, Many]):
             batch.raise_if_incomplete()
         return batch
 
-    def subscription_token(self, game_id: str) -> str:
+    def subscription_token(self, game_id: str, *, timeout: Limit = None) -> str:
         """A token that opens the websocket of one game, to come or going on (docs/wire.md, "Websocket").
 
         `live(game_id)` asks for one by itself. Treat it as a secret. Raises `TransportError` where the answer holds no
@@ -299,7 +308,36 @@ class Client(_Client[Payload, Many]):
         >>> len(client.subscription_token(game_id)) > 20
         True
         """
-        return self._core.token_sync(game_id)
+        return self._core.token_sync(game_id, {"timeout": call_limits(timeout)})
+
+    def find_team(self, name: str, *, timeout: Limit = None) -> Table:
+        """The teams whose name has these words, without regard to case and accents: a `Table` `teams`.
+
+        Each word of `name` begins a word of the team's name; all matches are returned, which may be none. One request.
+        Raises `ValueError` for a name without a letter or digit.
+
+        >>> client.find_team("mariners")["name"]
+        ['Elkhorn Mariners']
+        """
+        check_name(name)
+        return teams_named(self.teams(timeout=timeout), name)
+
+    def find_player(self, name: str, *, team_id: Ids | None = None, timeout: Limit = None) -> Table:
+        """The players whose name has these words, without regard to case and accents: a `Table` `players`.
+
+        Parameters:
+            name: each of its words begins a word of the player's first, last or displayed name.
+            team_id: look in the roster of this team, or of several; default: of all teams, which is a request for each.
+                Teams whose roster this credential may not read are left out.
+
+        Raises `ValueError` for a name without a letter or digit, `IncompleteError` where a roster could not be read.
+
+        >>> client.find_player("vance", team_id=team_id)["first_name"]
+        ['Ezra']
+        """
+        check_name(name)
+        teams = as_many(self.teams(timeout=timeout) if team_id is None else team_id)
+        return players_named(self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
     def doctor(self) -> "Report":
         """Look at the set-up step by step: settings, way to the service, clock, signature, privileges, key, websocket.
@@ -413,6 +451,12 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
     async def _come(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> Payload:
         try:
             return self._arrived(await self._core.call_async(operation, required, optional))
+        except NotFound as error:
+            if looks := mixed_up(operation, required):
+                with suppress(SidelineError):
+                    found = await self._core.call_async("game", {"game_id": looks}, LOOK)
+                    tell_mixed_up(error, operation, looks, found)
+            raise
         finally:
             del required, optional  # as above
 
@@ -425,7 +469,7 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
             batch.raise_if_incomplete()
         return batch
 
-    async def subscription_token(self, game_id: str) -> str:
+    async def subscription_token(self, game_id: str, *, timeout: Limit = None) -> str:
         """A token that opens the websocket of one game, to come or going on (docs/wire.md, "Websocket").
 
         `live(game_id)` asks for one by itself. Treat it as a secret. Raises `TransportError` where the answer holds no
@@ -438,7 +482,38 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
         >>> len(asyncio.run(token())) > 20
         True
         """
-        return await self._core.token_async(game_id)
+        return await self._core.token_async(game_id, {"timeout": call_limits(timeout)})
+
+    async def find_team(self, name: str, *, timeout: Limit = None) -> Table:
+        """The teams whose name has these words, without regard to case and accents: a `Table` `teams`.
+
+        As `Client.find_team`.
+
+        >>> import asyncio
+        >>> async def find():
+        ...     async with service.async_client() as client:
+        ...         return await client.find_team("mariners")
+        >>> asyncio.run(find())["name"]
+        ['Elkhorn Mariners']
+        """
+        check_name(name)
+        return teams_named(await self.teams(timeout=timeout), name)
+
+    async def find_player(self, name: str, *, team_id: Ids | None = None, timeout: Limit = None) -> Table:
+        """The players whose name has these words, without regard to case and accents: a `Table` `players`.
+
+        As `Client.find_player`.
+
+        >>> import asyncio
+        >>> async def find():
+        ...     async with service.async_client() as client:
+        ...         return await client.find_player("vance", team_id=team_id)
+        >>> asyncio.run(find())["first_name"]
+        ['Ezra']
+        """
+        check_name(name)
+        teams = as_many(await self.teams(timeout=timeout) if team_id is None else team_id)
+        return players_named(await self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
     async def doctor(self) -> "Report":
         """Look at the set-up step by step: settings, way to the service, clock, signature, privileges, key, websocket.

@@ -10,10 +10,9 @@ from time import monotonic
 from typing import Any, Protocol
 
 from sideline._core import Update
-from sideline._text import aligned, shorten, table_html, visible
+from sideline._text import STATISTICS, aligned, shorten, table_html, visible
 from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Quiet
 
-COUNTED = ("PTS", "FG", "FGA", "FG3", "FGA3", "FT", "FTA", "REB", "AST", "TO", "STL", "BLK", "FL")
 ROWS = 60
 """Of a box score: two teams of thirty."""
 LAST = 5
@@ -57,7 +56,7 @@ class View:
         # The streams' messages have ids alone; what a box score was seeded with brings names.
         named = {name for name in ("team_name", "last_name") if any(row[name] for row in rows)}
         team = "team_name" if "team_name" in named else "team_id"
-        return [team, "player_id", *(named & {"last_name"}), *COUNTED]
+        return [team, "player_id", *(named & {"last_name"}), *STATISTICS]
 
     def html(self) -> str:
         """All of it, as a page."""

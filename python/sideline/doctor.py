@@ -347,7 +347,7 @@ class _Doctor:
             self.note(names[1], "failed", f"not opened at {where}: {trouble}", advice)
 
     async def token(self, game_id: str) -> str:
-        return await self.core.token_async(game_id) if self.is_async else self.core.token_sync(game_id)
+        return await self.core.token_async(game_id, {}) if self.is_async else self.core.token_sync(game_id, {})
 
     async def look_at_the_key(self) -> None:
         await self.may("Broadcast key", self.call("broadcast_teams", {}), lambda _: "accepted")

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from sideline._core import Table
 from sideline._progress import Told
 from sideline.batch import Batch, OnError, Question, question
+from sideline.timeout import Limit, call_limits
 
 T = TypeVar("T")
 """What one id gives: a `Payload`, or a coroutine of one."""
@@ -44,6 +45,9 @@ class Operations(Generic[T, B]):
     `on_error`, "raise" (default: `IncompleteError` where any did not come; what did is in its `.batch`) or "keep", and
     `progress`: True, False, a function that takes a `Progress`, or None: a bar on a terminal and in a notebook.
 
+    Every call takes `timeout`: seconds for this call with all its attempts (of many ids: for each), or a
+    `sideline.Timeout`; default: the client's.
+
     >>> batch = client.stats([session_id, session_id])
     >>> len(batch), batch.table().num_rows == 2 * client.stats(session_id).table().num_rows
     (2, True)
@@ -62,8 +66,10 @@ class Operations(Generic[T, B]):
         optional: dict[str, Any],
         on_error: OnError,
         progress: Told,
+        timeout: Limit = None,
     ) -> T | B:
         """One id or many, in the first of `required`."""
+        optional = {**optional, "timeout": call_limits(timeout)}
         asked = question(operation, required, optional)
         if asked is not None:
             return self._many(asked, on_error, progress)
@@ -71,7 +77,7 @@ class Operations(Generic[T, B]):
             raise TypeError("on_error and progress are for many ids: write [id] for a batch of one")
         return self._call(operation, required, optional)
 
-    def teams(self) -> T:
+    def teams(self, *, timeout: Limit = None) -> T:
         """All teams that this credential may see (docs/wire.md, "List teams").
 
         Table: `teams`, a row for each team.
@@ -79,7 +85,7 @@ class Operations(Generic[T, B]):
         >>> client.teams().table().column_names[:2]
         ['team_id', 'name']
         """
-        return self._call("teams", {}, {})
+        return self._call("teams", {}, {"timeout": call_limits(timeout)})
 
     def roster(
         self,
@@ -89,6 +95,7 @@ class Operations(Generic[T, B]):
         reference: str | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """The current players of a team, or those at the time of a game (docs/wire.md, "Team roster").
 
@@ -100,7 +107,7 @@ class Operations(Generic[T, B]):
         True
         """
         return self._ask(
-            "roster", {"team_id": team_id}, {"game_id": game_id, "reference": reference}, on_error, progress
+            "roster", {"team_id": team_id}, {"game_id": game_id, "reference": reference}, on_error, progress, timeout
         )
 
     def schedule(
@@ -113,6 +120,7 @@ class Operations(Generic[T, B]):
         location_id: str | None = None,
         season_type: str | None = None,
         week: int | None = None,
+        timeout: Limit = None,
     ) -> T:
         """The games whose tip-off lies from `start` to `end`, by default one day (docs/wire.md, "Game schedule").
 
@@ -130,7 +138,7 @@ class Operations(Generic[T, B]):
             "season_type": season_type,
             "week": week,
         }
-        return self._call("schedule", {"start": start}, optional)
+        return self._call("schedule", {"start": start}, {**optional, "timeout": call_limits(timeout)})
 
     def matchup(
         self,
@@ -140,6 +148,7 @@ class Operations(Generic[T, B]):
         *,
         reference: str,
         gender: str,
+        timeout: Limit = None,
     ) -> T:
         """The games of one team, or of two against each other, by the ids of another system (docs/wire.md, "Matchup").
 
@@ -151,7 +160,7 @@ class Operations(Generic[T, B]):
         True
         """
         required = {"team_ids": team_ids, "start": start, "reference": reference, "gender": gender}
-        return self._call("matchup", required, {"end": end})
+        return self._call("matchup", required, {"end": end, "timeout": call_limits(timeout)})
 
     def team_events(
         self,
@@ -163,6 +172,7 @@ class Operations(Generic[T, B]):
         workouts_only: bool = False,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """Games and practices of a team, with their sessions (docs/wire.md, "Team events").
 
@@ -177,7 +187,9 @@ class Operations(Generic[T, B]):
         True
         """
         optional = {"games_only": games_only or None, "workouts_only": workouts_only or None}
-        return self._ask("team_events", {"team_id": team_id, "start": start, "end": end}, optional, on_error, progress)
+        return self._ask(
+            "team_events", {"team_id": team_id, "start": start, "end": end}, optional, on_error, progress, timeout
+        )
 
     def team_game_stats(
         self,
@@ -188,6 +200,7 @@ class Operations(Generic[T, B]):
         end: Time | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """A team's box score of one game, or summed over a range (docs/wire.md, "Team game stats").
 
@@ -206,10 +219,17 @@ class Operations(Generic[T, B]):
             {"game_id": game_id, "start": start, "end": end},
             on_error,
             progress,
+            timeout,
         )
 
     def game_events(
-        self, game_id: Ids, *, team_id: int | str | None = None, on_error: OnError = "raise", progress: Told = None
+        self,
+        game_id: Ids,
+        *,
+        team_id: int | str | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """The events of a whole game, as the service has them (docs/wire.md, "Full game events").
 
@@ -218,9 +238,9 @@ class Operations(Generic[T, B]):
         >>> client.game_events(game_id).tables
         []
         """
-        return self._ask("game_events", {"game_id": game_id}, {"team_id": team_id}, on_error, progress)
+        return self._ask("game_events", {"game_id": game_id}, {"team_id": team_id}, on_error, progress, timeout)
 
-    def game(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
+    def game(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None) -> T | B:
         """One game with its sessions (docs/wire.md, "Game").
 
         Tables: `sessions` (a row for each period), `events`, `location_windows`. Raises `NotFound`.
@@ -228,7 +248,7 @@ class Operations(Generic[T, B]):
         >>> client.game(game_id).table("events").to_dicts()[0]["game_id"] == game_id
         True
         """
-        return self._ask("game", {"game_id": game_id}, {}, on_error, progress)
+        return self._ask("game", {"game_id": game_id}, {}, on_error, progress, timeout)
 
     def stats(
         self,
@@ -237,6 +257,7 @@ class Operations(Generic[T, B]):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """The box score of one session: a period, a drill (docs/wire.md, "Stats").
 
@@ -253,7 +274,7 @@ class Operations(Generic[T, B]):
         >>> {row["game_id"] for row in client.stats(client.game(game_id)).table().to_dicts()} == {game_id}
         True
         """
-        return self._ask("stats", {"session_id": session_id}, {"game_id": game_id}, on_error, progress)
+        return self._ask("stats", {"session_id": session_id}, {"game_id": game_id}, on_error, progress, timeout)
 
     def stats_details(
         self,
@@ -262,6 +283,7 @@ class Operations(Generic[T, B]):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """Each occurrence of each stat in a session, with clocks and place (docs/wire.md, "Stats details").
 
@@ -271,7 +293,7 @@ class Operations(Generic[T, B]):
         >>> "hoop_to_event_x" in client.stats_details(session_id).table().column_names
         True
         """
-        return self._ask("stats_details", {"session_id": session_id}, {"game_id": game_id}, on_error, progress)
+        return self._ask("stats_details", {"session_id": session_id}, {"game_id": game_id}, on_error, progress, timeout)
 
     def possessions(
         self,
@@ -280,6 +302,7 @@ class Operations(Generic[T, B]):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """The possessions of a session, one by one (docs/wire.md, "Possessions").
 
@@ -289,7 +312,7 @@ class Operations(Generic[T, B]):
         >>> client.possessions(session_id).tables
         ['possessions', 'possession_events', 'possession_players']
         """
-        return self._ask("possessions", {"session_id": session_id}, {"game_id": game_id}, on_error, progress)
+        return self._ask("possessions", {"session_id": session_id}, {"game_id": game_id}, on_error, progress, timeout)
 
     def shots(
         self,
@@ -298,6 +321,7 @@ class Operations(Generic[T, B]):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """The shots of a session (docs/wire.md, "Shots").
 
@@ -308,7 +332,7 @@ class Operations(Generic[T, B]):
         >>> all(shot["points"] == 0 for shot in client.shots(session_id).table().to_dicts() if not shot["is_make"])
         True
         """
-        return self._ask("shots", {"session_id": session_id}, {"game_id": game_id}, on_error, progress)
+        return self._ask("shots", {"session_id": session_id}, {"game_id": game_id}, on_error, progress, timeout)
 
     def locations(
         self,
@@ -319,6 +343,7 @@ class Operations(Generic[T, B]):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """Where players and ball were, step by step (docs/wire.md, "Sensor locations").
 
@@ -330,9 +355,11 @@ class Operations(Generic[T, B]):
         ['session_id', 'game_id', 't']
         """
         required = {"session_id": session_id, "start": start, "end": end}
-        return self._ask("locations", required, {"game_id": game_id}, on_error, progress)
+        return self._ask("locations", required, {"game_id": game_id}, on_error, progress, timeout)
 
-    def game_stats_details(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
+    def game_stats_details(
+        self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> T | B:
         """Each occurrence of each stat in a whole game (docs/wire.md, "Game stats details").
 
         Table: `stat_events`. Raises `PermissionDenied`.
@@ -340,9 +367,11 @@ class Operations(Generic[T, B]):
         >>> client.game_stats_details(game_id).table().num_rows > 0
         True
         """
-        return self._ask("game_stats_details", {"game_id": game_id}, {}, on_error, progress)
+        return self._ask("game_stats_details", {"game_id": game_id}, {}, on_error, progress, timeout)
 
-    def game_shots(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
+    def game_shots(
+        self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> T | B:
         """The shots of a whole game (docs/wire.md, "Game shots").
 
         Table: `shots`, the same as of `shots(session_id)`; `session_id` says in which period. Coordinates are
@@ -352,9 +381,11 @@ class Operations(Generic[T, B]):
         >>> {shot["game_id"] for shot in shots.to_dicts()} == {game_id}
         True
         """
-        return self._ask("game_shots", {"game_id": game_id}, {}, on_error, progress)
+        return self._ask("game_shots", {"game_id": game_id}, {}, on_error, progress, timeout)
 
-    def play_by_play(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
+    def play_by_play(
+        self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> T | B:
         """The events of a whole game, one after the other (docs/wire.md, "Play-by-play").
 
         Table: `play_by_play`; its `stats` is a map of stat code to what the event adds. Coordinates are millimetres.
@@ -364,9 +395,11 @@ class Operations(Generic[T, B]):
         >>> plays.num_rows > 0
         True
         """
-        return self._ask("play_by_play", {"game_id": game_id}, {}, on_error, progress)
+        return self._ask("play_by_play", {"game_id": game_id}, {}, on_error, progress, timeout)
 
-    def ball_screens(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
+    def ball_screens(
+        self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> T | B:
         """The predicted ball screens of a whole game (docs/wire.md, "Ball screens").
 
         Table: `ball_screens`; `offensive_actions` and `defensive_actions` are maps of action to probability (0 to 1).
@@ -375,7 +408,7 @@ class Operations(Generic[T, B]):
         >>> client.ball_screens(game_id).table().column_names[:3]
         ['game_id', 'session_id', 'event_id']
         """
-        return self._ask("ball_screens", {"game_id": game_id}, {}, on_error, progress)
+        return self._ask("ball_screens", {"game_id": game_id}, {}, on_error, progress, timeout)
 
     def catch_up(
         self,
@@ -384,6 +417,7 @@ class Operations(Generic[T, B]):
         *,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """Several resources of a whole game in one response (docs/wire.md, "Catch-up").
 
@@ -394,9 +428,9 @@ class Operations(Generic[T, B]):
         >>> client.catch_up(game_id, ["shots", "stats"]).tables
         ['shots', 'player_stats', 'box_score']
         """
-        return self._ask("catch_up", {"game_id": game_id}, {"resources": resources}, on_error, progress)
+        return self._ask("catch_up", {"game_id": game_id}, {"resources": resources}, on_error, progress, timeout)
 
-    def follow(self, link: str) -> T:
+    def follow(self, link: str, *, timeout: Limit = None) -> T:
         """What a link in a response leads to, requested from this client's host (docs/wire.md, "Links").
 
         The tables are those of the resource that it leads to. Raises `ValueError` for a link whose path does not begin
@@ -407,12 +441,12 @@ class Operations(Generic[T, B]):
         ['player_stats', 'box_score']
         """
         try:
-            return self._call("follow", {"link": link}, {})
+            return self._call("follow", {"link": link}, {"timeout": call_limits(timeout)})
         finally:
             # What a traceback shows of its frames must not be this: a link may hold a key or a password.
             del link
 
-    def get(self, path: str, params: Mapping[str, object] | None = None) -> T:
+    def get(self, path: str, params: Mapping[str, object] | None = None, *, timeout: Limit = None) -> T:
         """Any path of the service, for what has no method here. No table.
 
         The request is signed; a path below `/broadcast/` takes the API key instead.
@@ -421,12 +455,14 @@ class Operations(Generic[T, B]):
         ['teams']
         """
         try:
-            return self._call("get", {"path": path}, {"params": params})
+            return self._call("get", {"path": path}, {"params": params, "timeout": call_limits(timeout)})
         finally:
             # As above.
             del path, params
 
-    def broadcast_schedule(self, start: Time | None = None, end: Time | None = None, *, mock: bool = False) -> T:
+    def broadcast_schedule(
+        self, start: Time | None = None, end: Time | None = None, *, mock: bool = False, timeout: Limit = None
+    ) -> T:
         """The Broadcast API's games; without a range those of the coming day. It takes the API key.
 
         No table: what the body holds is not documented (docs/wire.md, "Broadcast API"). `mock` requests the service's
@@ -435,9 +471,10 @@ class Operations(Generic[T, B]):
         >>> client.broadcast_schedule().status
         200
         """
-        return self._call("broadcast_schedule", {}, {"start": start, "end": end, "mock": mock or None})
+        optional = {"start": start, "end": end, "mock": mock or None, "timeout": call_limits(timeout)}
+        return self._call("broadcast_schedule", {}, optional)
 
-    def broadcast_teams(self) -> T:
+    def broadcast_teams(self, *, timeout: Limit = None) -> T:
         """The Broadcast API's teams. It takes the API key.
 
         No table: what the body holds is not documented (docs/wire.md, "Broadcast API").
@@ -445,10 +482,16 @@ class Operations(Generic[T, B]):
         >>> client.broadcast_teams().status
         200
         """
-        return self._call("broadcast_teams", {}, {})
+        return self._call("broadcast_teams", {}, {"timeout": call_limits(timeout)})
 
     def broadcast_roster(
-        self, team_id: Ids, *, game_id: str | None = None, on_error: OnError = "raise", progress: Told = None
+        self,
+        team_id: Ids,
+        *,
+        game_id: str | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """The Broadcast API's roster of a team, or that of a game. It takes the API key.
 
@@ -458,10 +501,16 @@ class Operations(Generic[T, B]):
         >>> client.broadcast_roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id
         True
         """
-        return self._ask("broadcast_roster", {"team_id": team_id}, {"game_id": game_id}, on_error, progress)
+        return self._ask("broadcast_roster", {"team_id": team_id}, {"game_id": game_id}, on_error, progress, timeout)
 
     def broadcast_stats(
-        self, schedule_id: Ids, *, mock: bool = False, on_error: OnError = "raise", progress: Told = None
+        self,
+        schedule_id: Ids,
+        *,
+        mock: bool = False,
+        on_error: OnError = "raise",
+        progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """The Broadcast API's statistics of a game as they stand. It takes the API key.
 
@@ -473,9 +522,13 @@ class Operations(Generic[T, B]):
         >>> client.broadcast_stats("mock-service", mock=True)["schedule_id"]
         'mock-service'
         """
-        return self._ask("broadcast_stats", {"schedule_id": schedule_id}, {"mock": mock or None}, on_error, progress)
+        return self._ask(
+            "broadcast_stats", {"schedule_id": schedule_id}, {"mock": mock or None}, on_error, progress, timeout
+        )
 
-    def broadcast_colors(self, schedule_id: Ids, *, on_error: OnError = "raise", progress: Told = None) -> T | B:
+    def broadcast_colors(
+        self, schedule_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> T | B:
         """The jersey colours worn in a game that is being played. It takes the API key.
 
         No table: what the body holds is not documented (docs/wire.md, "Broadcast API"). Before and after the game the
@@ -487,10 +540,16 @@ class Operations(Generic[T, B]):
         ...     sorted(viewer.broadcast_colors(upcoming))
         ['away', 'home']
         """
-        return self._ask("broadcast_colors", {"schedule_id": schedule_id}, {}, on_error, progress)
+        return self._ask("broadcast_colors", {"schedule_id": schedule_id}, {}, on_error, progress, timeout)
 
     def broadcast_locomotion(
-        self, schedule_id: Ids, team_id: int | str, *, on_error: OnError = "raise", progress: Told = None
+        self,
+        schedule_id: Ids,
+        team_id: int | str,
+        *,
+        on_error: OnError = "raise",
+        progress: Told = None,
+        timeout: Limit = None,
     ) -> T | B:
         """How a team's players moved in a game. It takes the API key.
 
@@ -500,4 +559,4 @@ class Operations(Generic[T, B]):
         200
         """
         required = {"schedule_id": schedule_id, "team_id": team_id}
-        return self._ask("broadcast_locomotion", required, {}, on_error, progress)
+        return self._ask("broadcast_locomotion", required, {}, on_error, progress, timeout)

@@ -8,6 +8,7 @@ from uuid import UUID
 from sideline._core import Table
 from sideline._progress import Told
 from sideline.batch import Batch, OnError, Question
+from sideline.timeout import Limit
 
 T = TypeVar("T")
 B = TypeVar("B")
@@ -21,11 +22,19 @@ class Operations(Generic[T, B]):
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> T: ...
     def _many(self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None) -> B: ...
     def _ask(
-        self, operation: str, required: dict[str, Any], optional: dict[str, Any], on_error: OnError, progress: Told
+        self,
+        operation: str,
+        required: dict[str, Any],
+        optional: dict[str, Any],
+        on_error: OnError,
+        progress: Told,
+        timeout: Limit = None,
     ) -> T | B: ...
-    def teams(self) -> T: ...
+    def teams(self, *, timeout: Limit = None) -> T: ...
     @overload
-    def roster(self, team_id: Id, *, game_id: str | None = None, reference: str | None = None) -> T: ...
+    def roster(
+        self, team_id: Id, *, game_id: str | None = None, reference: str | None = None, timeout: Limit = None
+    ) -> T: ...
     @overload
     def roster(
         self,
@@ -35,6 +44,7 @@ class Operations(Generic[T, B]):
         reference: str | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
     def schedule(
         self,
@@ -46,6 +56,7 @@ class Operations(Generic[T, B]):
         location_id: str | None = None,
         season_type: str | None = None,
         week: int | None = None,
+        timeout: Limit = None,
     ) -> T: ...
     def matchup(
         self,
@@ -55,10 +66,18 @@ class Operations(Generic[T, B]):
         *,
         reference: str,
         gender: str,
+        timeout: Limit = None,
     ) -> T: ...
     @overload
     def team_events(
-        self, team_id: Id, start: Time, end: Time, *, games_only: bool = False, workouts_only: bool = False
+        self,
+        team_id: Id,
+        start: Time,
+        end: Time,
+        *,
+        games_only: bool = False,
+        workouts_only: bool = False,
+        timeout: Limit = None,
     ) -> T: ...
     @overload
     def team_events(
@@ -71,10 +90,17 @@ class Operations(Generic[T, B]):
         workouts_only: bool = False,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
     @overload
     def team_game_stats(
-        self, team_id: Id, *, game_id: str | None = None, start: Time | None = None, end: Time | None = None
+        self,
+        team_id: Id,
+        *,
+        game_id: str | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+        timeout: Limit = None,
     ) -> T: ...
     @overload
     def team_game_stats(
@@ -86,9 +112,10 @@ class Operations(Generic[T, B]):
         end: Time | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
     @overload
-    def game_events(self, game_id: Id, *, team_id: int | str | None = None) -> T: ...
+    def game_events(self, game_id: Id, *, team_id: int | str | None = None, timeout: Limit = None) -> T: ...
     @overload
     def game_events(
         self,
@@ -97,13 +124,16 @@ class Operations(Generic[T, B]):
         team_id: int | str | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
     @overload
-    def game(self, game_id: Id) -> T: ...
+    def game(self, game_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
-    def game(self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def game(
+        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> B: ...
     @overload
-    def stats(self, session_id: Id, *, game_id: Id | None = None) -> T: ...
+    def stats(self, session_id: Id, *, game_id: Id | None = None, timeout: Limit = None) -> T: ...
     @overload
     def stats(
         self,
@@ -112,9 +142,10 @@ class Operations(Generic[T, B]):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
     @overload
-    def stats_details(self, session_id: Id, *, game_id: Id | None = None) -> T: ...
+    def stats_details(self, session_id: Id, *, game_id: Id | None = None, timeout: Limit = None) -> T: ...
     @overload
     def stats_details(
         self,
@@ -123,9 +154,10 @@ class Operations(Generic[T, B]):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
     @overload
-    def possessions(self, session_id: Id, *, game_id: Id | None = None) -> T: ...
+    def possessions(self, session_id: Id, *, game_id: Id | None = None, timeout: Limit = None) -> T: ...
     @overload
     def possessions(
         self,
@@ -134,9 +166,10 @@ class Operations(Generic[T, B]):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
     @overload
-    def shots(self, session_id: Id, *, game_id: Id | None = None) -> T: ...
+    def shots(self, session_id: Id, *, game_id: Id | None = None, timeout: Limit = None) -> T: ...
     @overload
     def shots(
         self,
@@ -145,9 +178,12 @@ class Operations(Generic[T, B]):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
     @overload
-    def locations(self, session_id: Id, start: Time, end: Time, *, game_id: Id | None = None) -> T: ...
+    def locations(
+        self, session_id: Id, start: Time, end: Time, *, game_id: Id | None = None, timeout: Limit = None
+    ) -> T: ...
     @overload
     def locations(
         self,
@@ -158,26 +194,39 @@ class Operations(Generic[T, B]):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
     @overload
-    def game_stats_details(self, game_id: Id) -> T: ...
+    def game_stats_details(self, game_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
-    def game_stats_details(self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def game_stats_details(
+        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> B: ...
     @overload
-    def game_shots(self, game_id: Id) -> T: ...
+    def game_shots(self, game_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
-    def game_shots(self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def game_shots(
+        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> B: ...
     @overload
-    def play_by_play(self, game_id: Id) -> T: ...
+    def play_by_play(self, game_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
-    def play_by_play(self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def play_by_play(
+        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> B: ...
     @overload
-    def ball_screens(self, game_id: Id) -> T: ...
+    def ball_screens(self, game_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
-    def ball_screens(self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def ball_screens(
+        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> B: ...
     @overload
     def catch_up(
-        self, game_id: Id, resources: str | Iterable[str] = ("stats", "details", "shots", "possessions")
+        self,
+        game_id: Id,
+        resources: str | Iterable[str] = ("stats", "details", "shots", "possessions"),
+        *,
+        timeout: Limit = None,
     ) -> T: ...
     @overload
     def catch_up(
@@ -187,30 +236,53 @@ class Operations(Generic[T, B]):
         *,
         on_error: OnError = "raise",
         progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
-    def follow(self, link: str) -> T: ...
-    def get(self, path: str, params: Mapping[str, object] | None = None) -> T: ...
-    def broadcast_schedule(self, start: Time | None = None, end: Time | None = None, *, mock: bool = False) -> T: ...
-    def broadcast_teams(self) -> T: ...
+    def follow(self, link: str, *, timeout: Limit = None) -> T: ...
+    def get(self, path: str, params: Mapping[str, object] | None = None, *, timeout: Limit = None) -> T: ...
+    def broadcast_schedule(
+        self, start: Time | None = None, end: Time | None = None, *, mock: bool = False, timeout: Limit = None
+    ) -> T: ...
+    def broadcast_teams(self, *, timeout: Limit = None) -> T: ...
     @overload
-    def broadcast_roster(self, team_id: Id, *, game_id: str | None = None) -> T: ...
+    def broadcast_roster(self, team_id: Id, *, game_id: str | None = None, timeout: Limit = None) -> T: ...
     @overload
     def broadcast_roster(
-        self, team_id: Many, *, game_id: str | None = None, on_error: OnError = "raise", progress: Told = None
+        self,
+        team_id: Many,
+        *,
+        game_id: str | None = None,
+        on_error: OnError = "raise",
+        progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
     @overload
-    def broadcast_stats(self, schedule_id: Id, *, mock: bool = False) -> T: ...
+    def broadcast_stats(self, schedule_id: Id, *, mock: bool = False, timeout: Limit = None) -> T: ...
     @overload
     def broadcast_stats(
-        self, schedule_id: Many, *, mock: bool = False, on_error: OnError = "raise", progress: Told = None
+        self,
+        schedule_id: Many,
+        *,
+        mock: bool = False,
+        on_error: OnError = "raise",
+        progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...
     @overload
-    def broadcast_colors(self, schedule_id: Id) -> T: ...
+    def broadcast_colors(self, schedule_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
-    def broadcast_colors(self, schedule_id: Many, *, on_error: OnError = "raise", progress: Told = None) -> B: ...
+    def broadcast_colors(
+        self, schedule_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> B: ...
     @overload
-    def broadcast_locomotion(self, schedule_id: Id, team_id: Id) -> T: ...
+    def broadcast_locomotion(self, schedule_id: Id, team_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
     def broadcast_locomotion(
-        self, schedule_id: Many, team_id: Id, *, on_error: OnError = "raise", progress: Told = None
+        self,
+        schedule_id: Many,
+        team_id: Id,
+        *,
+        on_error: OnError = "raise",
+        progress: Told = None,
+        timeout: Limit = None,
     ) -> B: ...

@@ -28,3 +28,16 @@ def limits(timeout: "Timeout | float | None") -> tuple[float, float, float] | No
         raise TypeError(f"timeout is seconds or sideline.Timeout(...), not {type(timeout).__name__}")
     standard = Timeout()
     return min(standard.connect, timeout), min(standard.read, timeout), float(timeout)
+
+
+Limit = Timeout | float | None
+"""How long one call may take: seconds for all of it, or each limit; None is the client's."""
+
+
+def call_limits(timeout: Limit) -> "tuple[float | None, float | None, float] | None":
+    """Connect, read and total of one call; a number limits the whole call, and leaves the others to the client."""
+    if timeout is None or isinstance(timeout, Timeout):
+        return timeout
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout is seconds or sideline.Timeout(...), not {type(timeout).__name__}")
+    return None, None, float(timeout)

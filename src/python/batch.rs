@@ -187,8 +187,9 @@ fn fetched(
     let ids = convert::ids(name, ids)?;
     let game_ids = game_ids.as_deref().map_or(Ok(Vec::new()), convert::game_ids)?;
     let rest = convert::arguments(required, optional)?;
+    let timeout = convert::timeout(optional)?;
     let prepare = || {
-        let transport = client.transport()?;
+        let transport = client.transport()?.with_timeout(timeout);
         let plan = fetch::plan(operation, name, &ids, &game_ids, &rest, client.config());
         let plan = plan.map_err(|error| error.of_arguments(transport.scrubber()))?;
         Ok::<_, Error>((transport, client.met()?, plan))

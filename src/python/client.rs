@@ -9,7 +9,7 @@ use crate::per_process::PerProcess;
 use crate::python::payload::{self, Payload};
 use crate::python::table::Table;
 use crate::python::{convert, errors, exit, logging, runtime};
-use crate::transport::{Probe, Stage, Transport, certificate};
+use crate::transport::{CallTimeout, Probe, Stage, Transport, certificate};
 use futures_util::FutureExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -61,7 +61,8 @@ impl CoreClient {
     ) -> PyResult<Payload> {
         errors::guard(py, || {
             let arguments = convert::arguments(required, optional)?;
-            let future = self.request(operation, &arguments).map_err(|e| errors::raise(py, e))?;
+            let timeout = convert::timeout(optional)?;
+            let future = self.request(operation, &arguments, timeout).map_err(|e| errors::raise(py, e))?;
             runtime::wait(py, future)?.into_payload(py)
         })
     }
@@ -75,21 +76,27 @@ impl CoreClient {
     ) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || {
             let arguments = convert::arguments(required, optional)?;
-            let future = self.request(operation, &arguments).map_err(|e| errors::raise(py, e))?;
+            let timeout = convert::timeout(optional)?;
+            let future = self.request(operation, &arguments, timeout).map_err(|e| errors::raise(py, e))?;
             runtime::awaitable(py, future)
         })
     }
 
-    fn token_sync(&self, py: Python<'_>, game_id: &Bound<'_, PyAny>) -> PyResult<String> {
+    fn token_sync(&self, py: Python<'_>, game_id: &Bound<'_, PyAny>, optional: &Bound<'_, PyDict>) -> PyResult<String> {
         errors::guard(py, || {
-            let future = self.token(game_id)?;
+            let future = self.token(game_id, convert::timeout(optional)?)?;
             runtime::wait(py, future)?.into_text(py)
         })
     }
 
-    fn token_async<'py>(&self, py: Python<'py>, game_id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn token_async<'py>(
+        &self,
+        py: Python<'py>,
+        game_id: &Bound<'py, PyAny>,
+        optional: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || {
-            let future = self.token(game_id)?;
+            let future = self.token(game_id, convert::timeout(optional)?)?;
             runtime::awaitable(py, future)
         })
     }
@@ -195,9 +202,18 @@ impl CoreClient {
     }
 
     /// A token of the websocket, asked for.
-    fn token(&self, game_id: &Bound<'_, PyAny>) -> PyResult<impl Future<Output = Token> + Send + 'static + use<>> {
+    fn token(
+        &self,
+        game_id: &Bound<'_, PyAny>,
+        timeout: Option<CallTimeout>,
+    ) -> PyResult<impl Future<Output = Token> + Send + 'static + use<>> {
         let arguments: Arguments = vec![("game_id".to_owned(), Value::Text(convert::id("game_id", game_id)?))];
-        let prepare = || Ok((self.transport()?, operation::call("subscription_token", &arguments, &self.config)?));
+        let prepare = || {
+            Ok((
+                self.transport()?.with_timeout(timeout),
+                operation::call("subscription_token", &arguments, &self.config)?,
+            ))
+        };
         let (transport, call) = prepare().map_err(|e| errors::raise(game_id.py(), e))?;
         let asked = async move {
             match call.requests.first() {
@@ -238,8 +254,9 @@ impl CoreClient {
         &self,
         operation: &str,
         arguments: &Arguments,
+        timeout: Option<CallTimeout>,
     ) -> Result<impl Future<Output = Answer> + Send + 'static + use<>> {
-        let transport = self.transport()?;
+        let transport = self.transport()?.with_timeout(timeout);
         let call = operation::call(operation, arguments, &self.config);
         let call = call.map_err(|error| error.of_arguments(transport.scrubber()))?;
         let (unpickled, drift) = (self.unpickled, self.met()?);

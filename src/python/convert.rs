@@ -1,12 +1,15 @@
 //! Arguments in: Python values to what an operation takes. What a value may be depends on the argument's name; whether it is
 //! right is for the operation to say.
 
+use crate::config::LONGEST_TIMEOUT;
 use crate::fetch::Id;
 use crate::operation::{self, Arguments, Value};
 use crate::python::errors;
+use crate::transport::CallTimeout;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};
+use std::time::Duration;
 
 /// The arguments of a call: all of `required`, and what was given of `optional` (`None` is not given). One that takes several
 /// comes as often as it has elements.
@@ -15,10 +18,31 @@ pub fn arguments(required: &Bound<'_, PyDict>, optional: &Bound<'_, PyDict>) -> 
     for (name, value) in required.iter() {
         argument(&mut arguments, &name.extract::<String>()?, &value)?;
     }
-    for (name, value) in optional.iter().filter(|(_, value)| !value.is_none()) {
+    let given = |name: &str, value: &Bound<'_, PyAny>| !value.is_none() && name != TIMEOUT;
+    for (name, value) in optional.iter() {
+        if !given(&name.extract::<String>()?, &value) {
+            continue;
+        }
         argument(&mut arguments, &name.extract::<String>()?, &value)?;
     }
     Ok(arguments)
+}
+
+/// Beside the arguments of an operation: how long this call may take.
+const TIMEOUT: &str = "timeout";
+
+/// The limits of one call: connect and read where they are named, and total.
+pub fn timeout(optional: &Bound<'_, PyDict>) -> PyResult<Option<CallTimeout>> {
+    let Some(given) = optional.get_item(TIMEOUT)?.filter(|value| !value.is_none()) else { return Ok(None) };
+    let (connect, read, total): (Option<f64>, Option<f64>, f64) = given.extract()?;
+    let seconds = |seconds: f64| {
+        let duration = Duration::try_from_secs_f64(seconds).ok();
+        let wrong =
+            || PyValueError::new_err(format!("timeout is {seconds}; it must be more than 0 seconds, and finite"));
+        duration.filter(|duration| !duration.is_zero() && *duration <= LONGEST_TIMEOUT).ok_or_else(wrong)
+    };
+    let (connect, read) = (connect.map(seconds).transpose()?, read.map(seconds).transpose()?);
+    Ok(Some(CallTimeout { connect, read, total: seconds(total)? }))
 }
 
 fn argument(arguments: &mut Arguments, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -124,6 +148,9 @@ pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         }
         return Ok(Value::Int(milliseconds));
     }
+    if kind(value) == "datetime64" {
+        return numpy_time(name, value);
+    }
     let datetime = value.py().import("datetime")?;
     // pandas' NaT is a datetime in name only; as a text it is none either, which is told.
     if value.is_instance(&datetime.getattr("datetime")?)? && kind(value) != "NaTType" {
@@ -135,6 +162,23 @@ pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     Err(PyTypeError::new_err(format!(
         "{name} is an aware datetime, a date, an ISO 8601 string or epoch milliseconds (int), not {}",
         kind(value)
+    )))
+}
+
+/// NumPy's times have no zone; a date alone means midnight UTC, as any date does.
+fn numpy_time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let text: String = value.str()?.extract()?;
+    if text.len() == "2026-11-01".len() && !text.contains('T') {
+        return Ok(Value::Text(text));
+    }
+    let Some((day, time)) = text.split_once('T').filter(|_| text != "NaT") else {
+        return Err(PyValueError::new_err(format!("{name} is a numpy.datetime64 that names no day: {text}")));
+    };
+    let time = if time.contains('.') { time.trim_end_matches('0').trim_end_matches('.') } else { time };
+    let time = if time.len() == 2 { format!("{time}:00") } else { time.to_owned() };
+    Err(PyValueError::new_err(format!(
+        "{name} is a numpy.datetime64, which has no time zone; where it is UTC write \"{day}T{time}Z\", \
+         or of a column pandas.to_datetime(column, utc=True)"
     )))
 }
 

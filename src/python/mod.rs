@@ -5,7 +5,7 @@
 //! | [`client`] | one core call for both faces of a client: waited for, or awaited |
 //! | [`batch`] | many ids at once |
 //! | [`payload`], [`pickle`] | one answer: dict, bytes, tables |
-//! | [`table`], [`rows`] | one Arrow table; its schema; its rows as dicts |
+//! | [`table`], [`rows`], [`pickle_table`] | one Arrow table; its schema; its rows as dicts, and for `pickle` |
 //! | [`capsule`] | tables of other libraries in, ours out |
 //! | [`stream`] | live streams and their items |
 //! | [`snapshots`] | messages that are much like the one before |
@@ -31,6 +31,7 @@ mod inbox;
 mod logging;
 mod payload;
 mod pickle;
+mod pickle_table;
 mod rows;
 mod runtime;
 mod simulator;

@@ -9,7 +9,7 @@ use crate::transport::Response;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyMemoryView, PyString, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PyString, PyType};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// One response of the service: `to_dict()` loses nothing of it, `table()` and `to_*()` give fixed, typed columns.
@@ -52,6 +52,16 @@ impl Payload {
     fn body(&self, py: Python<'_>) -> PyResult<&Body> {
         let body = errors::guard(py, || py.detach(|| self.inner.body()).map_err(|e| errors::raise(py, e)))?;
         Ok(body)
+    }
+
+    fn decoded(&self, py: Python<'_>, name: Option<String>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<Table> {
+        errors::guard(py, || {
+            let columns = convert::columns(columns)?;
+            let batches = py.detach(|| self.inner.table(name.as_deref(), columns.as_deref()));
+            let batches = batches.map_err(|e| errors::raise(py, e))?;
+            let name = name.or_else(|| self.inner.tables().first().map(|name| (*name).to_owned()));
+            Table::new(py, name.unwrap_or_default(), batches)
+        })
     }
 
     fn object<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
@@ -127,46 +137,70 @@ impl Payload {
 
     /// One table of the body; none named is the first. `columns` limits what is built.
     ///
+    /// With `names=True` each column of ids is followed, at the end of the table, by one of names: `team_name`,
+    /// `player_name`, or of lists of ids `player_names`. They are those of the same body; where it has none they are null.
     /// Raises `DecodeError` where the body does not fit, `ValueError` where there is no such table or column.
     ///
     /// >>> client.stats(session_id).table("box_score", columns=["team_id", "player_id", "PTS"]).column_names
     /// ['team_id', 'player_id', 'PTS']
-    #[pyo3(signature = (name = None, columns = None))]
-    fn table(&self, py: Python<'_>, name: Option<String>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<Table> {
-        errors::guard(py, || {
-            let columns = convert::columns(columns)?;
-            let batches = py.detach(|| self.inner.table(name.as_deref(), columns.as_deref()));
-            let batches = batches.map_err(|e| errors::raise(py, e))?;
-            let name = name.or_else(|| self.inner.tables().first().map(|name| (*name).to_owned()));
-            Table::new(py, name.unwrap_or_default(), batches)
-        })
+    ///
+    /// >>> client.shots(session_id).table(columns=["player_id", "points"], names=True).column_names
+    /// ['player_id', 'points', 'player_name']
+    #[pyo3(signature = (name = None, columns = None, names = false))]
+    fn table<'py>(
+        slf: &Bound<'py, Self>,
+        name: Option<String>,
+        columns: Option<&Bound<'py, PyAny>>,
+        names: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let table = Bound::new(py, slf.get().decoded(py, name, columns)?)?;
+        if !names {
+            return Ok(table.into_any());
+        }
+        errors::guard(py, || py.import("sideline._names")?.call_method1("with_names", (table, PyList::new(py, [slf])?)))
     }
 
-    /// As ``table(name).to_arrow()``: a `pyarrow.Table`.
+    /// As ``table(name, columns).to_arrow()``: a `pyarrow.Table`.
     ///
     /// >>> client.teams().to_arrow().schema.field("team_id").type
     /// DataType(int64)
-    #[pyo3(signature = (name = None))]
-    fn to_arrow<'py>(&self, py: Python<'py>, name: Option<String>) -> PyResult<Bound<'py, PyAny>> {
-        Table::frame(Bound::new(py, self.table(py, name, None)?)?, "to_arrow")
+    #[pyo3(signature = (name = None, columns = None))]
+    fn to_arrow<'py>(
+        &self,
+        py: Python<'py>,
+        name: Option<String>,
+        columns: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Table::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_arrow")
     }
 
-    /// As ``table(name).to_polars()``: a `polars.DataFrame`.
+    /// As ``table(name, columns).to_polars()``: a `polars.DataFrame`.
     ///
     /// >>> client.teams().to_polars()["team_id"].is_unique().all()
     /// True
-    #[pyo3(signature = (name = None))]
-    fn to_polars<'py>(&self, py: Python<'py>, name: Option<String>) -> PyResult<Bound<'py, PyAny>> {
-        Table::frame(Bound::new(py, self.table(py, name, None)?)?, "to_polars")
+    #[pyo3(signature = (name = None, columns = None))]
+    fn to_polars<'py>(
+        &self,
+        py: Python<'py>,
+        name: Option<String>,
+        columns: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Table::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_polars")
     }
 
-    /// As ``table(name).to_pandas()``: a `pandas.DataFrame`.
+    /// As ``table(name, columns).to_pandas()``: a `pandas.DataFrame`.
     ///
     /// >>> client.teams().to_pandas().team_id.is_unique
     /// True
-    #[pyo3(signature = (name = None))]
-    fn to_pandas<'py>(&self, py: Python<'py>, name: Option<String>) -> PyResult<Bound<'py, PyAny>> {
-        Table::frame(Bound::new(py, self.table(py, name, None)?)?, "to_pandas")
+    #[pyo3(signature = (name = None, columns = None))]
+    fn to_pandas<'py>(
+        &self,
+        py: Python<'py>,
+        name: Option<String>,
+        columns: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Table::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_pandas")
     }
 
     /// The names of the tables that this body holds, the one that is meant when none is named first.

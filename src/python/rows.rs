@@ -29,6 +29,15 @@ pub fn dicts<'py>(py: Python<'py>, batches: &[RecordBatch]) -> PyResult<Bound<'p
     PyList::new(py, all)
 }
 
+/// The values of one column, of all its parts.
+pub fn column<'py, 'a>(py: Python<'py>, parts: impl Iterator<Item = &'a ArrayRef>) -> PyResult<Bound<'py, PyList>> {
+    let mut all = Vec::new();
+    for part in parts {
+        all.extend(values(py, part)?);
+    }
+    PyList::new(py, all)
+}
+
 /// The first and the last millisecond of `datetime`: the years 1 to 9999.
 const DATETIMES: RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
 

@@ -1,14 +1,16 @@
 //! One Arrow table, and the fixed schema of each.
 
-use crate::python::{capsule, errors, rows};
+use crate::python::{capsule, convert, errors, pickle_table, rows};
 use crate::resource;
 use crate::scrub::{self, Scrubber};
 use crate::table as engine;
-use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema, SchemaRef, TimeUnit};
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
+use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema as ArrowSchema, SchemaRef, TimeUnit};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
+use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A named Arrow table. pyarrow, polars, DuckDB and others read it as it stands: ``pl.DataFrame(table)``,
@@ -38,9 +40,36 @@ impl Table {
         let py = table.py();
         errors::guard(py, || py.import("sideline._frames")?.call_method1(function, (table,)))
     }
+
+    /// As [`Table::frame`], of some columns where they are named.
+    fn frame_of<'py>(
+        table: Bound<'py, Self>,
+        columns: Option<&Bound<'py, PyAny>>,
+        function: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match columns {
+            None => Self::frame(table, function),
+            Some(_) => Self::frame(Bound::new(table.py(), table.get()._select(table.py(), columns)?)?, function),
+        }
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.schema.fields().iter().position(|field| field.name() == name)
+    }
+
+    fn there_are(&self) -> String {
+        scrub::visible(&self.column_names().join(", ")).into_owned()
+    }
+
+    /// The same rows with other columns, or other rows with the same.
+    fn remade(&self, batches: Result<Vec<RecordBatch>, ArrowError>) -> PyResult<Table> {
+        let batches = batches.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let schema = batches.first().map_or_else(|| self.schema.clone(), RecordBatch::schema);
+        Ok(Table { name: self.name.clone(), schema, batches })
+    }
 }
 
-/// What makes a table again, and of what: its name and a `pyarrow.Table`.
+/// What makes a table again, and of what.
 type Pickled<'py> = (Bound<'py, PyAny>, (String, Bound<'py, PyAny>));
 
 #[pymethods]
@@ -48,6 +77,26 @@ impl Table {
     #[new]
     fn create(py: Python<'_>, name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::_from_arrow(py, name, data)
+    }
+
+    /// Any Arrow table as a `Table`: of pyarrow, polars, DuckDB, or what else has `__arrow_c_stream__`.
+    ///
+    /// Raises `TypeError` for anything else.
+    ///
+    /// >>> import pyarrow as pa
+    /// >>> sideline.Table.from_arrow(pa.table({"team_id": [7]}), "teams").to_dicts()
+    /// [{'team_id': 7}]
+    #[staticmethod]
+    #[pyo3(signature = (data, name = None))]
+    fn from_arrow(py: Python<'_>, data: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Self> {
+        if !data.hasattr("__arrow_c_stream__")? {
+            return Err(PyTypeError::new_err(format!(
+                "data is an Arrow table (pyarrow, polars, what has __arrow_c_stream__), not {}",
+                convert::kind(data)
+            )));
+        }
+        let own = data.cast::<Table>().ok().map(|table| table.get().name.clone());
+        Self::_from_arrow(py, name.or(own).unwrap_or_else(|| "table".to_owned()), data)
     }
 
     /// Any Arrow table, under a name.
@@ -108,28 +157,118 @@ impl Table {
         capsule::of_schema(py, &self.schema)
     }
 
-    /// A `pyarrow.Table`.
+    /// A `pyarrow.Table`, of all columns or of those named.
     ///
     /// >>> client.teams().table().to_arrow().column_names[:2]
     /// ['team_id', 'name']
-    fn to_arrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
-        Self::frame(slf, "to_arrow")
+    #[pyo3(signature = (columns = None))]
+    fn to_arrow<'py>(slf: Bound<'py, Self>, columns: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        Self::frame_of(slf, columns, "to_arrow")
     }
 
-    /// A `polars.DataFrame`; needs no pyarrow.
+    /// A `polars.DataFrame`, of all columns or of those named; needs no pyarrow.
     ///
-    /// >>> client.teams().table(columns=["team_id"]).to_polars().dtypes
+    /// >>> client.teams().table().to_polars(["team_id"]).dtypes
     /// [Int64]
-    fn to_polars(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
-        Self::frame(slf, "to_polars")
+    #[pyo3(signature = (columns = None))]
+    fn to_polars<'py>(slf: Bound<'py, Self>, columns: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        Self::frame_of(slf, columns, "to_polars")
     }
 
     /// A `pandas.DataFrame`: categories are categoricals, times aware, and what may be null is of a type that has nulls.
     ///
     /// >>> client.teams().table(columns=["sport"]).to_pandas().sport.dtype.name
     /// 'category'
-    fn to_pandas(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
-        Self::frame(slf, "to_pandas")
+    #[pyo3(signature = (columns = None))]
+    fn to_pandas<'py>(slf: Bound<'py, Self>, columns: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        Self::frame_of(slf, columns, "to_pandas")
+    }
+
+    /// Write a Parquet file, by pyarrow or, without it, by polars.
+    ///
+    /// >>> import tempfile, pathlib
+    /// >>> folder = tempfile.TemporaryDirectory()
+    /// >>> client.teams().table().to_parquet(pathlib.Path(folder.name, "teams.parquet"))
+    fn to_parquet<'py>(slf: Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
+        let py = slf.py();
+        errors::guard(py, || py.import("sideline._frames")?.call_method1("to_parquet", (slf, path)).map(|_| ()))
+    }
+
+    /// Write a CSV file with a header, UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is empty.
+    ///
+    /// >>> import tempfile, pathlib
+    /// >>> folder = tempfile.TemporaryDirectory()
+    /// >>> client.teams().table().to_csv(pathlib.Path(folder.name, "teams.csv"))
+    fn to_csv<'py>(slf: Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
+        let py = slf.py();
+        errors::guard(py, || py.import("sideline._frames")?.call_method1("to_csv", (slf, path)).map(|_| ()))
+    }
+
+    /// The values of a column, as a list. Raises `KeyError` where there is no such column.
+    ///
+    /// >>> 1001 in client.teams().table()["team_id"]
+    /// True
+    fn __getitem__<'py>(&self, py: Python<'py>, column: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let Ok(name) = column.cast::<PyString>() else {
+            return Err(PyTypeError::new_err(format!(
+                "a table is read by the name of a column, such as table[\"{}\"], not by {}; rows are in to_dicts()",
+                self.column_names().first().map_or("team_id", String::as_str),
+                convert::kind(column)
+            )));
+        };
+        let name = name.to_cow()?;
+        let Some(place) = self.place(&name) else {
+            return Err(PyKeyError::new_err(format!("no column {name:?}; there are: {}", self.there_are())));
+        };
+        errors::guard(py, || rows::column(py, self.batches.iter().map(|batch| batch.column(place))))
+    }
+
+    /// Some columns, in the order of their names.
+    #[pyo3(signature = (columns))]
+    fn _select(&self, py: Python<'_>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<Table> {
+        errors::guard(py, || {
+            let columns = convert::columns(columns)?.unwrap_or_else(|| self.column_names());
+            let place = |name: &String| {
+                self.place(name).ok_or_else(|| {
+                    PyValueError::new_err(format!(
+                        "{} has no column {name:?}; there are: {}",
+                        scrub::visible(&self.name),
+                        self.there_are()
+                    ))
+                })
+            };
+            let places = columns.iter().map(place).collect::<PyResult<Vec<_>>>()?;
+            self.remade(self.batches.iter().map(|batch| batch.project(&places)).collect())
+        })
+    }
+
+    /// The rows at these places, in their order.
+    fn _take(&self, py: Python<'_>, places: Vec<u64>) -> PyResult<Table> {
+        errors::guard(py, || {
+            let whole = arrow_select::concat::concat_batches(&self.schema, &self.batches);
+            let taken =
+                whole.and_then(|batch| arrow_select::take::take_record_batch(&batch, &UInt64Array::from(places)));
+            self.remade(taken.map(|batch| vec![batch]))
+        })
+    }
+
+    /// With columns of texts, or of lists of texts, at the end: name, meaning, a value for each row.
+    fn _with_texts(&self, py: Python<'_>, columns: Vec<(String, String, Bound<'_, PyList>, bool)>) -> PyResult<Table> {
+        errors::guard(py, || {
+            let whole = arrow_select::concat::concat_batches(&self.schema, &self.batches);
+            let whole = whole.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let mut fields: Vec<Arc<ArrowField>> = self.schema.fields().iter().cloned().collect();
+            let mut arrays = whole.columns().to_vec();
+            for (name, meaning, values, is_list) in columns {
+                let array = texts(&values, is_list)?;
+                let metadata = HashMap::from([("description".to_owned(), meaning)]);
+                fields.push(Arc::new(ArrowField::new(name, array.data_type().clone(), true).with_metadata(metadata)));
+                arrays.push(array);
+            }
+            let schema = ArrowSchema::new_with_metadata(fields, self.schema.metadata().clone());
+            let rows = RecordBatchOptions::new().with_row_count(Some(whole.num_rows()));
+            self.remade(RecordBatch::try_new_with_options(Arc::new(schema), arrays, &rows).map(|batch| vec![batch]))
+        })
     }
 
     /// A list with a dict for each row; times are aware datetimes. It needs no library.
@@ -172,10 +311,19 @@ impl Table {
         slf
     }
 
-    /// Pickled as a `pyarrow.Table`, which it takes.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
-        let from_arrow = slf.get_type().getattr("_from_arrow")?;
-        Ok((from_arrow, (slf.get().name.clone(), Self::to_arrow(slf.clone())?)))
+    /// Pickled as its buffers; no library is needed.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String, Bound<'py, PyTuple>))> {
+        let (py, this) = (slf.py(), slf.get());
+        let restore = slf.get_type().getattr("_restore")?;
+        errors::guard(py, || Ok((restore, (this.name.clone(), pickle_table::state(py, &this.schema, &this.batches)?))))
+    }
+
+    #[staticmethod]
+    fn _restore(py: Python<'_>, name: String, state: &Bound<'_, PyAny>) -> PyResult<Self> {
+        errors::guard(py, || {
+            let (schema, batches) = pickle_table::restored(state)?;
+            Ok(Table { name, schema, batches })
+        })
     }
 
     fn __len__(&self) -> usize {
@@ -264,14 +412,14 @@ impl Schema {
         errors::guard(py, || py.import("sideline._frames")?.call_method1("schema_to_arrow", (slf,)))
     }
 
-    /// One of `sideline.SCHEMAS` is pickled as its name, any other as an empty table of `pyarrow`.
+    /// One of `sideline.SCHEMAS` is pickled as its name, any other as an empty table.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let (py, this) = (slf.py(), slf.get());
         let columns = if Schema::of_table(&this.name).as_ref() == Some(this) {
             py.None().into_bound(py)
         } else {
             let empty = Table::new(py, this.name.clone(), vec![RecordBatch::new_empty(this.schema.clone())])?;
-            Table::to_arrow(Bound::new(py, empty)?)?
+            Bound::new(py, empty)?.into_any()
         };
         Ok((slf.get_type().getattr("_restore")?, (this.name.clone(), columns)))
     }
@@ -399,7 +547,7 @@ impl Field {
         let (py, this) = (slf.py(), slf.get());
         let schema = Arc::new(ArrowSchema::new(vec![this.0.clone()]));
         let table = Table::new(py, String::new(), vec![RecordBatch::new_empty(schema)])?;
-        Ok((slf.get_type().getattr("_restore")?, (Table::to_arrow(Bound::new(py, table)?)?,)))
+        Ok((slf.get_type().getattr("_restore")?, (Bound::new(py, table)?.into_any(),)))
     }
 
     #[staticmethod]
@@ -412,6 +560,22 @@ impl Field {
     fn __repr__(&self) -> String {
         format!("<sideline.Field {}>", self.line())
     }
+}
+
+/// A column of texts, or of lists of texts.
+fn texts(values: &Bound<'_, PyList>, is_list: bool) -> PyResult<ArrayRef> {
+    if !is_list {
+        let mut column = StringBuilder::new();
+        for value in values.iter() {
+            column.append_option(value.extract::<Option<String>>()?);
+        }
+        return Ok(Arc::new(column.finish()));
+    }
+    let mut column = ListBuilder::new(StringBuilder::new());
+    for value in values.iter() {
+        column.append_option(value.extract::<Option<Vec<Option<String>>>>()?);
+    }
+    Ok(Arc::new(column.finish()))
 }
 
 fn type_name(data_type: &DataType) -> String {

@@ -40,7 +40,7 @@ pub use outage::{Attempts, Outage};
 pub use probe::{Probe, Stage, Stopped};
 pub(crate) use send::{chance, no_answer};
 
-use crate::config::Config;
+use crate::config::{Config, Timeouts};
 use crate::error::{ApiError, Error, Result};
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
@@ -78,6 +78,34 @@ pub struct Response {
 #[derive(Clone)]
 pub struct Transport {
     shared: Arc<Shared>,
+    call: Option<Arc<CallLimits>>,
+}
+
+/// How long one call may take; what is not named is the client's.
+#[derive(Debug, Clone, Copy)]
+pub struct CallTimeout {
+    pub connect: Option<Duration>,
+    pub read: Option<Duration>,
+    pub total: Duration,
+}
+
+/// The limits of one call, with connections of its own where the client's have others.
+struct CallLimits {
+    total: Duration,
+    own: Option<(Config, [Mutex<Option<reqwest::Client>>; 2])>,
+}
+
+impl CallLimits {
+    fn client(&self, shared: &Shared, auth: Auth, url: &Url) -> Result<reqwest::Client> {
+        let Some((config, [rest, broadcast])) = &self.own else { return shared.client(auth, url) };
+        let slot = if auth == Auth::Signed { rest } else { broadcast };
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = &*slot {
+            return Ok(client.clone());
+        }
+        let client = http::client(config, url, http::Use::Calls)?;
+        Ok(slot.insert(client).clone())
+    }
 }
 
 struct Shared {
@@ -138,7 +166,23 @@ impl Transport {
             reached: AtomicBool::new(false),
             body_limit,
         };
-        Transport { shared: Arc::new(shared) }
+        Transport { shared: Arc::new(shared), call: None }
+    }
+
+    /// The same for a call that may take another time.
+    pub fn with_timeout(&self, timeout: Option<CallTimeout>) -> Self {
+        let Some(CallTimeout { connect, read, total }) = timeout else { return self.clone() };
+        let config = &self.shared.config;
+        let limits = Timeouts {
+            connect: connect.unwrap_or(config.timeouts.connect),
+            read: read.unwrap_or(config.timeouts.read),
+            total,
+        };
+        // A limit beyond the total never ends anything.
+        let same = |one: Duration, other: Duration| one.min(total) == other.min(total);
+        let is_shared = same(limits.connect, config.timeouts.connect) && same(limits.read, config.timeouts.read);
+        let own = (!is_shared).then(|| (Config { timeouts: limits, ..config.clone() }, Default::default()));
+        Transport { shared: self.shared.clone(), call: Some(Arc::new(CallLimits { total, own })) }
     }
 
     pub fn config(&self) -> &Config {
@@ -158,12 +202,12 @@ impl Transport {
     /// As [`Transport::send`], for a live stream: ahead of all calls that wait for their turn. An attempt that is not answered
     /// within the limit ends it; the wait for a turn is no silence of the service.
     pub(crate) async fn send_live(&self, request: &Request, silence_limit: Duration) -> Result<Response> {
-        self.until_closed(send::send(&self.shared, request, &Attempts::default(), Some(silence_limit))).await
+        self.until_closed(send::send(&self.shared, request, &Attempts::default(), Some(silence_limit), None)).await
     }
 
     /// As [`Transport::send`]; `attempts` counts them, also where the request is given up.
     pub async fn send_counted(&self, request: &Request, attempts: &Attempts<'_>) -> Result<Response> {
-        self.until_closed(send::send(&self.shared, request, attempts, None)).await
+        self.until_closed(send::send(&self.shared, request, attempts, None, self.call.as_deref())).await
     }
 
     /// Whether the service has responded to any request of this client.

@@ -8,7 +8,7 @@ use super::redirect::{self, Redirect};
 use super::respond::{self, Answer, Clocks};
 use super::retry::{self, Outcome, Past};
 use super::target::Target;
-use super::{Response, Shared, clock};
+use super::{CallLimits, Response, Shared, clock};
 use crate::error::{Error, Result};
 use crate::operation::{self, Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
@@ -46,12 +46,17 @@ pub(super) async fn send(
     request: &Request,
     counted: &Attempts<'_>,
     silence_limit: Option<Duration>,
+    limits: Option<&CallLimits>,
 ) -> Result<Response> {
     let scrubber = &shared.scrubber;
     let target = Target::new(request, &shared.config)?;
-    let client = shared.client(request.auth, target.url())?;
+    let client = match limits {
+        Some(limits) => limits.client(shared, request.auth, target.url())?,
+        None => shared.client(request.auth, target.url())?,
+    };
     let shown = target.shown(scrubber);
-    let (total, max_retries) = (shared.config.timeouts.total, shared.config.max_retries);
+    let (total, max_retries) =
+        (limits.map_or(shared.config.timeouts.total, |limits| limits.total), shared.config.max_retries);
     let kind = if silence_limit.is_some() { Kind::Live } else { Kind::Call };
 
     let mut past = Past::default();

@@ -45,7 +45,7 @@ class Violations(Table):
         return self
 
     def __reduce__(self) -> "tuple[Any, ...]":
-        return Violations, (Table._from_arrow("violations", self.to_arrow()), self.rules_run)
+        return Violations, (Table._from_arrow("violations", self), self.rules_run)
 
     def __repr__(self) -> str:
         ran = sum(run.is_run for run in self.rules_run)

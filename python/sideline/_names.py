@@ -1,0 +1,77 @@
+"""Names of teams and players beside their ids, from the bodies that the ids came in."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sideline._core import Payload, Table
+
+
+class Found:
+    """The names in some bodies: of players and teams by id."""
+
+    def __init__(self, payloads: Iterable[Payload]) -> None:
+        self.players: dict[int, str] = {}
+        self.teams: dict[int, str] = {}
+        for payload in payloads:
+            for key, one in _objects(payload.to_dict()):
+                number = _number(one.get("id"))
+                if number is None:
+                    continue
+                first, last = (one.get(short, one.get(long)) for short, long in _PARTS)
+                if isinstance(name := " ".join(part for part in (first, last) if isinstance(part, str)), str) and name:
+                    self.players.setdefault(number, name)
+                elif key in ("teams", "team", "home", "away") and isinstance(one.get("name"), str):
+                    self.teams.setdefault(number, one["name"])
+
+
+_PARTS = (("firstname", "first_name"), ("lastname", "last_name"))
+
+
+def _objects(content: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each object, and the key that it stands below."""
+    waiting = [(key, content)]
+    while waiting:
+        key, one = waiting.pop()
+        if isinstance(one, dict):
+            yield key, one
+            waiting.extend((name, value) for name, value in one.items() if isinstance(value, (dict, list)))
+        elif isinstance(one, list):
+            waiting.extend((key, value) for value in one if isinstance(value, (dict, list)))
+
+
+def _number(value: Any) -> int | None:
+    try:
+        return None if isinstance(value, (bool, float)) else int(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def with_names(table: Table, payloads: Iterable[Payload]) -> Table:
+    """The table with a column of names for each column of ids of teams and players, at its end.
+
+    Which columns there are depends on the table's columns alone; a name that no body has is null.
+    """
+    columns = table.column_names
+    found: Found | None = None
+    added: list[tuple[str, str, list[Any], bool]] = []
+    for column in columns:
+        name, is_list = _named(column)
+        if name is None or name in columns or (name == "player_name" and "last_name" in columns):
+            continue
+        found = found or Found(payloads)
+        names = found.teams if column.endswith("team_id") else found.players
+        if is_list:
+            values: list[Any] = [None if ids is None else [names.get(one) for one in ids] for ids in table[column]]
+        else:
+            values = [names.get(one) for one in table[column]]
+        added.append((name, f"name of {column}, where the same body has it", values, is_list))
+    return table._with_texts(added) if added else table
+
+
+def _named(column: str) -> tuple[str | None, bool]:
+    """The column of names for one of ids, and whether it is of lists."""
+    if column == "team_id" or column.endswith(("_team_id", "player_id")):
+        return f"{column.removesuffix('_id')}_name", False
+    if column.endswith("player_ids") or column == "defender_ids":
+        return f"{column.removesuffix('_ids')}_names", True
+    return None, False

@@ -1,0 +1,85 @@
+"""Finding teams and players by name, and telling a game's id from a session's."""
+
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from sideline._core import Payload, Table
+
+if TYPE_CHECKING:
+    from sideline.batch import Batch
+    from sideline.errors import NotFound
+    from sideline.operations import Ids
+
+LOOK: dict[str, Any] = {"timeout": (None, None, 10.0)}
+"""How long it may take to find out what an id is of."""
+
+_SESSIONS = ("stats", "stats_details", "possessions", "shots", "locations")
+# Letters that have no decomposition into a plain letter and an accent.
+_PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "\u0131": "i"})
+
+
+def words(name: str) -> list[str]:
+    """The words of a name in lower case, without accents and apostrophes.
+
+    >>> from sideline.find import words
+    >>> words("Nikola Jokić"), words("O'Neal-Smith")
+    (['nikola', 'jokic'], ['oneal', 'smith'])
+    """
+    # Folded twice: decomposing may bring back a letter that folds.
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold()).casefold()
+    plain = "".join(one for one in folded if not unicodedata.combining(one) and one not in "'`\u2019\u02bc")
+    return "".join(one if one.isalnum() else " " for one in plain.translate(_PLAIN)).split()
+
+
+def check_name(name: str) -> None:
+    """Raise where there is nothing to look for."""
+    if not isinstance(name, str):
+        raise TypeError(f"name is a str, not {type(name).__name__}")
+    if not words(name):
+        raise ValueError(f"name is {name!r}; it must have a letter or a digit")
+
+
+def is_named(wanted: str, *names: str | None) -> bool:
+    """Whether each wanted word begins a word of these names."""
+    there = [word for name in names if name for word in words(name)]
+    return all(any(word.startswith(one) for word in there) for one in words(wanted))
+
+
+def _rows_named(table: Table, wanted: str, columns: tuple[str, ...]) -> Table:
+    names = zip(*(table[column] for column in columns), strict=True)
+    return table._take([place for place, row in enumerate(names) if is_named(wanted, *row)])
+
+
+def teams_named(teams: Payload, name: str) -> Table:
+    """The rows of `teams` with this name."""
+    return _rows_named(teams.table("teams"), name, ("name",))
+
+
+def players_named(rosters: "Batch[Any]", name: str) -> Table:
+    """The rows of `players` with this name; raises where a roster is missing that may be read."""
+    if any(status not in ("fetched", "empty", "forbidden") and count for status, count in rosters.counts.items()):
+        rosters.raise_if_incomplete()
+    return _rows_named(rosters.table("players"), name, ("first_name", "last_name", "display_name"))
+
+
+def as_many(ids: "Ids | Payload") -> Any:
+    """Ids as several, also where it is one."""
+    return [ids] if isinstance(ids, (int, str)) or not hasattr(ids, "__iter__") else ids
+
+
+def mixed_up(operation: str, required: dict[str, Any]) -> Any:
+    """The id of which it is worth finding out whether it is a game's; `None` where there is none."""
+    return required.get("session_id") if operation in _SESSIONS else None
+
+
+def tell_mixed_up(error: "NotFound", operation: str, game_id: object, game: Payload) -> None:
+    """Add to an error that its id is a game's, where the service has such a game."""
+    if not game.table("sessions").num_rows and not game.table("events").num_rows:
+        return
+    hint = (
+        f"{game_id} is the id of a game, not of a session: client.{operation}(client.game({str(game_id)!r})) "
+        "requests all of its sessions"
+    )
+    error.args = (f"{error}. {hint}",)
+    advice = getattr(error, "advice", "")
+    error.advice = f"{advice} {hint}".strip()  # type: ignore[attr-defined]

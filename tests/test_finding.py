@@ -1,0 +1,355 @@
+"""Finding teams and players, names beside ids, columns, one column, files, and a timeout of a call's own: against the second service."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from service import Service
+
+import sideline
+from sideline.find import is_named, words
+
+JOKIC = 7
+
+
+@pytest.fixture(scope="module")
+def second() -> Iterator[Service]:
+    with Service(seed=5, teams=4, games=2, practices=0, upcoming=0) as service:
+        players = service.season.players
+        players[JOKIC] = replace(players[JOKIC], first_name="Nikola", last_name="Jokić-O'Brien")
+        yield service
+
+
+@pytest.fixture(scope="module")
+def asks(second: Service) -> Iterator[sideline.Client]:
+    with sideline.Client(**second.client_options(), max_retries=0) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name", "found"),
+    [
+        ("jokic", "Nikola Jokić", True),
+        ("JOKIĆ nikola", "Nikola Jokić", True),
+        ("jok", "Nikola Jokić", True),
+        ("okic", "Nikola Jokić", False),
+        ("jokic luka", "Nikola Jokić", False),
+        ("obrien", "Pat O'Brien", True),
+        ("st james", "Cole St. James", True),
+        ("strasse", "Straße", True),
+        ("lukasz", "Łukasz", True),
+        ("istanbul", "İstanbul", True),
+    ],
+)
+def test_a_name_is_found_by_any_of_its_words(wanted: str, name: str, found: bool) -> None:
+    assert is_named(wanted, name) is found
+
+
+def test_a_name_of_nothing_is_no_name(asks: sideline.Client) -> None:
+    for name in ("", "  ", "—", "..."):
+        with pytest.raises(ValueError, match="letter or a digit"):
+            asks.find_team(name)
+        with pytest.raises(ValueError, match="letter or a digit"):
+            asks.find_player(name)
+    with pytest.raises(TypeError, match="name is a str, not int"):
+        asks.find_team(7)  # type: ignore[arg-type]
+
+
+def test_teams_and_players_are_found(second: Service, asks: sideline.Client) -> None:
+    team = second.season.teams[2]
+    word = words(team.name)[-1]
+    found = asks.find_team(word.upper())
+    assert found.name == "teams"
+    assert team.id in found["team_id"]
+    assert found["name"] == [one.name for one in second.season.teams if word in words(one.name)]
+    player = second.season.players[JOKIC]
+    for where in (None, player.team_id, [player.team_id], asks.teams()):
+        found = asks.find_player("jokic", team_id=where)
+        assert (found.name, found["player_id"], found["last_name"]) == ("players", [player.id], ["Jokić-O'Brien"])
+    other = next(one.id for one in second.season.teams if one.id != player.team_id)
+    assert asks.find_player("jokic", team_id=other).num_rows == 0
+    assert asks.find_player("jokic", team_id=other).column_names == sideline.SCHEMAS["players"].names
+
+
+def test_the_same_awaited(second: Service) -> None:
+    async def find() -> tuple[Any, Any]:
+        async with sideline.AsyncClient(**second.client_options()) as client:
+            return await client.find_team(second.season.teams[0].name), await client.find_player("nikola jokic")
+
+    teams, players = asyncio.run(find())
+    assert teams["team_id"] == [second.season.teams[0].id]
+    assert players["player_id"] == [second.season.players[JOKIC].id]
+
+
+def test_a_roster_that_is_missing_is_no_answer_and_a_forbidden_one_is_left_out(second: Service, asks: sideline.Client) -> None:
+    team = next(one.id for one in second.season.teams if one.id != second.season.players[JOKIC].team_id)
+    second.faults.add("roster", path=f"/{team}", status=500)
+    with pytest.raises(sideline.IncompleteError):
+        asks.find_player("jokic")
+    second.faults.clear()
+    second.faults.add("roster", path=f"/{team}", status=403, body={"error": "Forbidden", "serviceRequestId": "r-1"})
+    assert asks.find_player("jokic").num_rows == 1
+    second.faults.clear()
+
+
+def test_names_stand_beside_ids(second: Service, asks: sideline.Client) -> None:
+    _, session = second.season.sessions()[0]
+    full = {player.id: f"{player.first_name} {player.last_name}" for player in second.season.players}
+    shots = asks.shots(session.id).table(names=True)
+    assert shots.column_names == [*sideline.SCHEMAS["shots"].names, "team_name", "player_name", "defender_names"]
+    assert shots.num_rows
+    for row in shots.to_dicts():
+        assert row["player_name"] == full[row["player_id"]]
+        assert row["team_name"] == second.season.team_name(row["team_id"])
+    payload = asks.possessions(session.id)
+    events = payload.table("possession_events", ["player_id", "possession_type"], names=True)
+    assert events.column_names == ["player_id", "possession_type", "player_name"]
+    assert [row["player_name"] for row in events.to_dicts()] == [full[row["player_id"]] for row in events.to_dicts()]
+    lineups = payload.table("possessions", names=True).to_dicts()
+    assert lineups[0]["player_names"] == [full[one] for one in lineups[0]["player_ids"]]
+    assert "name of player_ids" in (payload.table("possessions", names=True).schema["player_names"].description or "")
+    batch = asks.shots([session.id for _, session in second.season.sessions()[:2]])
+    assert batch.table(names=True)["player_name"] == [full[one] for one in batch.table()["player_id"]]
+
+
+def test_names_need_nothing_of_the_data() -> None:
+    nothing = sideline.Payload.from_bytes("shots", b'{"teams": []}', session_id="s").table(names=True)
+    assert nothing.column_names[-3:] == ["team_name", "player_name", "defender_names"]
+    unknown = sideline.Payload.from_bytes("game_shots", b'{"shots": [{"gid": "g", "pid": 7, "tid": 8}]}').table(names=True)
+    assert unknown["player_name"] == [None]
+    box = sideline.Payload.from_bytes("stats", b'{"teams": []}', session_id="s").table("box_score", names=True)
+    assert "player_name" not in box.column_names, "it has first and last names"
+
+
+@pytest.mark.parametrize("of", ["payload", "batch"])
+def test_columns_can_be_chosen_in_every_conversion(second: Service, asks: sideline.Client, of: str) -> None:
+    session = second.season.sessions()[0][1].id
+    found: Any = asks.stats(session) if of == "payload" else asks.stats([session])
+    wanted = ["PTS", "player_id"]
+    assert found.to_arrow("box_score", wanted).column_names == wanted
+    assert found.to_polars("box_score", columns=wanted).columns == wanted
+    assert list(found.to_pandas("box_score", columns=wanted)) == wanted
+    table = found.table("box_score")
+    assert table.to_arrow(wanted).column_names == table.to_polars(wanted).columns == list(table.to_pandas(wanted)) == wanted
+    assert table.to_polars(wanted).equals(found.to_polars("box_score", wanted))
+    with pytest.raises(ValueError, match="no column 'nothing'|nothing"):
+        table.to_polars(["nothing"])
+    with pytest.raises(TypeError, match=r"write \['PTS'\]"):
+        table.to_polars("PTS")
+
+
+def test_a_column_is_a_list_of_values(second: Service, asks: sideline.Client) -> None:
+    event = second.season.played[0]
+    sessions = asks.game(event.id).table("sessions")
+    assert sessions["session_id"] == [session.id for session in event.sessions]
+    assert len(asks.stats(sessions["session_id"])) == len(event.sessions)
+    with pytest.raises(KeyError, match=r"no column \\?\"nothing\\?\"; there are: team_id, event_id"):
+        sessions["nothing"]
+    with pytest.raises(TypeError, match="by the name of a column"):
+        sessions[0]  # type: ignore[index]
+
+
+def test_a_batch_is_read_by_place(second: Service, asks: sideline.Client) -> None:
+    ids = [session.id for _, session in second.season.sessions()[:3]]
+    batch = asks.stats([ids[0], "no-such", *ids[1:]], on_error="keep")
+    assert [payload.request_id for payload in batch] == [batch[place].request_id for place in range(3)]
+    assert batch[-1].table()["session_id"][0] == ids[-1]
+    assert [payload.table()["session_id"][0] for payload in batch[1:]] == ids[1:]
+    with pytest.raises(IndexError):
+        batch[3]
+    with pytest.raises(TypeError, match="by place"):
+        batch["no-such"]  # type: ignore[call-overload]
+
+
+def test_parquet_and_csv_hold_the_table(second: Service, asks: sideline.Client, tmp_path: Path) -> None:
+    session = second.season.sessions()[0][1].id
+    table = asks.possessions(session).table()
+    table.to_parquet(tmp_path / "possessions.parquet")
+    assert pl.read_parquet(tmp_path / "possessions.parquet").rows() == table.to_polars().rows()
+    table.to_csv(tmp_path / "possessions.csv")
+    with (tmp_path / "possessions.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row, truth in zip(rows, table.to_dicts(), strict=True):
+        assert row["session_id"] == session
+        assert json.loads(row["player_ids"]) == truth["player_ids"]
+        assert datetime.fromisoformat(row["start_timestamp"]) == truth["start_timestamp"]
+        assert row["half_court"] == {True: "true", False: "false", None: ""}[truth["half_court"]]
+    assert rows
+
+
+def test_any_arrow_table_becomes_a_table() -> None:
+    arrow = pa.table({"team_id": [1, 2], "name": ["ä", None]})
+    table = sideline.Table.from_arrow(arrow, "teams")
+    assert (table.name, table["name"]) == ("teams", ["ä", None])
+    assert sideline.Table.from_arrow(pl.DataFrame({"a": [1]})).name == "table"
+    assert sideline.Table.from_arrow(table).name == "teams"
+    with pytest.raises(TypeError, match="not list"):
+        sideline.Table.from_arrow([1])
+
+
+def test_a_table_is_pickled_without_pyarrow(second: Service, asks: sideline.Client, tmp_path: Path) -> None:
+    session = second.season.sessions()[0][1].id
+    payload = asks.possessions(session)
+    tables = [payload.table(name) for name in payload.tables] + [asks.stats([session, session]).table("box_score")]
+    tables += [sideline.Table.from_arrow(asks.shots(session).to_arrow().slice(3, 4), "shots"), payload.table().head(0)]
+    data = pickle.dumps([(table, table.to_dicts()) for table in tables])
+    (tmp_path / "tables").write_bytes(data)
+    code = f"""
+import sys
+sys.modules["pyarrow"] = sys.modules["polars"] = None
+import pickle, sideline
+tables = pickle.loads(open({str(tmp_path / "tables")!r}, "rb").read())
+assert len(tables) == {len(tables)}
+for table, rows in tables:
+    assert table.to_dicts() == rows, table
+    again = pickle.loads(pickle.dumps(table))
+    assert again.to_dicts() == rows and again.schema == table.schema
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+ODD = {
+    "list": pa.array([[1, 2], None, []], pa.list_(pa.int8())),
+    "large": pa.array(["a", None, "c"], pa.large_string()),
+    "view": pa.array(["a", None, "a text of more than twelve bytes"], pa.string_view()),
+    "fixed": pa.array([[1, 2], None, [3, 4]], pa.list_(pa.float32(), 2)),
+    "struct": pa.array([{"a": 1, "b": "x"}, None, {"a": None, "b": "y"}]),
+    "words": pa.array(["a", "b", "a"]).dictionary_encode(),
+    "decimal": pa.array([None, None, 1], pa.int64()).cast(pa.decimal128(30, 2)),
+    "map": pa.array([[("a", 1.0)], None, []], pa.map_(pa.string(), pa.float64())),
+    "null": pa.nulls(3),
+    "bool": pa.array([True, None, False]),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_columns_of_any_type_are_pickled(kind: str) -> None:
+    field = pa.field("x", ODD[kind].type, metadata={"unit": "mm"})
+    arrow = pa.table([ODD[kind]], schema=pa.schema([field], metadata={"of": "the table"}))
+    for part in (arrow, arrow.slice(1), arrow.slice(1, 1), arrow.slice(3)):
+        came = pickle.loads(pickle.dumps(sideline.Table.from_arrow(part))).to_arrow()
+        assert came.equals(part)
+        assert came.schema.equals(part.schema, check_metadata=True)
+
+
+def test_a_slice_is_pickled_without_the_rest() -> None:
+    many = sideline.Table.from_arrow(pa.table({"x": np.arange(100_000), "y": ["text"] * 100_000}))
+    assert len(pickle.dumps(many.head(3))) < 2_000 < 1_000_000 < len(pickle.dumps(many))
+
+
+def test_a_damaged_pickle_raises() -> None:
+    restore, (name, (schema, [batch])) = sideline.Table.from_arrow(pa.table({"x": ["abc", "d"]})).__reduce__()  # type: ignore[misc]
+    count, nulls, buffers, [column] = batch
+    length, valid, [offsets, texts], children = column
+    assert restore(name, (schema, [(count, nulls, buffers, [(length, valid, [offsets, texts], children)])]))["x"] == ["abc", "d"]
+    for wrong in [(length + 9, valid, [offsets, texts], children), (length, valid, [], children), (length, valid, [b"\xff" * 12, texts], children), None]:
+        with pytest.raises(ValueError):
+            restore(name, (schema, [(count, nulls, buffers, [] if wrong is None else [wrong])]))
+
+
+@pytest.mark.parametrize("name", ["stats", "shots", "possessions", "stats_details"])
+def test_a_games_id_in_place_of_a_sessions_is_told(second: Service, asks: sideline.Client, name: str) -> None:
+    game = second.season.played[0].id
+    before = len(second.requests)
+    with pytest.raises(sideline.NotFound, match=rf"is the id of a game, not of a session: client\.{name}\(client\.game\('{game}'\)\)") as raised:
+        getattr(asks, name)(game)
+    assert raised.value.status == 404
+    assert "id of a game" in raised.value.advice  # type: ignore[attr-defined]
+    assert len(second.requests) - before == 2
+
+
+def test_an_unknown_id_is_looked_for_once_and_one_of_a_batch_not_at_all(second: Service, asks: sideline.Client) -> None:
+    before = len(second.requests)
+    with pytest.raises(sideline.NotFound) as raised:
+        asks.stats("no-such")
+    assert "id of a game" not in str(raised.value)
+    assert len(second.requests) - before == 2
+    asks.stats([second.season.played[0].id], on_error="keep")
+    assert len(second.requests) - before == 3
+    with pytest.raises(sideline.NotFound):
+        asks.roster(999_999)
+    assert len(second.requests) - before == 4
+
+
+def test_what_goes_wrong_while_it_looks_changes_nothing(second: Service, asks: sideline.Client) -> None:
+    second.faults.add("game", status=500)
+    with pytest.raises(sideline.NotFound) as raised:
+        asks.stats(second.season.played[0].id)
+    second.faults.clear()
+    assert "id of a game" not in str(raised.value)
+    assert raised.value.__context__ is None or isinstance(raised.value.__context__, sideline.SidelineError)
+
+
+def test_the_same_is_told_awaited(second: Service) -> None:
+    async def mistake() -> None:
+        async with sideline.AsyncClient(**second.client_options()) as client:
+            await client.stats(second.season.played[0].id)
+
+    with pytest.raises(sideline.NotFound, match="id of a game"):
+        asyncio.run(mistake())
+
+
+def test_a_call_may_take_another_time_than_the_client_allows(second: Service, asks: sideline.Client) -> None:
+    session = second.season.sessions()[0][1].id
+    second.faults.add("stats", delay=60.0)
+    second.faults.add("teams", delay=60.0)
+    with pytest.raises(sideline.RequestTimeout, match=r"0\.2 s"):
+        asks.stats(session, timeout=0.2)
+    with pytest.raises(sideline.RequestTimeout):
+        asks.stats(session, timeout=sideline.Timeout(read=0.2))
+    with pytest.raises(sideline.RequestTimeout):
+        asks.get("/v1/data/teams", timeout=0.2)
+    with pytest.raises(sideline.RequestTimeout):
+        asks.find_team("any", timeout=0.2)
+    batch = asks.stats([session], timeout=0.2, on_error="keep")
+    assert isinstance(batch.errors[session], sideline.RequestTimeout)
+    second.faults.clear()
+    assert batch.retry().complete, "the timeout is asked for again with it"
+    hasty = sideline.Client(**second.client_options(), timeout=0.2, max_retries=0)
+    second.faults.add("teams", delay=0.5)
+    with hasty:
+        with pytest.raises(sideline.RequestTimeout):
+            hasty.teams()
+        assert hasty.teams(timeout=sideline.Timeout()).status == 200
+    second.faults.clear()
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan"), 1e300])
+def test_a_timeout_that_can_never_be_right_is_refused(asks: sideline.Client, timeout: float) -> None:
+    with pytest.raises(ValueError, match="timeout is"):
+        asks.teams(timeout=timeout)
+
+
+def test_a_timeout_of_another_type_is_refused(asks: sideline.Client) -> None:
+    with pytest.raises(TypeError, match="timeout is seconds or sideline.Timeout"):
+        asks.teams(timeout="5")  # type: ignore[arg-type]
+
+
+def test_numpys_times_say_what_to_write_and_its_days_are_days(second: Service, asks: sideline.Client) -> None:
+    start = datetime.now(UTC) - timedelta(days=2)
+    for given, written in [
+        (np.datetime64("2026-11-01T20:00:00.500"), "2026-11-01T20:00:00.5Z"),
+        (np.datetime64("2026-11-01T20:00:00.000000000"), "2026-11-01T20:00:00Z"),
+        (np.datetime64("2026-11-01T20"), "2026-11-01T20:00Z"),
+    ]:
+        with pytest.raises(ValueError, match=f'no time zone; where it is UTC write "{written}"'):
+            asks.schedule(given)
+        assert asks.schedule(written).status == 200
+    with pytest.raises(ValueError, match="names no day: NaT"):
+        asks.schedule(np.datetime64("NaT"))
+    assert asks.schedule(np.datetime64(start.date())).raw == asks.schedule(start.date()).raw

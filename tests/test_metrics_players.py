@@ -1,0 +1,179 @@
+"""Minutes, per 36, pace, usage and the state of the game: the game of test_metrics.py worked by hand, and the second service's truth."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+from service import Service
+
+import sideline
+from sideline import metrics
+from test_metrics import BOX, POSSESSIONS, STATS, possessions_body, read, row, stats_body
+
+# By the game clock: 11 to 14 played 100 s, 15 played 70, 16 played 30, and each of the other team 100.
+WHOLE = 100 / 60
+
+
+def test_minutes_by_hand() -> None:
+    table = metrics.minutes(POSSESSIONS)
+    assert table.columns == ["team_id", "player_id", "player_name", "minutes"]
+    expected = {11: WHOLE, 12: WHOLE, 13: WHOLE, 14: WHOLE, 15: 70 / 60, 16: 0.5, **dict.fromkeys((21, 22, 23, 24, 25), WHOLE)}
+    assert dict(table.select("player_id", "minutes").rows()) == pytest.approx(expected)
+
+
+def test_possessions_and_pace_by_hand() -> None:
+    assert metrics.possession_count(POSSESSIONS).rows() == [(1, 3, 3), (2, 3, 3)]
+    # (3 + 3) / 2 possessions in 100 s are 72 in 2400 s.
+    assert metrics.pace(POSSESSIONS)["pace"].to_list() == pytest.approx([72, 72])
+    assert metrics.pace(POSSESSIONS, per=48)["pace"].to_list() == pytest.approx([86.4, 86.4])
+    uneven = possessions_body()
+    uneven["teams"][1]["possessions"].pop()
+    # (3 + 2) / 2 in 80 s.
+    assert metrics.pace(read("possessions", uneven))["pace"].to_list() == pytest.approx([75, 75])
+    assert metrics.possession_count(read("possessions", uneven)).rows() == [(1, 3, 2), (2, 2, 3)]
+
+
+def test_possessions_kept_apart_by_session() -> None:
+    two = [POSSESSIONS, read("possessions", possessions_body(), "T")]
+    assert metrics.possession_count(two)["possessions"].to_list() == [6, 6]
+    assert metrics.possession_count(two, by=["session_id"]).rows() == [("S", 1, 3, 3), ("S", 2, 3, 3), ("T", 1, 3, 3), ("T", 2, 3, 3)]
+    assert metrics.pace(two)["pace"].to_list() == pytest.approx([72, 72])
+    with pytest.raises(ValueError, match="twice"):
+        metrics.possession_count([POSSESSIONS, POSSESSIONS])
+    alone = possessions_body()
+    del alone["teams"][1]
+    with pytest.raises(ValueError, match="two teams"):
+        metrics.pace(read("possessions", alone))
+
+
+def test_per_36_by_hand() -> None:
+    table = metrics.per_36(STATS, POSSESSIONS)
+    eleven, sixteen = row(table, player_id=11), row(table, player_id=16)
+    assert (eleven["minutes"], sixteen["minutes"]) == pytest.approx((WHOLE, 0.5))
+    # 3 points in 100 s are 64.8 in 2160 s; one attempt in 30 s is 72.
+    assert (eleven["PTS"], eleven["FG3"], sixteen["FGA"], sixteen["PTS"]) == pytest.approx((64.8, 21.6, 72, 0))
+    assert table["BLK"].null_count() == len(table), "no line has it"
+    assert 0 not in table["player_id"].to_list()
+    with pytest.raises(metrics.MissingStat, match="BLK"):
+        metrics.per_36(STATS, POSSESSIONS, stats=["BLK"])
+
+
+def test_usage_and_shares_by_hand() -> None:
+    table = metrics.usage(STATS, POSSESSIONS)
+    # Team 1 ends 4 FGA + 0.44 FTA = 4.44 in 500 / 60 player minutes, a fifth of which is WHOLE.
+    expected = {11: 1 / 4.44, 12: 1 / 4.44, 13: 1.44 / 4.44, 14: 0, 16: WHOLE / (0.5 * 4.44)}
+    assert {player: row(table, player_id=player)["usage"] for player in expected} == pytest.approx(expected)
+    # Team 2: 1 FGA + 0.44 * 3 FTA + 1 TO.
+    assert row(table, player_id=22)["usage"] == pytest.approx(1 / (1 + 1.32 + 1))
+    # The team made two field goals, 12 assisted one and made none.
+    assert row(table, player_id=12)["assist_share"] == pytest.approx(1 / 2)
+    # Two rebounds in the game, one is 13's and one is 22's.
+    assert (row(table, player_id=13)["rebound_share"], row(table, player_id=22)["rebound_share"]) == pytest.approx((0.5, 0.5))
+    assert row(metrics.usage(STATS, POSSESSIONS, free_throw_weight=0.5), player_id=13)["usage"] == pytest.approx(1.5 / 4.5)
+    alone = metrics.usage(read("stats", stats_body({1: BOX[1]})).to_polars("box_score").with_columns(TO=pl.lit(0.0)), POSSESSIONS)
+    assert alone["rebound_share"].to_list() == [None] * 5, "the opponents' lines are missing"
+
+
+def with_periods(**periods: str) -> list[sideline.Payload]:
+    """The same game, once in each session, under a period."""
+    found = []
+    for session, period in periods.items():
+        body = copy.deepcopy(possessions_body())
+        for team in body["teams"]:
+            for one in team["possessions"]:
+                one["period"] = period
+        found.append(sideline.Payload.from_bytes("possessions", json.dumps(body).encode(), session_id=session, game_id="G"))
+    return found
+
+
+def test_the_state_of_the_game_by_hand() -> None:
+    columns = ["team_id", "seconds_left", "margin", "points", "opponent_points"]
+    states = metrics.game_state(with_periods(S="H1"))
+    assert states.select(columns).rows() == [
+        (1, 2400.0, 0, 3, 0),
+        (2, 2380.0, -3, 2, 0),
+        (1, 2360.0, 1, 3, 1),
+        (2, 2350.0, -3, 0, 0),
+        (1, 2330.0, 3, 0, 0),
+        (2, 2320.0, -3, 1, 0),
+    ]
+    # The first half ended 6 : 4; overtime began after two of them.
+    states = metrics.game_state(with_periods(T="OT1", R="H2", S="H1"))
+    assert states["period"].unique(maintain_order=True).to_list() == ["H1", "H2", "OT1"]
+    assert states["margin"].to_list()[::6] == [0, 2, 4]
+    assert states["seconds_left"].to_list()[::6] == [2400.0, 1200.0, 1200.0]
+
+
+@pytest.mark.parametrize(("period", "left"), [("Q1", 3 * 720 + 1200), ("Q3", 720 + 1200), ("OT", 1200), ("q4", 1200)])
+def test_periods_say_what_is_left(period: str, left: float) -> None:
+    # A clock of 20 minutes is more than 10: such quarters are of 12.
+    assert metrics.game_state(with_periods(S=period))["seconds_left"][0] == left
+
+
+def test_the_length_of_a_period_can_be_said() -> None:
+    assert metrics.game_state(with_periods(S="Q2"), period_minutes=10)["seconds_left"][0] == 2 * 600 + 1200
+
+
+def test_what_is_no_period_or_is_played_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="'P1' is no half"):
+        metrics.game_state(with_periods(S="P1"))
+    without = [sideline.Payload.from_bytes("possessions", one.raw, session_id=name) for one, name in zip(with_periods(S="H1", T="H1"), "ST", strict=True)]
+    with pytest.raises(ValueError, match="no game_id"):
+        metrics.game_state(without)
+    assert len(metrics.game_state(without[:1])) == 6
+
+
+@pytest.fixture(scope="module")
+def second() -> Iterator[Service]:
+    with Service(seed=11, teams=4, games=2, practices=0, upcoming=0) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def asks(second: Service) -> Iterator[sideline.Client]:
+    with sideline.Client(**second.client_options()) as client:
+        yield client
+
+
+def test_the_margin_is_that_of_the_second_services_truth(second: Service, asks: sideline.Client) -> None:
+    event = second.season.played[0]
+    states = metrics.game_state(asks.possessions(asks.game(event.id)))
+    assert states["game_id"].unique().to_list() == [event.id]
+    scored = dict.fromkeys(event.team_ids, 0)
+    rows: Iterator[dict[str, Any]] = iter(states.to_dicts())
+    for session in event.sessions:
+        for possession in sorted(session.possessions, key=lambda one: one.start):
+            state = next(rows)
+            other = next(team for team in event.team_ids if team != possession.team_id)
+            assert (state["session_id"], state["team_id"]) == (session.id, possession.team_id)
+            assert state["margin"] == scored[possession.team_id] - scored[other]
+            scored[possession.team_id] += state["points"]
+            scored[other] += state["opponent_points"]
+    assert next(rows, None) is None
+    truth = [line for line in second.truth()["box_score"] if line["game_id"] == event.id and line["is_team_total"]]
+    assert scored == {team: sum(line["PTS"] or 0 for line in truth if line["team_id"] == team) for team in event.team_ids}
+
+
+def test_players_have_their_names(second: Service, asks: sideline.Client) -> None:
+    event = second.season.played[0]
+    stats, possessions = asks.stats(asks.game(event.id)), asks.possessions(asks.game(event.id))
+    full = {player.id: f"{player.first_name} {player.last_name}" for player in second.season.players}
+    for table in (
+        metrics.minutes(possessions),
+        metrics.per_36(stats, possessions),
+        metrics.usage(stats, possessions),
+        metrics.plus_minus(possessions),
+        metrics.on_off(possessions),
+        metrics.shooting(stats.to_polars("box_score").with_columns(FG3=pl.lit(0.0))).filter(pl.col("player_id") != 0),
+    ):
+        assert table["player_name"].to_list() == [full[player] for player in table["player_id"]]
+    for lineup, names in metrics.lineups(possessions, size=2).select("lineup", "player_names").iter_rows():
+        assert names == [full[int(player)] for player in lineup.split("-")]
+    # Of tables alone, whoever holds names gives them.
+    tables = [possessions.table("possessions"), possessions.table("possession_events")]
+    assert metrics.plus_minus(*tables)["player_name"].null_count() == len(metrics.plus_minus(*tables))
