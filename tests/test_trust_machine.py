@@ -156,7 +156,7 @@ MACHINE = settings(
 )
 
 
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(0 if EXAMPLES else 1800)
 @pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
 def test_nothing_is_lost_without_a_word() -> None:
     run_state_machine_as_test(TrustMachine, settings=MACHINE)
