@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from service import NO_DATA, Features, Service, differences, ids_as_text, truncated
+from trust import Killed
 
 import sideline
 from sideline.archive.plan import SETTLED_STATUSES, TABLES
-from sideline.archive.store import own_schemas
+from sideline.archive.store import Store, own_schemas
 
 SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
 NOW = "2027-03-01T12:00:00+00:00"
@@ -294,6 +296,79 @@ def test_a_unit_that_is_404_after_it_was_fetched_is_a_hole_and_in_the_second_syn
     league.faults.clear()
     archive.sync(**SPAN)
     assert untrue(archive, league) == {}
+
+
+@contextmanager
+def killed_before_the_account_of(operation: str) -> Iterator[None]:
+    """Whoever syncs is killed when the rows of these units are stored and `coverage` does not say so yet."""
+    original = Store.replaced
+
+    def replaced(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> Any:
+        if "absent_in" in rows.column_names and any(row["operation"] == operation and row["sequence"] for row in rows.to_pylist()):
+            raise Killed
+        return original(self, table, rows, *arguments, **options)
+
+    Store.replaced = replaced  # type: ignore[method-assign]
+    try:
+        with pytest.raises(Killed):
+            yield
+    finally:
+        Store.replaced = original  # type: ignore[method-assign]
+
+
+@pytest.fixture
+def killed(archive: sideline.Archive) -> sideline.Archive:
+    """With rows of shots that `coverage` does not account for."""
+    with killed_before_the_account_of("shots"):
+        archive.sync(**SPAN)
+    assert archive.scan("shots").collect().height > 0
+    assert {status for unit, status in statuses(archive).items() if unit.startswith("shots/")} == {"failed"}
+    return archive
+
+
+def test_rows_of_a_sync_that_was_killed_are_not_doubled(killed: sideline.Archive, league: Service) -> None:
+    killed.sync(**SPAN).raise_if_incomplete()
+    assert untrue(killed, league) == {}
+
+
+def test_rows_of_a_sync_that_was_killed_go_with_their_session(killed: sideline.Archive, league: Service) -> None:
+    session = killed.scan("shots").collect()["session_id"][0]
+    assert league.change.remove_session(session)
+    killed.sync(**SPAN).raise_if_incomplete()
+    assert untrue(killed, league) == {}
+    assert statuses(killed)[f"shots/{session}"] == "withdrawn"
+
+
+def test_rows_of_a_sync_that_was_killed_go_with_their_resource(killed: sideline.Archive, league: Service) -> None:
+    """Never linked and 404 is `unavailable`, which is no hole: rows that lie there must not stay under it."""
+    session = killed.scan("shots").collect()["session_id"][0]
+    league.faults.add("shots", path=f"/{session}/", status=404)
+    assert [hole["unit"] for hole in sync(killed).holes] == [f"shots/{session}"]
+    assert sync(killed).complete
+    assert statuses(killed)[f"shots/{session}"] == "withdrawn"
+    assert killed.scan("shots").filter(session_id=session).collect().is_empty()
+
+
+@pytest.mark.parametrize("times", [{"ended_at": None}, {"started_at": None}, {"started_at": None, "ended_at": None}, {"ended_at": 0}])
+def test_locations_that_cannot_be_requested_are_holes_that_say_why(archive: sideline.Archive, league: Service, times: dict[str, Any]) -> None:
+    event, session = league.season.sessions()[0]
+
+    def change(body: Json) -> Json:
+        for result in body["results"]:
+            if result["id"] == session.id:
+                result.update(times)
+        return body
+
+    league.faults.add("game", change=change)
+    game = {"game_ids": [event.id], "on_error": "keep", "tables": ["shots", "locations"]}
+    [hole] = [hole for hole in archive.sync(**game).holes if hole["session_id"] == session.id]
+    assert (hole["unit"], hole["status"], hole["attempts"]) == (f"locations/{session.id}", "failed", 0)
+    assert "locations need a session's start and a later end" in hole["error"]
+    # It has none now, and again: the hole stays one until the session has its times.
+    assert f"locations/{session.id}" in {hole["unit"] for hole in archive.sync(**game).holes}
+    league.faults.clear()
+    archive.sync(**game)
+    assert statuses(archive)[f"locations/{session.id}"] != "failed"
 
 
 def test_each_unit_knows_when_it_was_last_listed(archive: sideline.Archive, league: Service) -> None:

@@ -659,7 +659,7 @@ def test_cancelling_the_task_cancels_every_request(service: sideline.Simulator, 
 
 
 def test_ctrl_c_ends_a_batch(service: sideline.Simulator, sessions: list[str]) -> None:
-    service.faults.add("*/stats", delay=5.0)
+    service.faults.add("*/stats", delay=60.0)
     script = """
         import json, os, signal, sys, threading, time
         import sideline
@@ -669,7 +669,7 @@ def test_ctrl_c_ends_a_batch(service: sideline.Simulator, sessions: list[str]) -
         try:
             client.stats(json.loads(sys.argv[1]))
         except KeyboardInterrupt:
-            print(time.perf_counter() - begun < 1.5)
+            print(time.perf_counter() - begun < 15)
     """
     command = [sys.executable, "-c", textwrap.dedent(script), json.dumps(sessions[:40])]
     done = subprocess.run(command, env={**os.environ, **service.environ}, capture_output=True, text=True, timeout=30)

@@ -81,7 +81,7 @@ def test_a_signal_ends_a_call_that_is_waited_for_whatever_the_log_is_asked(servi
 
     logger = logging.getLogger("sideline.transport.send")
     kept, logger.__class__ = logger.__class__, Told
-    service.faults.add("/v1/data/teams", delay=5.0)
+    service.faults.add("/v1/data/teams", delay=60.0)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     try:
         with service.client() as client:
@@ -89,7 +89,7 @@ def test_a_signal_ends_a_call_that_is_waited_for_whatever_the_log_is_asked(servi
             begun = time.monotonic()
             with pytest.raises(KeyboardInterrupt):
                 client.teams()
-            assert time.monotonic() - begun < 2
+            assert time.monotonic() - begun < 20
     finally:
         timer.cancel()
         logger.__class__ = kept

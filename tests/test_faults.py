@@ -157,6 +157,17 @@ def test_damaged_gzip_is_never_data(service: sideline.Simulator, once: sideline.
 # Slow bytes.
 
 
+def answered(connection: socket.socket) -> None:
+    """Sends a request and reads until all of `BODY` is there."""
+    connection.sendall(f"GET {TEAMS} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    connection.settimeout(60)
+    received = b""
+    while not received.endswith(BODY):
+        more = connection.recv(65536)
+        assert more, received
+        received += more
+
+
 def test_bytes_come_no_faster_than_told(service: sideline.Simulator) -> None:
     start = time.monotonic()
     head, rest, _ = on_the_wire(service, bytes_per_second=200)
@@ -167,25 +178,29 @@ def test_bytes_come_no_faster_than_told(service: sideline.Simulator) -> None:
 
 def test_slow_bytes_pass_no_read_timeout_but_the_total_one(service: sideline.Simulator, truth: bytes) -> None:
     # The head must be there within the read timeout.
-    service.faults.add(body={"x": "y" * 5000}, bytes_per_second=600, times=1)
-    with service.client(timeout=sideline.Timeout(connect=1, read=0.9, total=1.5), max_retries=0) as client:
+    service.faults.add(body={"x": "y" * 50_000}, bytes_per_second=600, times=1)
+    with service.client(timeout=sideline.Timeout(connect=10, read=3, total=3.5), max_retries=0) as client:
         start = time.monotonic()
         with pytest.raises(sideline.RequestTimeout, match="total"):
             client.teams()
-        assert 1.4 < time.monotonic() - start < 3
+        assert 3.4 < time.monotonic() - start < 35
         assert client.teams().raw == truth
 
 
 def test_slowness_ends_with_the_answer(service: sideline.Simulator) -> None:
-    service.faults.add(body=BODY, bytes_per_second=300, times=1)
-    service.faults.add(body=BODY, times=1)
+    service.faults.add(body=BODY, bytes_per_second=100, times=1)
+    service.faults.add(body=BODY, times=5)
     with connected(service) as connection:
-        slow, _ = asked(connection)
         start = time.monotonic()
-        fast, _ = asked(connection, quiet=0.1)
-    assert slow.endswith(BODY)
-    assert fast.endswith(BODY)
-    assert time.monotonic() - start < 0.4
+        answered(connection)
+        slow = time.monotonic() - start
+        # The fastest of some: the machine may be busy with something else.
+        fast = []
+        for _ in range(5):
+            start = time.monotonic()
+            answered(connection)
+            fast.append(time.monotonic() - start)
+    assert min(fast) < slow / 2
 
 
 def test_an_open_stream_is_slow_too_and_keeps_its_framing(service: sideline.Simulator) -> None:
@@ -194,16 +209,14 @@ def test_an_open_stream_is_slow_too_and_keeps_its_framing(service: sideline.Simu
     target = f"{path}?apikey={service.api_key}&schedule_id={service.games[0]['event_id']}"
     with connected(service) as connection:
         connection.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-        came, end = b"", time.monotonic() + 1.5
-        while (left := end - time.monotonic()) > 0:
-            connection.settimeout(left)
-            try:
-                came += connection.recv(65536)
-            except TimeoutError:
-                break
+        connection.settimeout(60)
+        came, start = b"", time.monotonic()
+        while len(came) < 300:
+            came += connection.recv(65536)
+        took = time.monotonic() - start
     assert came.startswith(b"HTTP/1.1 200 OK\r\n")
     assert b"text/event-stream" in came
-    assert 200 < len(came) < 400
+    assert took >= 0.9 * (len(came) - 4) / 200
 
 
 # Bytes after the answer.
@@ -307,7 +320,7 @@ def test_a_request_on_a_stale_connection_is_sent_again(
     start = time.monotonic()
     answers = [patient.teams() for _ in range(4)]
     assert [answer.raw for answer in answers] == [truth] * 4
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
 
 
 # A rate that no answer tells.
@@ -337,7 +350,7 @@ def test_a_nightly_loop_keeps_to_retry_after(service: sideline.Simulator, patien
     # Each refusal was followed by the wait it asked for, so that the same request was not refused again.
     assert (statuses.count(200), 0 < statuses.count(429) <= 3) == (len(ids), True)
     assert (429, 429) not in zip(statuses, statuses[1:], strict=False)
-    assert statuses.count(429) <= time.monotonic() - start < 10
+    assert statuses.count(429) <= time.monotonic() - start < 60
 
 
 def test_a_nightly_loop_backs_off_where_nothing_is_said(service: sideline.Simulator) -> None:
@@ -353,12 +366,12 @@ def test_a_nightly_loop_backs_off_where_nothing_is_said(service: sideline.Simula
 
 def test_a_rate_that_never_lets_pass_is_named(service: sideline.Simulator) -> None:
     service.faults.add(requests_per_second=0.001, burst=1, retry_after=True)
-    with service.client(timeout=3) as client:
+    with service.client(timeout=60) as client:
         assert client.teams().status == 200
         start = time.monotonic()
         with pytest.raises(sideline.RateLimited, match="requests_per_second"):
             client.teams()
-        assert time.monotonic() - start < 1, "a wait that passes the deadline is not begun"
+        assert time.monotonic() - start < 20, "a wait that passes the deadline is not begun"
 
 
 # All of them.

@@ -292,7 +292,7 @@ def test_a_proxy_that_hangs_ends_within_the_connect_timeout(given: Given, serve:
         start = time.monotonic()
         with pytest.raises(sideline.RequestTimeout, match="connect timeout.*proxy"):
             client.teams()
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 15
 
 
 def test_a_forwarding_proxy_that_hangs_ends_within_the_read_timeout(given: Given) -> None:

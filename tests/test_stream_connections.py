@@ -167,7 +167,7 @@ def test_a_handshake_that_hangs_is_given_up_told_and_tried_again(opened: Any, bu
         assert seen.connections >= 2
     assert all("timeout" in loss.reason for loss in found)
     assert all(loss.retry_at is not None for loss in found)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 @each_stream

@@ -85,14 +85,14 @@ def test_what_ends_the_process_goes_through_the_loop(stream: sideline.LiveStream
     async def main() -> None:
         loop = asyncio.get_running_loop()
         loop.call_later(0.05, go.set)
-        loop.call_later(10, loop.stop)
+        loop.call_later(60, loop.stop)
         async for _ in stream:
             raise SystemExit(3)
 
     began = time.monotonic()
     with asyncio.Runner(loop_factory=new_loop) as runner, pytest.raises(SystemExit, match="3"):
         runner.run(main())
-    assert time.monotonic() - began < 8, "it went on until it was stopped"
+    assert time.monotonic() - began < 30, "it went on until it was stopped"
 
 
 @pytest.mark.parametrize("how", ["cancelled", "left waiting"])

@@ -293,12 +293,12 @@ def test_a_connection_that_ends_before_a_byte_is_tried_again(reset: bool) -> Non
 
 
 def test_a_server_that_stays_silent_is_a_timeout() -> None:
-    silent = sideline.Timeout(connect=1, read=0.3, total=5)
+    silent = sideline.Timeout(connect=10, read=0.3, total=60)
     with peer([b"keep"]) as seen, given(seen.base_url, timeout=silent) as client:
         start = time.monotonic()
         with pytest.raises(sideline.RequestTimeout) as caught:
             client.teams()
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 20
         assert isinstance(caught.value, TimeoutError)
 
 

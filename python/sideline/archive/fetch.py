@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sideline._core import Payload
 from sideline.archive.decode import NOT_OF_ONE, decoded
-from sideline.archive.listing import is_sendable
 from sideline.archive.plan import COMPLETE, RESOURCES, Unit
 from sideline.archive.store import now
 from sideline.errors import (
@@ -202,11 +201,11 @@ def fetch(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) 
     done = 0
     for operation, group in groupby(by_operation, key=lambda unit: unit.operation):
         same = list(group)
-        sendable = [unit for unit in same if is_sendable(unit.id)]
+        sendable = [unit for unit in same if unit.problem is None]
         for unit in same:
-            if not is_sendable(unit.id):
-                text = f"not sent: {unit.id[:80]!r} is no id: ids hold ASCII letters, digits, - _ . @ and :"
-                yield Fetched(operation, 0, partial(_same, Outcome(unit, "failed", now(), error=text, attempts=0)))
+            if unit.problem is not None:
+                ended = Outcome(unit, "failed", now(), error=unit.problem, attempts=0)
+                yield Fetched(operation, 0, partial(_same, ended))
         each = _one_by_one if operation == "locations" else _at_once
         if sendable:
             yield from each(client, sendable, lambda ended, base=done: tell(base + ended))  # type: ignore[misc]

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sideline._core import _epoch_ms
-from sideline.archive.listing import Event, Game, moment
+from sideline.archive.listing import Event, Game, is_sendable, moment
 
 SETTLED = timedelta(hours=3)
 """A game may continue for this long after the end that was last seen: a break between sessions looks like an end."""
@@ -90,6 +90,16 @@ class Unit:
         """The value that names its rows."""
         return int(self.id) if RESOURCES[self.operation].key == "team_id" else self.id
 
+    @property
+    def problem(self) -> str | None:
+        """Why it cannot be requested."""
+        if not is_sendable(self.id):
+            return f"not sent: {self.id[:80]!r} is no id: ids hold ASCII letters, digits, - _ . @ and :"
+        if self.operation == "locations" and not (self.start and self.end and self.start < self.end):
+            start, end = self.start or "no start", self.end or "no end"
+            return f"not sent: locations need a session's start and a later end; it has {start} and {end}"
+        return None
+
 
 UNDATED = "undated"
 """The month of what belongs to no event: teams and their rosters."""
@@ -126,11 +136,12 @@ def of_game(game: Game) -> Unit:
     return Unit("schedule", game.id, game_id=game.id, starts_at=game.tipoff_at, teams=game.teams)
 
 
-def within(event: Event, wanted: Collection[str]) -> list[Unit]:
+def within(event: Event, wanted: Collection[str], clock: datetime) -> list[Unit]:
     """Each wanted resource of each session of an event, and of the game itself, linked or not.
 
-    Locations are requested for a session's span; a session without one has no locations yet.
+    Before its event begins, a session without a start and a later end has no locations.
     """
+    is_upcoming = event.starts_at is not None and event.starts_at > clock
     of: dict[str, Any] = {
         "game_id": event.id if event.is_game else None,
         "over_at": event.over_at,
@@ -143,13 +154,11 @@ def within(event: Event, wanted: Collection[str]) -> list[Unit]:
         for operation in OF_SESSION:
             if operation not in wanted:
                 continue
-            span: dict[str, Any] = {}
-            if operation == "locations":
-                if session.start is None or session.end is None or session.end <= session.start:
-                    continue
-                span = {"start": session.start, "end": session.end}
+            span: dict[str, Any] = {"start": session.start, "end": session.end} if operation == "locations" else {}
             linked = operation in session.links
-            units.append(Unit(operation, session.id, session_id=session.id, is_linked=linked, **span, **of))
+            unit = Unit(operation, session.id, session_id=session.id, is_linked=linked, **span, **of)
+            if operation != "locations" or unit.problem is None or not is_upcoming:
+                units.append(unit)
     if event.is_game and event.sessions:
         units += [Unit(name, event.id, is_linked=False, **of) for name in OF_GAME if name in wanted]
     return units

@@ -230,7 +230,7 @@ class Sync:
         planned: set[str] = set()
         for event in sorted(lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id)):
             again: list[Unit] = []
-            units = {unit.name: unit for unit in plan.within(event, self._wanted)}
+            units = {unit.name: unit for unit in plan.within(event, self._wanted, self._context.clock)}
             if not event.are_sessions_known:
                 units |= {unit.name: unit for unit in self._known_within(event) if unit.name not in units}
             for name, unit in units.items():

@@ -70,21 +70,4 @@ mod tests {
         assert_eq!((game.catch_up(service), clock()), (4, game.moments[3]));
         assert_eq!(game.move_to(service, player, game.moments[4]), Some(5));
     }
-
-    #[test]
-    fn streams_know_of_a_game_what_its_clock_says_however_often_it_is_played_anew() {
-        const STANDS_STILL: f64 = 1e-12;
-        let simulator = season();
-        let service = &simulator.service;
-        let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
-        for index in 20..40 {
-            for speed in [Some(1e9), None, Some(1e9), Some(1e9), None, Some(STANDS_STILL)] {
-                // It may be over by now.
-                let _ = play(service, index, speed, threads.handle());
-            }
-            let (game, clock) = (service.game(index), service.season.time_of(index, service.now()));
-            let passed = game.moments.iter().filter(|moment| **moment <= clock).count();
-            assert_eq!(game.catch_up(service), passed, "game {index}");
-        }
-    }
 }
