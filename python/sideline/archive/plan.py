@@ -46,6 +46,9 @@ RESOURCES: Mapping[str, Resource] = {
 TABLES: tuple[str, ...] = tuple(dict.fromkeys(name for resource in RESOURCES.values() for name in resource.tables))
 
 OF_SESSION = ("stats", "stats_details", "possessions", "shots", "locations")
+OF_LISTS = ("teams", "schedule", "game", "team_events")
+"""Operations whose bodies are entries of lists."""
+
 _OF_GAME = ("play_by_play", "ball_screens")
 
 
