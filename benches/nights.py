@@ -1,16 +1,18 @@
 """Nightly syncs of a season: bytes written, files live and seconds, night by night.
 
-    target/bench/bin/python benches/nights.py [--nights 100] [--games 292] [--teams 20] [--json nights.json]
+    target/bench/bin/python benches/nights.py [--nights 100] [--games-a-night 2] [--json nights.json]
 
-The service is the simulator, in this process: each night a season of the same seed, a day further on, with one stat of a
-game of the last days corrected. The archive syncs from the season's first day. Bytes are those of every Parquet file that
-a commit added, and of the commits themselves.
+The service is the second service of the tests. Each night games were played since the last, and a stat of a game of the
+last five days is corrected; the archive syncs from the season's first day. Bytes are those of every Parquet file that a
+commit added. Exits with 1 where more than five times the final bytes were written, or a partition has more than nine files.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
+import sys
 import tempfile
 import time
 from datetime import UTC, datetime, timedelta
@@ -18,8 +20,10 @@ from pathlib import Path
 
 import sideline
 
-FIRST = datetime(2026, 10, 15, 9, tzinfo=UTC)
-"""The second day of the simulated season, which lasts 146 days."""
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+FIRST = datetime(2026, 11, 6, 9, tzinfo=UTC)
+MOST_TIMES, MOST_FILES = 5.0, 9
 
 
 def measured(root: Path) -> dict[str, float]:
@@ -44,49 +48,72 @@ def measured(root: Path) -> dict[str, float]:
         written, live, files = written + added, live + sum(sizes.values()), files + len(sizes)
         most = max([most, *partitions.values()])
         by_table[table.name] = (added, sum(sizes.values()), len(sizes))
-    return {"written": written, "live": live, "files": files, "most_in_a_partition": most, "log": log, "tables": by_table}
+    return {
+        "written": written,
+        "live": live,
+        "files": files,
+        "most_in_a_partition": most,
+        "log": log,
+        "tables": by_table,
+    }
 
 
-def main() -> None:
+def main() -> int:
+    from service import Service
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nights", type=int, default=100)
-    parser.add_argument("--games", type=int, default=292)
-    parser.add_argument("--teams", type=int, default=20)
+    parser.add_argument("--games-a-night", type=int, default=2)
+    parser.add_argument("--possessions", type=int, default=40, help="of a session")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
+    dice = random.Random(0)
     nights = []
-    with tempfile.TemporaryDirectory() as folder:
+    size = {"teams": 8, "games": 0, "practices": 0, "upcoming": 0, "days": 3, "possessions": given.possessions}
+    with tempfile.TemporaryDirectory() as folder, Service(seed=3, now=FIRST, **size) as service:
+        client = sideline.Client(**service.client_options())
         for number in range(given.nights):
-            now = FIRST + timedelta(days=number)
-            with (
-                sideline.Simulator(seed=3, teams=given.teams, games=given.games, now=now.isoformat()) as service,
-                service.client() as client,
-            ):
-                over = (now - timedelta(hours=6)).timestamp() * 1000
-                played = [game for game in service.games if game["tipoff_at"] < over]
-                if played:
-                    game = played[-1]["event_id"]
-                    player = client.game_stats_details(game).table().to_dicts()[-1]["player_id"]
-                    service.correct(game, player, "REB", 1)
-                start = time.perf_counter()
-                report = sideline.Archive(folder, client).sync(start="2026-10-01", progress=False)
-                took = time.perf_counter() - start
+            if number:
+                service.advance(timedelta(days=1))
+            for game in range(given.games_a_night):
+                service.season.add_game(service.time - timedelta(hours=14 - 2 * game))
+            recent = [event for event in service.season.events if event.start > (service.now() - 5 * 86_400) * 1000]
+            service.change.correct_stat(dice.choice(dice.choice(recent).sessions).id)
+            start, cpu = time.perf_counter(), time.process_time()
+            report = sideline.Archive(folder, client).sync(start="2026-11-01", progress=False)
+            took, spent = time.perf_counter() - start, time.process_time() - cpu
             found = measured(Path(folder))
-            nights.append({"night": number + 1, "seconds": round(took, 2), "units": report.coverage.num_rows, **found})
+            nights.append(
+                {
+                    "night": number + 1,
+                    "seconds": round(took, 2),
+                    "cpu": round(spent, 2),
+                    "units": report.coverage.num_rows,
+                    **found,
+                }
+            )
             if (number + 1) % 10 == 0 or number == 0:
-                times = found["written"] / found["live"]
                 shown = {name: value for name, value in nights[-1].items() if name != "tables"}
-                print(f"{shown}, {times:.1f} times the live bytes", flush=True)
+                print(f"{shown}, {found['written'] / found['live']:.1f} times the live bytes", flush=True)
+        client.close()
         archive = sideline.Archive(folder)
         for name, (written, live, files) in nights[-1]["tables"].items():
-            print(f"{name:<20} written {written:>12,} live {live:>12,} files {files:>4}")
+            print(f"{name:<20} written {written:>12,} live {live:>12,} times {written / live:>5.1f} files {files:>4}")
         print("games", archive.info().games, "corrections", archive.info().corrections)
         archive.compact()
         final = measured(Path(folder))["live"]
-        print(f"compacted: {final:,} bytes; written {nights[-1]['written'] / final:.1f} times as many")
+    times = nights[-1]["written"] / final
+    most = max(night["most_in_a_partition"] for night in nights)
+    print(f"compacted: {final:,} bytes; written {times:.1f} times as many; at most {most} files of a partition")
+    tenth = max(1, given.nights // 10)
+    means = [sum(night["cpu"] for night in part) / len(part) for part in (nights[tenth : 2 * tenth], nights[-tenth:])]
+    print(
+        f"CPU seconds of a sync (service included), in the second tenth of the nights and in the last: {means[0]:.2f}, {means[1]:.2f}"
+    )
     if given.json:
         given.json.write_text(json.dumps(nights))
+    return 0 if times <= MOST_TIMES and most <= MOST_FILES else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

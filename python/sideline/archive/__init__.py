@@ -15,6 +15,7 @@
     compaction.py   small files joined, replaced ones deleted
     read.py         polars, Arrow, DuckDB, and the past
     audits.py       the rules of sideline.audit over the stored tables
+    changes.py      the rows by which two states differ
     rebuild.py      a table made anew from the bodies
     command.py      `sideline sync`
     report.py       how a sync ended, and what an archive holds
@@ -33,6 +34,8 @@ from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import Told
 from sideline.archive import audits, compaction, plan, read
+from sideline.archive.changes import KEYS, Changes, state, state_at
+from sideline.archive.changes import changes as rows_between
 from sideline.archive.keep import coverage_row, to_arrow
 from sideline.archive.options import Options
 from sideline.archive.plan import TABLES
@@ -51,7 +54,10 @@ if TYPE_CHECKING:
     from sideline.client import Client
     from sideline.operations import Time
 
-__all__ = ["Archive", "ArchiveInfo", "SyncReport"]
+__all__ = ["KEYS", "Archive", "ArchiveInfo", "Changes", "SyncReport"]
+
+_FIRST_TIME = 1_000_000_000
+"""Epoch milliseconds that are given as a time are more, versions of an archive are fewer."""
 
 _WINDOW = timedelta(days=7)
 _RETAINED = timedelta(days=7)
@@ -302,6 +308,43 @@ class Archive:
         0
         """
         return audits.audit(self._store)
+
+    def files(self, table: str) -> list[str]:
+        """The addresses of a table's Parquet files, for engines that do not read Delta Lake.
+
+        They are the table as it stands now: the next sync may replace some of them.
+
+        >>> import pyarrow.parquet
+        >>> rows = sum(pyarrow.parquet.read_metadata(file).num_rows for file in archive.files("shots"))
+        >>> rows == archive.to_arrow("shots").num_rows
+        True
+        """
+        opened = read.opened(self._store, table)
+        return [] if opened is None else sorted(opened.file_uris())
+
+    def changes(self, since: "Time | None" = None) -> Changes:
+        """The rows of every table that came, went or changed since an earlier state, by table.
+
+        Applied to the rows of then, they give those of now: a deleted row leaves, an inserted one comes, and an updated
+        one takes the place of the row with the same `sideline.archive.KEYS`.
+
+        Parameters:
+            since: the `version` of earlier changes, below 1,000,000,000: exact with any number of writers, until it is
+                vacuumed; a time: what was stored after it by the clock of the machine that did; `None`: everything.
+
+        >>> changes = archive.changes()
+        >>> sum(rows.num_rows for rows in archive.changes(since=changes.version).values())
+        0
+        """
+        read.require(self._store)
+        now, version = state(self._store)
+        if since is None:
+            return rows_between(self._store, {}, now, version)
+        if isinstance(since, int) and not isinstance(since, bool) and since < _FIRST_TIME:
+            then = state(self._store, since)[0]
+        else:
+            then = state_at(self._store, _aware("since", since), now)
+        return rows_between(self._store, then, now, version)
 
     def compact(self) -> None:
         """Join the small files of each month. A sync does so where they are many; the past stays readable.

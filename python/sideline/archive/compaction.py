@@ -12,8 +12,11 @@ from sideline.archive.store import MONTH, Store, writing
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-_MOST_FILES = 8
-"""In a partition; beyond it the small ones are joined."""
+_MOST_FILES = 10
+"""In a partition; beyond it the newest ones are joined."""
+
+_LEAST_JOINED = 4
+
 
 _LARGE = 128 * 1024 * 1024
 """Bytes of a file that is not joined with others."""
@@ -23,15 +26,16 @@ _FULL_VACUUM = timedelta(days=1)
 
 
 def joined_size(sizes: Sequence[int]) -> int | None:
-    """Below which size to join a partition's files; `None` where they are few.
+    """Below which size to join a partition's files, the newest of which is the first; `None` where they are few.
 
-    A file is joined once what is smaller than it weighs as much, so that in a season each row is rewritten a few times.
+    An older file is left alone while it weighs more than half of what is newer, so that in a season each row is
+    rewritten a few times. Only neighbours can be joined, which is why age counts and not size.
     """
     if len(sizes) <= _MOST_FILES:
         return None
     joined = 0
-    for count, size in enumerate(sorted(sizes)):
-        if count >= _MOST_FILES // 2 and size > joined:
+    for count, size in enumerate(sizes):
+        if count >= _LEAST_JOINED and 2 * size > joined:
             break
         joined += size
     return min(joined + 1, _LARGE)
@@ -50,7 +54,8 @@ def join(store: Store, names: Iterable[str]) -> None:
                 continue
             # Where another writer replaced one of them, the next sync joins them.
             with suppress(deltalake.exceptions.CommitFailedError):
-                _join(store, table, month, size)
+                if not _join(store, table, month, size):
+                    _join(store, table, month, _LARGE)
 
 
 def join_all(store: Store, names: Iterable[str]) -> None:
@@ -62,17 +67,19 @@ def join_all(store: Store, names: Iterable[str]) -> None:
                     _join(store, table, month, _LARGE)
 
 
-def _join(store: Store, table: "DeltaTable", month: str | None, size: int) -> None:
-    table.optimize.compact(
+def _join(store: Store, table: "DeltaTable", month: str | None, size: int) -> bool:
+    """Whether any files could be joined."""
+    done = table.optimize.compact(
         partition_filters=None if month is None else [(MONTH, "=", month)],
         target_size=size,
         writer_properties=writing(),
         commit_properties=store.commit_properties(),
     )
+    return bool(done["numFilesRemoved"])
 
 
 def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
-    """The sizes of the files of each month."""
+    """The sizes of the files of each month, the newest first."""
     pa = library("pyarrow", "archive")
     sizes: dict[str | None, list[int]] = defaultdict(list)
     files = pa.table(table.get_add_actions(flatten=True))

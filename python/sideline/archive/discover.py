@@ -278,7 +278,7 @@ def _received(payload: Payload | None, unit: Unit | None = None) -> Received:
     if payload is None:
         return Received(now())
     of_list = (None, None, None) if unit is None else (unit.team_id, unit.start, unit.end)
-    return Received(payload.fetched_at or now(), served_at(payload), payload.request_id, *of_list)
+    return Received(payload.fetched_at or now(), served_at(payload), payload.request_id, payload.url, *of_list)
 
 
 def _is_unknown(outcome: Outcome) -> bool:

@@ -60,6 +60,8 @@ class Outcome:
     tables: "Mapping[str, pyarrow.Table]" = field(default_factory=dict)
     """As they are stored."""
     request_id: str | None = None
+    url: str | None = None
+    """Without secrets."""
     error: str | None = None
     attempts: int = 1
     rows: int = 0
@@ -86,9 +88,10 @@ def read(
     served_at: datetime | None = None,
     request_id: str | None = None,
     attempts: int = 1,
+    url: str | None = None,
 ) -> Outcome:
     """The outcome of a body. One that cannot be decoded or stored has failed, and its body is kept."""
-    outcome = Outcome(unit, "failed", fetched_at, served_at, raw, request_id=request_id, attempts=attempts)
+    outcome = Outcome(unit, "failed", fetched_at, served_at, raw, request_id=request_id, url=url, attempts=attempts)
     try:
         outcome.tables = decoded(unit, raw)
     except NOT_OF_ONE:
@@ -113,6 +116,7 @@ def failed(unit: Unit, error: Exception) -> Outcome:
         served_at(payload),
         None if payload is None else payload.raw,
         request_id=response.request_id if response else None,
+        url=getattr(error, "url", None),
         error=line(error),
         attempts=response.attempts if response else 1,
         is_absence=isinstance(error, NotFound) and payload is None,
@@ -232,7 +236,8 @@ def _at_once(client: "Client", units: Sequence[Unit], tell: Callable[[int], None
 
 def _read(unit: Unit, payload: Payload, row: Mapping[str, Any]) -> Outcome:
     # `raw` is a copy: before this the body is held once, by the payload.
-    return read(unit, payload.raw, row["fetched_at"], served_at(payload), row["request_id"], row["attempts"])
+    at, url = served_at(payload), payload.url
+    return read(unit, payload.raw, row["fetched_at"], at, row["request_id"], row["attempts"], url)
 
 
 def _failed(unit: Unit, error: Exception | None, payload: Payload | None, row: Mapping[str, Any]) -> Outcome:
@@ -243,6 +248,7 @@ def _failed(unit: Unit, error: Exception | None, payload: Payload | None, row: M
         served_at(payload),
         None if payload is None else payload.raw,
         request_id=row["request_id"],
+        url=getattr(error, "url", None),
         error=line(error) if error and row["attempts"] else row["error"],
         attempts=row["attempts"],
         is_absence=row["status"] == "missing",

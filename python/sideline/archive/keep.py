@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sideline._core import __version__
 from sideline._frames import library
 from sideline.archive import corrections, rosters
 from sideline.archive.decode import decoded, no_rows
 from sideline.archive.fetch import Outcome
-from sideline.archive.plan import BEGUN, COMPLETE, RESOURCES, TABLES, has_rows, is_final
+from sideline.archive.plan import BEGUN, COMPLETE, OF_LISTS, RESOURCES, TABLES, UNDATED, has_rows, is_final
 from sideline.archive.read import bodies, coverage, unit_of
-from sideline.archive.store import MONTH, Store, in_month, one_of, own_schemas
+from sideline.archive.store import LINEAGE, MONTH, Store, in_month, one_of, own_schemas
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,6 +32,9 @@ Row = dict[str, Any]
 
 UNDECODABLE, WITHDRAWN = "undecodable", "withdrawn"
 """Statuses of rows of `raw`, besides "stored"."""
+
+_OF_BODY = ("body_id", "sequence", "stored_at", "served_at", "rows", *LINEAGE)
+"""Columns of `coverage` that tell of the body whose rows are stored."""
 
 _TABLES_AT_ONCE = 4
 _ATTEMPTS = 100
@@ -232,9 +236,7 @@ def _store(
     return stored
 
 
-def _store_bodies(
-    store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], at: datetime
-) -> _Places:
+def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], at: datetime) -> _Places:
     """Each body once, also where two writers bring it."""
     # Nothing whose storing never began needs an entry that says that it is withdrawn.
     begun = {name for name, row in seen.items() if row["sequence"] is not None}
@@ -262,7 +264,9 @@ def _store_bodies(
                 last[name] = row
         new = []
         for name, row in wanted.items():
-            if name not in last or any(last[name][what] != row[what] for what in ("body_id", "status", "game_id", MONTH)):
+            if name not in last or any(
+                last[name][what] != row[what] for what in ("body_id", "status", "game_id", MONTH)
+            ):
                 row["sequence"] = number.get(name, 0) + 1
                 new.append({**row, "entry": entry(name, row["sequence"])})
         if not new or (
@@ -422,13 +426,15 @@ def _account(outcome: Outcome, seen: Row | None, stored: _Stored, context: Conte
         "linked": unit.is_linked or (seen is not None and bool(seen["linked"])),
         "final": is_final(unit, context.clock) and (outcome.is_stored or outcome.status == "unavailable"),
         "absent_in": None,
+        "url": outcome.url,
+        "sideline_version": __version__,
     }
     if unit.name in stored.places:
         row["sequence"], row["stored_at"] = stored.places[unit.name]
         row["body_id"] = None if outcome.raw is None or outcome.status == WITHDRAWN else body_id(outcome.raw)
     elif seen is not None and seen["sequence"] is not None:
         # Rows that are stored stay.
-        row |= {name: seen[name] for name in ("body_id", "sequence", "stored_at", "served_at", "rows")}
+        row |= {name: seen[name] for name in _OF_BODY}
     if outcome.status in ("missing", WITHDRAWN):
         row["absent_in"] = (seen and seen["absent_in"]) or context.sync
     return row
@@ -453,7 +459,8 @@ def coverage_row(outcome: Outcome) -> Row:
         "unit": unit.name,
         "served_at": outcome.served_at,
         "listed_at": outcome.listed_at,
-        MONTH: unit.month,
+        # Each sync accounts for all entries of lists: apart from the others, they are rewritten alone.
+        MONTH: UNDATED if unit.operation in OF_LISTS else unit.month,
     }
 
 

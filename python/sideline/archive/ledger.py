@@ -57,17 +57,21 @@ def mark_listed(store: Store, units: Mapping[str, Unit], listed_at: Mapping[str,
             unit = units.get(row["unit"])
             if unit is not None:
                 facts: Row = {"event_id": unit.event_id, "starts_at": unit.starts_at, "teams": list(unit.teams)}
-                facts |= {
-                    "listed_at": listed_at.get(unit.name) or row["listed_at"],
-                    "linked": unit.is_linked or row["linked"],
-                    MONTH: unit.month,
-                }
+                facts |= {"linked": unit.is_linked or row["linked"], MONTH: unit.month}
                 if any(row[name] != value for name, value in facts.items()):
                     rows.append({**row, **facts})
         return rows or None
 
     if units:
         _replace(store, change)
+        # In a table of its own: all of `coverage` would be written anew by each sync.
+        _list(store, {unit.event_id: at for name, unit in units.items() if (at := listed_at.get(name)) is not None})
+
+
+def _list(store: Store, listed_at: Mapping[str | None, datetime]) -> None:
+    rows = [{"event_id": event, "listed_at": at} for event, at in listed_at.items() if event is not None]
+    if rows:
+        store.replace("listings", to_arrow(rows, "listings"), one_of("event_id", (row["event_id"] for row in rows)))
 
 
 def _replace(store: Store, change: Any) -> None:

@@ -31,6 +31,7 @@ class Received:
     fetched_at: datetime
     served_at: datetime | None = None
     request_id: str | None = None
+    url: str | None = None
     team_id: int | None = None
     start: datetime | None = None
     end: datetime | None = None

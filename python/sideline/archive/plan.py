@@ -47,6 +47,8 @@ TABLES: tuple[str, ...] = tuple(dict.fromkeys(name for resource in RESOURCES.val
 
 OF_SESSION = ("stats", "stats_details", "possessions", "shots", "locations")
 OF_GAME = ("play_by_play", "ball_screens")
+OF_LISTS = ("teams", "schedule", "game", "team_events")
+"""Operations whose bodies are entries of lists."""
 
 
 @dataclass(frozen=True)

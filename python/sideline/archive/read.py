@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._frames import library
 from sideline.archive.decode import decoded
 from sideline.archive.plan import RESOURCES, TABLES, Unit
-from sideline.archive.store import MONTH, Store, contract, own_schemas
+from sideline.archive.store import LINEAGE, MONTH, Store, contract, own_schemas
 
 if TYPE_CHECKING:
     import duckdb
@@ -55,7 +55,25 @@ def scan(store: Store, name: str) -> "polars.LazyFrame":
     """A table, lazily; one that nothing was stored of has its columns and no row."""
     pl = library("polars", "archive")
     table = opened(store, name)
-    return typed(pl.scan_delta(table) if table else pl.from_arrow(contract(name).empty_table()).lazy(), name)
+    if table is None:
+        return typed(pl.from_arrow(contract(name).empty_table()).lazy(), name)
+    return typed(pl.from_arrow(_coverage(store, table)).lazy() if name == "coverage" else pl.scan_delta(table), name)
+
+
+def _coverage(store: Store, table: "DeltaTable") -> "pyarrow.Table":
+    """The contract's columns and those of the lineage, with the last time that a list had a unit that was not due."""
+    pa = library("pyarrow", "archive")
+    rows = pa.table(table.to_pyarrow_table())
+    listings = store.open("listings")
+    if listings is not None:
+        listed = dict(
+            zip(*(listings.to_pyarrow_table()[name].to_pylist() for name in ("event_id", "listed_at")), strict=True)
+        )
+        times = zip(rows["event_id"].to_pylist(), rows["listed_at"].to_pylist(), strict=True)
+        later = [max((at for at in (listed.get(event), at) if at is not None), default=None) for event, at in times]
+        place = rows.schema.get_field_index("listed_at")
+        rows = rows.set_column(place, rows.schema.field(place), pa.array(later, rows.schema.field(place).type))
+    return rows.select([*contract("coverage").names, *LINEAGE])
 
 
 def typed(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame":
@@ -80,7 +98,7 @@ def to_arrow(store: Store, name: str) -> "pyarrow.Table":
     target = contract(name)
     if table is None:
         return target.empty_table()
-    found = pa.table(table.to_pyarrow_table())
+    found = _coverage(store, table) if name == "coverage" else pa.table(table.to_pyarrow_table())
     return conformed(found.select(target.names) if name in own_schemas() else found.drop_columns(MONTH), target)
 
 
@@ -111,6 +129,8 @@ def sql(store: Store, query: str) -> "duckdb.DuckDBPyRelation":
     for name in (*TABLES, *own_schemas()):
         if (table := opened(store, name)) is None:
             connection.register(name, contract(name).empty_table())
+        elif name == "coverage":
+            connection.register(name, _coverage(store, table))
         elif name in own_schemas():
             columns = [f'"{column}"' for column in contract(name).names]
             connection.register(f"_{name}", table.to_pyarrow_dataset())

@@ -27,6 +27,9 @@ _ATTEMPTS = 40
 MONTH = "month"
 """The column by which tables are partitioned. Readers of `scan` and `to_arrow` do not see it."""
 
+LINEAGE = ("url", "sideline_version")
+"""Columns of `coverage` beside the contract's: where a unit's body is from, and which sideline stored it."""
+
 _SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
 
 _STATS = {
@@ -37,12 +40,19 @@ _STATS = {
 
 _COMMENTS = {
     MONTH: "month in which the game or practice starts",
+    "url": "address of the request, without secrets",
+    "sideline_version": "version of sideline that stored the unit",
     "body": "the response as it was received",
     "body_id": "digest of the body",
     "listed_from": "when a roster first listed the player",
     "listed_until": "when a roster first listed him no more; null for who is listed now",
     "sequence": "number of the body among those of its unit",
     "stored_at": "when the body was stored, by the clock of the machine that did",
+}
+
+_DESCRIPTIONS = {
+    "listings": "When each game and practice was last listed.",
+    "raw": "The bodies of all responses, each once.",
 }
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -76,6 +86,8 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
                 "listed_at": when,
                 # The archive's own, which readers do not see.
                 MONTH: text,
+                "url": text,
+                "sideline_version": text,
                 "body_id": text,
                 "sequence": number,
                 "stored_at": when,
@@ -88,6 +100,7 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
                 "absent_in": text,
             }
         ),
+        "listings": pa.schema({"event_id": text, "listed_at": when}),
         "corrections": pa.schema(
             {
                 "table": text,
@@ -198,7 +211,7 @@ def _comment(field: "pyarrow.Field") -> str:
 
 def _description(name: str) -> str:
     metadata = contract(name).metadata or {}
-    return metadata.get(b"description", b"").decode() or "The bodies of all responses, each once."
+    return metadata.get(b"description", b"").decode() or _DESCRIPTIONS[name]
 
 
 def one_of(column: str, values: Iterable[object]) -> str:

@@ -187,9 +187,8 @@ class Sync:
             events = (event for event in lists.events.values() if event.id not in lists.unstorable)
             pieces += [(plan.of_event(event), event.body, event.received) for event in events]
         for unit, entry, received in pieces:
-            outcome = read(
-                unit, fragment(unit.operation, entry), received.fetched_at, received.served_at, received.request_id
-            )
+            body = fragment(unit.operation, entry)
+            outcome = read(unit, body, received.fetched_at, received.served_at, received.request_id, url=received.url)
             outcome.listed_at = received.served_at
             yield outcome
 

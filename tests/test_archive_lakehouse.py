@@ -1,0 +1,295 @@
+"""The archive as others read it: partitions, files, changes between states, comments and lineage, against the second service."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from archives import contents, same
+from service import Service
+from trust import Memory, rows_of, shown, untrue
+
+import sideline
+from sideline.archive import KEYS, compaction, sync
+from sideline.archive.plan import TABLES
+
+NOW = datetime(2027, 3, 3, 12, tzinfo=UTC)
+SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
+SIZE: dict[str, Any] = {"teams": 3, "players": 6, "games": 4, "sessions": (1, 2), "possessions": 3, "practices": 1, "upcoming": 1, "days": 8}
+TRUE = [name for name in TABLES if name not in ("locations", "play_by_play", "ball_screens")]
+
+Row = dict[str, Any]
+
+pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+
+
+@pytest.fixture
+def league() -> Iterator[Service]:
+    with Service(seed=5, now=NOW, **SIZE) as league:
+        yield league
+
+
+@pytest.fixture
+def client(league: Service) -> Iterator[sideline.Client]:
+    with sideline.Client(**league.client_options(), max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture
+def archive(tmp_path: Path, client: sideline.Client) -> sideline.Archive:
+    return sideline.Archive(tmp_path / "season", client)
+
+
+def months(archive: sideline.Archive, table: str) -> dict[str, set[str]]:
+    """By month, the sessions or games whose rows it has."""
+    rows = archive.table(table).to_pyarrow_table()
+    key = "event_id" if table in ("events", "sessions") else "session_id"
+    found: dict[str, set[str]] = {}
+    for month, one in zip(rows["month"].to_pylist(), rows[key].to_pylist(), strict=True):
+        found.setdefault(month, set()).add(one)
+    return found
+
+
+def snapshot(archive: sideline.Archive) -> dict[str, list[Row]]:
+    return {name: archive.to_arrow(name).to_pylist() for name in TABLES}
+
+
+def applied(name: str, rows: list[Row], changes: list[Row]) -> Counter[str]:
+    """The rows after the changes, as a reader of `Archive.changes` would apply them."""
+    after = list(rows)
+    for change in changes:
+        kind = change.pop("_change")
+        if kind == "delete":
+            after.remove(next(row for row in after if without_nulls(row) == without_nulls(change)))
+        elif kind == "insert":
+            after.append(change)
+        else:
+            [place] = [index for index, row in enumerate(after) if all(row[key] == change[key] for key in KEYS[name])]
+            after[place] = change
+    return counted(after)
+
+
+def without_nulls(row: Row) -> Row:
+    # A box score's columns grow.
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def counted(rows: list[Row]) -> Counter[str]:
+    return Counter(repr(sorted(without_nulls(row).items())) for row in rows)
+
+
+def test_rows_lie_in_the_month_of_their_game_and_follow_it(league: Service, archive: sideline.Archive) -> None:
+    archive.sync(**SPAN)
+    for table in ("sessions", "stat_events", "possessions"):
+        for month, ids in months(archive, table).items():
+            starts = {
+                f"{datetime.fromtimestamp(event.start / 1000, UTC):%Y-%m}"
+                for event in league.season.events
+                for id_ in ids
+                if id_ in {event.id, *(session.id for session in event.sessions)}
+            }
+            assert starts == {month}
+    game = next(event for event in league.season.played if event.is_game)
+    sessions = {session.id for session in game.sessions}
+    for by in (timedelta(days=-40), timedelta(days=20), timedelta(days=-1), timedelta(days=10)):
+        league.season.now += 0
+        league.change.move_game(game.id, by)
+        archive.sync(**SPAN)
+        month = f"{datetime.fromtimestamp(game.start / 1000, UTC):%Y-%m}"
+        assert {where for where, ids in months(archive, "stat_events").items() if ids & sessions} == {month}
+        assert {where for where, ids in months(archive, "sessions").items() if game.id in ids} == {month}
+        assert not untrue(archive, league, TRUE)
+    before = contents(archive)
+    for name in ("stat_events", "sessions", "players"):
+        archive.rebuild(name)
+    assert same(before, contents(archive)) == []
+
+
+def test_a_correction_rewrites_one_month(league: Service, archive: sideline.Archive) -> None:
+    archive.sync(**SPAN)
+    before = set(archive.files("stat_events"))
+    assert len({Path(file).parent.name for file in before}) == 2
+    game = next(event for event in league.season.played if event.is_game)
+    league.change.correct_stat(game.sessions[0].id)
+    archive.sync(**SPAN)
+    changed = before ^ set(archive.files("stat_events"))
+    month = f"{datetime.fromtimestamp(game.start / 1000, UTC):%Y-%m}"
+    assert {Path(file).parent.name for file in changed} == {f"month={month}"}
+
+
+def test_nights_write_a_few_times_the_tables_and_leave_few_files(league: Service, archive: sideline.Archive) -> None:
+    for night in range(13):
+        league.season.add_game(league.time - timedelta(hours=10), sessions=1)
+        league.change.correct_stat(league.season.played[-1].sessions[0].id)
+        archive.sync(**{**SPAN, "correction_window": timedelta(days=2), "tables": ["shots", "games", "events"]})
+        league.advance(timedelta(days=1))
+        for table in ("shots", "raw", "coverage", "games"):
+            folders = Counter(Path(file).parent for file in archive.files(table))
+            assert max(folders.values()) <= compaction._MOST_FILES, (night, table)
+    history = archive.table("shots").history()
+    assert any(commit["operation"] == "OPTIMIZE" for commit in history)
+    assert {commit["sideline"] for commit in history if commit["operation"] in ("WRITE", "OPTIMIZE")} == {sideline.__version__}
+    assert not untrue(archive, league, ["shots", "games", "events", "sessions"])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "joined"),
+    [
+        ([1] * 10, None),
+        ([1] * 11, 12),
+        ([1] * 10 + [100], 11),
+        ([3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1000], 24),
+        ([100, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], 111),
+        ([5] * 4 + [50] * 10, 21),
+        ([10**9] * 11, 128 * 1024 * 1024),
+    ],
+)
+def test_the_newest_files_are_joined_until_an_older_one_outweighs_them(sizes: list[int], joined: int | None) -> None:
+    assert compaction.joined_size(sizes) == joined
+
+
+def test_a_vacuum_frees_space_and_keeps_the_past(league: Service, archive: sideline.Archive, tmp_path: Path) -> None:
+    archive.sync(**SPAN)
+    first = archive.changes()
+    noted, shots = datetime.now(UTC), archive.to_arrow("shots")
+    league.change.correct_stat(league.season.played[-1].sessions[0].id)
+    archive.sync(**SPAN)
+    between = archive.changes(since=first.version)
+    assert between["shots"].num_rows > 0
+    files = set(tmp_path.rglob("*.parquet"))
+    assert archive.vacuum() == 0, "nothing is older than a week"
+    assert set(tmp_path.rglob("*.parquet")) == files
+    assert archive.vacuum(retain=timedelta(0)) > 0
+    assert set(tmp_path.rglob("*.parquet")) < files
+    assert archive.as_of(noted).to_arrow("shots").sort_by("occurred_at").to_pylist() == shots.sort_by("occurred_at").to_pylist()
+    assert archive.changes(since=noted)["shots"].to_pylist() == between["shots"].to_pylist()
+    with pytest.raises(ValueError, match=f"version {first.version} was vacuumed: give the time"):
+        archive.changes(since=first.version)
+    assert not untrue(archive, league, TRUE)
+
+
+@pytest.mark.parametrize("wrong", [7, timedelta(days=-1)])
+def test_what_is_no_time_to_retain_is_refused(archive: sideline.Archive, wrong: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"write timedelta\(days=7\)"):
+        archive.vacuum(retain=wrong)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive: sideline.Archive, seed: int) -> None:
+    dice = random.Random(seed)
+    memory = Memory()
+    memory.note(league.season)
+    archive.sync(**SPAN)
+    whole = archive.changes()
+    assert {name: counted([{k: v for k, v in row.items() if k != "_change"} for row in rows.to_pylist()]) for name, rows in whole.items()} == {
+        name: counted(rows) for name, rows in snapshot(archive).items()
+    }
+    assert {change for rows in whole.values() for change in rows["_change"].to_pylist()} == {"insert"}
+    kinds: Counter[str] = Counter()
+    states = [(whole.version, datetime.now(UTC), snapshot(archive))]
+    for _ in range(12):
+        done = [league.change.all[name]() for name in dice.sample(sorted(league.change.all), 3)]
+        memory.note(league.season)
+        archive.sync(**SPAN)
+        archive.sync(**SPAN)
+        after = snapshot(archive)
+        version = archive.changes(since=states[-1][0]).version
+        for since, at, before in (states[-1], dice.choice(states)):
+            for token in (since, at):
+                found = archive.changes(since=token)
+                for name, rows in found.items():
+                    assert rows.schema.names[: len(archive.to_arrow(name).schema.names)] == archive.to_arrow(name).schema.names or name == "box_score"
+                    kinds.update(rows["_change"].to_pylist())
+                    assert applied(name, before[name], rows.to_pylist()) == counted(after[name]), (name, token, done)
+        states.append((version, datetime.now(UTC), after))
+    assert set(kinds) == {"insert", "update", "delete"}
+    found = untrue(archive, league, TRUE)
+    assert not found, shown(found)
+
+
+def test_changes_of_a_version_that_never_was_are_refused(archive: sideline.Archive) -> None:
+    with pytest.raises(FileNotFoundError, match="holds no archive"):
+        archive.changes()
+    archive.sync(**SPAN)
+    with pytest.raises(ValueError, match="has the versions 0 to"):
+        archive.changes(since=100_000)
+    assert repr(archive.changes()).startswith("<sideline.Changes up to version ")
+
+
+def test_five_readers_have_equal_frames(league: Service, archive: sideline.Archive) -> None:
+    archive.sync(**SPAN)
+    for table in ("shots", "player_stats", "games"):
+        names = sideline.SCHEMAS[table].names
+        texts = {name: pa.string() for name, kind in zip(names, pa.schema(sideline.SCHEMAS[table]).types, strict=True) if pa.types.is_dictionary(kind)}
+
+        def plain(found: Any, names: list[str] = names, texts: dict[str, Any] = texts) -> list[Row]:
+            found = found.select(names)
+            fields = [
+                pa.field(field.name, texts.get(field.name, pa.timestamp("us", "UTC") if pa.types.is_timestamp(field.type) else field.type))
+                for field in found.schema
+            ]
+            plain = found.cast(pa.schema(fields))
+            return sorted(plain.to_pylist(), key=repr)
+
+        files = archive.files(table)
+        expected = plain(archive.to_arrow(table))
+        assert len(expected) > 5
+        assert plain(archive.scan(table).collect().to_arrow()) == expected
+        assert plain(archive.table(table).to_pyarrow_table()) == expected
+        assert plain(pa.concat_tables([pyarrow.parquet.ParquetFile(file).read() for file in files])) == expected
+        assert plain(pl.read_parquet(files).to_arrow()) == expected
+        connection = duckdb.connect()
+        connection.sql("SET TimeZone = 'UTC'")
+        assert plain(connection.sql(f"from read_parquet({files!r})").to_arrow_table()) == expected
+        assert plain(archive.sql(f"from {table}").to_arrow_table()) == expected
+        pandas = archive.table(table).to_pandas()
+        assert (
+            plain(
+                pa.Table.from_pandas(
+                    pandas, schema=pa.schema([field for field in archive.table(table).to_pyarrow_table().schema if field.name in names]), preserve_index=False
+                )
+            )
+            == expected
+        )
+
+
+def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league: Service, archive: sideline.Archive) -> None:
+    archive.sync(**SPAN)
+    table = archive.table("shots")
+    comments = {field.name: field.metadata.get("comment") for field in table.schema().fields}
+    assert comments["points"] == "points scored; 0 on a miss [points]"
+    assert all(comments.values()), comments
+    assert table.metadata().description == "One row for each field-goal attempt."
+    assert table.metadata().partition_columns == ["month"]
+    assert table.metadata().configuration["sideline.version"] == sideline.__version__
+    # Rows that are written later change no comment.
+    league.change.correct_stat(league.season.played[-1].sessions[0].id)
+    archive.sync(**SPAN)
+    assert {field.name: field.metadata.get("comment") for field in archive.table("shots").schema().fields} == comments
+    units = archive.sql("select unit, url, request_id, served_at, sideline_version from coverage where status = 'fetched'").fetchall()
+    assert len(units) > 20
+    for unit, url, request_id, served_at, version in units:
+        assert url.startswith(league.base_url), unit
+        assert request_id, unit
+        assert served_at is not None
+        assert version == sideline.__version__
+    assert league.secret not in repr(units)
+    assert archive.scan("coverage").collect_schema().names() == sideline.SCHEMAS["coverage"].names
+
+
+def test_chunks_are_small_whatever_the_season(league: Service, archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive.sync(**SPAN)
+    whole = contents(archive)
+    monkeypatch.setattr(sync, "_CHUNK_BYTES", 20_000)
+    other = sideline.Archive(archive._store.root + "-2", archive._client)
+    other.sync(**SPAN)
+    assert same(whole, contents(other)) == []
