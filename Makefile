@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PY     := python tests docs benches examples notebooks .github
 
-.PHONY: help demo test lint lint-rust lint-python lint-dependencies licences test-rust test-python docs site bench fuzz miri notebooks soak
+.PHONY: help demo test lint lint-rust lint-python lint-dependencies licences test-rust test-python docs site bench fuzz miri notebooks soak spark
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
@@ -21,6 +21,7 @@ help:
 	@echo "make site    the documentation as HTML, in site/"
 	@echo "make notebooks  run the notebooks and write their outputs"
 	@echo "make soak    everything at once for SOAK_SECONDS (default an hour) against random faults; soak-report.md"
+	@echo "make spark   Spark on loopback, a master and two workers: rows, kills, rates, secrets (some minutes; Java 17)"
 	@echo "make bench   speed against named peers, with a release build; writes benches/REPORT.md"
 	@echo "make fuzz    each target of fuzz/ for SECONDS=$(SECONDS) (nightly Rust, cargo-fuzz)"
 	@echo "make miri    the unsafe parts under Miri (nightly Rust with miri)"
@@ -101,6 +102,9 @@ miri:
 # SOAK_SECONDS (default 3600), SOAK_SEED.
 soak: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/python tests/soak.py soak-report.md
+
+spark: $(VENV)/.built $(VENV)/.tested-with
+	$(BIN)/python tests/spark_cluster.py
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sideline import court as court
     from sideline import metrics as metrics
     from sideline import plot as plot
+    from sideline import spark as spark
     from sideline._audit import audit
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline._progress import Progress
@@ -127,7 +128,7 @@ _MODULES = {
 
 
 # Not in __all__: what a module needs of other libraries may be missing, and "import *" is to work all the same.
-_SUBMODULES = ("court", "metrics", "plot")
+_SUBMODULES = ("court", "metrics", "plot", "spark")
 
 
 def __getattr__(name: str) -> object:

@@ -130,18 +130,18 @@ def tables(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | No
         raise_holes(plan, found)
         for one in found:
             if one.payload is not None:
-                yield of_unit(one.payload, plan, one.unit.end if one.unit.has_next else None)
+                yield of_unit(one.payload, plan.table, plan.columns, one.unit.end if one.unit.has_next else None)
 
 
-def of_unit(payload: Payload, plan: Plan, until: int | None) -> Table:
+def of_unit(payload: Payload, name: str, columns: Sequence[str] | None, until: int | None) -> Table:
     """One payload's table; rows from `until` on are those of the next window."""
     if until is None:
-        return payload.table(plan.table, plan.columns)
+        return payload.table(name, columns)
     pa, pc = library("pyarrow", "arrow"), library("pyarrow.compute", "arrow")
-    needed = None if plan.columns is None else list(dict.fromkeys((*plan.columns, "t")))
-    rows = payload.table(plan.table, needed).to_arrow()
+    needed = None if columns is None else list(dict.fromkeys((*columns, "t")))
+    rows = payload.table(name, needed).to_arrow()
     rows = rows.filter(pc.less(rows["t"], pa.scalar(until, rows.schema.field("t").type)))
-    return Table._from_arrow(plan.table, rows if plan.columns is None else rows.select(list(plan.columns)))
+    return Table._from_arrow(name, rows if columns is None else rows.select(list(columns)))
 
 
 def read(plan: Plan, client: "Client | None") -> Table:

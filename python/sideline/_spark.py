@@ -1,0 +1,172 @@
+"""The data source "sideline" of Spark 4. Spark imports it by `pyspark_sideline`."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from sideline import _planner
+from sideline.plan import Part, Plan
+from sideline.spark import arrow_schema, conformed, refused_box_score, struct
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql.types import StructType
+
+_OPTIONS = (
+    "table",
+    "start",
+    "end",
+    "team_ids",
+    "game_ids",
+    "session_ids",
+    "plan",
+    "parts",
+    "tasks",
+    "requests_per_second",
+    "max_concurrency",
+    "base_url",
+)
+
+_SECRET_WORDS = ("secret", "api_key", "apikey", "password", "token", "credential")
+
+_PARTS = 8
+
+
+class SidelineDataSource(DataSource):  # type: ignore[misc]
+    """A table of a plan, read by the executors. See docs/scale.md for its options."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What `spark.read.format` takes."""
+        return "sideline"
+
+    def schema(self) -> "StructType":
+        """The schema of the table, known without a request."""
+        return struct(arrow_schema(_table(_checked(self.options)), None))
+
+    def reader(self, schema: "StructType") -> "SidelineReader":
+        """A reader of the schema's columns."""
+        options = _checked(self.options)
+        known = {field.name: field.dataType for field in struct(arrow_schema(_table(options), None))}
+        for field in schema:
+            if known.get(field.name) != field.dataType:
+                has = known[field.name].simpleString() if field.name in known else "no such column"
+                raise ValueError(
+                    f"the schema that was given has {field.name} as {field.dataType.simpleString()}, and "
+                    f"{_table(options)} has {has}: leave .schema(...) out, and cast or select afterwards"
+                )
+        return SidelineReader(options, [field.name for field in schema])
+
+
+class Share(InputPartition):  # type: ignore[misc]
+    """One part of the plan, for one task."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(part)
+
+
+# Without pushFilters: Spark keeps a pushed filter in the reader that it shares, and a DataFrame that was filtered once
+# would lack rows ever after.
+class SidelineReader(DataSourceReader):  # type: ignore[misc]
+    """Plans in the driver, reads in the executors."""
+
+    def __init__(self, options: Mapping[str, str], columns: list[str]) -> None:
+        self._options, self._columns = dict(options), columns
+
+    def partitions(self) -> "list[InputPartition]":
+        """The parts of the plan; requests the lists of the service."""
+        options = self._options
+        tasks = _whole(options, "tasks")
+        return [
+            Share(part) for part in _plan(options, self._columns).split(_whole(options, "parts") or _PARTS, tasks=tasks)
+        ]
+
+    def read(self, partition: "InputPartition") -> "Iterator[pyarrow.RecordBatch]":
+        """The rows of a part. Raises `IncompleteError` where a unit did not come."""
+        # Of a plan without units Spark reads a partition of None.
+        part: Part | None = partition.value
+        if part is not None:
+            yield from conformed(part.batches(), arrow_schema(part.table, self._columns))
+
+
+def _checked(given: Mapping[str, str]) -> dict[str, str]:
+    options = {name.lower(): value for name, value in given.items()}
+    for name in options:
+        if any(word in name for word in _SECRET_WORDS):
+            raise ValueError(
+                f"{name} is no option: options are shown in plans and event logs. Set the environment variable "
+                f"SIDELINE_SECRET (and SIDELINE_USERNAME) of the driver and of every executor"
+            )
+        if name not in _OPTIONS and not name.startswith("__"):
+            raise ValueError(f"there is no option {name}; there are {', '.join(_OPTIONS)}")
+    return options
+
+
+def _table(options: Mapping[str, str]) -> str:
+    if "table" in options:
+        return refused_box_score(options["table"])
+    if "plan" in options:
+        return refused_box_score(_stored_plan(options).table)
+    raise ValueError('the option table is missing: .option("table", "stat_events")')
+
+
+def _stored_plan(options: Mapping[str, str]) -> Plan:
+    return Plan.from_json(Path(options["plan"]).read_text(encoding="utf-8"))
+
+
+def _plan(options: Mapping[str, str], columns: list[str]) -> Plan:
+    from dataclasses import replace
+
+    if "plan" in options:
+        plan = _stored_plan(options)
+        if plan.table != _table(options):
+            raise ValueError(f"the plan is of {plan.table}, and the option table is {options['table']}: leave it out")
+        limits = {name: value for name, value in _limits(options).items() if value is not None}
+        return replace(plan, columns=tuple(columns), service={**plan.service, **limits})
+    from sideline.client import Client
+
+    selection = _planner.Selection(
+        _table(options),
+        team_ids=_listed(options, "team_ids"),
+        game_ids=_listed(options, "game_ids"),
+        session_ids=_listed(options, "session_ids"),
+        start=_time(options, "start"),
+        end=_time(options, "end"),
+        columns=columns,
+    )
+    given: dict[str, Any] = {name: value for name, value in _limits(options).items() if value is not None}
+    with Client(base_url=options.get("base_url"), **given) as client:
+        return _planner.make(client, selection)
+
+
+def _limits(options: Mapping[str, str]) -> dict[str, Any]:
+    rate = options.get("requests_per_second")
+    try:
+        return {
+            "requests_per_second": None if rate is None else float(rate),
+            "max_concurrency": _whole(options, "max_concurrency"),
+        }
+    except ValueError:
+        raise ValueError(f"requests_per_second is {rate!r}; it must be a number") from None
+
+
+def _whole(options: Mapping[str, str], name: str) -> int | None:
+    text = options.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise ValueError(f"{name} is {text!r}; it must be a whole number of at least 1")
+    return int(text)
+
+
+def _listed(options: Mapping[str, str], name: str) -> list[str] | None:
+    """Ids with commas between them."""
+    text = options.get(name)
+    return None if text is None else [one.strip() for one in text.split(",") if one.strip()]
+
+
+def _time(options: Mapping[str, str], name: str) -> str | int | None:
+    text = options.get(name)
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text

@@ -1,0 +1,216 @@
+"""Spark: the data source as Spark calls it, and one local session. `make spark` has a cluster (tests/spark_cluster.py)."""
+
+from __future__ import annotations
+
+import pickle
+import pkgutil
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from service import Service
+
+import sideline
+
+pyspark = pytest.importorskip("pyspark", reason="no pyspark")
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    # PySpark's own: of pandas 3, and of sockets that its gateway leaves open.
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::DeprecationWarning"),
+]
+
+NOW = "2027-03-01T12:00:00Z"
+RANGE = {"start": "2027-02-01", "end": "2027-03-02"}
+
+
+@pytest.fixture(scope="module")
+def second() -> Iterator[Service]:
+    with Service(seed=3, now=NOW) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(second: Service) -> Iterator[sideline.Client]:
+    with sideline.Client(**second.client_options()) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def environ(second: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in second.environ.items():
+        monkeypatch.setenv(name, value)
+
+
+def source(**options: str) -> Any:
+    """As Spark finds it, and with options as it gives them."""
+    from pyspark_sideline import DefaultSource
+
+    return DefaultSource(options)
+
+
+def rows(**options: str) -> list[dict[str, Any]]:
+    """What the tasks of a read give: each part travels by pickle."""
+    made = source(**options)
+    reader = made.reader(made.schema())
+    found = []
+    for part in pickle.loads(pickle.dumps(reader.partitions())):
+        for batch in pickle.loads(pickle.dumps(reader)).read(part):
+            found += batch.to_pylist()
+    return found
+
+
+def test_spark_finds_the_data_source_by_its_name(client: sideline.Client) -> None:
+    assert "pyspark_sideline" in {module.name for module in pkgutil.iter_modules()}
+    assert source().name() == "sideline"
+    assert "pushFilters" not in vars(type(source(table="shots").reader(source(table="shots").schema())))
+
+
+@pytest.mark.parametrize("table", ["stat_events", "possessions", "possession_events"])
+def test_the_parts_are_the_eager_rows(client: sideline.Client, table: str) -> None:
+    [part] = client.plan(table, **RANGE).split(1)
+    assert rows(table=table, parts="3", **RANGE) == part.read(client).to_dicts()
+
+
+def test_a_schema_is_nullable_plain_and_commented() -> None:
+    for table in ("player_stats", "stat_events", "possessions", "shots", "locations", "play_by_play", "ball_screens"):
+        fields = source(table=table).schema().fields
+        assert [field.name for field in fields] == sideline.SCHEMAS[table].names
+        assert all(field.nullable and field.metadata["comment"] for field in fields)
+    types = {field.name: (field.dataType.simpleString(), field.metadata["comment"]) for field in source(table="shots").schema()}
+    assert types["status"][0] == "string"
+    assert types["occurred_at"][0] == "timestamp"
+    assert types["attributes"][0] == "array<string>"
+    assert types["distance_cm"][1].endswith("[cm]")
+
+
+def test_options_narrow_the_plan_and_limit_its_requests(second: Service, client: sideline.Client, tmp_path: Path) -> None:
+    game = second.season.games[0]
+    of_game = rows(table="shots", game_ids=game.id)
+    assert of_game == [row for row in rows(table="shots", **RANGE) if row["game_id"] == game.id]
+    both = rows(table="shots", team_ids=f"{game.home_id}, {game.away_id}", **RANGE)
+    assert {row["game_id"] for row in both} >= {game.id}
+    first = [row for row in of_game if row["session_id"] == game.sessions[0].id]
+    assert rows(table="shots", session_ids=game.sessions[0].id) == [{**row, "game_id": None} for row in first]
+    path = tmp_path / "plan.json"
+    path.write_text(client.plan("shots", game_ids=[game.id]).to_json(), encoding="utf-8")
+    assert rows(plan=str(path)) == of_game
+    made = source(table="shots", parts="4", tasks="2", requests_per_second="40", max_concurrency="3", **RANGE)
+    services = [share.value.plan.service for share in made.reader(made.schema()).partitions()]
+    assert {(one["requests_per_second"], one["max_concurrency"]) for one in services} == {(20.0, 3)}
+    assert rows(table="shots", start="1000", end="2000") == []
+
+
+def test_a_plan_without_units_is_read_as_spark_does() -> None:
+    from pyspark.sql.datasource import InputPartition
+
+    made = source(table="shots", start="2020-01-01", end="2020-01-02")
+    reader = made.reader(made.schema())
+    assert reader.partitions() == []
+    assert list(reader.read(InputPartition(None))) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"table": "shots", "secret": "x"}, "SIDELINE_SECRET"),
+        ({"table": "shots", "API_KEY": "x"}, "SIDELINE_SECRET"),
+        ({"table": "shots", "accessToken": "x"}, "SIDELINE_SECRET"),
+        ({"table": "shots", "tabel": "x"}, "there is no option tabel"),
+        ({"table": "box_score"}, "player_stats"),
+        ({"table": "players"}, "client.roster"),
+        ({}, "the option table is missing"),
+        ({"table": "shots", "parts": "0", **RANGE}, "whole number"),
+        ({"table": "shots", "requests_per_second": "x", **RANGE}, "must be a number"),
+        ({"table": "shots"}, "give one of start="),
+    ],
+)
+def test_options_that_cannot_be_are_refused_with_what_to_write(options: dict[str, str], said: str) -> None:
+    with pytest.raises(ValueError, match=said) as caught:
+        rows(**options)
+    assert "'x'" not in str(caught.value) or "must be" in str(caught.value)
+
+
+def test_a_schema_of_other_types_is_refused() -> None:
+    from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+    made = source(table="shots", **RANGE)
+    for name, kind in (("points", StringType()), ("nope", LongType())):
+        with pytest.raises(ValueError, match=f"{name} as"):
+            made.reader(StructType([StructField(name, kind)]))
+    reader = made.reader(StructType([StructField("points", LongType())]))
+    [batch, *_] = reader.read(reader.partitions()[0])
+    assert batch.schema.names == ["points"]
+
+
+@pytest.fixture(scope="module")
+def spark(second: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    if shutil.which("java") is None:
+        pytest.skip("no Java")
+    from pyspark.sql import SparkSession
+
+    config = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark")),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        # The JVM's environment is that of its Python workers.
+        for name, value in {**second.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}.items():
+            patch.setenv(name, value)
+        patch.delenv("SPARK_HOME", raising=False)
+        builder = SparkSession.builder.master("local[2]")
+        for name, value in config.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        gateway = session.sparkContext._gateway
+        yield session
+        session.stop()
+        gateway.shutdown()
+        if (process := getattr(gateway, "proc", None)) is not None:
+            process.stdin.close()
+            process.wait(60)
+
+
+@pytest.mark.timeout(300)
+def test_a_frame_of_a_session_is_right_however_it_is_used(spark: Any, second: Service, client: sideline.Client) -> None:
+    frame = spark.read.format("sideline").options(table="shots", parts="2", **RANGE).load()
+    count = len(second.truth()["shots"])
+    game = second.season.games[0]
+    of_game = len(second.truth(game_ids=[game.id])["shots"])
+    one = frame.filter(frame.game_id == game.id)
+    assert (one.count(), one.union(frame).count(), frame.count()) == (of_game, count + of_game, count)
+
+    plan = client.plan("stat_events", **RANGE)
+    [part] = plan.split(1)
+    eager = part.read(client).to_dicts()
+    assert [row.asDict() for row in sideline.spark.read(spark, plan, parts=3).select("session_id", "player_id", "stat", "value").collect()] == [
+        {name: row[name] for name in ("session_id", "player_id", "stat", "value")} for row in eager
+    ]
+    second.faults.add("stats_details", path=str(plan._units[0].session_id), status=404, body={"status": 404, "message": "Invalid id"})
+    with pytest.raises(Exception, match=f"IncompleteError.*session {plan._units[0].session_id}"):
+        sideline.spark.read(spark, plan, parts=1).count()
+    bodies = sideline.spark.fetch_bodies(spark, plan, parts=2).persist()
+    assert sorted(row["status"] for row in bodies.select("status").collect()) == [*["fetched"] * (len(plan) - 1), "missing"]
+    second.faults.clear()
+    second.requests.clear()
+    decoded = sideline.spark.decode(bodies, "stat_events")
+    assert decoded.count() == len([row for row in eager if row["session_id"] != plan._units[0].session_id])
+    assert len(second.requests) == 0
+    assert sideline.spark.read(spark, plan.only(game_ids=[])).count() == 0
+
+
+def test_without_pyspark_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch, client: sideline.Client) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyspark"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(ModuleNotFoundError, match=r"sideline\[spark\]"):
+        sideline.spark.fetch_bodies(None, client.plan("shots", session_ids=["a"]))  # type: ignore[arg-type]
