@@ -17,6 +17,7 @@
     rebuild.py      a table made anew from the bodies
     command.py      `sideline sync`
     report.py       how a sync ended, and what an archive holds
+    trouble.py      missing credentials, damaged files and a full disk, as errors that say what to do
 
 The examples run against the simulator; in them `archive` holds `games` games, of which `game_id` is one.
 """
@@ -308,9 +309,7 @@ class Archive:
         """
         read.require(self._store)
         for name in (*TABLES, *own_schemas()):
-            if (table := self._store.open(name)) is not None:
-                table.optimize.compact()
-                table.vacuum(dry_run=False)
+            self._store.compact(name)
 
     def rebuild(self, table: str) -> None:
         """Make a table anew from the bodies that were kept, with the columns that this version of sideline knows.

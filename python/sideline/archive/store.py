@@ -15,6 +15,8 @@ from urllib.request import url2pathname
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
 from sideline.archive.options import Options
+from sideline.archive.trouble import check_files, told
+from sideline.errors import DecodeError
 
 if TYPE_CHECKING:
     import pyarrow
@@ -202,6 +204,15 @@ class Store:
             table: DeltaTable = self.options.open(deltalake.DeltaTable, f"{self.root}/{name}")
         except deltalake.exceptions.TableNotFoundError:
             return None
+        except (deltalake.exceptions.DeltaError, OSError) as error:
+            raise told(self.root, error) from None
+        return table
+
+    def readable(self, name: str) -> "DeltaTable | None":
+        """The same, for reading: raises `DecodeError` where one of its files is damaged."""
+        table = self.open(name)
+        if table is not None and self.is_local:
+            check_files(self.root, name, table)
         return table
 
     def opened(self, name: str, schema: "pyarrow.Schema") -> "DeltaTable":
@@ -218,10 +229,12 @@ class Store:
                     mode="error",
                     configuration=_STATS.get(name),
                 )
-            except deltalake.exceptions.DeltaError:
+            except OSError as error:
+                raise told(self.root, error) from None
+            except deltalake.exceptions.DeltaError as error:
                 # Another writer made it first.
                 if attempt == _ATTEMPTS - 1:
-                    raise
+                    raise told(self.root, error) from None
                 self.wait(attempt)
             else:
                 return made
@@ -257,7 +270,30 @@ class Store:
             if last:
                 raise
             return False
+        except (deltalake.exceptions.DeltaError, OSError) as error:
+            raise self.explained(table, error) from None
         return True
+
+    def compact(self, name: str) -> None:
+        """Join small files of a table, and delete files that no reader of the last week can need."""
+        deltalake: Any = library("deltalake", "archive")
+        table = self.open(name)
+        if table is None:
+            return
+        try:
+            table.optimize.compact()
+            table.vacuum(dry_run=False)
+        except (deltalake.exceptions.DeltaError, OSError) as error:
+            raise self.explained(table, error) from None
+
+    def explained(self, table: "DeltaTable", error: Exception) -> Exception:
+        """The error to raise where a table could not be changed."""
+        try:
+            if self.is_local:
+                check_files(self.root, table.table_uri.rstrip("/").rpartition("/")[2], table)
+        except DecodeError as damage:
+            return damage
+        return told(self.root, error)
 
     @staticmethod
     def wait(attempt: int) -> None:
