@@ -9,9 +9,10 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use spelling::{Needle, is_name_part, matches, unit};
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fmt::{Debug, Display, Formatter, Write};
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of a message, of an address, of an id and of a header's value: the text of an error stays under 2 kB.
 pub const MAX_MESSAGE: usize = 900;
@@ -105,6 +106,15 @@ impl Debug for Scrubbed {
 #[derive(Clone, Default)]
 pub struct Scrubber {
     needles: Arc<Vec<Needle>>,
+    /// Clones share them.
+    learned: Arc<Mutex<Learned>>,
+}
+
+/// Secrets that a client met on its way, such as tokens.
+#[derive(Default)]
+struct Learned {
+    /// The last ones, each with its forms.
+    secrets: VecDeque<(String, Arc<Vec<Needle>>)>,
 }
 
 /// What ends a parameter's value in an address, and in a sentence.
@@ -135,7 +145,27 @@ impl Scrubber {
         for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET) {
             needles.extend(needles_of(secret));
         }
-        Scrubber { needles: Arc::new(needles) }
+        Scrubber { needles: Arc::new(needles), learned: Arc::clone(&self.learned) }
+    }
+
+    /// This one and its clones hide the secret too, from now on. Of those that were learned the last 16 are kept.
+    pub fn learn(&self, secret: &str) {
+        const MAX_LEARNED: usize = 16;
+        let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        if secret.len() < SHORTEST_SECRET || learned.secrets.iter().any(|(known, _)| known == secret) {
+            return;
+        }
+        if learned.secrets.len() == MAX_LEARNED {
+            learned.secrets.pop_front();
+        }
+        learned.secrets.push_back((secret.to_owned(), Arc::new(needles_of(secret))));
+    }
+
+    /// The forms of all secrets.
+    fn all(&self) -> Vec<Arc<Vec<Needle>>> {
+        let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        let met = learned.secrets.iter().map(|(_, needles)| needles);
+        std::iter::once(&self.needles).chain(met).cloned().collect()
     }
 
     /// A message of a peer or a library, in one line.
@@ -178,6 +208,7 @@ impl Scrubber {
 
     /// Reads no more of the text than is shown, so that a long one costs no more than a short one.
     fn scrub(&self, text: &str, form: Form) -> Scrubbed {
+        let secrets = self.all();
         let mut out = String::with_capacity(text.len().min(form.limit));
         // Where the last encoded unit ended, and the byte that it stood for.
         let mut encoded = (0, b' ');
@@ -192,7 +223,7 @@ impl Scrubber {
             } else {
                 at.checked_sub(1).map_or(b' ', |i| text.as_bytes()[i])
             };
-            if let Some(len) = self.secret_at(rest, form.is_cut) {
+            if let Some(len) = secret_at(&secrets, rest, form.is_cut) {
                 out.push_str(MASK);
                 at += len;
                 continue;
@@ -225,11 +256,11 @@ impl Scrubber {
         }
         Scrubbed(cut(out.into(), form.limit).into())
     }
+}
 
-    /// Bytes of a secret, however it is spelled, at the start of `rest`.
-    fn secret_at(&self, rest: &[u8], is_cut: bool) -> Option<usize> {
-        self.needles.iter().find_map(|needle| matches(needle, rest, is_cut))
-    }
+/// Bytes of a secret, however it is spelled, at the start of `rest`.
+fn secret_at(secrets: &[Arc<Vec<Needle>>], rest: &[u8], is_cut: bool) -> Option<usize> {
+    secrets.iter().flat_map(|needles| needles.iter()).find_map(|needle| matches(needle, rest, is_cut))
 }
 
 impl Debug for Scrubber {

@@ -111,8 +111,9 @@ class Streams:
                 refused.
             token: one that `subscription_token` gave; without `game_id` it cannot be renewed.
             sources: names of what to receive, such as "stats" or "broadcastsummary"; none: all that you may see. The
-                service sends nothing for a name that it does not know, and does not refuse it: a stream of such names
-                alone is quiet for ever, and with `notices=False` `next` waits as long. With notices `Quiet` tells.
+                service sends nothing for a name that it does not know, and does not refuse it. So a stream of named
+                sources gives a `Quiet` once nothing came for `quiet_after` seconds, with `notices=False` too until
+                its first update.
             last_seq: resume behind this number; without it sequenced sources begin with the game. The service may
                 send this one again.
             broadcast_summary_level: how much of the source "broadcastsummary", such as "game_stats".

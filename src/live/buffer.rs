@@ -59,6 +59,7 @@ pub struct Buffer {
     max_bytes: usize,
     overflow: Overflow,
     notices: bool,
+    first_quiet: bool,
 }
 
 #[derive(Debug)]
@@ -96,6 +97,7 @@ impl Buffer {
             max_bytes: options.max_buffer_bytes,
             overflow: options.overflow,
             notices: options.notices,
+            first_quiet: options.first_quiet,
         }
     }
 
@@ -132,7 +134,7 @@ impl Buffer {
             && let Some(item) = items.next_if(|item| self.has_room(&inner.queue, item))
         {
             inner.count(&item);
-            if !self.is_kept(&item) {
+            if !self.is_kept(&inner, &item) {
                 continue;
             }
             if matches!(item, Item::Update(_)) {
@@ -169,8 +171,13 @@ impl Buffer {
         self.notices
     }
 
-    fn is_kept(&self, item: &Item) -> bool {
-        self.notices || matches!(item, Item::Update(_))
+    fn is_kept(&self, inner: &Inner, item: &Item) -> bool {
+        let is_first_quiet = || self.first_quiet && inner.counts.updates == 0;
+        match item {
+            Item::Update(_) => true,
+            Item::Notice(Notice::Quiet { .. }) => self.notices || is_first_quiet(),
+            Item::Notice(_) => self.notices,
+        }
     }
 
     fn wake(&self, mut inner: MutexGuard<'_, Inner>) {
@@ -409,6 +416,18 @@ mod tests {
         let buffer = buffer(2, Overflow::Block, true);
         assert!(put(&buffer, [update(1), update(2)]) && !put(&buffer, [update(3)]));
         assert!(put(&buffer, [notice(), notice()]));
+    }
+
+    #[test]
+    fn quiet_is_an_item_without_notices_until_the_first_update_where_that_is_wanted() {
+        let quiet = || Item::Notice(Notice::Quiet { since: SystemTime::UNIX_EPOCH });
+        for first_quiet in [false, true] {
+            let buffer = Buffer::new(&Options { notices: false, first_quiet, ..Options::default() });
+            assert!(put(&buffer, [notice(), quiet(), update(1), quiet()]));
+            let first = if first_quiet { buffer.take() } else { Taken::Nothing };
+            assert_eq!(matches!(first, Taken::Item(Item::Notice(Notice::Quiet { .. }))), first_quiet);
+            assert!(matches!(buffer.take(), Taken::Item(Item::Update(_))) && matches!(buffer.take(), Taken::Nothing));
+        }
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub struct Options {
     pub max_wait: Duration,
     /// Whether notices are among the items.
     pub notices: bool,
+    /// Whether `Quiet` is an item without notices too, until the first update.
+    pub first_quiet: bool,
     pub overflow: Overflow,
     /// Items that wait for their reader.
     pub buffer: usize,
@@ -61,6 +63,7 @@ impl Default for Options {
             retry_wait: Duration::from_secs(5),
             max_wait: Duration::from_secs(60),
             notices: true,
+            first_quiet: false,
             overflow: Overflow::Block,
             buffer: 1024,
             max_event_bytes: 16 << 20,

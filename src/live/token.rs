@@ -45,6 +45,8 @@ impl Tokens {
             if token.expose().chars().any(char::is_control) {
                 return Err(Error::Argument("token holds a control character".into()));
             }
+            // What is said when a fresh one is requested must not show it.
+            transport.scrubber().learn(token.expose());
         }
         Ok(Tokens { request, held: given })
     }
@@ -57,6 +59,7 @@ impl Tokens {
             }
             (None, Some(request)) => {
                 let secret = read_answer(&transport.send_live(request, silence_limit).await?)?;
+                transport.scrubber().learn(secret.expose());
                 self.held = Some(secret.clone());
                 Ok(Token { secret, is_last_word: true, is_fresh: true })
             }
@@ -86,7 +89,9 @@ impl Token {
 
 /// A fresh token for a game.
 pub async fn subscription_token(transport: &Transport, request: &Request) -> Result<Secret> {
-    read_answer(&transport.send(request).await?)
+    let secret = read_answer(&transport.send(request).await?)?;
+    transport.scrubber().learn(secret.expose());
+    Ok(secret)
 }
 
 fn read_answer(answer: &Response) -> Result<Secret> {

@@ -460,7 +460,8 @@ pub fn websocket(
             last_seq: option(what, "last_seq")?,
             broadcast_summary_level: option(what, "broadcast_summary_level")?,
         };
-        let options = read_options(options)?;
+        // The service is silent about a source that it does not know: whoever wants no notices would wait for ever.
+        let options = Options { first_quiet: !live.sources.is_empty(), ..read_options(options)? };
         let stream = || -> Result<Stream> { live::websocket(client.get().transport()?, live, options) };
         stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
     })
@@ -479,6 +480,7 @@ pub fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
         retry_wait: seconds("retry_wait", default.retry_wait)?,
         max_wait: seconds("max_wait", default.max_wait)?,
         notices: option(given, "notices")?.unwrap_or(default.notices),
+        first_quiet: default.first_quiet,
         overflow: match overflow {
             Some(text) => Overflow::parse(&text).map_err(|e| errors::raise(given.py(), e))?,
             None => default.overflow,

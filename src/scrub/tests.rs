@@ -119,3 +119,22 @@ fn a_secret_is_not_shown_in_part_where_a_text_ends() {
         assert_eq!(scrubber().start(&body, 200), "x ***", "{end}");
     }
 }
+
+#[test]
+fn a_secret_that_was_learned_is_hidden_by_clones_too_and_the_last_ones_are_kept() {
+    let first = Scrubber::new(&["first-secret".to_owned()]);
+    let clone = first.clone();
+    let with = first.with(&["third-secret".to_owned()]);
+    clone.learn("token-of-a-game");
+    clone.learn("abc");
+    for scrubber in [&first, &clone, &with] {
+        assert_eq!(&*scrubber.message("first-secret, token%2dof-a-game, abc"), "***, ***, abc");
+    }
+    assert_eq!(&*clone.message("third-secret"), "third-secret");
+    for number in 0..16 {
+        clone.learn(&format!("token-{number:02}"));
+        clone.learn(&format!("token-{number:02}"));
+    }
+    assert_eq!(&*first.message("token-of-a-game token-00 token-15"), "token-of-a-game *** ***");
+    assert!(!format!("{first:?}").contains("token"));
+}

@@ -34,6 +34,8 @@ pub(crate) enum Fault {
     TooLarge,
     /// More columns or cells than the body may bring along.
     TooWide,
+    /// A key with a NUL: Arrow's C interface has no column of that name.
+    NulKey,
     /// A larger table than the body may make.
     NoRoom,
     /// The engine contradicted itself. Never seen; better than a panic.
@@ -91,6 +93,7 @@ impl Fault {
             Fault::RepeatedKey => "an object has the same key twice".into(),
             Fault::Required(column) => need(column),
             Fault::TooWide => extent::TOO_WIDE.into(),
+            Fault::NulKey => "a key with a NUL character cannot name a column; player_stats has a row for it".into(),
             Fault::NoRoom => extent::NO_ROOM.into(),
             Fault::TooLarge => "the table does not fit an Arrow array (2 GiB of text in one column)".into(),
             Fault::Engine => "the decoder contradicted itself; please report this body".into(),
@@ -106,6 +109,7 @@ fn ends_early(fault: Fault, rest: &[u8]) -> bool {
         Fault::Required(_)
             | Fault::TooLarge
             | Fault::TooWide
+            | Fault::NulKey
             | Fault::NoRoom
             | Fault::Engine
             | Fault::Fraction

@@ -38,6 +38,9 @@ impl OpenColumns {
         if !wanted {
             return Ok(None);
         }
+        if name.contains('\0') {
+            return Err(Fault::NulKey);
+        }
         if self.columns.len() == MAX_OPEN_COLUMNS {
             return Err(Fault::TooWide);
         }

@@ -19,6 +19,7 @@
     rebuild.py      a table made anew from the bodies
     command.py      `sideline sync`
     report.py       how a sync ended, and what an archive holds
+    trouble.py      missing credentials, damaged files and a full disk, as errors that say what to do
 
 The examples run against the simulator; in them `archive` holds `games` games, of which `game_id` is one.
 """

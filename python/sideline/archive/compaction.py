@@ -69,12 +69,18 @@ def join_all(store: Store, names: Iterable[str]) -> None:
 
 def _join(store: Store, table: "DeltaTable", month: str | None, size: int) -> bool:
     """Whether any files could be joined."""
-    done = table.optimize.compact(
-        partition_filters=None if month is None else [(MONTH, "=", month)],
-        target_size=size,
-        writer_properties=writing(),
-        commit_properties=store.commit_properties(),
-    )
+    deltalake: Any = library("deltalake", "archive")
+    try:
+        done = table.optimize.compact(
+            partition_filters=None if month is None else [(MONTH, "=", month)],
+            target_size=size,
+            writer_properties=writing(),
+            commit_properties=store.commit_properties(),
+        )
+    except deltalake.exceptions.CommitFailedError:
+        raise
+    except (deltalake.exceptions.DeltaError, OSError) as error:
+        raise store.explained(table, error) from None
     return bool(done["numFilesRemoved"])
 
 
@@ -92,16 +98,20 @@ def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
 
 def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:
     """Delete files that were replaced longer ago; the result is how many. What a kill left goes with them."""
+    deltalake: Any = library("deltalake", "archive")
     hours = -(retain // timedelta(hours=-1))
     deleted = 0
     for name in names:
         if (table := store.open(name)) is not None:
-            gone = table.vacuum(
-                retention_hours=hours,
-                dry_run=False,
-                enforce_retention_duration=False,
-                full=retain >= _FULL_VACUUM,
-                commit_properties=store.commit_properties(),
-            )
+            try:
+                gone = table.vacuum(
+                    retention_hours=hours,
+                    dry_run=False,
+                    enforce_retention_duration=False,
+                    full=retain >= _FULL_VACUUM,
+                    commit_properties=store.commit_properties(),
+                )
+            except (deltalake.exceptions.DeltaError, OSError) as error:
+                raise store.explained(table, error) from None
             deleted += len(gone)
     return deleted

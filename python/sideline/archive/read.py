@@ -36,7 +36,7 @@ def require(store: Store) -> None:
 
 def opened(store: Store, name: str) -> "DeltaTable | None":
     """The table; `None` where nothing was stored of it. An archive or a table that is gone is no empty one."""
-    table = store.open(known(name))
+    table = store.readable(known(name))
     if table is None:
         require(store)
     if table is None and name in TABLES:
@@ -44,7 +44,7 @@ def opened(store: Store, name: str) -> "DeltaTable | None":
         counted = {operation for operation, resource in RESOURCES.items() if resource.tables[0] == name}
         has_rows = any(row["rows"] and row["operation"] in counted for row in coverage(store, ("operation", "rows")))
         # Another process may have made it meanwhile.
-        if has_rows and (table := store.open(name)) is None:
+        if has_rows and (table := store.readable(name)) is None:
             raise FileNotFoundError(
                 f"{store.root} has no {name}, though rows of it were stored: archive.rebuild({name!r}) makes it anew"
             )
@@ -151,7 +151,7 @@ def bodies(
     """Rows of `raw`, a few in memory at a time: of units, of entries, or all of them."""
     column, values = ("entry", entries) if entries is not None else ("unit", units)
     values = None if values is None else list(values)
-    table = store.open("raw") if values != [] else None
+    table = store.readable("raw") if values != [] else None
     if table is None:
         return
     field: Any = library("pyarrow.compute", "archive").field
@@ -239,7 +239,7 @@ def coverage(
 ) -> list[dict[str, Any]]:
     """Rows of the table `coverage`."""
     units = None if units is None else list(units)
-    table = store.open("coverage")
+    table = store.readable("coverage")
     if table is None or units == []:
         return []
     field: Any = library("pyarrow.compute", "archive").field

@@ -43,6 +43,11 @@ def rebuild(store: Store, name: str) -> None:
         try:
             if store.replaced(table, rows, None, last=attempt == _ATTEMPTS - 1):
                 return
+        except Exception:
+            # The writer wraps it in an error of its own.
+            if ahead.error is not None:
+                raise ahead.error from None
+            raise
         finally:
             ahead.stop()
         store.wait(attempt)
@@ -133,6 +138,7 @@ class _Ahead:
         self._items = items
         self._queue: Queue[Any] = Queue(2)
         self._stopped = threading.Event()
+        self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._make, daemon=True)
         self._thread.start()
 
@@ -143,6 +149,7 @@ class _Ahead:
                     return
             self._put(StopIteration())
         except BaseException as error:
+            self.error = error
             self._put(error)
 
     def _put(self, item: object) -> bool:

@@ -16,6 +16,8 @@ from sideline._core import __version__
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
 from sideline.archive.options import Options
+from sideline.archive.trouble import check_files, told
+from sideline.errors import DecodeError
 
 if TYPE_CHECKING:
     import pyarrow
@@ -262,6 +264,15 @@ class Store:
             table: DeltaTable = self.options.open(deltalake.DeltaTable, f"{self.root}/{name}")
         except deltalake.exceptions.TableNotFoundError:
             return None
+        except (deltalake.exceptions.DeltaError, OSError) as error:
+            raise told(self.root, error) from None
+        return table
+
+    def readable(self, name: str) -> "DeltaTable | None":
+        """The same, for reading: raises `DecodeError` where one of its files is damaged."""
+        table = self.open(name)
+        if table is not None and self.is_local:
+            check_files(self.root, name, table)
         return table
 
     def opened(self, name: str, schema: "pyarrow.Schema") -> "DeltaTable":
@@ -281,10 +292,12 @@ class Store:
                     configuration={"sideline.version": __version__, **_STATS.get(name, {})},
                     raise_if_key_not_exists=False,
                 )
-            except deltalake.exceptions.DeltaError:
+            except OSError as error:
+                raise told(self.root, error) from None
+            except deltalake.exceptions.DeltaError as error:
                 # Another writer made it first.
                 if attempt == _ATTEMPTS - 1:
-                    raise
+                    raise told(self.root, error) from None
                 self.wait(attempt)
             else:
                 return made
@@ -321,12 +334,23 @@ class Store:
             if last:
                 raise
             return False
+        except (deltalake.exceptions.DeltaError, OSError) as error:
+            raise self.explained(table, error) from None
         return True
 
     def commit_properties(self) -> Any:
         """What a commit says of its writer."""
         deltalake: Any = library("deltalake", "archive")
         return deltalake.CommitProperties(custom_metadata={"sideline": __version__})
+
+    def explained(self, table: "DeltaTable", error: Exception) -> Exception:
+        """The error to raise where a table could not be changed."""
+        try:
+            if self.is_local:
+                check_files(self.root, table.table_uri.rstrip("/").rpartition("/")[2], table)
+        except DecodeError as damage:
+            return damage
+        return told(self.root, error)
 
     @staticmethod
     def wait(attempt: int) -> None:

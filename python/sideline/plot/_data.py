@@ -1,5 +1,6 @@
 """Columns of whatever holds rows, as arrays."""
 
+import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
@@ -23,6 +24,8 @@ class ArrowStream(Protocol):
 
 Rows = Payload | ArrowStream | Mapping[str, Sequence[Any]] | Sequence[Payload | ArrowStream]
 Names = Mapping[int, str]
+
+_ID = re.compile(r"-?[0-9]{1,18}")
 
 
 class Columns:
@@ -74,13 +77,19 @@ class Columns:
         for body in self._bodies:
             content = body.to_dict()
             teams = content.get("teams") if isinstance(content, dict) else None
-            named = [team for team in teams or () if team.get("name")]
-            found |= {int(team["id"]): str(team["name"]) for team in named}
+            found |= _names(teams)
         if any("team_name" in part.column_names for part in self._parts):
             for team, name in zip(self.numbers("team_id"), self.texts("team_name"), strict=True):
                 if name is not None and np.isfinite(team):
                     found[int(team)] = str(name)
         return found | dict(given or {})
+
+
+def _names(teams: object) -> dict[int, str]:
+    """Those that a body says in the documented form."""
+    listed = [team for team in teams if isinstance(team, dict)] if isinstance(teams, list) else []
+    named = [(str(team.get("id")), team.get("name")) for team in listed]
+    return {int(team): str(name) for team, name in named if name and _ID.fullmatch(team)}
 
 
 def _arrow(rows: object, table: str) -> Any:
@@ -100,8 +109,8 @@ def _numbers(name: str, column: Any) -> Numbers:
     kinds = pyarrow.types
     if not any(is_it(column.type) for is_it in (kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_null)):
         raise ValueError(f"the column {name} is of type {column.type}; numbers or times are needed")
-    # Ids and times are far below 2**53: a float holds them exactly.
-    values = column.cast(pyarrow.float64()).to_numpy(zero_copy_only=False)
+    # Ids and times are far below 2**53: a float holds them exactly. What is not is absurd, and only has to be drawn.
+    values = column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
     return cast(Numbers, values)
 
 
@@ -119,6 +128,15 @@ def epoch_ms(time: datetime | str | float) -> float:
     if moment.tzinfo is None:
         raise ValueError(f"{time!r} has no time zone; write {moment.replace(tzinfo=UTC).isoformat()!r} for UTC")
     return moment.timestamp() * 1000
+
+
+def moment_text(milliseconds: float, timespec: str = "seconds") -> str:
+    """A moment as text; `<out of range>` where the calendar has none."""
+    try:
+        moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (OSError, OverflowError, ValueError):
+        return "<out of range>"
+    return moment.isoformat(" ", timespec).replace("+00:00", " UTC")
 
 
 def plain(text: object) -> str:

@@ -1,12 +1,10 @@
 """Possessions on a line of time."""
 
-from datetime import UTC, datetime
-
 import numpy as np
 from matplotlib.axes import Axes
 
 from sideline.plot._court import new_axes, nothing
-from sideline.plot._data import Columns, Names, Rows, plain, team_label, teams_of
+from sideline.plot._data import Columns, Names, Rows, moment_text, plain, team_label, teams_of
 from sideline.plot._look import team_colour
 
 MINUTE = 60_000.0
@@ -60,11 +58,13 @@ def possession_timeline(possessions: Rows, ax: Axes | None = None, *, teams: Nam
     ax.set_yticks(range(len(order)), [team_label(one, labels) for one in order])
     ax.set(ylim=(len(order) - 0.4, -0.6), xlim=(0, float((begin + length).max())))
     ax.tick_params(axis="y", length=0)
+    begins = begin.tolist()
     for name in dict.fromkeys(one for one in period.tolist() if one is not None):
-        first = float(begin[period == name].min())
+        # Not by an array's ==: comparing texts, NumPy leaves out NULs at their end.
+        first = min(at for at, one in zip(begins, period.tolist(), strict=True) if one == name)
         ax.axvline(first, color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
         ax.annotate(plain(name), (first, 1), (2, 0), ("data", "axes fraction"), "offset points", fontsize=8)
-    since = f"minutes from {datetime.fromtimestamp(origin / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    since = f"minutes from {moment_text(origin)}"
     marks = "x: turnover" if bool((turnover > 0).any()) else ""
     ax.set_xlabel("; ".join(filter(None, [since, marks, note])), fontsize=9, color="0.25")
     return ax

@@ -1,6 +1,6 @@
 """Where everybody was."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from sideline.court import Court
 from sideline.plot._court import Kind, court, nothing
-from sideline.plot._data import Columns, Names, Numbers, Rows, epoch_ms, plain, team_label, teams_of
+from sideline.plot._data import Columns, Names, Numbers, Rows, epoch_ms, moment_text, plain, team_label, teams_of
 from sideline.plot._look import BALL, OTHER, team_colour
 
 FRESH = 1000.0
@@ -66,8 +66,11 @@ def tracking(
     rows = np.argsort(t, kind="stable")
     seen: set[str] = set()
     shown, clock = 0, None
-    for one in dict.fromkeys(whose[rows].tolist()):
-        own = rows[whose[rows] == one]
+    # By number: comparing texts, NumPy leaves out NULs at their end.
+    sensors = {one: number for number, one in enumerate(dict.fromkeys(whose[rows].tolist()))}
+    numbers = np.array([sensors[one] for one in whose[rows].tolist()], dtype=np.int64)
+    for number in sensors.values():
+        own = rows[numbers == number]
         last = own[-1]
         is_ball = kinds[last] == "BALL"
         place = order.index(team[last]) if team[last] in order else None
@@ -104,7 +107,7 @@ def tracking(
         )
     else:
         nothing(ax, "positions at this moment")
-    when = datetime.fromtimestamp(moment / 1000, UTC).isoformat(" ", "milliseconds").replace("+00:00", " UTC")
+    when = moment_text(moment, "milliseconds")
     on_clock = f"game clock {plain(clock)}" if clock else ""
     ax.set_xlabel(f"{when}\n" + "; ".join(filter(None, [f"{shown} positions", on_clock])), fontsize=8, color="0.35")
     return ax

@@ -1,0 +1,1 @@
+"""A hostile peer: seeded odd responses and streams, sent over loopback through every operation. See README.md."""

@@ -1,0 +1,165 @@
+"""What a store cannot do is an error that says what to do: no credentials, damaged files, no room."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sideline
+from archives import small_season
+
+
+@pytest.fixture(scope="module")
+def season() -> Iterator[sideline.Simulator]:
+    with small_season() as service:
+        yield service
+
+
+@pytest.fixture
+def archive(season: sideline.Simulator, tmp_path: Path) -> Iterator[sideline.Archive]:
+    """Of one game."""
+    with season.client() as client:
+        made = sideline.Archive(tmp_path / "season", client)
+        made.sync(game_ids=[season.games[0]["event_id"]])
+        yield made
+
+
+def a_file(root: Path, table: str) -> Path:
+    return next(iter(sorted((root / "season" / table).glob("*.parquet"))))
+
+
+READS: dict[str, Callable[[sideline.Archive], Any]] = {
+    "scan": lambda archive: archive.scan("shots"),
+    "to_arrow": lambda archive: archive.to_arrow("shots"),
+    "table": lambda archive: archive.table("shots"),
+    "sql": lambda archive: archive.sql("select count(*) from shots"),
+    "as_of": lambda archive: archive.as_of("2020-01-01").scan("shots"),
+    "audit": lambda archive: archive.audit(),
+    "compact": lambda archive: archive.compact(),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_a_cut_file_is_an_error_that_names_rebuild(read: str, archive: sideline.Archive, season: sideline.Simulator, tmp_path: Path) -> None:
+    if read == "compact":  # of one file there is nothing to join
+        archive.sync(game_ids=[season.games[1]["event_id"]])
+    rows = archive.scan("shots").collect()
+    file = a_file(tmp_path, "shots")
+    whole = file.read_bytes()
+    for size in (len(whole) // 2, len(whole) - 3, 10, 0, None):
+        if size is None:
+            file.unlink()
+        else:
+            file.write_bytes(whole[:size])
+        with pytest.raises(sideline.DecodeError, match=r"archive.rebuild\('shots'\) makes the table anew") as caught:
+            READS[read](archive)
+        assert str(file) in str(caught.value)
+    assert archive.scan("possessions").collect().height > 0
+    archive.rebuild("shots")
+    assert archive.scan("shots").collect().sort(rows.columns[:5]).equals(rows.sort(rows.columns[:5]))
+
+
+@pytest.mark.parametrize("table", ["raw", "coverage"])
+def test_a_cut_file_of_the_archives_own_record_says_that_no_rebuild_helps(table: str, archive: sideline.Archive, tmp_path: Path) -> None:
+    for file in (tmp_path / "season" / table).glob("*.parquet"):
+        os.truncate(file, 100)
+    with pytest.raises(sideline.DecodeError, match=r"has 100 bytes, but \d+ were written: restore .* from a copy"):
+        archive.rebuild("shots")
+
+
+FULL = """
+    import resource, signal, sys
+    import sideline
+    from archives import small_season
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with small_season() as service, service.client() as client:
+        archive = sideline.Archive(sys.argv[1], client)
+        archive.sync(game_ids=[service.games[0]["event_id"]])
+        before = archive.info().rows
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        for work in (lambda: archive.sync(game_ids=[service.games[1]["event_id"]]), lambda: archive.rebuild("shots")):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, hard))
+            try:
+                work()
+            except OSError as error:
+                print(error.errno, error)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        assert all(rows >= before[name] for name, rows in archive.info().rows.items())
+        archive.sync(game_ids=[service.games[1]["event_id"]])
+        print(archive.info().games)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
+def test_a_full_disk_is_an_error_that_names_rebuild_and_loses_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(FULL), str(tmp_path / "season")]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=150)
+    assert run.returncode == 0, run.stderr[-2000:]
+    synced, rebuilt, games = run.stdout.splitlines()
+    for line in (synced, rebuilt):
+        assert line.startswith(f"{errno.ENOSPC} ")
+        assert "has no room left" in line
+        assert "free some and sync again" in line
+        assert "archive.rebuild(name)" in line
+    assert games == "2"
+
+
+NONE = """
+    import sys
+    import sideline
+    for work in (lambda archive: archive.info(), lambda archive: archive.scan("shots")):
+        try:
+            work(sideline.Archive(sys.argv[1]))
+        except sideline.ConfigurationError as error:
+            print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("address", "names"),
+    [
+        ("s3://bucket/season", ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"]),
+        ("az://container/season", ["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT_KEY"]),
+    ],
+)
+def test_a_bucket_without_credentials_says_what_to_set(address: str, names: list[str], tmp_path: Path) -> None:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "AZURE_"))}
+    # The metadata service of a cloud's machines is not asked: there is none at this port.
+    env = {**inherited, "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true", "AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://127.0.0.1:9"}
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(NONE), address], env=env, capture_output=True, text=True, timeout=150)
+    told = run.stdout.splitlines()
+    assert len(told) == 2, run.stderr[-2000:]
+    for line in told:
+        assert line.startswith(f"{address} cannot be opened (")
+        assert line.endswith("in the environment, or give storage_options=")
+        assert all(name in line for name in names)
+        assert len(line) < 600
+        assert line.isprintable()
+
+
+def test_credentials_that_a_bucket_refuses_say_what_to_set_and_are_not_shown() -> None:
+    from independent import Asked, server
+
+    def refuse(asked: Asked) -> tuple[int, dict[str, str], bytes]:
+        return 403, {"content-type": "application/xml"}, b"<Error><Code>InvalidAccessKeyId</Code><Message>no such key</Message></Error>"
+
+    with server(refuse) as made:
+        options = {
+            "aws_endpoint_url": made.base_url,
+            "aws_access_key_id": "key-canary",
+            "aws_secret_access_key": "secret-canary",
+            "aws_region": "x",
+            "aws_allow_http": "true",
+        }
+        with pytest.raises(sideline.ConfigurationError, match="set AWS_ACCESS_KEY_ID") as caught:
+            sideline.Archive("s3://bucket/season", storage_options=options).info()
+    assert "canary" not in f"{caught.value!r}"
