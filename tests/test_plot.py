@@ -27,7 +27,7 @@ from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
 import sideline
-from sideline.plot import court, possession_timeline, shot_chart, tracking, zones
+from sideline.plot import court, possession_timeline, score_margin, shot_chart, tracking, zones
 from sideline.plot._shots import apart, hexagons
 
 BASELINES = Path(__file__).parent / "baselines"
@@ -96,19 +96,23 @@ def some_locations(seconds: int = 10) -> pa.Table:
 
 
 def some_possessions() -> pa.Table:
-    rows, at = [], START
+    rows, at, clock = [], START, 1200.0
     for number in range(40):
         long = timedelta(seconds=8 + 5 * (number % 5))
+        clock = 1200.0 if number == 20 else clock
         rows.append(
             {
                 "team_id": 11 + number % 2,
                 "team_name": TEAMS[11 + number % 2],
                 "start_timestamp": at,
                 "end_timestamp": at + long,
+                "start_game_clock_s": clock,
+                "end_game_clock_s": clock - long.total_seconds(),
                 "period": "H1" if number < 20 else "H2",
                 "turnover": int(number % 7 == 3),
             }
         )
+        clock -= long.total_seconds()
         at += long if number != 19 else timedelta(minutes=5)
     return pa.Table.from_pylist(rows)
 
@@ -222,13 +226,13 @@ def test_the_full_court_is_in_the_frame_of_positions() -> None:
 
 
 def test_a_court_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="kind is 'nba'; it must be one of college, pro, international, or a Court"):
+    with pytest.raises(ValueError, match="court is 'nba'; it must be one of college, pro, international, or a Court"):
         court(new(), "nba")  # type: ignore[arg-type]
 
 
 def test_a_court_of_other_rules_is_drawn_by_its_measures() -> None:
     old = replace(sideline.court.COLLEGE_WOMEN, arc=20.75 * FOOT, corner=20.75 * FOOT)
-    three = line(shot_chart(some_shots(), new(), old), "three_point")
+    three = line(shot_chart(some_shots(), new(), court=old), "three_point")
     assert np.hypot(*three[1:-1].T) == pytest.approx(20.75 * FOOT)
 
 
@@ -238,8 +242,10 @@ CALLS: dict[str, Callable[[Axes | None], Axes]] = {
     "court": lambda ax: court(ax),
     "full": lambda ax: court(ax, "pro", half=False),
     "makes": lambda ax: shot_chart(some_shots(), ax),
-    "hexbin": lambda ax: shot_chart(some_shots(), ax, style="hexbin"),
+    "hexbin": lambda ax: shot_chart(some_shots(), ax, kind="hexbin"),
+    "heatmap": lambda ax: shot_chart(some_shots(), ax, kind="heatmap"),
     "zones": lambda ax: zones(some_shots(), ax),
+    "margin": lambda ax: score_margin(*scored(), ax),
     "timeline": lambda ax: possession_timeline(some_possessions(), ax),
     "tracking": lambda ax: tracking(some_locations(), ax, trail=3),
 }
@@ -272,7 +278,7 @@ def loaded(): return int("matplotlib" in sys.modules), int("matplotlib.pyplot" i
 print(*loaded(), int("plot" in dir(sideline)), end=" ")
 from matplotlib.figure import Figure
 one = {name: [1] for name in ("hoop_player_x", "hoop_player_y", "is_make", "points", "zone", "t", "x", "y")}
-for style in ("makes", "hexbin"): sideline.plot.shot_chart(one, Figure().add_subplot(), style=style)
+for kind in ("scatter", "hexbin", "heatmap", "zones"): sideline.plot.shot_chart(one, Figure().add_subplot(), kind=kind)
 sideline.plot.zones(one, Figure().add_subplot())
 sideline.plot.tracking(one, Figure().add_subplot(), trail=1)
 print(*loaded(), end=" ")
@@ -338,7 +344,9 @@ def test_teams_have_the_names_of_the_body_else_of_the_caller_else_their_ids(clie
     assert title(payload.table(), teams={home: "We"}) == title(payload, teams={home: "We"}) == "We"
     player = payload.table().to_dicts()[0]["player_id"]
     one = shot_chart(payload, new(), player_id=player)
-    assert one.get_title(loc="left").endswith(f", player {player}")
+    who = {row["player_id"]: f"{row['first_name']} {row['last_name']}" for row in client.stats(session_id).table().to_dicts()}[player]
+    assert one.get_title(loc="left").startswith(f"{who}, ")
+    assert title(payload.table(), player=player, players={player: "Me"}) == f"Me, team {home}"
     assert 0 < len(dots(one)) < len(dots(shot_chart(payload, new(), team_id=home))) < payload.table().num_rows
 
 
@@ -346,7 +354,7 @@ def test_teams_have_the_names_of_the_body_else_of_the_caller_else_their_ids(clie
     ("draw", "without"),
     [
         (lambda data: shot_chart(data, new()), "is_make"),
-        (lambda data: shot_chart(data, new(), style="hexbin"), "points"),
+        (lambda data: shot_chart(data, new(), kind="hexbin"), "points"),
         (lambda data: shot_chart(data, new(), team_id=11), "team_id"),
         (lambda data: zones(data, new()), "zone"),
         (lambda data: zones({**data, "zone": data.get("zone", [])}, new(), advanced=True), "advanced_zone"),
@@ -356,21 +364,23 @@ def test_a_missing_column_is_named(draw: Any, without: str) -> None:
     data = {name: column for name, column in some_shots().items() if name != without}
     with pytest.raises(ValueError, match=f"shots without the column {without}; there are: hoop_player_x, "):
         draw(data)
-    with pytest.raises(ValueError, match="possessions without the column start_timestamp, end_timestamp; there are: team_id"):
+    with pytest.raises(ValueError, match="possessions without the column start_game_clock_s, end_game_clock_s; there are: team_id"):
         possession_timeline({"team_id": [1]}, new())
+    with pytest.raises(ValueError, match="possessions without the column start_timestamp, end_timestamp; there are: team_id"):
+        possession_timeline({"team_id": [1]}, new(), clock="wall")
     with pytest.raises(ValueError, match="locations without the column t; there are: x, y"):
         tracking({"x": [1.0], "y": [1.0]}, new())
 
 
 def test_what_holds_no_rows_is_refused() -> None:
-    with pytest.raises(TypeError, match="shots is a Payload, a Table or a frame that speaks the Arrow C interface, not LazyFrame"):
+    with pytest.raises(TypeError, match="shots is a Payload, a Batch, a Table or a frame that speaks the Arrow C interface, not LazyFrame"):
         shot_chart(pl.LazyFrame(some_shots()), new())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the column hoop_player_x is of type string; numbers or times are needed"):
         shot_chart({"hoop_player_x": ["a"], "hoop_player_y": [1.0], "is_make": [True]}, new())
-    with pytest.raises(ValueError, match="style is 'dots'; it must be one of makes, hexbin"):
-        shot_chart(some_shots(), new(), style="dots")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="kind is 'dots'; it must be one of scatter, hexbin, heatmap, zones; court= is the court"):
+        shot_chart(some_shots(), new(), kind="dots")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="cell is 0; it must be more than 0"):
-        shot_chart(some_shots(), new(), style="hexbin", cell=0)
+        shot_chart(some_shots(), new(), kind="hexbin", cell=0)
 
 
 NO_SHOTS = {name: column[:0] for name, column in some_shots().items()}
@@ -380,8 +390,9 @@ NO_SHOTS = {name: column[:0] for name, column in some_shots().items()}
     ("draw", "note"),
     [
         (lambda ax: shot_chart(NO_SHOTS, ax), "no shots"),
-        (lambda ax: shot_chart(NO_SHOTS, ax, style="hexbin"), "no shots"),
-        (lambda ax: shot_chart(some_shots(), ax, team_id=99), "no shots"),
+        (lambda ax: shot_chart(NO_SHOTS, ax, kind="hexbin"), "no shots"),
+        (lambda ax: shot_chart(NO_SHOTS, ax, kind="heatmap"), "no shots"),
+        (lambda ax: shot_chart(some_shots(), ax, team_id=99, teams={99: "On the roster"}), "no shots"),
         (lambda ax: shot_chart([], ax), "no shots"),
         (lambda ax: zones(NO_SHOTS, ax), "no shots"),
         (lambda ax: tracking(some_locations().slice(0, 0), ax), "no positions"),
@@ -424,15 +435,20 @@ def test_each_shot_is_in_the_hexagon_that_is_nearest() -> None:
 
 
 def test_a_hexagons_colour_is_points_a_shot_and_its_size_the_number_of_shots() -> None:
-    # At the hoop three shots for four points, far away one for three.
+    # At the hoop three shots for four points, far away one for three, which is too few to say what it is worth.
     shots = {
         "hoop_player_x": [0.0, 10.0, -10.0, 7000.0],
         "hoop_player_y": [0.0, 0.0, 10.0, 2000.0],
         "is_make": [True, True, False, True],
         "points": [2, 2, 0, 3],
     }
-    ax = shot_chart(shots, new(), style="hexbin", cell=800)
-    [cells] = [one for one in ax.collections if isinstance(one, PolyCollection)]
+    ax = shot_chart(shots, new(), kind="hexbin", cell=800)
+    assert ax.get_xlabel().endswith("grey: fewer than 2 shots")
+    ax = shot_chart(shots, new(), kind="hexbin", cell=800, min_count=1, edgecolors="red")
+    assert "grey" not in ax.get_xlabel()
+    cells, key = [one for one in ax.collections if isinstance(one, PolyCollection)]
+    assert matplotlib.colors.to_hex(cells.get_edgecolor()[0]) == "#ff0000"
+    assert (key.get_gid(), len(key.get_paths()), written(ax)) == ("size_key", 3, "1 | 2 | 3+ | shots")
     near, far = sorted(cells.get_paths(), key=lambda path: path.vertices[:, 0].mean())
     width = {name: np.ptp(path.vertices[:, 0]) for name, path in (("near", near), ("far", far))}
     assert 0.3 * 800 < width["far"] < width["near"] <= 0.95 * 800 + 1e-6
@@ -452,8 +468,8 @@ def test_a_zone_stands_at_the_mean_of_its_shots() -> None:
     }
     ax = zones(shots, new())
     assert {text.get_gid(): (text.get_text(), text.get_position()) for text in ax.texts} == {
-        "zone 1": ("1/2", (100.0, 200.0)),
-        "zone 11": ("1/1", (5000.0, 6000.0)),
+        "zone 1": ("50%\n1/2", (100.0, 200.0)),
+        "zone 11": ("100%\n1/1", (5000.0, 6000.0)),
     }
     assert "zone borders are not published" in ax.get_xlabel()
 
@@ -482,7 +498,7 @@ def test_zones_that_would_meet_give_way_and_all_can_be_read() -> None:
 def test_the_zones_of_a_game_hold_each_shot_once(client: sideline.Client, game: dict[str, Any]) -> None:
     shots = client.game_shots(game["id"])
     for advanced in (False, True):
-        texts = [text.get_text().split("/") for text in zones(shots, new(), advanced=advanced).texts]
+        texts = [text.get_text().partition("\n")[2].split("/") for text in zones(shots, new(), advanced=advanced).texts]
         assert sum(int(tried) for _, tried in texts) == shots.table().num_rows
         assert sum(int(made) for made, _ in texts) == sum(row["is_make"] for row in shots.table().to_dicts())
 
@@ -491,7 +507,7 @@ def test_the_zones_of_a_game_hold_each_shot_once(client: sideline.Client, game: 
 
 
 def test_possessions_are_bars_of_their_minutes_in_the_row_of_their_team() -> None:
-    ax = possession_timeline(some_possessions(), new())
+    ax = possession_timeline(some_possessions(), new(), clock="wall")
     assert [label.get_text() for label in ax.get_yticklabels()] == list(TEAMS.values())
     first, second = (one for one in ax.collections if not isinstance(one, PathCollection))
     spans = [
@@ -508,9 +524,135 @@ def test_possessions_are_bars_of_their_minutes_in_the_row_of_their_team() -> Non
 def test_a_possession_without_an_end_is_counted_and_a_team_without_a_name_has_its_id() -> None:
     table = pl.from_arrow(some_possessions()).drop("team_name", "turnover", "period")
     cut = table.with_columns(end_timestamp=pl.when(pl.int_range(pl.len()) > 0).then("end_timestamp"))
-    ax = possession_timeline(cut, new(), teams={12: "They"})
+    ax = possession_timeline(cut, new(), clock="wall", teams={12: "They"})
     assert ax.get_xlabel().endswith("UTC; 1 incomplete, left out")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["team 11", "They"]
+
+
+def test_on_the_game_clock_periods_follow_each_other_and_pauses_take_no_time() -> None:
+    ax = possession_timeline(some_possessions(), new())
+    assert ax.get_xlim() == (0, 40)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["20:00", "15:00", "10:00", "5:00"] * 2 + ["0:00"]
+    assert [text.xy[0] for text in ax.texts] == [0, 20]
+    assert written(ax) == "H1 | H2"
+    second = [one for one in ax.collections if not isinstance(one, PathCollection)][1]
+    assert np.array([[path.vertices[:, 0].min() * 60, path.vertices[:, 0].max() * 60] for path in second.get_paths()[:1]]) == pytest.approx(
+        np.array([[8, 21]]), abs=0.21
+    )
+    assert ax.get_xlabel() == "game clock; x: turnover"
+    with pytest.raises(ValueError, match="clock is 'sun'"):
+        possession_timeline(some_possessions(), new(), clock="sun")  # type: ignore[arg-type]
+    games = some_possessions().append_column("game_id", pa.array(["a", "b"] * 20))
+    with pytest.raises(ValueError, match="of 2 games: give those of one"):
+        possession_timeline(games, new())
+
+
+def scored() -> tuple[pa.Table, pa.Table]:
+    """The same possessions; each third is worth a two, and each tenth a three."""
+    table = some_possessions()
+    rows = table.drop_columns("team_name").to_pylist()
+    events = []
+    for number, row in enumerate(rows):
+        own, other = ([101, 102], [201, 202])[:: 1 if row["team_id"] == 11 else -1]
+        row |= {"session_id": row["period"], "game_id": "G", "possession": number, "player_ids": own, "opposing_player_ids": other}
+        if number % 3 == 0 or number % 10 == 0:
+            details = ["FG", "FG3", "PTS"] if number % 10 == 0 else ["FG", "FG2", "PTS"]
+            key = {name: row[name] for name in ("session_id", "team_id", "possession")}
+            events.append({**key, "player_id": own[0], "possession_type": "FGA", "details": details})
+    return pa.Table.from_pylist(rows), pa.Table.from_pylist(events)
+
+
+def test_the_score_margin_is_a_line_over_the_game() -> None:
+    ax = score_margin(*scored(), new(**WIDE), teams=TEAMS, linestyle="--")
+    worth = [3 if number % 10 == 0 else 2 if number % 3 == 0 else 0 for number in range(40)]
+    gained = [points * (1 if number % 2 == 0 else -1) for number, points in enumerate(worth)]
+    [step, *_] = ax.lines
+    assert step.get_ydata().tolist() == [0, *np.cumsum(gained).tolist()]
+    assert step.get_linestyle() == "--"
+    assert (step.get_xdata()[0], step.get_xdata()[20], step.get_xdata()[-1]) == pytest.approx((0, 20, 40))
+    first, second = sum(worth[::2]), sum(worth[1::2])
+    assert ax.get_title(loc="left") == f"Elkhorn Mariners {first}, Harrow Rangers {second}"
+    assert "H1 | H2 | Elkhorn Mariners lead | Harrow Rangers lead" in written(ax)
+    two = [part.set_column(part.column_names.index("session_id"), "session_id", part["session_id"]) for part in scored()]
+    other = two[0].set_column(two[0].column_names.index("game_id"), "game_id", pa.array(["G"] * 20 + ["H"] * 20))
+    with pytest.raises(ValueError, match="of 2 games"):
+        score_margin(other, two[1], new())
+    assert written(score_margin({"team_id": []}, None, new())) == "no possessions"
+
+
+def test_a_batch_is_drawn_as_its_payloads(client: sideline.Client, game: dict[str, Any]) -> None:
+    sessions = client.game(game["id"])
+    shots, possessions = client.shots(sessions), client.possessions(sessions)
+    assert dots(shot_chart(shots, new())) == dots(shot_chart(list(shots), new())) == dots(shot_chart(shots.table(), new()))
+    names = [game["game_attributes"][f"{side}_team_name"] for side in ("home", "away")]
+    assert shot_chart(shots, new()).get_title(loc="left") == " and ".join(sorted(names))
+    assert [label.get_text() for label in possession_timeline(possessions, new()).get_yticklabels()] == sorted(names)
+    assert all(name in score_margin(possessions, None, new()).get_title(loc="left") for name in names)
+
+
+def test_teams_and_players_are_meant_by_id_or_name(client: sideline.Client, game: dict[str, Any]) -> None:
+    shots = client.shots(client.game(game["id"]))
+    home = game["game_attributes"]["home_team_id"]
+    roster = client.roster(home)
+    player = next(row for row in roster.table().to_dicts() if row["player_id"] in shots.table()["player_id"])
+    full = f"{player['first_name']} {player['last_name']}"
+    by_id = shot_chart(shots, new(), player_id=player["player_id"])
+    assert by_id.get_title(loc="left").startswith(f"{full}, ")
+    assert dots(by_id) == dots(shot_chart(shots, new(), player=full.upper())) == dots(shot_chart(shots, new(), player=player["player_id"]))
+    # Bodies of a game's shots have ids alone: a roster and the list of teams have the names.
+    game_shots = client.game_shots(game["id"])
+    named = shot_chart(game_shots, new(), player=full, players=roster, teams=client.teams())
+    assert named.get_title(loc="left") == by_id.get_title(loc="left")
+    assert dots(shot_chart(shots, new(), team=game["game_attributes"]["home_team_name"])) == dots(shot_chart(shots, new(), team_id=home))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"player": 99}, "there is no player 99 among these; there are: 7 Ada Bell, 8"),
+        ({"player_id": 99}, "there is no player 99 among these"),
+        ({"team_id": 99}, "there is no team 99 among these; there are: 11"),
+        ({"player": "nobody"}, "player 'nobody' is the name of none; there are: 7 Ada Bell, 8"),
+        ({"team": "rangers"}, "team 'rangers' is the name of none; there are: 11"),
+    ],
+)
+def test_who_is_not_among_the_shots_is_an_error(asked: dict[str, Any], message: str) -> None:
+    shots = {"hoop_player_x": [0.0, 1.0], "hoop_player_y": [0.0, 1.0], "is_make": [True, False], "player_id": [7, 8], "team_id": [11, 11]}
+    with pytest.raises(ValueError, match=message):
+        shot_chart(shots, new(), players={7: "Ada Bell"}, **asked)
+    with pytest.raises(ValueError, match="is the name of 2: write player_id=, or more of it"):
+        shot_chart(shots, new(), players={7: "Ada Bell", 8: "Cy Bell"}, player="bell")
+    with pytest.raises(TypeError, match="give player= or player_id=, not both"):
+        shot_chart(shots, new(), player="bell", player_id=7)
+    with pytest.raises(ValueError, match="not one of stats"):
+        shot_chart(shots, new(), teams=sideline.Payload.from_bytes("stats", b"{}"))
+
+
+def test_a_heat_map_is_darkest_where_most_shots_are_and_stays_on_the_court() -> None:
+    shots = some_shots()
+    ax = shot_chart(shots, new(), kind="heatmap", alpha=0.5)
+    [image] = ax.images
+    heat = np.asarray(image.get_array())
+    left, right, low, high = image.get_extent()
+    row, column = np.unravel_index(int(heat.argmax()), heat.shape)
+    at = left + (column + 0.5) * (right - left) / heat.shape[1], low + (row + 0.5) * (high - low) / heat.shape[0]
+    near = [
+        sum(math.hypot(x - place[0], y - place[1]) < 600 for x, y in zip(shots["hoop_player_x"], shots["hoop_player_y"], strict=True))
+        for place in (at, (5000.0, 9000.0))
+    ]
+    assert near[0] > 10 > near[1]
+    assert (image.get_clip_box().width, image.get_clip_box().height) < (ax.bbox.width, ax.bbox.height)
+    assert image.get_alpha() == 0.5
+    assert ax.get_xlim() == court(new()).get_xlim()
+
+
+def test_options_go_to_the_artists() -> None:
+    marks = shot_chart(some_shots(), new(), s=77, alpha=0.25).collections
+    assert [(mark.get_sizes().tolist(), mark.get_alpha()) for mark in marks] == [([77], 0.25)] * 2
+    assert zones(some_shots(), new(), fontsize=5).texts[0].get_fontsize() == 5
+    assert shot_chart(some_shots(), new(), kind="zones", fontsize=5).texts[0].get_fontsize() == 5
+    bars = possession_timeline(some_possessions(), new(), alpha=0.5).collections[0]
+    assert bars.get_alpha() == 0.5
 
 
 # Tracking.
@@ -594,7 +736,9 @@ PICTURES: dict[str, Callable[[], Axes]] = {
     "court_pro_full": lambda: court(new(**TALL), "pro", half=False),
     "court_international": lambda: court(new(), "international"),
     "shots_makes": lambda: shot_chart(some_shots(), new(), teams=TEAMS),
-    "shots_hexbin": lambda: shot_chart(some_shots(), new(), "pro", "hexbin", team_id=11, teams=TEAMS),
+    "shots_hexbin": lambda: shot_chart(some_shots(), new(), "hexbin", court="pro", team_id=11, teams=TEAMS),
+    "shots_heatmap": lambda: shot_chart(some_shots(), new(), "heatmap", court="international", teams=TEAMS),
+    "score_margin": lambda: score_margin(*scored(), new(6.4, 2.4, (0.1, 0.2, 0.86, 0.6)), teams=TEAMS),
     "shots_empty": lambda: shot_chart(NO_SHOTS, new()),
     "zones": lambda: zones(some_shots(), new(), teams=TEAMS),
     "possessions": lambda: possession_timeline(some_possessions(), new(**WIDE)),

@@ -89,7 +89,7 @@ def make(client: "Client", selection: Selection, keep_teams: TeamFilter | None =
     else:
         _read_range(lists, selection, keep_teams)
     _raise_holes(selection.table, lists)
-    return _plan(client, selection, _units(lists.events.values(), selection.operation))
+    return _plan(client, selection, _units(lists.events.values(), selection.operation, lists.clock))
 
 
 def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter | None) -> None:
@@ -125,20 +125,30 @@ def _raise_holes(table: str, lists: Discovery) -> None:
     ) from holes[0].cause
 
 
-def _units(events: Iterable[Event], operation: str) -> list[PlanUnit]:
+def _units(events: Iterable[Event], operation: str, clock: datetime) -> list[PlanUnit]:
     units: list[PlanUnit] = []
+    problems: list[str] = []
     planned: set[str] = set()
     for event in sorted(events, key=lambda event: (str(event.starts_at or ""), event.id)):
         spans = {session.id: (session.start, session.end) for session in event.sessions}
-        for unit in archived.within(event, {operation}):
+        for unit in archived.within(event, {operation}, clock):
             if unit.name in planned:
                 continue
             planned.add(unit.name)
+            if unit.problem is not None:
+                problems.append(f"{unit.name}: {unit.problem}")
+                continue
             start, end = spans.get(unit.session_id or "", (event.starts_at, event.over_at))
             teams = event.teams if len(event.teams) == (2 if event.is_game else 1) else ()
             span = _milliseconds(start), _milliseconds(end)
             one = PlanUnit(unit.session_id, event.id, event.is_game, teams, *span, unit.is_linked)
             units += _windows(one) if operation == "locations" else [one]
+    if problems:
+        more = f"; and {len(problems) - _NAMED} more" if len(problems) > _NAMED else ""
+        raise IncompleteError(
+            f"{len(problems)} sessions cannot be planned: {'; '.join(problems[:_NAMED])}{more}. "
+            "Give game_ids= or session_ids= that leave them out"
+        )
     return units
 
 

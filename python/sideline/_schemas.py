@@ -6,7 +6,11 @@ from sideline._core import Schema, _schemas
 
 
 class Schemas(Mapping[str, Schema]):
-    """The schemas by table name. It cannot be changed."""
+    """The schemas by table name. It cannot be changed.
+
+    >>> sideline.SCHEMAS["shots"]["distance_cm"].unit
+    'cm'
+    """
 
     def __init__(self) -> None:
         self._schemas = _schemas()

@@ -186,9 +186,9 @@ impl Table {
 
     /// Write a Parquet file, by pyarrow or, without it, by polars.
     ///
-    /// >>> import tempfile, pathlib
-    /// >>> folder = tempfile.TemporaryDirectory()
-    /// >>> client.teams().table().to_parquet(pathlib.Path(folder.name, "teams.parquet"))
+    /// >>> import tempfile
+    /// >>> with tempfile.TemporaryDirectory() as folder:
+    /// ...     client.teams().table().to_parquet(f"{folder}/teams.parquet")
     fn to_parquet<'py>(slf: Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
         let py = slf.py();
         errors::guard(py, || py.import("sideline._frames")?.call_method1("to_parquet", (slf, path)).map(|_| ()))
@@ -196,9 +196,9 @@ impl Table {
 
     /// Write a CSV file with a header, UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is empty.
     ///
-    /// >>> import tempfile, pathlib
-    /// >>> folder = tempfile.TemporaryDirectory()
-    /// >>> client.teams().table().to_csv(pathlib.Path(folder.name, "teams.csv"))
+    /// >>> import tempfile
+    /// >>> with tempfile.TemporaryDirectory() as folder:
+    /// ...     client.teams().table().to_csv(f"{folder}/teams.csv")
     fn to_csv<'py>(slf: Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
         let py = slf.py();
         errors::guard(py, || py.import("sideline._frames")?.call_method1("to_csv", (slf, path)).map(|_| ()))

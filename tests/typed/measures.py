@@ -19,8 +19,8 @@ def measure(client: sideline.Client, session_id: str, axes: Axes) -> bool:
     assert_type(metrics.lineups([possessions], size=2, by=["session_id"]), polars.DataFrame)
     assert_type(court.COLLEGE_MEN.hoop, tuple[float, float])
     print(court.transform([1, 2], [3, None], court.HOOP, court.Frame("hoop", "up", "ft")))
-    assert_type(plot.shot_chart(shots, axes, style="hexbin"), Axes)
-    assert_type(sideline.plot.court(kind="pro"), Axes)
+    assert_type(plot.shot_chart(shots, axes, kind="hexbin"), Axes)
+    assert_type(sideline.plot.court(court="pro"), Axes)
     report = client.doctor()
     assert_type(report["signature"].state == "failed", bool)
     return report.ok

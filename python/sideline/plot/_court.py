@@ -10,7 +10,7 @@ from matplotlib.patches import Polygon
 
 from sideline.court import COLLEGE_MEN, INTERNATIONAL, PRO, Court
 
-Kind = Literal["college", "pro", "international"]
+Rules = Literal["college", "pro", "international"]
 Points = npt.NDArray[np.float64]
 
 # The lines of college courts are the same for men and women.
@@ -19,13 +19,21 @@ COURTS: dict[str, Court] = {"college": COLLEGE_MEN, "pro": PRO, "international":
 MARGIN = 400.0
 """Around a court."""
 
+LANE_MARK = 203.2
+"""How far a mark of the lane reaches from it."""
 
-def rules(kind: Kind | Court) -> Court:
-    if isinstance(kind, Court):
-        return kind
-    if kind not in COURTS:
-        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(COURTS)}, or a Court")
-    return COURTS[kind]
+# From the baseline. NCAA and NBA, rule 1: a block of 12 inches at 7 feet, then spaces of 3 feet between marks of 2
+# inches. FIBA, article 2: a mark at 1.75 m, a space of 0.85 m, a block of 0.4 m, then spaces of 0.85 m.
+SPACES = [(2133.6, 2438.4), (3352.8, 3403.6), (4318.0, 4368.8), (5283.2, 5334.0)]
+INTERNATIONAL_SPACES = [(1750, 1800), (2600, 3000), (3850, 3900), (4750, 4800)]
+
+
+def rules(court: Rules | Court) -> Court:
+    if isinstance(court, Court):
+        return court
+    if court not in COURTS:
+        raise ValueError(f"court is {court!r}; it must be one of {', '.join(COURTS)}, or a Court")
+    return COURTS[court]
 
 
 def reach(of: Court) -> float:
@@ -52,7 +60,20 @@ def half_lines(of: Court) -> dict[str, Points]:
         "backboard": _line((-board, face), (board, face)),
         "ring": _arc(0, 0, of.rim_diameter / 2, 0, 2 * np.pi),
         "centre_circle": _arc(0, middle, of.centre_circle, np.pi, 2 * np.pi),
+        **{f"lane_mark_{number}": mark for number, mark in enumerate(_lane_marks(of), 1)},
     }
+
+
+def _lane_marks(of: Court) -> list[Points]:
+    """The marks outside both sides of the lane: those of its spaces, and the block between the first two."""
+    lane, baseline = of.paint_width / 2, -of.baseline_to_hoop
+    marks = []
+    for side in (-1, 1):
+        inner, outer = side * lane, side * (lane + LANE_MARK)
+        for start, end in INTERNATIONAL_SPACES if of.length == INTERNATIONAL.length else SPACES:
+            low, high = baseline + start, baseline + end
+            marks.append(_line((inner, low), (outer, low), (outer, high), (inner, high)))
+    return marks
 
 
 def _line(*points: tuple[float, float]) -> Points:
@@ -66,7 +87,7 @@ def _arc(x: float, y: float, radius: float, start: float, end: float) -> Points:
 
 def court(
     ax: Axes | None = None,
-    kind: Kind | Court = "college",
+    court: Rules | Court = "college",
     half: bool = True,
     *,
     color: Any = "0.55",
@@ -80,15 +101,15 @@ def court(
 
     Parameters:
         ax: default: a new one.
-        kind: "college" (NCAA, men and women: the lines are the same), "pro" (NBA), "international" (FIBA), or a
+        court: "college" (NCAA, men and women: the lines are the same), "pro" (NBA), "international" (FIBA), or a
             `sideline.court.Court`.
         color, linewidth: of the lines, as matplotlib takes them.
 
-    >>> axes = sideline.plot.court(kind="international", half=False)
+    >>> axes = sideline.plot.court(court="international", half=False)
     >>> axes.set_title("An empty gym").get_text()
     'An empty gym'
     """
-    of = rules(kind)
+    of = rules(court)
     if ax is None:
         ax = new_axes(5.5, 6.0 if half else 9.6)
     lines = half_lines(of)

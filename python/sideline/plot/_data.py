@@ -1,6 +1,5 @@
 """Columns of whatever holds rows, as arrays."""
 
-import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
@@ -11,7 +10,10 @@ import numpy.typing as npt
 import pyarrow
 
 from sideline._core import Payload
+from sideline._names import Found
 from sideline._text import visible
+from sideline.batch import Batch
+from sideline.find import check_name, is_named
 
 Numbers = npt.NDArray[np.float64]
 
@@ -22,10 +24,10 @@ class ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-Rows = Payload | ArrowStream | Mapping[str, Sequence[Any]] | Sequence[Payload | ArrowStream]
+Rows = Payload | Batch[Any] | ArrowStream | Mapping[str, Sequence[Any]] | Sequence[Payload | ArrowStream]
 Names = Mapping[int, str]
-
-_ID = re.compile(r"-?[0-9]{1,18}")
+Named = Names | Payload | Batch[Any] | ArrowStream
+"""Names by id, or what holds them: a roster, the list of teams, a table of either."""
 
 
 class Columns:
@@ -35,8 +37,10 @@ class Columns:
         parts = list(rows) if isinstance(rows, (list, tuple)) else [rows]
         self._parts = [_arrow(part, table) for part in parts]
         self._chosen: list[npt.NDArray[np.bool_]] | None = None
-        # The body of shots has the teams' names, the table has not.
-        self._bodies = [part for part in parts if isinstance(part, Payload)] if table == "shots" else []
+        # Bodies have names that tables lack; those of locations have none, and are large.
+        bodies = parts if table != "locations" else []
+        self._bodies = [one for part in bodies for one in (part if isinstance(part, Batch) else [part])]
+        self._found: Found | None = None
         for part in self._parts:
             missing = [name for name in needed if name not in part.column_names]
             if missing:
@@ -71,35 +75,74 @@ class Columns:
             found = [column[chosen] for column, chosen in zip(found, self._chosen, strict=True)]
         return np.concatenate(found) if found else np.empty(0, dtype=dtype)
 
-    def team_names(self, given: Names | None) -> dict[int, str]:
+    @property
+    def _in_bodies(self) -> Found:
+        if self._found is None:
+            self._found = Found(one for one in self._bodies if isinstance(one, Payload))
+        return self._found
+
+    def team_names(self, given: Named | None) -> dict[int, str]:
         """Names by team id: those given, else of the rows, else of the body they came in."""
-        found: dict[int, str] = {}
-        for body in self._bodies:
-            content = body.to_dict()
-            teams = content.get("teams") if isinstance(content, dict) else None
-            found |= _names(teams)
-        if any("team_name" in part.column_names for part in self._parts):
-            for team, name in zip(self.numbers("team_id"), self.texts("team_name"), strict=True):
-                if name is not None and np.isfinite(team):
-                    found[int(team)] = str(name)
-        return found | dict(given or {})
+        return self._in_bodies.teams | self._in_rows("team_id", ("team_name",)) | dict(names_of(given, "team"))
+
+    def player_names(self, given: Named | None) -> dict[int, str]:
+        """Names by player id, from the same places."""
+        found = self._in_rows("player_id", ("first_name", "last_name")) | self._in_rows("player_id", ("player_name",))
+        return self._in_bodies.players | found | dict(names_of(given, "player"))
+
+    def _in_rows(self, key: str, columns: tuple[str, ...]) -> dict[int, str]:
+        if not any(columns[-1] in part.column_names for part in self._parts):
+            return {}
+        texts = [self.texts(column) for column in columns]
+        rows = zip(self.numbers(key), zip(*texts, strict=True), strict=True)
+        named = {one: " ".join(filter(None, parts)) for one, parts in dict(rows).items() if np.isfinite(one)}
+        return {int(one): name for one, name in named.items() if name}
 
 
-def _names(teams: object) -> dict[int, str]:
-    """Those that a body says in the documented form."""
-    listed = [team for team in teams if isinstance(team, dict)] if isinstance(teams, list) else []
-    named = [(str(team.get("id")), team.get("name")) for team in listed]
-    return {int(team): str(name) for team, name in named if name and _ID.fullmatch(team)}
+def names_of(given: Named | None, what: str) -> Names:
+    """Names by id of a mapping, or of what has columns of them: `what` is "team" or "player"."""
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    if isinstance(given, (Payload, Batch)):
+        wanted = ("players", "possession_players") if what == "player" else ("teams", "team")
+        table = next((name for name in wanted if name in given.tables), None)
+        if table is None:
+            raise ValueError(
+                f"{what}s is a mapping of names by id, or a response with names, not one of {given.operation}"
+            )
+        given = given.table(table)
+    columns = Columns(given, f"{what}s", [f"{what}_id"])
+    if what == "player":
+        return columns.player_names(None)
+    return columns._in_rows("team_id", ("name",)) | columns._in_rows("team_id", ("team_name",))
+
+
+def chosen_id(what: str, wanted: int | str | None, there: Numbers, names: Names) -> int | None:
+    """The id of a team or player that is given by its id or by its name; raises where it is not among them."""
+    if wanted is None:
+        return None
+    ids = {int(one) for one in there[np.isfinite(there)]} | {one for one in names if one}
+    known = ", ".join(f"{one} {names[one]}" if one in names else str(one) for one in sorted(ids))
+    if isinstance(wanted, str):
+        check_name(wanted)
+        found = [one for one in sorted(ids) if is_named(wanted, names.get(one))]
+        if len(found) == 1:
+            return found[0]
+        reason = "is the name of none" if not found else f"is the name of {len(found)}: write {what}_id=, or more of it"
+        raise ValueError(visible(f"{what} {wanted!r} {reason}; there are: {known or 'none'}"))
+    if len(there) and int(wanted) not in ids:
+        raise ValueError(visible(f"there is no {what} {wanted} among these; there are: {known}"))
+    return int(wanted)
 
 
 def _arrow(rows: object, table: str) -> Any:
-    if isinstance(rows, Payload):
+    if isinstance(rows, (Payload, Batch)):
         rows = rows.table(table)
     try:
         return pyarrow.table(rows)
     except TypeError:
         given = type(rows).__name__
-        message = f"{table} is a Payload, a Table or a frame that speaks the Arrow C interface, not {given}"
+        message = f"{table} is a Payload, a Batch, a Table or a frame that speaks the Arrow C interface, not {given}"
         raise TypeError(message) from None
 
 

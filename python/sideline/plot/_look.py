@@ -20,17 +20,22 @@ EFFICIENCY = ScalarMappable(
     norm=Normalize(0.5, 1.5), cmap=ListedColormap(matplotlib.colormaps["PuOr_r"](np.linspace(0.14, 0.86, 256)))
 )
 
+# From nothing, through which the court is seen, to many; for every kind of eye.
+_HEAT = matplotlib.colormaps["YlOrRd"](np.linspace(0.0, 0.95, 256))
+_HEAT[:, 3] = 0.85 * np.minimum(1, np.linspace(0, 5, 256))
+DENSITY = ListedColormap(_HEAT)
+
 
 def team_colour(position: int) -> str:
     return TEAMS[position % len(TEAMS)]
 
 
 def efficiency_scale(ax: Axes) -> None:
-    """The scale of points a shot, in the court's far corner: the caller's layout stays as it is."""
+    """The scale of points per shot, in the court's far corner: the caller's layout stays as it is."""
     inset = ax.inset_axes((0.64, 0.9, 0.3, 0.022))
     scale = ax.figure.colorbar(EFFICIENCY, cax=inset, orientation="horizontal", ticks=[0.5, 1.0, 1.5], extend="both")
     scale.ax.tick_params(labelsize=7, length=2, pad=1)
-    scale.ax.set_title("points a shot", fontsize=7, pad=2)
+    scale.ax.set_title("points per shot", fontsize=7, pad=2)
     scale.outline.set_linewidth(0.4)
 
 

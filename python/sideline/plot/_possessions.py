@@ -1,37 +1,57 @@
 """Possessions on a line of time."""
 
+import math
+from typing import Any, Literal
+
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from sideline.plot._court import new_axes, nothing
-from sideline.plot._data import Columns, Names, Rows, moment_text, plain, team_label, teams_of
+from sideline.plot._data import Columns, Named, Numbers, Rows, moment_text, plain, team_label, teams_of
 from sideline.plot._look import team_colour
 
-MINUTE = 60_000.0
+MINUTE = 60.0
+
+_MOST_TICKS = 12
+"""On a period's axis, however long its clock claims it to be."""
+
+Objects = npt.NDArray[np.object_]
 
 
-def possession_timeline(possessions: Rows, ax: Axes | None = None, *, teams: Names | None = None) -> Axes:
+def possession_timeline(
+    possessions: Rows,
+    ax: Axes | None = None,
+    *,
+    clock: Literal["game", "wall"] = "game",
+    teams: Named | None = None,
+    **options: Any,
+) -> Axes:
     """Draw possessions as bars over time, a row for each team; a cross is over those that ended in a turnover.
 
-    The axis is in minutes of the clock on the wall, from the first possession. A possession without start or end is not
-    shown; the note under the axis counts it.
+    The axis is the game clock, which runs down in each period, or with `clock="wall"` minutes since the first
+    possession. A possession without start or end is not shown; the note under the axis counts it.
 
     Parameters:
-        possessions: the table `possessions`; needed are `team_id`, `start_timestamp`, `end_timestamp`; used where they
-            are there: `team_name`, `period`, `turnover`.
+        possessions: the table `possessions`; needed are `team_id` and `start_game_clock_s`, `end_game_clock_s`, for
+            "wall" `start_timestamp`, `end_timestamp`; used where they are there: `team_name`, `period`, `turnover`.
         ax: default: a new one.
-        teams: names of teams by id.
+        clock: "game" or "wall".
+        teams: names of teams by id, or the list of teams.
+        options: for matplotlib's `broken_barh`.
 
-    Raises `ValueError` where a needed column is missing, and names it.
+    Raises `ValueError` where a needed column is missing, and names it, and for one game clock of two games: give the
+    possessions of one.
 
     >>> axes = sideline.plot.possession_timeline(client.possessions(session_id))
     >>> [label.get_text() for label in axes.get_yticklabels()]
     ['Elkhorn Mariners', 'Harrow Rangers']
     """
-    columns = Columns(possessions, "possessions", ["team_id", "start_timestamp", "end_timestamp"])
-    team, start, end, turnover = (
-        columns.numbers(name) for name in ("team_id", "start_timestamp", "end_timestamp", "turnover")
-    )
+    if clock not in ("game", "wall"):
+        raise ValueError(f"clock is {clock!r}; it must be game or wall")
+    names = ("start_game_clock_s", "end_game_clock_s") if clock == "game" else ("start_timestamp", "end_timestamp")
+    columns = Columns(possessions, "possessions", ["team_id", *names])
+    team, start, end, turnover = (columns.numbers(name) for name in ("team_id", *names, "turnover"))
     period = columns.texts("period")
     if ax is None:
         ax = new_axes(10, 2.6)
@@ -43,28 +63,72 @@ def possession_timeline(possessions: Rows, ax: Axes | None = None, *, teams: Nam
         ax.set(xticks=[], yticks=[], xlabel=note)
         nothing(ax, "possessions")
         return ax
+    if clock == "game" and len(games := set(columns.texts("game_id")[whole].tolist())) > 1:
+        raise ValueError(f"these are possessions of {len(games)} games: give those of one")
     team, start, end, turnover, period = team[whole], start[whole], end[whole], turnover[whole], period[whole]
-    origin = start.min()
-    begin, length = (start - origin) / MINUTE, (end - start) / MINUTE
+    if clock == "game":
+        begin, length, axis = _on_the_game_clock(ax, start, end, period)
+    else:
+        begin, length, axis = _on_the_wall(ax, start, end, period)
     labels = columns.team_names(teams)
     order = teams_of(team)
     for row, one in enumerate(order):
         own = team == one
         bars = list(zip(begin[own].tolist(), length[own].tolist(), strict=True))
-        ax.broken_barh(bars, (row - 0.3, 0.6), facecolors=team_colour(row), linewidths=0)
+        ax.broken_barh(bars, (row - 0.3, 0.6), **{"facecolors": team_colour(row), "linewidths": 0, **options})
         lost = own & (turnover > 0)
         middle = begin[lost] + length[lost] / 2
         ax.scatter(middle, np.full(len(middle), row - 0.4), marker="x", s=12, c="0.15", linewidths=0.9, zorder=3)
     ax.set_yticks(range(len(order)), [team_label(one, labels) for one in order])
-    ax.set(ylim=(len(order) - 0.4, -0.6), xlim=(0, float((begin + length).max())))
+    ax.set(ylim=(len(order) - 0.4, -0.6))
     ax.tick_params(axis="y", length=0)
-    begins = begin.tolist()
-    for name in dict.fromkeys(one for one in period.tolist() if one is not None):
-        # Not by an array's ==: comparing texts, NumPy leaves out NULs at their end.
-        first = min(at for at, one in zip(begins, period.tolist(), strict=True) if one == name)
-        ax.axvline(first, color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
-        ax.annotate(plain(name), (first, 1), (2, 0), ("data", "axes fraction"), "offset points", fontsize=8)
-    since = f"minutes from {moment_text(origin)}"
     marks = "x: turnover" if bool((turnover > 0).any()) else ""
-    ax.set_xlabel("; ".join(filter(None, [since, marks, note])), fontsize=9, color="0.25")
+    ax.set_xlabel("; ".join(filter(None, [axis, marks, note])), fontsize=9, color="0.25")
     return ax
+
+
+def _on_the_game_clock(ax: Axes, start: Numbers, end: Numbers, period: Objects) -> tuple[Numbers, Numbers, str]:
+    """Minutes from the first tip-off of play, one period after another; the ticks are what the clock shows."""
+    names = sorted({one for one in period.tolist() if one is not None}, key=period_order) or [None]
+    begin, offset, ticks, texts = np.zeros(len(start)), 0.0, [], []
+    for name in names:
+        own = _is(period, name) if name is not None else np.ones(len(start), dtype=bool)
+        # A period is as long as whole minutes that its first clock fits into.
+        minutes = math.ceil(float(start[own].max()) / MINUTE)
+        begin[own] = offset + minutes - start[own] / MINUTE
+        _begins(ax, offset, name)
+        step = 5 if minutes % 5 == 0 else 3 if minutes % 3 == 0 else 1
+        step = max(step, minutes // _MOST_TICKS)
+        for left in range(minutes, 0, -step):
+            ticks.append(offset + minutes - left)
+            texts.append(f"{left}:00")
+        offset += minutes
+    ax.set_xticks([*ticks, offset], [*texts, "0:00"])
+    ax.set_xlim(0, offset)
+    return begin, (start - end) / MINUTE, "game clock"
+
+
+def _on_the_wall(ax: Axes, start: Numbers, end: Numbers, period: Objects) -> tuple[Numbers, Numbers, str]:
+    origin = start.min()
+    begin, length = (start - origin) / 1000 / MINUTE, (end - start) / 1000 / MINUTE
+    for name in dict.fromkeys(one for one in period.tolist() if one is not None):
+        _begins(ax, float(begin[_is(period, name)].min()), name)
+    ax.set_xlim(0, float((begin + length).max()))
+    return begin, length, f"minutes from {moment_text(origin)}"
+
+
+def _is(period: Objects, name: str) -> npt.NDArray[np.bool_]:
+    # Not by an array's ==: comparing texts, NumPy leaves out NULs at their end.
+    return np.array([one == name for one in period.tolist()], dtype=bool)
+
+
+def _begins(ax: Axes, at: float, name: str | None) -> None:
+    """A line where a period begins."""
+    if name is not None:
+        ax.axvline(at, color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
+        ax.annotate(plain(name), (at, 1), (2, 0), ("data", "axes fraction"), "offset points", fontsize=8)
+
+
+def period_order(name: str) -> tuple[bool, str]:
+    """Overtimes come after halves and quarters."""
+    return name.upper().startswith("OT"), name

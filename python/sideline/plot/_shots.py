@@ -7,11 +7,13 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
+from matplotlib.patches import Rectangle
 
 from sideline.court import Court
-from sideline.plot._court import Kind, court, nothing, on_half, rules
-from sideline.plot._data import Columns, Names, Numbers, Rows, team_label, teams_of
-from sideline.plot._look import EFFICIENCY, MAKE, MISS, efficiency_scale, text_on
+from sideline.plot._court import Rules, nothing, on_half, reach, rules
+from sideline.plot._court import court as draw_court
+from sideline.plot._data import Columns, Named, Numbers, Rows, chosen_id, plain, team_label, teams_of
+from sideline.plot._look import DENSITY, EFFICIENCY, MAKE, MISS, efficiency_scale, text_on
 
 FRAME = ("hoop_player_x", "hoop_player_y")
 
@@ -25,30 +27,35 @@ class Shots:
     def __init__(
         self,
         rows: Rows,
-        kind: Kind | Court,
+        court: Rules | Court,
         needed: tuple[str, ...],
-        team_id: int | None,
-        player_id: int | None,
-        names: Names | None,
+        team: int | str | None,
+        player: int | str | None,
+        teams: Named | None,
+        players: Named | None,
     ) -> None:
-        asked = {"team_id": team_id, "player_id": player_id}
-        columns = Columns(rows, "shots", [*needed, *(name for name, value in asked.items() if value is not None)])
-        data = {name: columns.numbers(name) for name in {*needed, *asked}}
+        wanted = {"team_id": team, "player_id": player}
+        columns = Columns(rows, "shots", [*needed, *(name for name, value in wanted.items() if value is not None)])
+        data = {name: columns.numbers(name) for name in {*needed, *wanted}}
+        labels = columns.team_names(teams)
+        # To find a player's name takes a while, and is needed for the title alone.
+        people = {} if player is None else columns.player_names(players)
+        player_id = chosen_id("player", player, data["player_id"], people)
+        asked = {"team_id": chosen_id("team", team, data["team_id"], labels), "player_id": player_id}
         chosen = np.ones(len(data["team_id"]), dtype=bool)
         for name, value in asked.items():
             if value is not None:
                 chosen &= data[name] == value
         whole = chosen & np.all([np.isfinite(data[name]) for name in needed], axis=0)
-        inside = whole & on_half(rules(kind), data["hoop_player_x"], data["hoop_player_y"])
+        inside = whole & on_half(rules(court), data["hoop_player_x"], data["hoop_player_y"])
         self._data: dict[str, Numbers] = {name: column[inside] for name, column in data.items()}
         self.incomplete = int(chosen.sum() - whole.sum())
         self.outside = int(whole.sum() - inside.sum())
-        labels = columns.team_names(names)
-        teams = teams_of(self["team_id"])
-        shown = [team_label(team, labels) for team in teams]
+        shown = [team_label(team, labels) for team in teams_of(self["team_id"])]
         self.title = " and ".join(shown) if len(shown) < 3 else f"{len(shown)} teams"
         if player_id is not None:
-            self.title = ", ".join(filter(None, [self.title, f"player {player_id}"]))
+            who = plain(people.get(player_id, f"player {player_id}"))
+            self.title = ", ".join(filter(None, [who, self.title]))
 
     def __getitem__(self, name: str) -> Numbers:
         return self._data[name]
@@ -68,15 +75,20 @@ class Shots:
 def shot_chart(
     shots: Rows,
     ax: Axes | None = None,
-    kind: Kind | Court = "college",
-    style: Literal["makes", "hexbin"] = "makes",
+    kind: Literal["scatter", "hexbin", "heatmap", "zones"] = "scatter",
     *,
+    court: Rules | Court = "college",
+    team: int | str | None = None,
+    player: int | str | None = None,
     team_id: int | None = None,
     player_id: int | None = None,
-    teams: Names | None = None,
+    teams: Named | None = None,
+    players: Named | None = None,
     cell: float = 800.0,
+    min_count: int = 2,
+    **options: Any,
 ) -> Axes:
-    """Draw shots on a half court: each as make or miss, or what they were worth by place.
+    """Draw shots on a half court: each as make or miss, or what they were worth or how many they were by place.
 
     Shots at both baskets come together. Those that lack a needed value and those from outside this half are left out;
     the note under the court counts them.
@@ -84,34 +96,53 @@ def shot_chart(
     Parameters:
         shots: the table `shots`; needed are `hoop_player_x`, `hoop_player_y`, `is_make`, for "hexbin" `points` too.
         ax: default: a new one.
-        kind: the court; see `court`.
-        style: "makes": circles and crosses. "hexbin": a hexagon's size is the number of shots, its colour the points a
-            shot (facts of the shots drawn, not adjusted for their number).
-        team_id, player_id: only the shots of this team, this player.
-        teams: names of teams by id; default: those in the body or in a column `team_name`, else the ids.
+        kind: "scatter": circles and crosses. "hexbin": a hexagon's size is the number of shots, its colour the points
+            per shot (facts of the shots drawn, not adjusted for their number). "heatmap": where shots come from.
+            "zones": as `zones` draws them.
+        court: its rules; see `court`.
+        team, player: only the shots of this team, this player: an id, or a name by any of its words.
+        team_id, player_id: the same by id alone.
+        teams, players: names by id, or a roster; default: those in the body or in columns such as `team_name`, else
+            the ids.
         cell: width of a hexagon, in millimetres.
+        min_count: hexagons with fewer shots are grey dots: what few shots were worth says little.
+        options: for matplotlib's artist: `scatter`, `PolyCollection`, `imshow` or `text`, such as `alpha=0.5`.
 
-    Raises `ValueError` where a needed column is missing, and names it.
+    Raises `ValueError` where a needed column is missing, and names it, and for a team or player that is not among them.
 
-    >>> axes = sideline.plot.shot_chart(client.shots(session_id), style="hexbin", team_id=team_id)
+    >>> axes = sideline.plot.shot_chart(client.shots(session_id), kind="hexbin", team="mariners")
     >>> axes.get_title(loc="left")
     'Elkhorn Mariners'
     """
-    if style not in ("makes", "hexbin"):
-        raise ValueError(f"style is {style!r}; it must be one of makes, hexbin")
+    if kind not in ("scatter", "hexbin", "heatmap", "zones"):
+        raise ValueError(f"kind is {kind!r}; it must be one of scatter, hexbin, heatmap, zones; court= is the court")
     if not cell > 0:
         raise ValueError(f"cell is {cell}; it must be more than 0")
-    needed = (*FRAME, "is_make") if style == "makes" else (*FRAME, "is_make", "points")
-    found = Shots(shots, kind, needed, team_id, player_id, teams)
-    ax = court(ax, kind)
+    team, player = one_of("team", team, team_id), one_of("player", player, player_id)
+    if kind == "zones":
+        return zones(shots, ax, court=court, team=team, player=player, teams=teams, players=players, **options)
+    needed = (*FRAME, "is_make", "points") if kind == "hexbin" else (*FRAME, "is_make")
+    found = Shots(shots, court, needed, team, player, teams, players)
+    ax = draw_court(ax, court)
+    notes: list[str] = []
     if not len(found):
         nothing(ax, "shots")
-    elif style == "makes":
-        _marks(ax, found)
+    elif kind == "scatter":
+        _marks(ax, found, options)
+    elif kind == "heatmap":
+        _heat(ax, found, rules(court), options)
+        notes.append("darker: more of the shots")
     else:
-        _hexagons(ax, found, cell)
-    more = ["a hexagon's size: its number of shots"] if style == "hexbin" and len(found) else []
-    return _titled(ax, found, *more)
+        few = _hexagons(ax, found, rules(court), cell, min_count, options)
+        notes.append(f"grey: fewer than {min_count} shots" if few else "")
+    return _titled(ax, found, *notes)
+
+
+def one_of(what: str, named: int | str | None, by_id: int | None) -> int | str | None:
+    """What is meant by `team=` and `team_id=`."""
+    if named is not None and by_id is not None:
+        raise TypeError(f"give {what}= or {what}_id=, not both")
+    return by_id if named is None else named
 
 
 def _titled(ax: Axes, shots: Shots, *notes: str) -> Axes:
@@ -121,28 +152,121 @@ def _titled(ax: Axes, shots: Shots, *notes: str) -> Axes:
     return ax
 
 
-def _marks(ax: Axes, shots: Shots) -> None:
+def _marks(ax: Axes, shots: Shots, options: dict[str, Any]) -> None:
     x, y, made = shots["hoop_player_x"], shots["hoop_player_y"], shots["is_make"] == 1
     # Misses first: a make on top of one is still seen, and a cross shows around a circle.
-    ax.scatter(x[~made], y[~made], s=22, marker="x", c=MISS, linewidths=1.1, label="miss", zorder=2)
-    ax.scatter(x[made], y[made], s=24, facecolors=MAKE, edgecolors="white", linewidths=0.5, label="make", zorder=3)
+    misses: dict[str, Any] = {
+        "s": 22,
+        "marker": "x",
+        "c": MISS,
+        "linewidths": 1.1,
+        "label": "miss",
+        "zorder": 2,
+        **options,
+    }
+    makes: dict[str, Any] = {
+        "s": 24,
+        "facecolors": MAKE,
+        "edgecolors": "white",
+        "linewidths": 0.5,
+        "label": "make",
+        "zorder": 3,
+    }
+    ax.scatter(x[~made], y[~made], **misses)
+    ax.scatter(x[made], y[made], **makes | options)
     ax.legend(loc="upper right", fontsize=8, frameon=False, handletextpad=0.2, borderaxespad=1.2)
 
 
-def _hexagons(ax: Axes, shots: Shots, cell: float) -> None:
-    x, y = shots["hoop_player_x"], shots["hoop_player_y"]
-    centres, of = hexagons(x, y, cell)
-    count = np.bincount(of)
-    worth = np.bincount(of, weights=shots["points"]) / count
+def _floor(ax: Axes, of: Court) -> Rectangle:
+    """The court's half: nothing that is filled is drawn beyond its lines."""
+    place = (-of.width / 2, -of.baseline_to_hoop)
+    return Rectangle(place, of.width, of.length / 2, transform=ax.transData)
+
+
+def _hexagons(ax: Axes, shots: Shots, of: Court, cell: float, min_count: int, options: dict[str, Any]) -> bool:
+    """Draws them; whether any are of too few shots."""
+    centres, whose = hexagons(shots["hoop_player_x"], shots["hoop_player_y"], cell)
+    count = np.bincount(whose)
+    worth = np.bincount(whose, weights=shots["points"]) / count
     # Without a bound the cell under the hoop would make all others dots.
-    bound = max(1.0, float(np.quantile(count, 0.95)))
-    size = 0.3 + 0.65 * np.sqrt(np.minimum(count, bound) / bound)
+    bound = max(float(min_count), 2.0, float(np.quantile(count, 0.95)))
+    size = _size(count, bound)
+    enough = count >= min_count
+    colours = np.where(enough[:, None], EFFICIENCY.to_rgba(worth), (0.75, 0.75, 0.75, 1.0))
+    size = np.where(enough, size, 0.2)
+    look = {
+        "facecolors": colours,
+        "edgecolors": "0.35",
+        "linewidths": np.where(enough, 0.4, 0.0),
+        "zorder": 2,
+        **options,
+    }
+    drawn = PolyCollection(list(_shapes(centres, size, cell)), **look)
+    ax.add_collection(drawn)
+    drawn.set_clip_path(_floor(ax, of))
+    efficiency_scale(ax)
+    _size_key(ax, of, cell, min_count, bound)
+    return not bool(enough.all())
+
+
+def _size(count: npt.NDArray[Any], bound: float) -> Numbers:
+    return np.asarray(0.3 + 0.65 * np.sqrt(np.minimum(count, bound) / bound), dtype=np.float64)
+
+
+def _shapes(centres: Numbers, size: Numbers, cell: float) -> Numbers:
     angles = np.deg2rad(np.arange(30, 390, 60))
     corner = np.column_stack([np.cos(angles), np.sin(angles)]) * cell / np.sqrt(3)
-    shapes = centres[:, None, :] + size[:, None, None] * corner[None, :, :]
-    colours = EFFICIENCY.to_rgba(worth)
-    ax.add_collection(PolyCollection(list(shapes), facecolors=colours, edgecolors="0.35", linewidths=0.4, zorder=2))
-    efficiency_scale(ax)
+    return np.asarray(centres[:, None, :] + size[:, None, None] * corner[None, :, :], dtype=np.float64)
+
+
+def _size_key(ax: Axes, of: Court, cell: float, min_count: int, bound: float) -> None:
+    """Three sizes with their numbers of shots, in the far corner that the scale of colours leaves free."""
+    counts = sorted({max(1, min_count), round((max(1, min_count) + bound) / 2), math.ceil(bound)})
+    step = max(cell * 1.3, 1100.0)
+    x = -of.width / 2 + 900 + step * np.arange(len(counts))
+    y = reach(of) - 1250
+    places = np.column_stack([x, np.full(len(counts), y)])
+    key = _shapes(places, _size(np.array(counts), bound), cell)
+    look: dict[str, Any] = {
+        "facecolors": "white",
+        "edgecolors": "0.35",
+        "linewidths": 0.6,
+        "zorder": 2,
+        "gid": "size_key",
+    }
+    ax.add_collection(PolyCollection(list(key), **look))
+    words: dict[str, Any] = {"fontsize": 7, "ha": "center", "zorder": 2}
+    for place, count in zip(x.tolist(), counts, strict=True):
+        ax.text(place, y - 0.62 * cell - 330, f"{count}{'+' if count == counts[-1] else ''}", va="center", **words)
+    ax.text(float(x.mean()), y + 0.62 * cell + 280, "shots", va="center", **words)
+
+
+def _heat(ax: Axes, shots: Shots, of: Court, options: dict[str, Any]) -> None:
+    """Shots by place, smoothed by a bell of two feet."""
+    step, width = 200.0, 600.0
+    low, high = -of.baseline_to_hoop, reach(of)
+    across = np.arange(-of.width / 2, of.width / 2 + step, step)
+    along = np.arange(low, high + step, step)
+    count = np.histogram2d(shots["hoop_player_y"], shots["hoop_player_x"], bins=[along, across])[0]
+    ticks = np.arange(-3 * width, 3 * width + step, step)
+    bell = np.exp(-0.5 * (ticks / width) ** 2)
+    for axis in (0, 1):
+        count = np.apply_along_axis(np.convolve, axis, count, bell, "same")
+    # The hoop alone would hide all else.
+    top = float(np.quantile(count[count > 0.02 * count.max()], 0.97))
+    extent = (float(across[0]), float(across[-1]), float(along[0]), float(along[-1]))
+    look: dict[str, Any] = {
+        "cmap": DENSITY,
+        "vmin": 0,
+        "vmax": top,
+        "alpha": 0.85,
+        "interpolation": "bilinear",
+        "zorder": 0.7,
+    }
+    limits = ax.get_xlim(), ax.get_ylim()
+    image = ax.imshow(count, origin="lower", extent=extent, **look | options)
+    image.set_clip_path(_floor(ax, of))
+    ax.set(xlim=limits[0], ylim=limits[1], aspect="equal")
 
 
 def hexagons(x: Numbers, y: Numbers, cell: float) -> tuple[Numbers, npt.NDArray[np.intp]]:
@@ -164,14 +288,18 @@ def hexagons(x: Numbers, y: Numbers, cell: float) -> tuple[Numbers, npt.NDArray[
 def zones(
     shots: Rows,
     ax: Axes | None = None,
-    kind: Kind | Court = "college",
     *,
+    court: Rules | Court = "college",
     advanced: bool = False,
+    team: int | str | None = None,
+    player: int | str | None = None,
     team_id: int | None = None,
     player_id: int | None = None,
-    teams: Names | None = None,
+    teams: Named | None = None,
+    players: Named | None = None,
+    **options: Any,
 ) -> Axes:
-    """Draw makes and attempts of each of the service's zones on a half court.
+    """Draw makes, attempts and percentage of each of the service's zones on a half court.
 
     The service numbers its zones (1 to 14, advanced 1 to 23) and does not publish their borders. None are made up here:
     each zone stands at the mean place of its own shots, which are the dots; where two would meet, both give way.
@@ -179,16 +307,18 @@ def zones(
     Parameters:
         shots: the table `shots`; needed are `hoop_player_x`, `hoop_player_y`, `is_make`, `points`, `zone`.
         advanced: by `advanced_zone`.
-        ax, kind, team_id, player_id, teams: as in `shot_chart`.
+        ax, court, team, player, team_id, player_id, teams, players: as in `shot_chart`.
+        options: for matplotlib's `text`.
 
-    Raises `ValueError` where a needed column is missing, and names it.
+    Raises what `shot_chart` does.
 
     >>> sideline.plot.zones(client.shots(session_id)).get_title(loc="left")
     'Elkhorn Mariners and Harrow Rangers'
     """
     column = "advanced_zone" if advanced else "zone"
-    found = Shots(shots, kind, (*FRAME, "is_make", "points", column), team_id, player_id, teams)
-    ax = court(ax, kind)
+    team, player = one_of("team", team, team_id), one_of("player", player, player_id)
+    found = Shots(shots, court, (*FRAME, "is_make", "points", column), team, player, teams, players)
+    ax = draw_court(ax, court)
     if not len(found):
         nothing(ax, "shots")
         return _titled(ax, found)
@@ -199,23 +329,25 @@ def zones(
     sums: dict[str, Any] = {name: np.bincount(of, weights=found[name]) for name in (*FRAME, "is_make", "points")}
     centres = np.column_stack([sums["hoop_player_x"] / count, sums["hoop_player_y"] / count])
     colours = EFFICIENCY.to_rgba(sums["points"] / count)
-    labels = [f"{int(made)}/{shot}" for made, shot in zip(sums["is_make"], count, strict=True)]
+    made = sums["is_make"].astype(int)
+    labels = [f"{100 * one / shot:.0f}%\n{one}/{shot}" for one, shot in zip(made, count, strict=True)]
     places = apart(centres, _label_sizes(ax, labels))
     for position, (zone, centre) in enumerate(zip(numbers, places, strict=True)):
         ax.text(
             float(centre[0]),
             float(centre[1]),
             labels[position],
-            ha="center",
-            va="center",
-            fontsize=LETTERS,
-            color=text_on(colours[position]),
-            zorder=3,
             gid=f"{column} {int(zone)}",
-            bbox={"boxstyle": "round,pad=0.3", "facecolor": colours[position], "edgecolor": "0.35", "linewidth": 0.5},
+            **_label_look(colours[position]) | options,
         )
     efficiency_scale(ax)
     return _titled(ax, found, "zone borders are not published:\neach zone is at the mean place of its shots")
+
+
+def _label_look(colour: Any) -> dict[str, Any]:
+    box = {"boxstyle": "round,pad=0.3", "facecolor": colour, "edgecolor": "0.35", "linewidth": 0.5}
+    place = {"ha": "center", "va": "center", "zorder": 3}
+    return {**place, "fontsize": LETTERS, "linespacing": 1.05, "color": text_on(colour), "bbox": box}
 
 
 def apart(places: Numbers, sizes: Numbers) -> Numbers:
@@ -245,5 +377,5 @@ def _label_sizes(ax: Axes, labels: list[str]) -> Numbers:
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     pixel = max((right - left) / extent.width, (high - low) / extent.height)
     # A digit is as wide as 0.64 of its size; the box adds 0.3 on each side, and there is a little air between two.
-    letters = np.array([(0.64 * len(label) + 0.8, 1.8) for label in labels])
+    letters = np.array([(0.64 * max(map(len, label.split("\n"))) + 0.8, 3.0) for label in labels])
     return np.asarray(letters * LETTERS * ax.figure.dpi / 72 * pixel, dtype=np.float64)

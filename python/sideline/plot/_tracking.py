@@ -7,8 +7,20 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from sideline.court import Court
-from sideline.plot._court import Kind, court, nothing
-from sideline.plot._data import Columns, Names, Numbers, Rows, epoch_ms, moment_text, plain, team_label, teams_of
+from sideline.plot._court import Rules, nothing
+from sideline.plot._court import court as draw_court
+from sideline.plot._data import (
+    Columns,
+    Named,
+    Numbers,
+    Rows,
+    epoch_ms,
+    moment_text,
+    names_of,
+    plain,
+    team_label,
+    teams_of,
+)
 from sideline.plot._look import BALL, OTHER, team_colour
 
 FRESH = 1000.0
@@ -18,12 +30,12 @@ FRESH = 1000.0
 def tracking(
     locations: Rows,
     ax: Axes | None = None,
-    kind: Kind | Court = "college",
+    court: Rules | Court = "college",
     *,
     at: datetime | str | float | None = None,
     trail: float | timedelta = 0.0,
-    teams: Names | None = None,
-    players: Names | None = None,
+    teams: Named | None = None,
+    players: Named | None = None,
 ) -> Axes:
     r"""Draw the positions of a moment on a full court, and the ways that led there.
 
@@ -33,11 +45,11 @@ def tracking(
         locations: the table `locations`; needed are `t`, `x`, `y`; used where they are there: `tag` or `player_id`
             (whose position it is), `team_id`, `type`, `game_clock`.
         ax: default: a new one.
-        kind: the court; see `court`.
+        court: the court; see `court`.
         at: the moment: an aware `datetime`, ISO 8601, or epoch milliseconds; default: the last of the table.
         trail: seconds of each way before the moment.
-        teams: names of teams by id.
-        players: what marks a player, by id: a jersey number, a name; default: the id.
+        teams: names of teams by id, or a roster.
+        players: what marks a player, by id: a jersey number, a name; or a roster; default: the id.
 
     Raises `ValueError` where a needed column is missing, and names it.
 
@@ -52,14 +64,14 @@ def tracking(
     if not length >= 0:
         raise ValueError(f"trail is {trail}; it must be 0 or more seconds")
     there = np.isfinite(t) & np.isfinite(x) & np.isfinite(y)
-    ax = court(ax, kind, half=False)
+    ax = draw_court(ax, court, half=False)
     if not there.any():
         nothing(ax, "positions")
         return ax
     moment = float(t[there].max()) if at is None else epoch_ms(at)
     order = teams_of(team)
     labels = columns.team_names(teams)
-    players = players or {}
+    players = names_of(players, "player")
     columns = columns.only(there & (t <= moment) & (t >= moment - max(length, FRESH)))
     t, x, y, team, player = (columns.numbers(name) for name in ("t", "x", "y", "team_id", "player_id"))
     kinds, clocks, whose = columns.texts("type"), columns.texts("game_clock"), _whose(columns, player)

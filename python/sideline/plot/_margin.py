@@ -1,0 +1,98 @@
+"""The score of a game as a line."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
+
+from sideline import metrics
+from sideline.plot._court import new_axes, nothing
+from sideline.plot._data import Columns, Named, Rows, names_of, plain, team_label
+from sideline.plot._look import team_colour
+from sideline.plot._possessions import period_order
+
+MINUTE = 60.0
+
+
+def score_margin(
+    possessions: Rows,
+    possession_events: Rows | None = None,
+    ax: Axes | None = None,
+    *,
+    teams: Named | None = None,
+    **options: Any,
+) -> Axes:
+    """Draw the score margin of a game over its time: above the middle one team leads, below it the other.
+
+    It is that of `sideline.metrics.game_state`, and needs polars too.
+
+    Parameters:
+        possessions: `client.possessions` of all sessions of a game; or the table `possessions`, with
+        possession_events: the table `possession_events` of the same sessions.
+        ax: default: a new one.
+        teams: names of teams by id, or the list of teams.
+        options: for matplotlib's `step`.
+
+    Raises what `sideline.metrics.game_state` does, and `ValueError` for possessions of several games.
+
+    >>> axes = sideline.plot.score_margin(client.possessions(client.game(game_id)))
+    >>> axes.get_title(loc="left")
+    'Elkhorn Mariners 119, Harrow Rangers 108'
+    """
+    if ax is None:
+        ax = new_axes(10, 3.0)
+    ax.spines[["top", "right"]].set_visible(False)
+    columns = Columns(possessions, "possessions", ["team_id"])
+    if not len(columns.numbers("team_id")):
+        ax.set(xticks=[], yticks=[])
+        nothing(ax, "possessions")
+        return ax
+    states = metrics.game_state(possessions, possession_events)
+    if states["game_id"].n_unique() > 1:
+        raise ValueError(f"these are possessions of {states['game_id'].n_unique()} games: give those of one")
+    first, second = sorted(states["team_id"].unique())
+    sign = np.where(states["team_id"].to_numpy() == first, 1, -1)
+    before = sign * states["margin"].to_numpy()
+    gained = sign * (states["points"] - states["opponent_points"]).to_numpy()
+    own = np.where(sign == 1, states["points"].to_numpy(), states["opponent_points"].to_numpy())
+    total, difference = int(own.sum()), int(before[-1] + gained[-1])
+    at, begins = _elapsed(states)
+    x = np.append(at, max(begins[-1][2], float(at[-1]))) / MINUTE
+    margin = np.append(before, difference)
+    lines = ax.step(x, margin, **{"where": "post", "color": "0.2", "linewidth": 1.0, **options})
+    for row, is_leading in enumerate((margin > 0, margin < 0)):
+        ax.fill_between(
+            x, 0, np.where(is_leading, margin, 0), step="post", color=team_colour(row), alpha=0.45, linewidth=0
+        )
+    ax.axhline(0, color="0.4", linewidth=0.8, zorder=lines[0].get_zorder() - 0.5)
+    for name, start, _ in begins:
+        ax.axvline(start / MINUTE, color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
+        ax.annotate(plain(name), (start / MINUTE, 1), (2, 0), ("data", "axes fraction"), "offset points", fontsize=8)
+    labels = columns.team_names(names_of(teams, "team"))
+    names = [team_label(team, labels) for team in (first, second)]
+    limit = max(4.0, float(np.abs(margin).max()) * 1.15)
+    ax.set(xlim=(0, float(x[-1])), ylim=(-limit, limit), xlabel="minutes played")
+    ax.set_title(f"{names[0]} {total}, {names[1]} {total - difference}", loc="left", fontsize=11, pad=16)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):.0f}"))
+    place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "fontsize": 8}
+    ax.annotate(f"{names[0]} lead", (0, 1), (4, -12), va="top", color=team_colour(0), **place)
+    ax.annotate(f"{names[1]} lead", (0, 0), (4, 4), va="bottom", color=team_colour(1), **place)
+    return ax
+
+
+def _elapsed(states: Any) -> tuple[Any, list[tuple[str, float, float]]]:
+    """Seconds played at the start of each possession; name, begin and end of each period."""
+    left, period = states["seconds_left"].to_numpy(), np.array(states["period"].to_list(), dtype=object)
+    at, offset, begins = np.zeros(len(left)), 0.0, []
+    names = sorted(set(period.tolist()), key=period_order)
+    regular = [name for name in names if not name.upper().startswith("OT")]
+    for position, name in enumerate(names):
+        own = period == name
+        # What is left at the end of a regular period is what the next ones have.
+        later = np.ceil(left[period == names[position + 1]].max() / MINUTE) * MINUTE if name in regular[:-1] else 0.0
+        length = np.ceil((left[own].max() - later) / MINUTE) * MINUTE
+        at[own] = offset + length - (left[own] - later)
+        begins.append((name, offset, offset + length))
+        offset += length
+    return at, begins
