@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sideline import court as court
     from sideline import metrics as metrics
     from sideline import plot as plot
+    from sideline._answers.crosswalk import crosswalk
     from sideline._audit import audit
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline._progress import Progress
@@ -87,6 +88,7 @@ __all__ = [
     "Update",
     "__version__",
     "audit",
+    "crosswalk",
     "replay",
 ]
 
@@ -114,6 +116,7 @@ _MODULES = {
     "Update": "_core",
     "__version__": "_core",
     "audit": "_audit",
+    "crosswalk": "_answers.crosswalk",
     "replay": "journal",
 }
 
