@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sideline import court as court
     from sideline import metrics as metrics
     from sideline import plot as plot
+    from sideline._answers.clips import Clips, clips
     from sideline._answers.crosswalk import crosswalk
     from sideline._audit import audit
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
@@ -56,6 +57,7 @@ __all__ = [
     "AuthenticationError",
     "Batch",
     "Client",
+    "Clips",
     "ConfigurationError",
     "ConnectError",
     "Connected",
@@ -88,6 +90,7 @@ __all__ = [
     "Update",
     "__version__",
     "audit",
+    "clips",
     "crosswalk",
     "replay",
 ]
@@ -98,6 +101,7 @@ _MODULES = {
     "AsyncClient": "client",
     "Batch": "batch",
     "Client": "client",
+    "Clips": "_answers.clips",
     "Connected": "live",
     "Disconnected": "live",
     "Field": "_core",
@@ -116,6 +120,7 @@ _MODULES = {
     "Update": "_core",
     "__version__": "_core",
     "audit": "_audit",
+    "clips": "_answers.clips",
     "crosswalk": "_answers.crosswalk",
     "replay": "journal",
 }

@@ -29,7 +29,7 @@ _DOUBTS: Mapping[str, float] = {
 """How likely it is that two rows of the same league whose names agree so are two people."""
 
 _NAMESAKES = 0.12
-"""What is added for each namesake that a league with such given and family names is likely to have."""
+"""What is added for each namesake that the league, or the team where that agrees, is likely to have."""
 
 _SINGLE_WORD = 2.0
 """A name of one word says less."""
@@ -121,7 +121,12 @@ def crosswalk(
     pl = library("polars", "polars")
     rows = frame_of("other", other)
     names = [name] if isinstance(name, str) else list(name)
-    wanted = {"name": names, "team": [team], "jersey": [jersey], "birth_date": [birth_date]}
+    wanted: dict[str, Sequence[str | None]] = {
+        "name": names,
+        "team": [team],
+        "jersey": [jersey],
+        "birth_date": [birth_date],
+    }
     for argument, columns in wanted.items():
         for column in columns:
             if column is not None and column not in rows.columns:
@@ -221,6 +226,7 @@ class _Usual:
     given: Counter[str]
     family: Counter[str]
     people: int
+    teams: int
 
     @classmethod
     def of(cls, *sides: Sequence[_Person]) -> "_Usual":
@@ -230,7 +236,8 @@ class _Usual:
         family = Counter(
             word for person in distinct for word in {word for one in person.names for word in one.words[1:]}
         )
-        return cls(given, family, len(distinct))
+        teams = {team for person in distinct for team in person.teams}
+        return cls(given, family, len(distinct), max(1, len(teams)))
 
     def namesakes(self, *names: Name) -> float:
         """How many others are likely to have one of these names, if given and family names are independent."""
@@ -265,7 +272,7 @@ def _compare(player: _Person, other: _Person, usual: _Usual) -> _Match | None:
             if agreed is None:
                 continue
             doubt = _DOUBTS[agreed] * (_SINGLE_WORD if len(ours.words) == 1 else 1.0)
-            doubt += _NAMESAKES * usual.namesakes(ours, theirs)
+            doubt += _NAMESAKES * usual.namesakes(ours, theirs) / (usual.teams if ("team", True) in evidence else 1)
             if best is None or doubt < best[0]:
                 best = doubt, agreed
     if best is None:

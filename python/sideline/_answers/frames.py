@@ -62,3 +62,14 @@ def _plain(pa: Any, kind: Any) -> Any:
     if types.is_integer(kind) and kind not in (pa.int32(), pa.uint64()):
         return pa.int64()
     return pa.float64() if types.is_floating(kind) else kind
+
+
+def time_column(argument: str, frame: "polars.DataFrame") -> str:
+    """The column with the time of each row of plays."""
+    pl = library("polars", "polars")
+    names = ("occurred_at", "start_timestamp", "timestamp")
+    for name in names:
+        if name in frame.columns and isinstance(frame.schema[name], pl.Datetime):
+            return name
+    has = ", ".join(frame.columns)
+    raise ValueError(f"{argument} needs a column {', '.join(names[:-1])} or {names[-1]} with times; it has {has}")
