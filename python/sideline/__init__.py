@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sideline import plot as plot
     from sideline._answers.clips import Clips, clips
     from sideline._answers.crosswalk import crosswalk
+    from sideline._answers.moments import moments
     from sideline._audit import audit
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline._progress import Progress
@@ -92,6 +93,7 @@ __all__ = [
     "audit",
     "clips",
     "crosswalk",
+    "moments",
     "replay",
 ]
 
@@ -122,6 +124,7 @@ _MODULES = {
     "audit": "_audit",
     "clips": "_answers.clips",
     "crosswalk": "_answers.crosswalk",
+    "moments": "_answers.moments",
     "replay": "journal",
 }
 

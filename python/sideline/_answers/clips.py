@@ -151,8 +151,9 @@ def clips(rows: object, videos: object, before: float = 5, after: float = 3, off
 
     The result has a row for each of `rows`, in their order: `row` (its position, from 0), `game_id`, `session_id`,
     `video`, `start_s`, `end_s` (seconds of the video), `reason`, `label`, `team`, `player_ids`, `period`, `game_clock`.
-    `reason` is null for a clip by itself and "overlapping" for one that shares seconds with that of an earlier row; a row without a clip has "no video" (of its session or game), "outside the video" or "no time". A clip is cut
-    where its video begins or ends.
+    `reason` is null for a clip by itself and "overlapping" for one that shares seconds with that of an earlier row; a
+    row without a clip has "no video" (of its session or game), "outside the video" or "no time". A clip is cut where
+    its video begins or ends.
 
     Parameters:
         rows: a response, a `Table` or a frame, filtered as you like. Its time is `occurred_at`, or `start_timestamp`
