@@ -387,6 +387,8 @@ def _account(outcome: Outcome, seen: Row | None, stored: _Stored, context: Conte
         "linked": unit.is_linked or (seen is not None and bool(seen["linked"])),
         "final": is_final(unit, context.clock) and (outcome.is_stored or outcome.status == "unavailable"),
         "absent_in": None,
+        # The clock by which a change was or was not to be expected when it was last fetched.
+        "planned_at": context.clock if outcome.is_stored else seen and seen.get("planned_at"),
     }
     if unit.name in stored.places:
         row["sequence"], row["stored_at"] = stored.places[unit.name]

@@ -71,6 +71,7 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
                 "linked": pa.bool_(),
                 "final": pa.bool_(),
                 "absent_in": text,
+                "planned_at": when,
             }
         ),
         "corrections": pa.schema(
