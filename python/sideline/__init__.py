@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from sideline import metrics as metrics
     from sideline import plot as plot
     from sideline import spark as spark
+    from sideline._answers.clips import Clips, clips
+    from sideline._answers.crosswalk import crosswalk
+    from sideline._answers.moments import moments
     from sideline._audit import audit
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline._progress import Progress
@@ -58,6 +61,7 @@ __all__ = [
     "AuthenticationError",
     "Batch",
     "Client",
+    "Clips",
     "ConfigurationError",
     "ConnectError",
     "Connected",
@@ -93,6 +97,9 @@ __all__ = [
     "Update",
     "__version__",
     "audit",
+    "clips",
+    "crosswalk",
+    "moments",
     "replay",
 ]
 
@@ -102,6 +109,7 @@ _MODULES = {
     "AsyncClient": "client",
     "Batch": "batch",
     "Client": "client",
+    "Clips": "_answers.clips",
     "Connected": "live",
     "Disconnected": "live",
     "Field": "_core",
@@ -123,6 +131,9 @@ _MODULES = {
     "Update": "_core",
     "__version__": "_core",
     "audit": "_audit",
+    "clips": "_answers.clips",
+    "crosswalk": "_answers.crosswalk",
+    "moments": "_answers.moments",
     "replay": "journal",
 }
 

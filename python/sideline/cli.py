@@ -103,6 +103,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     sync.set_defaults(run=_sync)
 
+    status = commands.add_parser(
+        "status",
+        help="say which games of an archive are in, and what is wrong with the others",
+        description="Count the tables of games by verdict, and print those that are late, degraded, missing or "
+        "forbidden, with the reasons. It needs no service. Exit status: 0 nothing is wrong, 1 error, 3 something is.",
+    )
+    status.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
+    status.add_argument("--teams", type=int, nargs="+", metavar="ID", help="default: all")
+    status.add_argument(
+        "--since", metavar="TIME", help="games that start later: ISO 8601; a date alone is midnight UTC"
+    )
+    status.add_argument("--json", action="store_true", help="every verdict, as a JSON array of objects")
+    status.set_defaults(run=_status)
+
     doctor = commands.add_parser(
         "doctor",
         help="say what is wrong with the set-up; exit status 1 if something is",
@@ -198,6 +212,12 @@ def _sync(given: argparse.Namespace) -> int:
         window,
         allow_drift=given.allow_drift,
     )
+
+
+def _status(given: argparse.Namespace) -> int:
+    from sideline.archive.command import status
+
+    return status(given.path, given.teams, given.since, as_json=given.json)
 
 
 def _doctor(given: argparse.Namespace) -> int:

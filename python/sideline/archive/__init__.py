@@ -14,6 +14,7 @@
     store.py        Delta tables: opened, made, rows replaced
     compaction.py   small files joined, replaced ones deleted
     read.py         polars, Arrow, DuckDB, and the past
+    status.py       whether each table of each game is in
     audits.py       the rules of sideline.audit over the stored tables
     changes.py      the rows by which two states differ
     rebuild.py      a table made anew from the bodies
@@ -346,6 +347,53 @@ class Archive:
         else:
             then = state_at(self._store, _aware("since", since), now)
         return rows_between(self._store, then, now, version)
+
+    def status(
+        self,
+        team_ids: Iterable[int] | int | None = None,
+        since: "Time | None" = None,
+        *,
+        correction_window: timedelta = _WINDOW,
+    ) -> Table:
+        """Say of each game and table whether it is in: a row for each, with a verdict and its reasons.
+
+        `status` is "available" (fetched after the correction window of its game, final, and without a violation),
+        "provisional" (complete, but it may still be corrected, or was not fetched since), "pending" (not over, or over
+        for less than the usual delay), "late" (over for longer, and still not there), "degraded" (violations, far fewer
+        rows than usual, a failed request since, or a list that could not be read: `reasons` says which), "missing",
+        "forbidden" or "withdrawn". Of several sessions the worst is the table's. `last_changed` is when rows changed,
+        `last_listed` when the service listed it last, `usual_delay_s` how long after the end nine of ten were there:
+        null as long as the archive has not seen three games in time. Tables that no game of the archive has, because
+        they were never requested or the service has none, have no row.
+
+        It compares with this machine's clock, or the archive's `clock`, or with the service's of the last sync where
+        that is ahead.
+
+        Parameters:
+            team_ids: games of these teams; default: all.
+            since: games that start at this time or later.
+            correction_window: how long after its end a game is expected to be corrected.
+
+        >>> archive.status().column_names
+        ['game_id', 'table', 'status', 'reasons', 'last_changed', 'last_listed', 'usual_delay_s']
+        """
+        from sideline.archive.status import status
+        from sideline.archive.store import now
+
+        if not isinstance(correction_window, timedelta):
+            kind = type(correction_window).__name__
+            raise TypeError(f"correction_window is a timedelta, not {kind}: write timedelta(days=7)")
+        teams = _listed("team_ids", team_ids)
+        if teams is not None and not all(str(team).isascii() and str(team).isdigit() for team in teams):
+            raise ValueError(f"team_ids are numbers, not {teams}")
+        return status(
+            self._store,
+            None if teams is None else {int(team) for team in teams},
+            None if since is None else _aware("since", since),
+            self._clock and self._clock(),
+            now(),
+            correction_window,
+        )
 
     def compact(self) -> None:
         """Join the small files of each month. A sync does so where they are many; the past stays readable.

@@ -6,6 +6,8 @@ from sideline._frames import library
 from sideline.archive.read import coverage, require, scan
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import polars
 
     from sideline._audit import Violations
@@ -26,8 +28,11 @@ _OF_ORPHANS = ("sessions_are_listed", "withdrawn_sessions_have_no_rows")
 """Rules about rows of sessions that no event lists."""
 
 
-def audit(store: "Store") -> "Violations":
-    """The violations of the events that are over, a few events at a time, and of rows that belong to no event."""
+def audit(store: "Store", events: "Collection[str] | None" = None) -> "Violations":
+    """The violations of the events that are over, a few events at a time, and of rows that belong to no event.
+
+    With `events`, of these alone.
+    """
     from sideline._audit.run import check
     from sideline._audit.violations import merge
 
@@ -35,9 +40,8 @@ def audit(store: "Store") -> "Violations":
     pl = library("polars", "archive")
     units = coverage(store)
     synced = {row["operation"] for row in units}
-    over = [
-        row["unit"].partition("/")[2] for row in units if row["final"] and row["operation"] in ("game", "team_events")
-    ]
+    finals = (row["unit"] for row in units if row["final"] and row["operation"] in ("game", "team_events"))
+    over = [key for unit in finals if (key := unit.partition("/")[2]) and (events is None or key in events)]
     columns = ("operation", "game_id", "session_id", "status")
     covered = pl.DataFrame([{name: row[name] for name in columns} for row in units], dict.fromkeys(columns, pl.String))
     names = [name for operation, names in _TABLES.items() if operation in synced for name in names]
@@ -53,6 +57,8 @@ def audit(store: "Store") -> "Violations":
         ids = frames["sessions"]["session_id"].to_list()
         frames |= {name: of(name, "session_id", ids) for name in ("location_windows", *names)}
         runs.append(check(_plain(frames | shared)))
+    if events is not None:
+        return merge(runs)
     sessions = scan(store, "sessions").collect()
     orphans = {name: _orphans(store, name, sessions) for name in names}
     if any(frame.height for frame in orphans.values()):

@@ -1,10 +1,12 @@
-"""`sideline sync`: one sync for cron, with a lock, lines of its own and an exit status."""
+"""`sideline sync`: one sync for cron, with a lock, lines of its own and an exit status; and `sideline status`."""
 
 import hashlib
+import json
 import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -13,6 +15,7 @@ from typing import Any
 
 from sideline._frames import library
 from sideline._progress import Progress, text
+from sideline._text import visible
 from sideline.archive import Archive
 from sideline.archive.report import hole_line
 from sideline.archive.store import Store
@@ -67,6 +70,24 @@ def sync(
     if not report.complete:
         return INCOMPLETE
     return DRIFTED if drift and not allow_drift else COMPLETE
+
+
+def status(root: str, teams: Sequence[int] | None, since: str | None, *, as_json: bool) -> int:
+    """Print the verdicts; returns the exit status: 0 nothing is wrong, 3 something is."""
+    from sideline.archive.status import PROBLEMS, SEVERITY
+
+    rows = Archive(root).status(teams, since).to_dicts()
+    problems = [row for row in rows if row["status"] in PROBLEMS]
+    if as_json:
+        print(json.dumps(rows, default=lambda time: time.isoformat(timespec="milliseconds"), indent=1))
+        return INCOMPLETE if problems else COMPLETE
+    counts = Counter(row["status"] for row in rows)
+    state = "nothing is wrong" if not problems else f"{len(problems)} table{'s' * (len(problems) != 1)} to look at"
+    counted = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(SEVERITY) if counts[verdict])
+    print(f"{root}: {state}; {counted or 'no games'}")
+    for row in problems:
+        print(visible(f"{row['game_id']} {row['table']} {row['status']}: {'; '.join(row['reasons'])}"))
+    return INCOMPLETE if problems else COMPLETE
 
 
 class _Lines:

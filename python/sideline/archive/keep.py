@@ -428,6 +428,8 @@ def _account(outcome: Outcome, seen: Row | None, stored: _Stored, context: Conte
         "absent_in": None,
         "url": outcome.url,
         "sideline_version": __version__,
+        # The clock by which a change was or was not to be expected when it was last fetched.
+        "planned_at": context.clock if outcome.is_stored else seen and seen.get("planned_at"),
     }
     if unit.name in stored.places:
         row["sequence"], row["stored_at"] = stored.places[unit.name]

@@ -206,13 +206,16 @@ def is_final(unit: Unit, clock: datetime) -> bool:
 
 
 def is_due(unit: Unit, stored: Mapping[str, Any] | None, clock: datetime, window: timedelta | None) -> bool:
-    """Whether to request it: it is new, was unfinished or a hole when last seen, or may still be corrected.
+    """Whether to request it: it is new, was unfinished or a hole when last seen, or may have been corrected since.
 
     `stored` is its row of the table `coverage`; a `window` of `None` is without end.
     """
     if stored is None or stored["status"] not in (*COMPLETE, "unavailable") or not stored["final"]:
         return True
     if unit.over_at is None or window is None or clock - unit.over_at <= window:
+        return True
+    # What was corrected between the last request within the window and its end would never be seen.
+    if (planned_at := stored.get("planned_at")) is not None and planned_at - unit.over_at < window:
         return True
     if stored["game_id"] != unit.game_id or (stored["status"] == "unavailable" and unit.is_linked):
         return True

@@ -100,6 +100,7 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
                 "linked": pa.bool_(),
                 "final": pa.bool_(),
                 "absent_in": text,
+                "planned_at": when,
             }
         ),
         "listings": pa.schema({"event_id": text, "listed_at": when}),

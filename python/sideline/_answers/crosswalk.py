@@ -1,0 +1,372 @@
+"""`sideline.crosswalk`: who is who in another source."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from sideline._answers.frames import frame_of, table_of
+from sideline._answers.names import Name, grade, keys, parsed
+from sideline._core import Table
+from sideline._frames import library
+
+if TYPE_CHECKING:
+    import polars
+
+MIN_CONFIDENCE = 0.9
+"""A match below it is not made: its candidates are listed."""
+
+_DOUBTS: Mapping[str, float] = {
+    "name": 0.015,
+    "word order": 0.05,
+    "suffix": 0.04,
+    "nickname": 0.12,
+    "part of the name": 0.15,
+    "initial": 0.3,
+    "similar name": 0.4,
+}
+"""How likely it is that two rows of the same league whose names agree so are two people."""
+
+_NAMESAKES = 0.12
+"""What is added for each namesake that the league, or the team where that agrees, is likely to have."""
+
+_SINGLE_WORD = 2.0
+"""A name of one word says less."""
+
+_FACTORS: Mapping[tuple[str, bool], float] = {
+    ("team", True): 0.25,
+    ("team", False): 4.0,
+    ("jersey", True): 0.3,
+    ("jersey", False): 1.5,
+    ("birth_date", True): 0.02,
+}
+"""What agreeing and differing do to that doubt. Another birth date is another person."""
+
+_JERSEY_ALONE = 0.6
+"""A league has many of each number: without the team it says less."""
+
+_MARGIN = 3.0
+"""A second candidate must be this many times as doubtful."""
+
+
+@dataclass
+class _Person:
+    """A player, or a row of the other source, with all that is known to tell it from another."""
+
+    names: list[Name]
+    teams: set[object] = field(default_factory=set)
+    jerseys: set[object] = field(default_factory=set)
+    birth_dates: set[object] = field(default_factory=set)
+
+    @property
+    def keys(self) -> set[object]:
+        """What is the same shares one of these. Similar names are compared where the team or the birth date agrees."""
+        found: set[object] = {key for name in self.names for key in keys(name)}
+        places = {("team", team) for team in self.teams} | {("day", day) for day in self.birth_dates}
+        return found | {(name.words[0], place) for name in self.names for place in places}
+
+    @property
+    def key(self) -> object:
+        """Rows of the same are one person."""
+        names = frozenset((name.spellings, name.suffix) for name in self.names)
+        return names, frozenset(self.teams), frozenset(self.jerseys), frozenset(self.birth_dates)
+
+
+@dataclass(frozen=True)
+class _Match:
+    doubt: float
+    method: str
+
+
+def crosswalk(
+    players: object,
+    other: object,
+    *,
+    name: str | Sequence[str] = "name",
+    team: str | None = None,
+    jersey: str | None = None,
+    birth_date: str | None = None,
+) -> Table:
+    """Match the service's players with the rows of another source, by name and whatever else both sides know.
+
+    The result has a row for each row of `other`, in its order, and then one for each player that was not matched:
+    `player_id`, the columns of `other` (one that is named `player_id`, `method`, `confidence` or `candidates` gets the
+    prefix `other_`), `method`, `confidence` and `candidates`. `method` says what agreed, as in "name+team+jersey", and
+    differences as in "name-team"; it is "ambiguous" where several people fit, and "unmatched" where nobody does. Then
+    `player_id` is null, and `candidates` has the ids of those that it may be. No match is made below a `confidence`
+    of 0.9, and no player is given to two rows that differ.
+
+    Parameters:
+        players: a roster, several, a table `players` (of an archive too), or a frame with `player_id` and `first_name`
+            and `last_name`, `display_name` or `name`. A player may have several rows.
+        other: a frame, an Arrow table or a `Table`.
+        name: the column of `other` with the names, "Last, First" or "First Last"; or two: given and family name.
+        team: the column of `other` with teams, as `team_id` or as names; names need those of the players' teams: a
+            roster has them, or a column `team_name`.
+        jersey: the column of `other` with jersey numbers.
+        birth_date: the column of `other` with dates; the players need it under this name, or as `birth_date`.
+
+    Needs polars and pyarrow. Raises `ValueError` for a column that is missing. How the confidence comes about is in
+    `docs/answers.md`.
+
+    >>> import polars
+    >>> roster = client.roster(team_id)
+    >>> first = roster.to_polars("players").row(0, named=True)
+    >>> other = polars.DataFrame({"name": [f"{first['last_name']}, {first['first_name']}", "Nobody Known"]})
+    >>> found = sideline.crosswalk(roster, other).to_polars().head(2)
+    >>> found["player_id"].to_list() == [first["player_id"], None], found["method"].to_list()
+    (True, ['name', 'unmatched'])
+    """
+    pl = library("polars", "polars")
+    rows = frame_of("other", other)
+    names = [name] if isinstance(name, str) else list(name)
+    wanted: dict[str, Sequence[str | None]] = {
+        "name": names,
+        "team": [team],
+        "jersey": [jersey],
+        "birth_date": [birth_date],
+    }
+    for argument, columns in wanted.items():
+        for column in columns:
+            if column is not None and column not in rows.columns:
+                raise ValueError(f"other has no column {column!r} for {argument}; it has {', '.join(rows.columns)}")
+    if not names:
+        raise ValueError("name is the column of other that has the names, or a list of several")
+    known = _players(players)
+    are_ids = team is not None and _are_ids(rows[team])
+    ids, people = _people(known, birth_date, are_team_ids=are_ids, needs_team=team is not None)
+    others = [
+        _Person(
+            _parsed([" ".join(str(row[column]) for column in names if row[column] is not None)]),
+            _known(row[team] if team else None, _team_id if are_ids else _plain),
+            _known(row[jersey] if jersey else None, _jersey),
+            _known(row[birth_date] if birth_date else None, _day),
+        )
+        for row in rows.select(*dict.fromkeys([*names, *filter(None, (team, jersey, birth_date))])).to_dicts()
+    ]
+    decided = _decided(people, others)
+    taken = {player for player, *_ in decided if player is not None}
+    listed = {candidate for _, method, _, candidates in decided if method == "ambiguous" for candidate in candidates}
+    left = [number for number in range(len(people)) if number not in taken]
+    kind = known["player_id"].dtype
+    found = rows.rename(
+        {column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT.values())}
+    )
+    matched = pl.DataFrame(
+        {
+            "player_id": pl.Series([None if one is None else ids[one] for one, *_ in decided], dtype=kind),
+            "method": pl.Series([method for _, method, _, _ in decided], dtype=pl.String),
+            "confidence": pl.Series([confidence for _, _, confidence, _ in decided], dtype=pl.Float64),
+            "candidates": pl.Series([[ids[one] for one in found] for *_, found in decided], dtype=pl.List(kind)),
+        }
+    )
+    alone = pl.DataFrame(
+        {
+            "player_id": pl.Series([ids[number] for number in left], dtype=kind),
+            "method": pl.Series(["ambiguous" if number in listed else "unmatched" for number in left], dtype=pl.String),
+        }
+    )
+    whole = pl.concat([pl.concat([found, matched], how="horizontal"), alone], how="diagonal")
+    return table_of("crosswalk", whole.select("player_id", *found.columns, *_RESULT.values()))
+
+
+_RESULT = {name: name for name in ("method", "confidence", "candidates")}
+
+
+def _decided(
+    people: Sequence[_Person], others: Sequence[_Person]
+) -> list[tuple[int | None, str, float | None, list[int]]]:
+    """For each of the others: the player, the method, the confidence, and the candidates where there is no player."""
+    usual = _Usual.of(people, others)
+    index: dict[object, list[int]] = {}
+    for number, person in enumerate(people):
+        for key in person.keys:
+            index.setdefault(key, []).append(number)
+    # Rows that say the same are the same person.
+    groups: dict[object, list[int]] = {}
+    for row, person in enumerate(others):
+        groups.setdefault(person.key, []).append(row)
+    claims: dict[int, dict[int, _Match]] = {}
+    """By the first row of each group: its candidates."""
+    for first, *_ in groups.values():
+        near = set().union(*(index.get(key, ()) for key in others[first].keys))
+        compared = ((player, _compare(people[player], others[first], usual)) for player in sorted(near))
+        claims[first] = {player: match for player, match in compared if match is not None}
+    rivals: dict[int, list[float]] = {}
+    for candidates in claims.values():
+        for player, match in candidates.items():
+            rivals.setdefault(player, []).append(match.doubt)
+    decided: dict[int, tuple[int | None, str, float | None, list[int]]] = {}
+    for group in groups.values():
+        candidates = claims[group[0]]
+        ordered = sorted(candidates, key=lambda player: candidates[player].doubt)
+        verdict: tuple[int | None, str, float | None, list[int]] = (None, "unmatched", None, ordered)
+        if ordered:
+            best = candidates[ordered[0]]
+            seconds = [candidates[player].doubt for player in ordered[1:]]
+            others_claims = sorted(rivals[ordered[0]])
+            others_claims.remove(best.doubt)
+            is_good = 1 - best.doubt >= MIN_CONFIDENCE
+            is_clear = all(doubt >= _MARGIN * best.doubt for doubt in (*seconds, *others_claims))
+            is_beaten = bool(others_claims) and others_claims[0] * _MARGIN <= best.doubt
+            if is_good and is_clear:
+                verdict = ordered[0], best.method, round(1 - best.doubt, 4), []
+            elif is_good and not is_beaten:
+                verdict = None, "ambiguous", None, ordered
+        for row in group:
+            decided[row] = verdict
+    return [decided[row] for row in range(len(others))]
+
+
+@dataclass(frozen=True)
+class _Usual:
+    """How usual names are: how many people have each word, on both sides together."""
+
+    given: Counter[str]
+    family: Counter[str]
+    people: int
+    teams: int
+
+    @classmethod
+    def of(cls, *sides: Sequence[_Person]) -> "_Usual":
+        # Several rows of one person are one.
+        distinct = [person for side in sides for person in {person.key: person for person in side}.values()]
+        given = Counter(word for person in distinct for word in {name.words[0] for name in person.names})
+        family = Counter(
+            word for person in distinct for word in {word for one in person.names for word in one.words[1:]}
+        )
+        teams = {team for person in distinct for team in person.teams}
+        return cls(given, family, len(distinct), max(1, len(teams)))
+
+    def namesakes(self, *names: Name) -> float:
+        """How many others are likely to have one of these names, if given and family names are independent."""
+        # Both sides count the person, so the league has half as many.
+        found = 0.0
+        for name in names:
+            given = self.given[name.words[0]] / 2 - 1
+            family = min((self.family[word] for word in name.words[1:]), default=0) / 2 - 1
+            found = max(found, max(given, 0.0) * max(family, 0.0) / (self.people / 2))
+        return found
+
+
+def _compare(player: _Person, other: _Person, usual: _Usual) -> _Match | None:
+    """How doubtful it is that the two are one person; `None` where they are not."""
+    evidence = [
+        (what, bool(ours & theirs))
+        for what, ours, theirs in (
+            ("team", player.teams, other.teams),
+            ("jersey", player.jerseys, other.jerseys),
+            ("birth_date", player.birth_dates, other.birth_dates),
+        )
+        if ours and theirs
+    ]
+    if ("birth_date", False) in evidence:
+        return None
+    # Never enough by itself, and slow to find.
+    with_similar = ("team", True) in evidence or ("birth_date", True) in evidence
+    best: tuple[float, str] | None = None
+    for ours in player.names:
+        for theirs in other.names:
+            agreed = grade(ours, theirs, with_similar=with_similar)
+            if agreed is None:
+                continue
+            doubt = _DOUBTS[agreed] * (_SINGLE_WORD if len(ours.words) == 1 else 1.0)
+            doubt += _NAMESAKES * usual.namesakes(ours, theirs) / (usual.teams if ("team", True) in evidence else 1)
+            if best is None or doubt < best[0]:
+                best = doubt, agreed
+    if best is None:
+        return None
+    doubt, method = best
+    for what, agrees in evidence:
+        is_alone = what == "jersey" and agrees and ("team", True) not in evidence
+        doubt *= _JERSEY_ALONE if is_alone else _FACTORS[what, agrees]
+        method += f"{'+' if agrees else '-'}{what}"
+    return _Match(min(doubt, 1.0), method)
+
+
+def _players(players: object) -> "polars.DataFrame":
+    """The players, with `team_name` where the same responses have it."""
+    pl = library("polars", "polars")
+    if isinstance(players, list | tuple) and players:
+        whole: polars.DataFrame = pl.concat([_players(part) for part in players], how="diagonal_relaxed")
+        return whole
+    if "players" in (tables := getattr(players, "tables", None) or ()):
+        frame = frame_of("players", players.table("players"))  # type: ignore[attr-defined]
+        if "team" in tables:
+            teams = frame_of("players", players.table("team"))  # type: ignore[attr-defined]
+            frame = frame.join(teams.select("team_id", team_name="name").unique("team_id"), on="team_id", how="left")
+        return frame
+    frame = frame_of("players", players)
+    if "player_id" not in frame.columns:
+        raise ValueError(f"players has no column player_id; it has {', '.join(frame.columns)}")
+    return frame
+
+
+def _people(
+    known: "polars.DataFrame", birth_date: str | None, *, are_team_ids: bool, needs_team: bool
+) -> tuple[list[Any], list[_Person]]:
+    columns = set(known.columns)
+    if not columns & {"last_name", "display_name", "name"}:
+        raise ValueError("players has no names: give first_name and last_name, display_name or name")
+    team = "team_id" if are_team_ids else "team_name"
+    if needs_team and team not in columns:
+        instead = "give the rosters themselves, or a column team_name" if team == "team_name" else "give it team_id"
+        raise ValueError(f"team of other cannot be compared: players has no {team}; {instead}")
+    born = next((name for name in (birth_date, "birth_date") if name in columns), None) if birth_date else None
+    if birth_date and born is None:
+        raise ValueError(
+            f"birth_date cannot be compared: players has no column {birth_date!r}; join it on, or leave it out"
+        )
+    people: dict[Any, _Person] = {}
+    for row in known.to_dicts():
+        person = people.setdefault(row["player_id"], _Person([]))
+        whole = " ".join(row.get(part) or "" for part in ("first_name", "last_name"))
+        for name in _parsed([whole, row.get("display_name"), row.get("name")]):
+            if name not in person.names:
+                person.names.append(name)
+        person.teams |= _known(row.get(team), _team_id if are_team_ids else _plain)
+        number = row.get("jersey_number_str")
+        person.jerseys |= _known(row.get("jersey_number") if number is None else number, _jersey)
+        person.birth_dates |= _known(row.get(born) if born else None, _day)
+    return list(people), list(people.values())
+
+
+def _parsed(texts: "Sequence[str | None]") -> list[Name]:
+    return [name for text in texts if text and (name := parsed(text)) is not None]
+
+
+def _known(value: object, read: Any) -> set[object]:
+    found = None if value is None else read(value)
+    return set() if found is None else {found}
+
+
+def _are_ids(column: "polars.Series") -> bool:
+    texts = [str(value) for value in column.drop_nulls().to_list()]
+    return bool(texts) and all(text.isascii() and text.removesuffix(".0").isdigit() for text in texts)
+
+
+def _team_id(value: object) -> int | None:
+    text = str(value).removesuffix(".0")
+    return int(text) if text.isdigit() else None
+
+
+def _plain(value: object) -> str | None:
+    name = parsed(str(value).replace(",", " "))
+    return min(name.spellings) + (name.suffix or "") if name else None
+
+
+def _jersey(value: object) -> str | None:
+    """A number as it is worn: 0 and 00 are two."""
+    text = str(value).strip().lstrip("#").removesuffix(".0")
+    return text or None
+
+
+def _day(value: object) -> str | None:
+    if isinstance(value, date | datetime):
+        return value.isoformat()[:10]
+    text = str(value).strip()[:10]
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ValueError(f"birth_date {text!r} is no date: write it as 2004-02-29, or as dates of the frame") from None

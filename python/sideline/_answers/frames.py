@@ -1,0 +1,75 @@
+"""Arguments as polars frames, and polars frames as a `Table`."""
+
+from typing import TYPE_CHECKING, Any
+
+from sideline._core import Table
+from sideline._frames import library
+
+if TYPE_CHECKING:
+    import polars
+    import pyarrow
+
+
+def frame_of(argument: str, source: object) -> "polars.DataFrame":
+    """A caller's argument as a polars frame whose categories are text; of a response its first table.
+
+    A list of arguments is taken together, one after the other.
+    """
+    pl = library("polars", "polars")
+    if isinstance(source, list | tuple):
+        if not source:
+            raise ValueError(f"{argument} is an empty list")
+        whole: polars.DataFrame = pl.concat([frame_of(argument, part) for part in source], how="diagonal_relaxed")
+        return whole
+    if isinstance(names := getattr(source, "tables", None), list):
+        if not names:
+            raise ValueError(f"{argument} has no table, only a dict: pass one of stat events, shots or possessions")
+        source = source.table(names[0])  # type: ignore[attr-defined]
+    if isinstance(source, pl.LazyFrame):
+        source = source.collect()
+    elif not hasattr(source, "__arrow_c_stream__"):
+        kind = type(source).__name__
+        raise TypeError(f"{argument} is a response, a Table, a frame, an Arrow table or a list of them, not {kind}")
+    frame: polars.DataFrame = pl.DataFrame(source)
+    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
+
+
+def arrow_of(frame: "polars.DataFrame") -> "pyarrow.Table":
+    """A frame as an Arrow table of the types that the tables of `sideline.SCHEMAS` have."""
+    arrow: Any = library("pyarrow", "arrow").table(frame.to_arrow())
+    pa = library("pyarrow", "arrow")
+    return arrow.cast(pa.schema([pa.field(field.name, _plain(pa, field.type)) for field in arrow.schema]))
+
+
+def table_of(name: str, frame: "polars.DataFrame") -> Table:
+    """A frame as a `Table` of this name."""
+    return Table._from_arrow(name, arrow_of(frame))
+
+
+def _plain(pa: Any, kind: Any) -> Any:
+    types = pa.types
+    if types.is_large_string(kind) or types.is_string_view(kind) or types.is_null(kind):
+        return pa.string()
+    if types.is_dictionary(kind):
+        return pa.dictionary(pa.int32(), _plain(pa, kind.value_type))
+    if types.is_large_list(kind) or types.is_list(kind):
+        return pa.list_(_plain(pa, kind.value_type))
+    if types.is_timestamp(kind):
+        return pa.timestamp("ms", kind.tz)
+    # A day has no form in a table of its own: its text reads the same everywhere.
+    if types.is_date(kind):
+        return pa.string()
+    if types.is_integer(kind) and kind not in (pa.int32(), pa.uint64()):
+        return pa.int64()
+    return pa.float64() if types.is_floating(kind) else kind
+
+
+def time_column(argument: str, frame: "polars.DataFrame") -> str:
+    """The column with the time of each row of plays."""
+    pl = library("polars", "polars")
+    names = ("occurred_at", "start_timestamp", "timestamp")
+    for name in names:
+        if name in frame.columns and isinstance(frame.schema[name], pl.Datetime):
+            return name
+    has = ", ".join(frame.columns)
+    raise ValueError(f"{argument} needs a column {', '.join(names[:-1])} or {names[-1]} with times; it has {has}")

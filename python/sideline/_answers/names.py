@@ -1,0 +1,177 @@
+"""People's names, and how alike two of them are. Pure."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from functools import cache
+from typing import NamedTuple
+
+_SUFFIXES = {
+    "jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", "ii": "2", "2nd": "2", "iii": "3", "3rd": "3",
+    "iv": "4", "4th": "4", "v": "5", "5th": "5",
+}  # fmt: skip
+
+_LETTERS = str.maketrans(
+    {
+        "ß": "ss",
+        "æ": "ae",
+        "œ": "oe",
+        "ø": "o",
+        "đ": "d",
+        "ð": "d",
+        "þ": "th",
+        "ł": "l",
+        "\u0131": "i",
+        "ħ": "h",
+        "ŋ": "n",
+    }
+)
+"""Letters that are no letter with an accent."""
+
+_SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+"""The other way in which such letters are written without them."""
+
+_NICKNAMES = """
+abe:abraham|al:albert alan allen alfred|alex:alexander alexis alejandro aleksandar|andy drew:andrew|angie:angela|
+ant tony:anthony antonio|archie:archibald|art:arthur|ben benny benji:benjamin|bernie:bernard|
+bill billy will willie:william|bob bobby rob robbie:robert|brad:bradley bradford|cal:calvin|cam:cameron|
+cate kate katie kathy cathy:katherine catherine kathryn|charlie chuck chas:charles|
+chris:christopher christian christina kristopher|kris:kristopher kristian|cliff:clifford clifton|clint:clinton|
+dan danny:daniel|dave davey:david|deb debbie:deborah|dom:dominic dominick dominique|don donnie:donald|doug:douglas|
+ed eddie ted:edward|ed eddie:edwin eduardo|eli:elijah elias|ernie:ernest|fran:frances francis|
+frank frankie:francis franklin|fred freddie:frederick|gabe:gabriel|gene:eugene|geoff:geoffrey|
+jeff:jeffrey jeffery geoffrey|gerry jerry:gerald jerome|greg:gregory|gus:august angus|hank harry:henry|harry:harold|
+izzy:isaiah|zay:isaiah xavier|jack:john jackson|johnny jon:john jonathan johnathan|jake:jacob|jamie jim jimmy:james|
+jay:jason|jen jenny:jennifer|jess jessie:jessica|joe joey:joseph|josh:joshua|ken kenny:kenneth|
+larry:lawrence laurence|len lenny:leonard|leo:leonardo leonard|les:leslie|liz beth betsy:elizabeth|lou:louis|
+maddie maddy:madison madeline|mandy:amanda|marty:martin|matt matty:matthew mathew|max:maxwell maximilian|
+meg maggie peggy:margaret|mel:melvin melissa|mike mikey mickey mick:michael|mitch:mitchell|
+mo:maurice mohamed mohammed mohammad muhammad|nate:nathan nathaniel|nick nicky nic:nicholas nicolas nikola dominic|
+nikki:nicole|norm:norman|ollie:oliver|pat patty:patrick patricia|pete:peter|phil:philip phillip|ray:raymond|
+reggie:reginald|rich rick ricky dick:richard|rick ricky:ricardo|ron ronnie:ronald|russ:russell|sal:salvatore|
+sam sammy:samuel samantha|shaq:shaquille|sid:sidney sydney|stan:stanley|steph stef:stephen stephanie|
+steve:stephen steven|sue:susan|tad:thaddeus|ted theo:theodore|tim timmy:timothy|tom tommy:thomas|
+ty:tyler tyrone tyrese|val:valerie|vic:victor victoria|vin vince vinny:vincent|walt:walter|wes:wesley|
+zach zack zac:zachary zachariah|zeke:ezekiel
+"""
+"""Short forms, and behind the colon the names that they stand for. Two whole names are two people."""
+
+GRADES = ("name", "word order", "suffix", "nickname", "part of the name", "initial", "similar name")
+"""How two names can agree, the best first. "suffix": one of them lacks the Jr. that the other has."""
+
+
+class Name(NamedTuple):
+    """A name without accents, punctuation, capitals and suffix; given names first."""
+
+    words: tuple[str, ...]
+    suffix: str | None
+    spellings: frozenset[str]
+    """The whole name without blanks, in each way in which its letters may be written."""
+
+
+def parsed(text: str) -> Name | None:
+    """A name as people write it: "Last, First", "First Last Jr.", "LAST, FIRST III"; `None` where it has no letter."""
+    parts = [part.split() for part in _cleaned(text).split(",")]
+    suffix = None
+    for position, part in enumerate(parts):
+        # "Hardaway, Jr" may be a family and a given name; "Tim Hardaway, Jr" and "Hardaway, Tim, Jr" are not.
+        is_alone = len(part) == 1 and (not position or len(parts[0]) + position < 3)
+        if part and part[-1] in _SUFFIXES and not is_alone:
+            suffix = _SUFFIXES[part.pop()]
+    parts = [part for part in parts if part]
+    words = tuple(word for part in [*parts[1:], *parts[:1]] for word in part)
+    folded = tuple(filter(None, map(_folded, words)))
+    if not folded:
+        return None
+    spelled = (_folded(word.translate(_SPELLED_OUT)) for word in words)
+    return Name(folded, suffix, frozenset(("".join(folded), "".join(spelled))))
+
+
+def grade(one: Name, other: Name, *, with_similar: bool = True) -> str | None:
+    """The best of `GRADES` in which two names agree; `None` where they do not."""
+    if one.suffix and other.suffix and one.suffix != other.suffix:
+        return None
+    found = _grade(one, other)
+    if found is None and with_similar and _is_similar(one.words, other.words):
+        found = "similar name"
+    return "suffix" if found == "name" and one.suffix != other.suffix else found
+
+
+def _grade(one: Name, other: Name) -> str | None:
+    if one.spellings & other.spellings:
+        return "name"
+    if min(len(one.words), len(other.words)) < 2:
+        return None
+    if len(one.words) == len(other.words) and sorted(one.words) == sorted(other.words):
+        return "word order"
+    same_family = "".join(one.words[1:]) == "".join(other.words[1:])
+    if same_family and _is_nickname(one.words[0], other.words[0]):
+        return "nickname"
+    if one.words[0] == other.words[0] and (_is_within(one.words, other.words) or _is_within(other.words, one.words)):
+        return "part of the name"
+    if _is_initial(one.words, other.words) or _is_initial(other.words, one.words):
+        return "initial"
+    return None
+
+
+def _is_within(few: Sequence[str], many: Sequence[str]) -> bool:
+    """Whether all words of one are in the other, in their order."""
+    rest = iter(many)
+    return all(word in rest for word in few)
+
+
+def _is_initial(short: Sequence[str], long: Sequence[str]) -> bool:
+    """ "J Smith" and "Jalen Smith", "AJ Green" and "Alex James Green"."""
+    first = short[0]
+    if len(short) == 2 and 1 < len(first) <= 3 and len(long) == len(first) + 1:
+        return short[1:] == long[-1:] and first == "".join(word[0] for word in long[:-1])
+    return len(first) == 1 and first == long[0][0] and "".join(short[1:]) == "".join(long[1:])
+
+
+def _is_similar(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether one end is the same, and the other a slip of the pen away."""
+    for ours, theirs in ((one, other), (one[::-1], other[::-1])):
+        if ours[0] == theirs[0]:
+            rest, others = "".join(ours[1:]), "".join(theirs[1:])
+            if min(len(rest), len(others)) >= 4 and SequenceMatcher(None, rest, others, autojunk=False).ratio() >= 0.8:
+                return True
+    return False
+
+
+def _is_nickname(one: str, other: str) -> bool:
+    """Whether one is short for the other, or both are for the same name."""
+    short, of = _nicknames()
+    return bool(
+        short.get(one, frozenset()) & (short.get(other, frozenset()) | of.get(other, frozenset()))
+        or short.get(other, frozenset()) & of.get(one, frozenset())
+    )
+
+
+@cache
+def _nicknames() -> tuple[dict[str, frozenset[int]], dict[str, frozenset[int]]]:
+    """The numbers of the groups in which a name is a short form, and in which it is a whole name."""
+    sides: tuple[dict[str, frozenset[int]], dict[str, frozenset[int]]] = {}, {}
+    for number, group in enumerate(_NICKNAMES.split("|")):
+        for side, words in zip(sides, group.split(":"), strict=True):
+            for word in words.split():
+                side[word] = side.get(word, frozenset()) | {number}
+    return sides
+
+
+def _cleaned(text: str) -> str:
+    """In small letters; apostrophes and dots leave nothing behind, other signs a blank."""
+    text = re.sub(
+        "['.`\u00b4\u2018\u2019\u02bb\u02bc]", "", unicodedata.normalize("NFC", text).casefold().replace("ß", "ss")
+    )
+    return re.sub(r"[^\w,]|_", " ", text)
+
+
+def _folded(word: str) -> str:
+    letters = unicodedata.normalize("NFKD", word.translate(_LETTERS))
+    return "".join(letter for letter in letters if letter.isalnum())
+
+
+def keys(name: Name) -> set[str]:
+    """Two names that agree share one of these, unless they are only similar: spellings, words, family names."""
+    return {*name.spellings, " ".join(sorted(name.words)), *(name.words[1:] or name.words)}

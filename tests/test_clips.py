@@ -1,0 +1,162 @@
+"""Plays in videos: every row is accounted for, and what is written is what other programs read."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+
+import sideline
+
+BEGAN = datetime(2026, 11, 1, 20, tzinfo=UTC)
+
+
+def shots(*seconds: float | None, **columns: Any) -> pl.DataFrame:
+    """Shots so many seconds after the video's first picture."""
+    times = [None if second is None else BEGAN + timedelta(seconds=second) for second in seconds]
+    frame = pl.DataFrame({"occurred_at": pl.Series(times, dtype=pl.Datetime("ms", "UTC"))})
+    given: dict[str, Any] = {"session_id": "S", "game_id": "G", "is_make": True, "is_3point": False, "player_id": 7, **columns}
+    return frame.with_columns(**{name: pl.Series(value) if isinstance(value, list) else pl.lit(value) for name, value in given.items()})
+
+
+def video(**fields: Any) -> dict[str, Any]:
+    return {"hlsFile": "https://videos.example/g.m3u8", "hlsVideoStartTimestamp": int(BEGAN.timestamp() * 1000), "hlsDuration": 100.0, **fields}
+
+
+def spans(found: sideline.Clips) -> list[tuple[float | None, float | None, str | None]]:
+    return [(row["start_s"], row["end_s"], row["reason"]) for row in found.to_dicts()]
+
+
+def test_every_row_is_accounted_for() -> None:
+    rows = shots(10, 2, 14, 99, 101, -1, None)
+    found = sideline.clips(rows, [video()])
+    assert spans(found) == [
+        (5.0, 13.0, None),
+        (0.0, 5.0, None),
+        (9.0, 17.0, "overlapping"),
+        (94.0, 100.0, None),
+        (None, None, "outside the video"),
+        (None, None, "outside the video"),
+        (None, None, "no time"),
+    ]
+    assert [row["row"] for row in found.to_dicts()] == list(range(7))
+    assert found.column_names[:7] == ["row", "game_id", "session_id", "video", "start_s", "end_s", "reason"]
+
+
+def test_a_video_shows_its_own_session_or_game() -> None:
+    rows = shots(10, 10, 10, session_id=["S", "T", "U"], game_id=["G", "G", "H"])
+    videos = [video(sessionId="T", hlsFile="t.m3u8"), video(gameId="G", hlsFile="g.m3u8")]
+    found = sideline.clips(rows, videos).to_dicts()
+    assert [(row["video"], row["reason"]) for row in found] == [("g.m3u8", None), ("t.m3u8", None), (None, "no video")]
+
+
+def test_delay_offset_and_a_part_of_a_file() -> None:
+    """The picture lags by the delay that is stated and by the offset; rows of one file add up."""
+    parts = [video(hlsStartOffset=20, hlsDuration=10, hlsVideoDelayMs=1500), video(hlsStartOffset=50, hlsDuration=10, hlsVideoDelayMs=1500)]
+    assert spans(sideline.clips(shots(40, 17, 57.5), parts, offset=0.5)) == [(37.0, 45.0, None), (None, None, "outside the video"), (54.5, 60.0, None)]
+
+
+def test_videos_are_dicts_frames_or_tables() -> None:
+    frame = pl.DataFrame({"hls_file": ["v"], "hls_video_start_timestamp": [BEGAN]})
+    expected = [(5.0, 13.0, None)]
+    for videos in (
+        frame,
+        frame.lazy(),
+        [frame],
+        sideline.Table("videos", frame.to_arrow()),
+        [{"hlsFile": "v", "hlsVideoStartTimestamp": BEGAN.timestamp() * 1000}],
+    ):
+        assert spans(sideline.clips(shots(10), videos)) == expected
+    assert spans(sideline.clips(shots(10), [])) == [(None, None, "no video")]
+    with pytest.raises(ValueError, match="videos has no column hls_video_start_timestamp"):
+        sideline.clips(shots(10), [{"hlsFile": "v"}])
+    with pytest.raises(ValueError, match="rows needs a column occurred_at, start_timestamp or timestamp"):
+        sideline.clips(shots(10).drop("occurred_at"), [])
+    with pytest.raises(ValueError, match="seconds from 0 on"):
+        sideline.clips(shots(10), [], before=-1)
+
+
+def test_what_the_service_has_becomes_clips(client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
+    start, end = game["results"][0]["started_at"], game["results"][0]["ended_at"]
+    videos = [video(hlsVideoStartTimestamp=start, hlsDuration=(end - start) / 1000, sessionId=session_id)]
+    for payload, column in [
+        (client.shots(session_id), "occurred_at"),
+        (client.possessions(session_id), "start_timestamp"),
+        (client.stats_details(session_id), "occurred_at"),
+        (client.ball_screens(game["id"]), "timestamp"),
+    ]:
+        rows = payload.table().to_dicts()
+        found = sideline.clips(payload, videos).to_dicts()
+        assert len(found) == len(rows) > 0
+        for row, clip in zip(rows, found, strict=True):
+            if row["session_id"] != session_id:
+                assert clip["reason"] == "no video"
+                continue
+            at = row[column].timestamp() - start / 1000
+            assert clip["start_s"] == pytest.approx(max(0.0, at - 5), abs=0.001)
+            assert clip["label"]
+        assert any(clip["video"] for clip in found)
+
+
+def test_the_timeline_is_sportscodes(tmp_path: Path) -> None:
+    rows = shots(10, 30, 14, is_3point=[True, False, False], is_make=[False, True, True], period="Q1\x00&", team_name="Bears <1>")
+    found = sideline.clips(rows, [video()])
+    found.to_sportscode_xml(tmp_path / "clips.xml")
+    instances = ElementTree.parse(tmp_path / "clips.xml").getroot().findall("ALL_INSTANCES/instance")
+    assert [[instance.findtext(name) for name in ("ID", "start", "end", "code")] for instance in instances] == [
+        ["1", "5.0", "13.0", "3PT miss"],
+        ["2", "25.0", "33.0", "2PT make"],
+        ["3", "9.0", "17.0", "2PT make"],
+    ]
+    labels = {label.findtext("group"): label.findtext("text") for label in instances[0].findall("label")}
+    assert labels == {"team": "Bears <1>", "period": "Q1 &", "session_id": "S", "player_id": "7"}
+
+
+def test_kloppy_reads_the_timeline(tmp_path: Path) -> None:
+    sportscode = pytest.importorskip("kloppy.sportscode")
+    sideline.clips(shots(10, 30.25, 500), [video()]).to_sportscode_xml(tmp_path / "clips.xml")
+    codes = sportscode.load((tmp_path / "clips.xml").read_bytes()).codes
+    assert [(code.code_id, code.code, code.timestamp.total_seconds(), code.end_timestamp.total_seconds()) for code in codes] == [
+        ("1", "2PT make", 5.0, 13.0),
+        ("2", "2PT make", 25.25, 33.25),
+    ]
+    assert codes[0].labels["player_id"] == 7
+
+
+def test_a_timeline_is_of_one_video(tmp_path: Path) -> None:
+    rows = shots(10, 30, session_id=["S", "T"])
+    found = sideline.clips(rows, [video(sessionId="S", hlsFile="s"), video(sessionId="T", hlsFile="t")])
+    with pytest.raises(ValueError, match="these clips are of 2: give video=, one of s, t"):
+        found.to_sportscode_xml(tmp_path / "clips.xml")
+    with pytest.raises(ValueError, match="no clip is of u; the videos are s, t"):
+        found.to_sportscode_xml(tmp_path / "clips.xml", video="u")
+    found.to_sportscode_xml(tmp_path / "clips.xml", video="t")
+    assert [one.text for one in ElementTree.parse(tmp_path / "clips.xml").iter("ID")] == ["2"]
+
+
+def test_a_playlist_plays_each_second_once(tmp_path: Path) -> None:
+    rows = shots(10, 14, 60, label=["one\nmore", "two", "three"])
+    found = sideline.clips(rows, [video(hlsFile="it's.m3u8")])
+    found.to_playlist(tmp_path / "clips.ffconcat")
+    assert (tmp_path / "clips.ffconcat").read_text(encoding="utf-8").splitlines() == [
+        *("ffconcat version 1.0", "# one more", "file 'it'\\''s.m3u8'", "inpoint 5.000", "outpoint 13.000"),
+        *("# two", "file 'it'\\''s.m3u8'", "inpoint 13.000", "outpoint 17.000"),
+        *("# three", "file 'it'\\''s.m3u8'", "inpoint 55.000", "outpoint 63.000"),
+    ]
+    found.to_playlist(tmp_path / "clips.m3u8")
+    lines = (tmp_path / "clips.m3u8").read_text(encoding="utf-8").splitlines()
+    assert lines[:5] == ["#EXTM3U", "#EXTINF:8.000,one more", "#EXTVLCOPT:start-time=5.000", "#EXTVLCOPT:stop-time=13.000", "it's.m3u8#t=5.000,13.000"]
+
+
+def test_clips_are_a_table() -> None:
+    found = sideline.clips(shots(10), [video()])
+    again = pickle.loads(pickle.dumps(found))
+    assert isinstance(again, sideline.Clips) and again.to_dicts() == found.to_dicts()
+    assert found.name == "clips" and "2PT make" in str(found)
+    empty = sideline.clips(shots(10).clear(), [video()])
+    assert empty.num_rows == 0 and empty.schema.to_arrow() == found.schema.to_arrow()

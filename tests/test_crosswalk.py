@@ -1,0 +1,341 @@
+"""Who is who: names as people write them, people who share one, and rosters that disagree."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+import sideline
+from sideline._answers.crosswalk import MIN_CONFIDENCE
+from sideline._answers.names import grade, parsed
+
+ROSTERS = int(os.environ.get("CROSSWALK_ROSTERS", "120"))
+"""A thousand by hand."""
+
+Row = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("José Álvarez", "JOSE ALVAREZ", "name"),
+        ("Nikola Jokić", "Jokic, Nikola", "name"),
+        ("D'Angelo Russell", "D\u2019Angelo Russell", "name"),
+        ("D.J. Moore", "DJ Moore", "name"),
+        ("Kentavious Caldwell-Pope", "Kentavious Caldwell Pope", "name"),
+        ("Kevin De Bruyne", "Kevin Debruyne", "name"),
+        ("Thomas Müller", "Thomas Mueller", "name"),
+        ("Thomas Müller", "Thomas Muller", "name"),
+        ("Łukasz Żółty", "Lukasz Zolty", "name"),
+        ("J.R. Smith", "Smith, J.R.", "name"),
+        ("Ishmael Wainright V", "Wainright, Ishmael, V", "name"),
+        ("Tim Hardaway Jr.", "Hardaway Jr., Tim", "name"),
+        ("Tim Hardaway Jr.", "Hardaway, Tim Jr", "name"),
+        ("Yao Ming", "Ming Yao", "word order"),
+        ("Tim Hardaway Jr.", "Tim Hardaway", "suffix"),
+        ("Robert Williams III", "Rob Williams III", "nickname"),
+        ("Bob Smith", "Rob Smith", "nickname"),
+        ("Luis García López", "Luis García", "part of the name"),
+        ("J. Smith", "Jalen Smith", "initial"),
+        ("AJ Green", "Alexander James Green", "initial"),
+        ("Giannis Antetokounmpo", "Giannis Antetokoumpo", "similar name"),
+        ("Robert Williams II", "Robert Williams III", None),
+        ("Christian Wood", "Christopher Wood", None),
+        ("Edward Nash", "Edwin Nash", None),
+        ("Marcus Morris", "Markieff Morris", None),
+        ("Marcus Smart", "Marcus Allen", None),
+    ],
+)
+def test_names_agree_as_far_as_they_do(one: str, other: str, expected: str | None) -> None:
+    ours, theirs = parsed(one), parsed(other)
+    assert ours is not None and theirs is not None
+    assert grade(ours, theirs) == grade(theirs, ours) == expected
+
+
+def test_what_has_no_letter_is_no_name() -> None:
+    assert parsed(" - ,. ") is None
+
+
+def players(*rows: tuple[Any, ...]) -> pl.DataFrame:
+    schema = {"player_id": pl.Int64, "team_id": pl.Int64, "first_name": pl.String, "last_name": pl.String, "jersey_number_str": pl.String}
+    return pl.DataFrame(list(rows), schema, orient="row")
+
+
+def matched(found: sideline.Table) -> list[tuple[Any, str]]:
+    return [(row["player_id"], row["method"]) for row in found.to_dicts()]
+
+
+def test_each_row_of_both_sides_is_there() -> None:
+    ours = players((1, 10, "Ann", "Lee", "4"), (2, 10, "Bea", "Moss", "5"), (3, 11, "Cleo", "Park", "6"))
+    other = pl.DataFrame({"name": ["Moss, Bea", "Dora Quill", None], "player_id": ["x1", "x2", "x3"], "points": [7, 8, 9]})
+    found = sideline.crosswalk(ours, other)
+    assert found.column_names == ["player_id", "name", "other_player_id", "points", "method", "confidence", "candidates"]
+    assert matched(found) == [(2, "name"), (None, "unmatched"), (None, "unmatched"), (1, "unmatched"), (3, "unmatched")]
+    rows = found.to_dicts()
+    assert [row["points"] for row in rows] == [7, 8, 9, None, None]
+    assert rows[0]["confidence"] >= MIN_CONFIDENCE and rows[1]["confidence"] is None
+
+
+def test_of_namesakes_nobody_is_guessed() -> None:
+    ours = players((1, 10, "Jo", "Smith", "4"), (2, 11, "Jo", "Smith", "4"))
+    other = pl.DataFrame({"name": ["Jo Smith"], "team": [11]})
+    found = sideline.crosswalk(ours, other.drop("team")).to_dicts()
+    assert [(row["player_id"], row["method"], row["candidates"]) for row in found] == [
+        (None, "ambiguous", [1, 2]),
+        (1, "ambiguous", None),
+        (2, "ambiguous", None),
+    ]
+    assert matched(sideline.crosswalk(ours, other, team="team")) == [(2, "name+team"), (1, "unmatched")]
+
+
+def test_one_player_is_not_two_people() -> None:
+    ours = players((1, 10, "Jo", "Smith", "4"))
+    other = pl.DataFrame({"name": ["Jo Smith", "Jo Smith"], "team": [10, 12]})
+    assert matched(sideline.crosswalk(ours, other, team="team")) == [(1, "name+team"), (None, "unmatched")]
+    without = sideline.crosswalk(ours, other.with_columns(born=pl.Series([date(2004, 1, 1), date(2005, 1, 1)])))
+    assert matched(without) == [(1, "name"), (1, "name")], "rows of which nothing is compared but the same name are one"
+    father_and_son = pl.DataFrame({"name": ["Jo Smith", "Jo Smith Jr.", "Jo Smith Sr."]})
+    assert matched(sideline.crosswalk(ours, father_and_son)) == [(None, "ambiguous")] * 3 + [(1, "ambiguous")]
+
+
+def test_a_birth_date_decides() -> None:
+    ours = players((1, 10, "Jo", "Smith", "4"), (2, 11, "Jo", "Smith", "5")).with_columns(birth_date=pl.Series([date(2004, 1, 2), date(2005, 3, 4)]))
+    other = pl.DataFrame({"name": ["Joe Smith", "Jo Smith", "Jo Smith"], "team": [99, 99, 99], "born": ["2004-01-02", "2005-03-04", "1999-01-01"]})
+    found = sideline.crosswalk(ours, other, team="team", birth_date="born")
+    assert matched(found)[1:3] == [(2, "name-team+birth_date"), (None, "unmatched")]
+
+
+def test_a_player_who_moved_is_found_by_what_stayed() -> None:
+    ours = players((1, 10, "Zebulon", "Quist", "4"), (2, 10, "Sam", "Jones", "7"))
+    ours.extend(players(*((10 + number, 11, "Sam", family, "1") for number, family in enumerate(["Hill", "Moss", "Park"]))))
+    ours.extend(players(*((20 + number, 13, given, "Jones", "1") for number, given in enumerate(["Tim", "Abe", "Lou"]))))
+    other = pl.DataFrame({"name": ["Zebulon Quist", "Sam Jones"], "team": [12, 12]})
+    found = sideline.crosswalk(ours, other, team="team").to_dicts()
+    assert [row["player_id"] for row in found[:2]] == [1, None], "where there are many Sams and Joneses there may be two of the name"
+    assert found[1]["candidates"] == [2]
+
+
+def test_numbers_are_compared_as_they_are_worn() -> None:
+    ours = players((1, 10, "Jo", "Smith", "0"), (2, 10, "Jo", "Smith", "00"))
+    other = pl.DataFrame({"name": ["Jo Smith", "Jo Smith"], "team": [10, 10], "number": ["#00", "0"]})
+    assert matched(sideline.crosswalk(ours, other, team="team", jersey="number"))[:2] == [(2, "name+team+jersey"), (1, "name+team+jersey")]
+
+
+def test_rosters_bring_the_names_of_their_teams(client: sideline.Client, service: sideline.Simulator) -> None:
+    ids = [team["id"] for team in service.teams[:3]]
+    rosters = client.roster(ids)
+    truth = pl.concat([client.roster(one).to_polars("players") for one in ids])
+    names = {one: client.roster(one).to_dict()["name"] for one in ids}
+    rows = [{"name": f"{row['last_name'].upper()}, {row['first_name']}", "club": names[row["team_id"]], "id": row["player_id"]} for row in truth.to_dicts()]
+    for source in (rosters, [client.roster(one) for one in ids]):
+        found = sideline.crosswalk(source, pl.DataFrame(rows), team="club").to_dicts()
+        assert len(found) == len(rows) and {row["method"] for row in found} == {"name+team"}
+        assert all(row["player_id"] == row["id"] for row in found)
+
+
+def test_what_cannot_be_compared_says_what_to_give() -> None:
+    ours, other = players((1, 10, "Jo", "Smith", "4")), pl.DataFrame({"name": ["Jo Smith"], "club": ["Bears"], "born": ["2.1.2004"]})
+    for options, text in [
+        ({"name": "player"}, "other has no column 'player' for name; it has name, club, born"),
+        ({"team": "club"}, "give the rosters themselves, or a column team_name"),
+        ({"birth_date": "born"}, "players has no column 'born'"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            sideline.crosswalk(ours, other, **options)
+    with pytest.raises(ValueError, match="write it as 2004-02-29"):
+        sideline.crosswalk(ours.with_columns(born=pl.lit("2004-02-01")), other, birth_date="born")
+    with pytest.raises(ValueError, match="players has no column player_id"):
+        sideline.crosswalk(other, other)
+    with pytest.raises(TypeError, match="other is a response"):
+        sideline.crosswalk(ours, 5)
+
+
+# A league of rosters whose truth is known.
+
+GIVEN = [
+    "Robert",
+    "William",
+    "James",
+    "Jalen",
+    "Marcus",
+    "Nikola",
+    "José",
+    "Luis",
+    "Anthony",
+    "Michael",
+    "Isaiah",
+    "Christopher",
+    "Matthew",
+    "Jaylen",
+    "Jaylin",
+    "DeAndre",
+    "Álvaro",
+    "Edward",
+    "Edwin",
+    "Søren",
+]
+GIVEN += [
+    "Zachary",
+    "Joseph",
+    "Daniel",
+    "Benjamin",
+    "Thomas",
+    "Steven",
+    "Alexander",
+    "Nathan",
+    "Timothy",
+    "Kenneth",
+    "Tyrese",
+    "Malik",
+    "Björn",
+    "Łukasz",
+    "Émile",
+    "André",
+    "Darius",
+    "Trey",
+    "Cade",
+    "Evan",
+]
+FAMILY = [
+    "Smith",
+    "Johnson",
+    "Williams",
+    "Brown",
+    "Jones",
+    "Davis",
+    "Miller",
+    "García",
+    "Rodríguez",
+    "Müller",
+    "O'Neal",
+    "Caldwell-Pope",
+    "Jokić",
+    "Dončić",
+    "Şengün",
+    "Öztürk",
+    "Núñez",
+    "Washington",
+]
+FAMILY += [
+    "Robinson",
+    "Thompson",
+    "Anderson",
+    "Jackson",
+    "White",
+    "Harris",
+    "Clark",
+    "Lewis",
+    "Walker",
+    "Young",
+    "Allen",
+    "King",
+    "Wright",
+    "Scott",
+    "Torres",
+    "Nguyễn",
+    "Hill",
+    "Flores",
+    "Green",
+    "Adams",
+]
+SYLLABLES = ["ba", "ko", "ri", "ven", "dal", "mor", "tes", "lin", "qua", "zer", "hul", "fin", "gre", "stro", "wick", "man", "ton", "ley", "ford", "by"]
+SHORT = {"Robert": "Rob", "William": "Will", "James": "Jimmy", "Michael": "Mike", "Christopher": "Chris", "Matthew": "Matt", "Zachary": "Zach"}
+SHORT |= {"Joseph": "Joe", "Daniel": "Dan", "Benjamin": "Ben", "Thomas": "Tom", "Steven": "Steve", "Nathan": "Nate", "Timothy": "Tim", "Kenneth": "Ken"}
+
+PLAIN = dict(zip("éÁáíñüćčğŞşÖöúễŁłøÉ", "eAainuccgSsOoueLloE", strict=True))
+
+
+def league(dice: random.Random, rosters: int) -> tuple[list[Row], list[Row]]:
+    """Players, and another source's rows of the same league a while later, each with the `truth`."""
+    ours: list[Row] = []
+    for team in range(rosters):
+        for number in dice.sample(range(56), 14):
+            family = dice.choice(FAMILY) if dice.random() < 0.5 else "".join(dice.sample(SYLLABLES, 3)).title()
+            ours.append(
+                {
+                    "player_id": len(ours) + 1,
+                    "team_id": team,
+                    "team_name": f"Team {team}",
+                    "first_name": dice.choice(GIVEN),
+                    "last_name": family + (dice.choice([" Jr.", " III", " II"]) if dice.random() < 0.04 else ""),
+                    "jersey_number_str": str(number),
+                    "birth_date": date(2002, 1, 1) + timedelta(days=dice.randrange(1800)),
+                }
+            )
+    # People whom only one side has: those who left, and those who are new, namesakes among them.
+    others = [dict(row, truth=row["player_id"]) for row in ours if dice.random() < 0.92]
+    for _ in range(len(ours) // 14):
+        like = dice.choice(ours)
+        same = dice.random() < 0.3
+        others.append(
+            {
+                **like,
+                "team_id": dice.randrange(rosters),
+                "first_name": like["first_name"] if same else dice.choice(GIVEN),
+                "jersey_number_str": str(dice.randrange(56)),
+                "birth_date": date(2002, 1, 1) + timedelta(days=dice.randrange(1800)),
+                "truth": None,
+            }
+        )
+    for row in others:
+        if row["truth"] is not None and dice.random() < 0.08:
+            row["team_id"], row["jersey_number_str"] = dice.randrange(rosters), str(dice.randrange(56))
+        row["team_name"] = f"TEAM {row['team_id']}"
+        row["name"] = written(dice, row["first_name"], row["last_name"])
+    dice.shuffle(others)
+    return ours, others
+
+
+def written(dice: random.Random, first: str, last: str) -> str:
+    """A name as another source has it."""
+    if dice.random() < 0.15:
+        first = SHORT.get(first, first)
+    if dice.random() < 0.05:
+        first = first[0] + "."
+    if dice.random() < 0.3:
+        last = last.removesuffix(" Jr.").removesuffix(" III").removesuffix(" II")
+    if dice.random() < 0.04:
+        place = dice.randrange(1, len(last))
+        last = last[:place] + last[place + 1 :]
+    name = f"{last}, {first}" if dice.random() < 0.4 else f"{first} {last}"
+    if dice.random() < 0.5:
+        name = "".join(PLAIN.get(letter, letter) for letter in name)
+    return name.upper() if dice.random() < 0.2 else name
+
+
+def figures(found: Iterable[Row]) -> tuple[float, float]:
+    """Precision and recall."""
+    rows = [row for row in found if row["name"] is not None]
+    made = [row for row in rows if row["player_id"] is not None]
+    right = sum(row["player_id"] == row["truth"] for row in made)
+    return right / len(made), right / sum(row["truth"] is not None for row in rows)
+
+
+def options() -> Iterator[tuple[dict[str, str], float, float]]:
+    """What is compared, the least precision, and the least recall."""
+    yield {"team": "team_name"}, 0.995, 0.8
+    yield {"team": "team_id", "jersey": "jersey_number_str"}, 0.995, 0.8
+    yield {"team": "team_name", "jersey": "jersey_number_str", "birth_date": "birth_date"}, 0.998, 0.9
+
+
+@pytest.mark.timeout(600)
+def test_a_league_is_matched_without_mistakes(record_property: Any) -> None:
+    """CROSSWALK_ROSTERS is the number of rosters."""
+    ours, others = league(random.Random(11), ROSTERS)
+    known, rows = pl.DataFrame(ours), pl.DataFrame(others).drop("player_id", "first_name", "last_name")
+    for columns, precision, recall in options():
+        found = sideline.crosswalk(known, rows, **columns).to_dicts()
+        assert len([row for row in found if row["name"] is not None]) == len(rows)
+        in_result = {row["player_id"] for row in found} - {None}
+        assert in_result == set(known["player_id"]), "each player is there, matched or not"
+        reached = figures(found)
+        record_property(str(columns), reached)
+        assert reached[0] >= precision, [row for row in found if row["name"] and row["player_id"] not in (None, row["truth"])][:5]
+        assert reached[1] >= recall
+        assert all(row["confidence"] >= MIN_CONFIDENCE for row in found if row["confidence"] is not None)

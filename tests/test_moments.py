@@ -1,0 +1,105 @@
+"""Where everyone was around a play: equal to a search by hand, whatever holds the locations."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from service import Features, Service
+
+import sideline
+
+KEY = ("row", "t_offset_s", "team_id", "player_id", "x", "y", "z")
+
+
+def by_hand(rows: list[dict[str, Any]], located: list[dict[str, Any]], before: float, after: float, time: str = "occurred_at") -> list[tuple[Any, ...]]:
+    found = []
+    for number, row in enumerate(rows):
+        for one in located:
+            offset = (one["t"] - row[time]).total_seconds()
+            if one["session_id"] == row["session_id"] and -before <= offset <= after:
+                found.append((number, offset, one["team_id"], one["player_id"], one["x"], one["y"], one["z"]))
+    return sorted(found, key=str)
+
+
+def keys(found: sideline.Table) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row[name] for name in KEY) for row in found.to_dicts()), key=str)
+
+
+@pytest.fixture(scope="module")
+def located(client: sideline.Client, game: dict[str, Any], session_id: str) -> sideline.Payload:
+    start = game["results"][0]["started_at"]
+    return client.locations(session_id, start, start + 8 * 60 * 1000)
+
+
+def near(client: sideline.Client, session_id: str, located: sideline.Payload) -> pl.DataFrame:
+    """Shots in the time that the locations have, and two beyond it."""
+    last = located.to_polars()["t"].max()
+    shots = client.shots(session_id).to_polars().sort("occurred_at")
+    return pl.concat([shots.filter(pl.col("occurred_at") <= last), shots.tail(2)])
+
+
+def test_frames_are_those_that_a_search_by_hand_finds(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:
+    shots = near(client, session_id, located)
+    rows, all_of_them = shots.to_dicts(), located.table().to_dicts()
+    expected = by_hand(rows, all_of_them, 3, 3)
+    frame = located.to_polars()
+    for source in (located, located.table(), frame, frame.lazy(), [located], frame.to_arrow()):
+        assert keys(sideline.moments(shots, source)) == expected
+    assert len(expected) > 100
+    assert keys(sideline.moments(shots, located, before=0, after=0.6)) == by_hand(rows, all_of_them, 0, 0.6)
+    found = sideline.moments(shots, located)
+    assert found.column_names == ["row", "session_id", "at", "t_offset_s", "type", "team_id", "player_id", "x", "y", "z"]
+    assert [row["row"] for row in found.to_dicts()] == sorted(row["row"] for row in found.to_dicts())
+    assert all(row["at"] == rows[row["row"]]["occurred_at"] for row in found.to_dicts())
+
+
+def test_the_shooter_stands_where_the_shot_says(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:
+    """At most one frame off: at two frames in a second, nobody is further away than half a second's run."""
+    shots = near(client, session_id, located)
+    found = sideline.moments(shots, located).to_polars().join(shots.with_row_index("row").cast({"row": pl.Int64}), on=["row", "player_id"])
+    closest = found.sort(pl.col("t_offset_s").abs()).unique("row", keep="first")
+    assert closest.height == shots.height - 2
+    away = ((closest["x"] - closest["player_x"]) ** 2 + (closest["y"] - closest["player_y"]) ** 2).sqrt()
+    assert closest["t_offset_s"].abs().max() <= 0.5
+    assert away.max() < 9000 * 0.5
+
+
+def test_normalised_everyone_attacks_the_same_hoop(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:
+    shots = near(client, session_id, located)
+    assert {hoop > 0 for hoop in shots["hoop_y"]} == {True, False}, "both hoops are attacked"
+    plain, turned = (sideline.moments(shots, located, normalize=way).to_polars() for way in (False, True))
+    hoops = shots.with_row_index("row").select(pl.col("row").cast(pl.Int64), sign=pl.col("hoop_y").sign())
+    expected = plain.join(hoops, on="row", maintain_order="left").select(x=pl.col("x") * pl.col("sign"), y=pl.col("y") * pl.col("sign"))
+    assert turned.select("x", "y").equals(expected)
+    with pytest.raises(ValueError, match="rows has no column hoop_y: without the attacked hoop"):
+        sideline.moments(shots.drop("hoop_y"), located, normalize=True)
+
+
+def test_rows_without_a_frame_have_none(located: sideline.Payload, client: sideline.Client, session_id: str) -> None:
+    shots = near(client, session_id, located)
+    for rows in (shots.clear(), shots.with_columns(session_id=pl.lit("another")), shots.with_columns(occurred_at=pl.lit(None, shots.schema["occurred_at"]))):
+        found = sideline.moments(rows, located)
+        assert found.num_rows == 0 and found.schema.names == sideline.moments(shots, located).schema.names
+    with pytest.raises(ValueError, match="locations has no column t and x"):
+        sideline.moments(shots, located.to_polars().drop("t", "x"))
+    with pytest.raises(ValueError, match="rows has no column session_id"):
+        sideline.moments(shots.drop("session_id"), located)
+
+
+def test_of_an_archive_only_the_windows_are_read(tmp_path: Path) -> None:
+    """Against the second service: all plays of all sessions, by way of a lazy scan, equal a search of its truth."""
+    with Service(seed=4, teams=2, games=2, sessions=(1, 2), features=Features()) as service:
+        client = sideline.Client(**service.client_options())
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(game_ids=[event.id for event in service.season.events if event.is_game], tables=["locations", "shots"], on_error="keep", progress=False)
+        truth = service.truth()
+        shots = archive.scan("shots").collect()
+        found = sideline.moments(shots, archive.scan("locations"), before=2, after=1)
+        assert keys(found) == by_hand(shots.to_dicts(), truth["locations"], 2, 1)
+        events = archive.scan("shots").collect().rename({"occurred_at": "timestamp"}).with_columns(pl.col("timestamp") + timedelta(seconds=1))
+        assert keys(sideline.moments(events, archive.scan("locations"))) == by_hand(events.to_dicts(), truth["locations"], 3, 3, "timestamp")
+        client.close()

@@ -1,0 +1,210 @@
+"""Whether a game is in: a verdict for each table, and never "available" when the truth is otherwise.
+
+The machine drives the second service as that of test_trust_machine.py does. STATUS_EXAMPLES sets the number of games that are played against it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+from service import Service
+from trust import untrue
+
+import sideline
+from sideline.archive.status import SEVERITY
+from test_trust_machine import ENDINGS, MACHINE, SEASON, TrustMachine
+
+EXAMPLES = os.environ.get("STATUS_EXAMPLES")
+NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
+
+SEEN: Counter[str] = Counter()
+"""How often the machine met each verdict, and "false degraded": where archive and truth were the same in the end."""
+
+
+class StatusMachine(TrustMachine):
+    """After every sync that came to its end, what is available is the truth."""
+
+    def sync(self) -> None:
+        lies = sum(fault.count for fault in self.lies)
+        try:
+            self.run()
+        except ENDINGS:
+            return
+        if lies == sum(fault.count for fault in self.lies):
+            self.check()
+
+    def check(self) -> None:
+        rows = self.archive.status(correction_window=timedelta(0)).to_dicts()
+        SEEN.update(row["status"] for row in rows)
+        available = {(row["game_id"], row["table"]) for row in rows if row["status"] == "available"}
+        false = [(table, kind, row) for table, kind, row in untrue(self.archive, self.service, self.tables) if (self.memory.event(row), table) in available]
+        assert not false, f"available, and not the truth: {false[:3]}"
+        assert all(row["reasons"] for row in rows if row["status"] != "available"), "a verdict without a reason"
+
+    def end(self) -> None:
+        super().end()
+        self.check()
+        rows = self.archive.status(correction_window=timedelta(0)).to_dicts()
+        SEEN["at the end"] += len(rows)
+        SEEN["false degraded"] += sum(row["status"] == "degraded" for row in rows)
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+def test_what_is_available_is_the_truth(record_property: Any) -> None:
+    SEEN.clear()
+    run_state_machine_as_test(StatusMachine, settings=settings(MACHINE, max_examples=int(EXAMPLES or 8), derandomize=EXAMPLES is None))
+    record_property("verdicts", dict(SEEN))
+    assert SEEN["available"] > 100, SEEN
+    assert SEEN["false degraded"] <= 0.01 * SEEN["at the end"], SEEN
+
+
+@pytest.fixture
+def second() -> Iterator[Service]:
+    with Service(seed=3, now=NOW, teams=3, players=6, games=4, sessions=(1, 1), possessions=3, practices=1, upcoming=1, days=20) as service:
+        yield service
+
+
+def synced(second: Service, root: Path, **options: Any) -> sideline.Archive:
+    with sideline.Client(**second.client_options(), max_retries=0) as client:
+        archive = sideline.Archive(root, client)
+        archive.sync(**SEASON, on_error="keep", progress=False, **options)
+    return archive
+
+
+def verdicts(archive: sideline.Archive, table: str = "stat_events", **options: Any) -> dict[str, tuple[str, list[str]]]:
+    return {row["game_id"]: (row["status"], row["reasons"]) for row in archive.status(**options).to_dicts() if row["table"] == table}
+
+
+def test_a_season_that_is_in(tmp_path: Path, second: Service) -> None:
+    archive = synced(second, tmp_path / "season")
+    found = archive.status(correction_window=timedelta(0))
+    assert found.name == "status" and found.column_names[:4] == ["game_id", "table", "status", "reasons"]
+    rows = found.to_dicts()
+    games = {event.id for event in second.season.events if event.is_game}
+    assert {row["game_id"] for row in rows} == games, "practices are no games"
+    assert {row["status"] for row in rows} == {"available", "pending"}
+    [(upcoming, (status, reasons))] = [one for one in verdicts(archive, correction_window=timedelta(0)).items() if one[1][0] != "available"]
+    assert (status, reasons[0][:9]) == ("pending", "starts at")
+    assert all(row["last_changed"] and row["last_listed"] for row in rows if row["game_id"] != upcoming)
+
+
+def test_what_may_be_corrected_is_provisional_until_it_was_seen_after_the_window(tmp_path: Path, second: Service) -> None:
+    archive = synced(second, tmp_path / "season")
+    before = verdicts(archive)
+    recent = {game for game, (status, _) in before.items() if status == "provisional"}
+    assert recent and "available" in {status for status, _ in before.values()}
+    assert all("it may be corrected until 2027-" in before[game][1][0] for game in recent)
+    second.advance(timedelta(days=9))
+    later = sideline.Archive(tmp_path / "season", clock=lambda: second.time)
+    assert {verdicts(later)[game][0] for game in recent} == {"provisional"}, "nobody looked since"
+    synced(second, tmp_path / "season")
+    assert {verdicts(later)[game][0] for game in recent} == {"available"}
+    seen = len(second.requests)
+    synced(second, tmp_path / "season")
+    assert not [one for one in second.requests[seen:] if "/stats/" in one.path], "once after the window is enough"
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected", "reason"),
+    [
+        ({"status": 403, "body": {"status": 403, "message": "No access to STATS data"}}, "forbidden", "PermissionDenied"),
+        ({"status": 404, "body": {"status": 404, "message": "Invalid id"}}, "missing", "NotFound"),
+        ({"status": 500, "body": {"status": 500, "message": "broken"}}, "missing", "ServerError"),
+        ({"change": lambda body: {"teams": []}}, "degraded", "0 rows, where"),
+    ],
+    ids=["403", "404", "500", "empty"],
+)
+def test_a_unit_that_failed(tmp_path: Path, second: Service, fault: dict[str, Any], expected: str, reason: str) -> None:
+    second.faults.add("stats_details", times=1, **fault)
+    archive = synced(second, tmp_path / "season")
+    found = verdicts(archive, correction_window=timedelta(0))
+    [(game, (status, reasons))] = [one for one in found.items() if one[1][0] not in ("available", "pending")]
+    assert status == expected
+    assert reason in reasons[0] and reasons[0].startswith("stats_details/")
+    others = verdicts(archive, "shots", correction_window=timedelta(0))
+    assert others[game][0] == ("degraded" if expected == "degraded" else "available"), "of two tables that differ nobody knows which is right"
+
+
+def test_rows_that_are_older_than_a_failure_are_degraded(tmp_path: Path, second: Service) -> None:
+    synced(second, tmp_path / "season")
+    second.faults.add("shots", status=500, body={"status": 500, "message": "broken"})
+    archive = synced(second, tmp_path / "season", correction_window=None)
+    status, reasons = next(iter(one for one in verdicts(archive, "shots", correction_window=timedelta(0)).values() if one[0] != "pending"))
+    assert status == "degraded" and "the rows are older than the last request" in reasons[0]
+
+
+def test_a_list_that_could_not_be_read_casts_doubt_on_its_games(tmp_path: Path, second: Service) -> None:
+    synced(second, tmp_path / "season")
+    second.faults.add("schedule", status=500, body={"status": 500, "message": "broken"})
+    archive = synced(second, tmp_path / "season")
+    found = verdicts(archive, correction_window=timedelta(0))
+    assert "available" not in {status for status, _ in found.values()}
+    assert any("schedule/all: " in reason for _, reasons in found.values() for reason in reasons)
+
+
+def test_a_contradiction_is_degraded(tmp_path: Path, second: Service) -> None:
+    def doubled(body: Any) -> Any:
+        for team in body["teams"]:
+            for line in team["player_stats"]:
+                line["stats"] = {code: value + 40 for code, value in line["stats"].items()}
+        return body
+
+    second.faults.add("stats", change=doubled, times=1)
+    archive = synced(second, tmp_path / "season")
+    bad = [one for one in verdicts(archive, "box_score", correction_window=timedelta(0)).values() if one[0] == "degraded"]
+    assert len(bad) == 1 and bad[0][1][0].startswith("violates ")
+
+
+def test_a_game_that_is_gone_is_withdrawn(tmp_path: Path, second: Service) -> None:
+    synced(second, tmp_path / "season")
+    gone = second.change.all["withdraw_game"]()
+    archive = synced(second, tmp_path / "season")
+    archive = synced(second, tmp_path / "season")
+    withdrawn = [game for game, (status, _) in verdicts(archive, correction_window=timedelta(0)).items() if status == "withdrawn"]
+    assert len(withdrawn) == 1, gone
+
+
+def test_teams_and_time_choose_the_games(tmp_path: Path, second: Service) -> None:
+    archive = synced(second, tmp_path / "season")
+    everything = verdicts(archive)
+    team = second.season.teams[0].id
+    own = {event.id for event in second.season.events if event.is_game and team in event.team_ids}
+    assert set(verdicts(archive, team_ids=team)) == set(verdicts(archive, team_ids=[str(team)])) == own != set(everything)
+    late = verdicts(archive, since=NOW - timedelta(days=3))
+    assert set(late) < set(everything)
+    with pytest.raises(ValueError, match="team_ids are numbers"):
+        archive.status(team_ids=["bears"])
+    with pytest.raises(FileNotFoundError):
+        sideline.Archive(tmp_path / "none").status()
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path, second: Service) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-W", "error", "-m", "sideline", "status", str(tmp_path / "season"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    synced(second, tmp_path / "season")
+    done = run()
+    assert done.returncode == 0, done.stderr
+    assert "nothing is wrong" in done.stdout.splitlines()[0] and "available" in done.stdout
+    second.faults.add("shots", status=403, body={"status": 403, "message": "No access to SHOTS data"})
+    synced(second, tmp_path / "season", correction_window=None)
+    done = run()
+    assert done.returncode == 3
+    assert any(" shots forbidden: " in line for line in done.stdout.splitlines())
+    rows = json.loads(run("--json", "--teams", str(second.season.teams[0].id), "--since", "2027-01-01").stdout)
+    assert {"game_id", "table", "status", "reasons", "last_changed"} <= set(rows[0])
+    assert {row["status"] for row in rows} <= set(SEVERITY)
+    assert run("--since", "soon").returncode == 1
