@@ -281,6 +281,20 @@ def test_a_game_that_moved_out_of_the_range_is_not_withdrawn(archive: sideline.A
     assert "stat_events" not in untrue(archive, league)
 
 
+def test_a_game_that_only_an_unreadable_schedule_could_still_list_is_a_hole(archive: sideline.Archive, league: Service) -> None:
+    archive.sync(**SPAN)
+    game = next(event for event in league.season.games if event.sessions)
+    before = snapshot(archive)
+    assert league.change.withdraw_game(game.id)
+    league.faults.add("schedule", status=422)
+    report = sync(archive)
+    assert f"event/{game.id}" in {hole["unit"] for hole in report.holes}
+    assert snapshot(archive) == before
+    league.faults.clear()
+    assert archive.sync(**SPAN).complete
+    assert untrue(archive, league) == {}
+
+
 def test_a_unit_that_is_404_after_it_was_fetched_is_a_hole_and_in_the_second_sync_withdrawn(archive: sideline.Archive, league: Service) -> None:
     archive.sync(**SPAN)
     session = league.season.sessions()[0][1].id

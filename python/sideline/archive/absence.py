@@ -7,12 +7,16 @@ when a second sync finds the same.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from sideline.archive.listing import Event
 from sideline.archive.plan import has_rows
 
 Row = Mapping[str, Any]
+
+Verdict = Literal["withdrawn", "missed", "unconfirmed"]
+"""Of an entry that lists no longer have: gone at once, gone when the next sync misses it too, or a list that might have
+it could not be read."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,9 @@ class Lists:
         return starts_at is not None and self.start <= starts_at and ends_at < self.end
 
 
-def events(stored: Iterable[Row], lists: Lists) -> dict[str, bool]:
-    """Events that no list has any more, and for each whether the lists withdraw it at once."""
-    found: dict[str, bool] = {}
+def events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
+    """Events that no list has any more."""
+    found: dict[str, Verdict] = {}
     for row in stored:
         event_id = row["event_id"] or (
             row["unit"].partition("/")[2] if row["operation"] in ("game", "team_events") else None
@@ -53,30 +57,38 @@ def events(stored: Iterable[Row], lists: Lists) -> dict[str, bool]:
             continue
         if row["game_id"] is not None:
             parents.append(lists.schedule)
-        if (is_strong := _absent(event_id, parents)) is not None:
-            found[event_id] = is_strong
+        if (verdict := _absent(event_id, parents)) is not None:
+            found[event_id] = verdict
     return found
 
 
-def scheduled(stored: Iterable[Row], lists: Lists) -> dict[str, bool]:
-    """Games that the schedule no longer has, in the same way."""
-    found = {}
+def scheduled(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
+    """Games that the schedule no longer has."""
+    found: dict[str, Verdict] = {}
     for row in stored:
         if row["operation"] == "schedule" and has_rows(row) and lists.has(row):
-            is_strong = _absent(row["game_id"], [lists.schedule])
-            if is_strong is not None:
-                found[row["game_id"]] = is_strong
+            verdict = _absent(row["game_id"], [lists.schedule])
+            if verdict is not None:
+                found[row["game_id"]] = verdict
     return found
 
 
-def _absent(key: str, parents: Iterable[Parent | None]) -> bool | None:
-    """Whether the parents withdraw it; `None` where one has it, or cannot be believed."""
-    is_strong = False
+def _absent(key: str, parents: Iterable[Parent | None]) -> Verdict | None:
+    """`None` where one of the parents has it, or none can be believed."""
+    believed = []
+    verdict: Verdict = "missed"
     for parent in parents:
-        if parent is None or not parent.is_whole or key in parent.ids:
+        if parent is None or not parent.is_whole:
+            verdict = "unconfirmed"
+        elif key in parent.ids:
             return None
-        is_strong = is_strong or bool(parent.ids)
-    return is_strong
+        else:
+            believed.append(parent)
+    if not believed:
+        return None
+    if verdict == "missed" and any(parent.ids for parent in believed):
+        return "withdrawn"
+    return verdict
 
 
 def within(event: Event, stored: Iterable[Row], listed: Collection[str]) -> list[Row]:

@@ -96,11 +96,15 @@ class Sync:
         # A game that is listed by its id at a time outside of the range has only moved.
         moved, unknown = self._lists.where_are(games, first, last)
         outcomes = []
-        for event_id, is_strong in absent.items():
+        for event_id, verdict in absent.items():
             if event_id in moved or event_id in unknown:
                 continue
             hole = self._known.get(f"event/{event_id}")
-            if is_strong or (hole is not None and hole["absent_in"]):
+            if verdict == "unconfirmed":
+                unit = Unit("team_events", event_id, start=first, end=last, is_malformed=True)
+                reason = "its teams' lists no longer have it, and another list that should have it could not be read"
+                self._lists.problems.append(Outcome(unit, "failed", now(), error=reason, attempts=0))
+            elif verdict == "withdrawn" or (hole is not None and hole["absent_in"]):
                 outcomes += [
                     self._withdrawn(row, "no list has its event any more") for row in known if _is_of(row, event_id)
                 ]
@@ -110,8 +114,9 @@ class Sync:
                 self._lists.problems.append(
                     _absent(unit, "no list has it any more: the next sync that misses it withdraws it")
                 )
-        for game, is_strong in absence.scheduled(known, lists).items():
+        for game, verdict in absence.scheduled(known, lists).items():
             if game not in moved and game not in unknown:
+                is_strong = verdict == "withdrawn"
                 outcomes.append(
                     self._gone(self._known[f"schedule/{game}"], is_strong, "the schedule no longer lists it")
                 )
