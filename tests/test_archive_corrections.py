@@ -43,7 +43,7 @@ def lines(client: sideline.Client, sessions: list[str]) -> dict[Line, tuple[floa
     }
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     archive.sync(**WINTER).raise_if_incomplete()

@@ -81,7 +81,7 @@ def corrections_of(archive: sideline.Archive) -> list[str]:
     return sorted_rows(archive.corrections(), {"seen_at"})
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_a_sync_that_ends_after_any_of_its_transactions_goes_on_where_it_was(
     tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, killed_at: Callable[[int | None], list[int]]
 ) -> None:
@@ -177,7 +177,7 @@ def killed_and_synced_again(root: Path, service: sideline.Simulator, span: dict[
     return cut_short
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_a_process_killed_at_random_loses_nothing_and_stores_nothing_twice(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     assert killed_and_synced_again(tmp_path / "killed", league, SEASON, 6, 300) > 2
     killed = archive_of(asks, tmp_path / "killed")

@@ -167,7 +167,7 @@ class PlayedGame(FaultyService):
                 ]
 
 
-@pytest.mark.timeout(0 if EXAMPLES else 120)
+@pytest.mark.timeout(0 if EXAMPLES else 600)
 def test_a_game_that_is_played_through_faults_is_told_alike_by_all_streams_and_answers() -> None:
     with sideline.Simulator(seed=5, teams=4, games=8) as service:
         make_the_threads(service)

@@ -409,7 +409,7 @@ class FaultyService(RuleBasedStateMachine):
         assert all(after <= before + 2 for after, before in zip(now, self.before, strict=True)), (self.before, now)
 
 
-@pytest.mark.timeout(0 if EXAMPLES else 120)
+@pytest.mark.timeout(0 if EXAMPLES else 600)
 def test_a_service_that_goes_wrong_gives_right_answers_or_documented_errors() -> None:
     FaultyService.world = World()
     try:

@@ -111,7 +111,7 @@ def test_a_call_lets_other_threads_run(service: sideline.Simulator, client: side
         turns += 1
         time.sleep(0.001)
     waiting.join()
-    assert turns > 100
+    assert turns > 10
     assert time.perf_counter() - start < 5
 
 
@@ -252,7 +252,7 @@ def test_exit_with_calls_in_flight_is_clean(run: Callable[[str], Any], service: 
     start = time.perf_counter()
     for _ in range(5):
         assert run(textwrap.dedent(waiting) + "\ntime.sleep(0.3)\nprint(1)") == 1
-    assert time.perf_counter() - start < 15
+    assert time.perf_counter() - start < 75, "each call would wait for 30 s"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are named in /proc")
@@ -363,7 +363,7 @@ def test_the_event_loop_runs_while_a_call_waits(service: sideline.Simulator, loo
                 await asyncio.sleep(0.001)
             return turns
 
-    assert loop_run(main()) > 100
+    assert loop_run(main()) > 10
 
 
 def test_closing_ends_a_waiting_call(service: sideline.Simulator) -> None:

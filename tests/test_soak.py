@@ -12,7 +12,7 @@ import pytest
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory and descriptors are read from /proc")
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(600)
 def test_a_short_soak_finds_nothing_wrong(tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     command = [sys.executable, Path(__file__).with_name("soak.py"), report]
