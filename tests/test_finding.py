@@ -21,7 +21,7 @@ import pytest
 from service import Service
 
 import sideline
-from sideline.find import is_named, words
+from sideline._find import is_named, words
 
 JOKIC = 7
 

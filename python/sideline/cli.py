@@ -21,6 +21,8 @@ from sideline.simulator import Simulator
 if TYPE_CHECKING:
     from sideline.live import LiveStream
 
+__all__ = ["main"]
+
 _LINE_EVERY = 10.0
 """Seconds between the lines of `record` where its standard error is no terminal."""
 
@@ -87,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         "sync",
         help="fetch into an archive what is new or may have changed",
         description="Fetch a season into Delta Lake tables; a sync that was killed resumes. Exit status: 0 complete, "
-        "1 error, 3 incomplete (the holes are printed), 4 no hole, but fields that no table knows (they are printed). "
+        "1 error, 3 incomplete (the holes are printed), 4 no hole, but unknown fields (they are printed). "
         "The client is configured by the environment: SIDELINE_USERNAME, SIDELINE_SECRET.",
     )
     sync.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")

@@ -21,7 +21,7 @@ _PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", 
 def words(name: str) -> list[str]:
     """The words of a name in lower case, without accents and apostrophes.
 
-    >>> from sideline.find import words
+    >>> from sideline._find import words
     >>> words("Nikola Jokić"), words("O'Neal-Smith")
     (['nikola', 'jokic'], ['oneal', 'smith'])
     """
