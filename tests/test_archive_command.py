@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -46,6 +47,16 @@ def test_a_complete_sync_ends_with_0_and_plain_lines(tmp_path: Path, league: sid
         direct = sideline.Archive(tmp_path / "direct", client)
         direct.sync(start="2027-02-01", end="2027-03-02")
     assert same(contents(direct), contents(sideline.Archive(tmp_path / "season"))) == []
+
+
+def test_a_script_reads_json(tmp_path: Path, league: sideline.Simulator) -> None:
+    league.faults.add("*/shots", status=403, times=1)
+    done = run(league, str(tmp_path / "season"), "--games", league.games[0]["event_id"], "--json")
+    told = json.loads(done.stdout)
+    assert done.returncode == 3
+    assert (told["complete"], told["corrections"], told["unknown_fields"]) == (False, 0, [])
+    assert told["units"]["forbidden"] == len(told["holes"]) == 1
+    assert told["holes"][0].keys() == {"unit", "status", "error"}
 
 
 def test_teams_games_and_tables_may_be_chosen(tmp_path: Path, league: sideline.Simulator) -> None:

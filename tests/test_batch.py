@@ -694,6 +694,8 @@ def test_a_function_is_told_how_far_it_is(service: sideline.Simulator, client: s
 def test_a_terminal_has_a_bar_and_elsewhere_it_is_silent(
     service: sideline.Simulator, client: sideline.Client, sessions: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Without tqdm: a line of text."""
+    monkeypatch.setitem(sys.modules, "tqdm", None)
     service.faults.add("*/stats", delay=0.3)
     terminal, pipe = io.StringIO(), io.StringIO()
     monkeypatch.setattr(terminal, "isatty", lambda: True)
@@ -712,6 +714,24 @@ def test_a_terminal_has_a_bar_and_elsewhere_it_is_silent(
     assert " left" in shown
     assert " rows, " in shown
     assert shown.rstrip().split("\r")[-1].startswith("stats 30/30, ")
+
+
+def test_with_tqdm_a_terminal_has_its_bar_and_a_pipe_a_line(
+    service: sideline.Simulator, client: sideline.Client, sessions: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.faults.add("*/stats", delay=0.3)
+    terminal, pipe = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    rows = client.stats(sessions[:30]).table().num_rows
+    shown = terminal.getvalue()
+    assert shown.count("\r") > 1
+    last = shown.rstrip().split("\r")[-1]
+    assert re.match(r"stats: 100%\|.*\| 30/30 \[", last), last
+    assert f"{rows:,} rows" in last
+    monkeypatch.setattr(sys, "stderr", pipe)
+    client.stats(sessions[:30], progress=True)
+    assert pipe.getvalue().startswith("stats 30/30, ")
 
 
 @pytest.mark.parametrize("progress", [None, True])

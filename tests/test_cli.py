@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,10 +15,11 @@ import pyarrow.parquet as parquet
 import pytest
 
 import sideline
+from sideline._exits import Exit
 from sideline.cli import _parser, main
 
 COMMAND = [sys.executable, "-W", "error", "-m", "sideline"]
-COMMANDS = ["demo", "simulate", "sync", "doctor", "record", "journal"]
+COMMANDS = ["demo", "simulate", "sync", "report", "doctor", "record", "replay", "completion", "journal"]
 TABLES = ["games", "sessions", "box_score", "stat_events", "possessions", "shots"]
 
 
@@ -112,3 +115,96 @@ def test_an_empty_id_is_told_by_its_own_name(tmp_path: Path, capsys: pytest.Capt
     for option, name in (("--game-id", "game_id"), ("--schedule-id", "schedule_id")):
         assert main(["record", option, "", str(tmp_path / "game.journal")]) == 1
         assert capsys.readouterr().err.startswith(f'sideline: {name} "" is not an id')
+
+
+def test_exit_statuses_are_those_of_the_table_in_the_docs() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "command.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", page, re.M)
+    assert [(int(number), name) for number, name in rows] == [(status.value, status.name) for status in Exit]
+    shown = " ".join(_parser().format_help().split())
+    assert re.findall(r"(\d+) ", shown.partition("Exit status: ")[2]) == [str(status.value) for status in Exit]
+
+
+def test_the_doctor_and_the_simulator_speak_json(service: sideline.Simulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, value in service.environ.items():
+        monkeypatch.setenv(name, value)
+    assert main(["doctor", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["ok"] is True
+    assert {"name", "state", "found", "advice"} == set(told["checks"][0])
+    assert service.secret not in str(told)
+    monkeypatch.setenv("SIDELINE_SECRET", "wrong")
+    assert main(["doctor", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["ok"] is False
+    with subprocess.Popen([*COMMAND, "simulate", "--teams", "4", "--games", "8", "--json"], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        assert json.loads(running.stdout.readline()).keys() == service.environ.keys()
+        running.send_signal(signal.SIGINT)
+        assert running.wait(10) == 0
+
+
+@pytest.fixture(scope="module")
+def journal(service: sideline.Simulator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("journal") / "game.journal"
+    with service.client() as client, client.live_stats(service.games[0]["event_id"]).record(path) as stream:
+        next(item for item in stream if isinstance(item, sideline.Update))
+    return path
+
+
+def test_a_journal_is_replayed_as_lines_or_as_json(journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = list(sideline.replay(journal, None))
+    assert main(["replay", str(journal), "--fast", "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["kind"] for line in lines] == [type(item).__name__.lower() for item in expected]
+    updates = [(line, item) for line, item in zip(lines, expected, strict=True) if isinstance(item, sideline.Update)]
+    assert updates
+    for line, item in updates:
+        assert (line["data"], line["event"], line["id"], line["received_at"]) == (item.text, item.event, item.id, item.received_at.isoformat())
+    assert main(["replay", str(journal), "--speed", "1000000"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(expected)
+    (tmp_path / "none").write_text("no journal")
+    assert main(["replay", str(tmp_path / "none")]) == 1
+    assert capsys.readouterr().err.startswith("sideline: ")
+
+
+def test_a_repair_speaks_json(journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["journal", "repair", str(journal), "--out", str(tmp_path / "whole"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["path"], told["lost"]) == (str(tmp_path / "whole"), [])
+    assert told["items"] == len(list(sideline.replay(journal, None)))
+
+
+def completed(line: str) -> set[str]:
+    """What bash offers at the end of a line."""
+    words = line.split(" ")
+    code = f"""
+eval "$({sys.executable} -m sideline completion bash)"
+COMP_WORDS=({" ".join(repr(word) for word in words)}); COMP_CWORD={len(words) - 1}
+_sideline; printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("sideline ", {*COMMANDS, "-h", "--help", "--version"}),
+        ("sideline re", {"record", "replay", "report"}),
+        ("sideline doctor --en", {"--environment"}),
+        ("sideline journal ", {"repair", "-h", "--help"}),
+        ("sideline journal repair --", {"--out", "--json", "--help"}),
+        ("sideline sync a-folder --tea", {"--teams"}),
+    ],
+)
+def test_bash_completes_commands_and_options(line: str, offered: set[str]) -> None:
+    assert completed(line) == offered
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_scripts_of_other_shells_have_every_command_and_option(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    text = capsys.readouterr().out
+    for word in (*COMMANDS, "repair", "correction-window", "schedule-id"):
+        assert word in text

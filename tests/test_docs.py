@@ -70,12 +70,14 @@ def test_what_the_documentation_types_into_a_shell_can_be_typed(page: str, comma
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
     elif words[0] == "sideline":
         cli._parser().parse_args(words[1:])
+    elif words[0] == "eval":
+        cli._parser().parse_args(shlex.split(words[1].strip("$()"))[1:])
     elif words[0] == "export":
         names = {word.partition("=")[0] for word in words[1:]}
         assert names <= {line.partition("=")[0] for line in re.findall(r"SIDELINE_\w+", (DOCS / "index.md").read_text(encoding="utf-8"))}
     else:
         assert words[:2] == ["pip", "install"]
-        extras = set(re.findall(r"\w+", words[2]))
+        extras = set(re.findall(r"\w+", words[2])) - {"sideline"}
         assert extras <= set(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"])
 
 

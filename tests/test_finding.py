@@ -21,7 +21,7 @@ import pytest
 from service import Service
 
 import sideline
-from sideline.find import is_named, words
+from sideline._find import is_named, words
 
 JOKIC = 7
 
@@ -77,7 +77,7 @@ def test_teams_and_players_are_found(second: Service, asks: sideline.Client) -> 
     assert team.id in found["team_id"]
     assert found["name"] == [one.name for one in second.season.teams if word in words(one.name)]
     player = second.season.players[JOKIC]
-    for where in (None, player.team_id, [player.team_id], asks.teams()):
+    for where in (None, player.team_id, [player.team_id], asks.teams(), asks.find_team(second.season.team_name(player.team_id))):
         found = asks.find_player("jokic", team_id=where)
         assert (found.name, found["player_id"], found["last_name"]) == ("players", [player.id], ["Jokić-O'Brien"])
     other = next(one.id for one in second.season.teams if one.id != player.team_id)
@@ -175,11 +175,19 @@ def test_a_batch_is_read_by_place(second: Service, asks: sideline.Client) -> Non
         batch["no-such"]  # type: ignore[call-overload]
 
 
-def test_parquet_and_csv_hold_the_table(second: Service, asks: sideline.Client, tmp_path: Path) -> None:
+def test_parquet_and_csv_hold_the_table(second: Service, asks: sideline.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = second.season.sessions()[0][1].id
     table = asks.possessions(session).table()
     table.to_parquet(tmp_path / "possessions.parquet")
     assert pl.read_parquet(tmp_path / "possessions.parquet").rows() == table.to_polars().rows()
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pyarrow.parquet", None)
+        table.to_parquet(str(tmp_path / "by_polars.parquet"))
+        assert pl.read_parquet(tmp_path / "by_polars.parquet").rows() == table.to_polars().rows()
+        for name in ("polars", "pyarrow"):
+            without.setitem(sys.modules, name, None)
+        with pytest.raises(ModuleNotFoundError, match=r'pip install "sideline\[arrow\]"'):
+            table.to_parquet(tmp_path / "never.parquet")
     table.to_csv(tmp_path / "possessions.csv")
     with (tmp_path / "possessions.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -6,12 +6,16 @@ import html
 import json
 import re
 import uuid
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import sideline
 
+PACKAGE = Path(sideline.__file__).parent
 SESSION = str(uuid.UUID(int=7 << 96 | 0x1234))
 
 
@@ -108,3 +112,33 @@ def test_a_batch_shows_how_many_units_ended_how(client: sideline.Client, session
     batch: Any = client.stats([session_id, "no-such", "nor-this"], on_error="keep")
     assert "3 units, 1 fetched, 2 missing" in repr(batch)
     assert re.search(r">missing</th><td[^>]*>2<", batch._repr_html_())
+
+
+MODULES = sorted(
+    ".".join(["sideline", *path.relative_to(PACKAGE).with_suffix("").parts]) for path in (*PACKAGE.glob("[!_]*.py"), PACKAGE / "plot", PACKAGE / "archive")
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_module_says_which_names_are_its_own(name: str) -> None:
+    module = import_module(name)
+    assert module.__all__
+    assert all(hasattr(module, one) for one in module.__all__)
+    assert not {"Any", "Iterable", "TypeVar", "TYPE_CHECKING"} & set(module.__all__)
+
+
+@pytest.mark.parametrize("module", [sideline.metrics, sideline.plot, sideline.court])
+def test_what_a_notebook_completes_is_what_a_user_means(module: ModuleType) -> None:
+    assert dir(module) == sorted(module.__all__)
+
+
+def test_the_first_example_of_the_readme_prints_statistics_of_named_players(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    readme = (PACKAGE.parent.parent / "README.md").read_text(encoding="utf-8")
+    code = re.findall(r"^```python\n(.*?)^```", readme, re.S | re.M)[0]
+    exec(code, {})
+    first, heads, *lines = capsys.readouterr().out.splitlines()
+    assert first.startswith("box_score: ")
+    assert heads.split()[:6] == ["team_name", "first_name", "last_name", "PTS", "REB", "AST"]
+    assert len(code.splitlines()) <= 5
+    assert any(re.match(r"[A-Z]\w+ [A-Z]\w+ +[A-Z]\w+ +[A-Z]\w+ +\d+", line) for line in lines)

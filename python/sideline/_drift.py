@@ -1,4 +1,4 @@
-"""Fields that the service sent and no table knows: told once as a warning, or refused."""
+"""Unknown fields, which no schema has: each is a warning once, or an error."""
 
 import sys
 
@@ -26,7 +26,7 @@ def told(payload: Payload, *, warn: bool) -> None:
             if odd.startswith("not a whole"):
                 what = f"a number that is not whole where a table has integers: {field}"
             else:
-                what = f"a field that no table knows: {path} ({kind})" if kind else f"an answer without {field}"
+                what = f"an unknown field: {path} ({kind})" if kind else f"an answer without {field}"
             text = (
                 f"{payload.operation}: the service sent {what}; to_dict() has it all, client.drift() lists what was met"
             )

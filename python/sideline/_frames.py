@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from importlib import import_module
 from os import PathLike
@@ -76,12 +77,13 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
 
 
 def to_parquet(table: "Table", path: "str | PathLike[str]") -> None:
-    try:
-        parquet = import_module("pyarrow.parquet")
-    except ModuleNotFoundError:
-        library("polars", "arrow").DataFrame(table).write_parquet(path)
+    with suppress(ModuleNotFoundError):
+        import_module("pyarrow.parquet").write_table(import_module("pyarrow").table(table), path)
         return
-    parquet.write_table(import_module("pyarrow").table(table), path)
+    with suppress(ModuleNotFoundError):
+        import_module("polars").DataFrame(table).write_parquet(path)
+        return
+    library("pyarrow", "arrow")
 
 
 def to_csv(table: "Table", path: "str | PathLike[str]") -> None:

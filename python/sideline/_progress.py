@@ -1,8 +1,10 @@
-"""How far a batch is: a line on a terminal, the same line in a notebook, or the caller's own function."""
+"""How far a batch is: a bar of tqdm where it is installed, else a line of text; or the caller's own function."""
 
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from sideline._core import CoreProgress
@@ -73,12 +75,44 @@ def bar(told: Told, operation: str, total: int, counters: CoreProgress) -> Bar |
     if told is False or total == 0:
         return None
     patience = 0.0 if told else PATIENCE
-    if _in_a_kernel():
-        return Bar(operation, total, counters, _Notebook(), patience)
     terminal = sys.stderr is not None and sys.stderr.isatty()
+    if _in_a_kernel():
+        return Bar(operation, total, counters, _shown("notebook") or _Notebook(), patience)
     if told or terminal:
-        return Bar(operation, total, counters, _Line(terminal), patience)
+        return Bar(operation, total, counters, (_shown("terminal") if terminal else None) or _Line(terminal), patience)
     return None
+
+
+def _shown(where: str) -> "_Tqdm | None":
+    """A bar of tqdm; `None` where it is not installed, or lacks what notebooks show it by."""
+    needed = ("tqdm", "ipywidgets") if where == "notebook" else ("tqdm",)
+    if not all(map(_is_installed, needed)):
+        return None
+    return _Tqdm("tqdm.notebook" if where == "notebook" else "tqdm.std")
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ValueError:
+        return False
+
+
+class _Tqdm:
+    """A bar of tqdm, made when there is something to show."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self._bar: Any = None
+
+    def __call__(self, progress: Progress, ended: bool) -> None:
+        if self._bar is None:
+            self._bar = import_module(self._module).tqdm(total=progress.total, desc=progress.operation, mininterval=0)
+        self._bar.set_postfix_str(f"{progress.rows:,} rows", refresh=False)
+        self._bar.update(progress.done - self._bar.n)
+        self._bar.refresh()
+        if ended:
+            self._bar.close()
 
 
 def text(progress: Progress) -> str:

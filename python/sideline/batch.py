@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     Retried = _TypeVar("Retried", default=Any)
 else:
     Retried = TypeVar("Retried")
+
+__all__ = ["Batch", "OnError"]
 """What `retry()` gives: a `Batch`, or a coroutine of one."""
 
 OnError = Literal["raise", "keep"]

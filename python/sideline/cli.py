@@ -1,6 +1,7 @@
 """The `sideline` command."""
 
 import argparse
+import json
 import math
 import signal
 import sys
@@ -10,13 +11,17 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sideline._completion import SHELLS, script
 from sideline._core import Update, __version__
+from sideline._exits import Exit
 from sideline.errors import SidelineError
 from sideline.live import Disconnected
 from sideline.simulator import Simulator
 
 if TYPE_CHECKING:
     from sideline.live import LiveStream
+
+__all__ = ["main"]
 
 _LINE_EVERY = 10.0
 """Seconds between the lines of `record` where its standard error is no terminal."""
@@ -28,10 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status: int = given.run(given)
     except KeyboardInterrupt:
-        return 130
+        return Exit.INTERRUPTED
     except (SidelineError, ModuleNotFoundError, OSError, OverflowError, ValueError) as error:
         print(f"sideline: {error}", file=sys.stderr)
-        return 1
+        return Exit.ERROR
     return status
 
 
@@ -40,7 +45,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="sideline",
         description="Client and simulator of a sports tracking data service.",
         epilog="Who you are is read from SIDELINE_USERNAME and SIDELINE_SECRET, and for the Broadcast API from "
-        "SIDELINE_API_KEY. Each command has its own --help. Nothing works? sideline doctor. No service? sideline demo.",
+        "SIDELINE_API_KEY. Each command has its own --help. Nothing works? sideline doctor. No service? sideline demo. "
+        "Exit status: 0 done, 1 error, 2 wrong usage, 3 incomplete, 4 unknown fields alone, 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"sideline {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -76,13 +82,14 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument(
         "--tracking-hz", type=int, default=2, metavar="HZ", help="steps of locations in a second (default: 2)"
     )
+    _add_json(simulate, "print the variables as one line of JSON")
     simulate.set_defaults(run=_simulate)
 
     sync = commands.add_parser(
         "sync",
         help="fetch into an archive what is new or may have changed",
         description="Fetch a season into Delta Lake tables; a sync that was killed resumes. Exit status: 0 complete, "
-        "1 error, 3 incomplete (the holes are printed), 4 no hole, but fields that no table knows (they are printed). "
+        "1 error, 3 incomplete (the holes are printed), 4 no hole, but unknown fields (they are printed). "
         "The client is configured by the environment: SIDELINE_USERNAME, SIDELINE_SECRET.",
     )
     sync.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
@@ -101,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     sync.add_argument(
         "--allow-drift", action="store_true", help="exit status 0, not 4, where only unknown fields were met"
     )
+    _add_json(sync, "print the report as one line of JSON")
     sync.set_defaults(run=_sync)
 
     status = commands.add_parser(
@@ -117,6 +125,20 @@ def _parser() -> argparse.ArgumentParser:
     status.add_argument("--json", action="store_true", help="every verdict, as a JSON array of objects")
     status.set_defaults(run=_status)
 
+    report = commands.add_parser(
+        "report",
+        help="write a morning report of an archive as one HTML page",
+        description="Write what an archive holds, what it lacks and what changed as one static page: "
+        "freshness, coverage by team and month, holes with their reasons, corrections since the last report, schema "
+        "drift, audit findings. A page that is there already tells when the last report was made. Exit status: 0 "
+        "written, 1 error, 3 written, and the archive has holes.",
+    )
+    report.add_argument("path", metavar="ARCHIVE", help="a folder, or s3://.., gs://.., az://..")
+    report.add_argument("-o", "--out", type=Path, default=Path("report.html"), help="default: report.html")
+    report.add_argument("--since", metavar="TIME", help="corrections since then; ISO 8601 (default: the last report)")
+    _add_json(report, "print a summary as one line of JSON")
+    report.set_defaults(run=_report)
+
     doctor = commands.add_parser(
         "doctor",
         help="say what is wrong with the set-up; exit status 1 if something is",
@@ -131,6 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         help="default: SIDELINE_ENVIRONMENT, else production",
     )
     doctor.add_argument("--sport", choices=["basketball", "football"], help="default: SIDELINE_SPORT, else basketball")
+    _add_json(doctor, "print the checks as one line of JSON")
     doctor.set_defaults(run=_doctor)
 
     record = commands.add_parser(
@@ -144,6 +167,29 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--game-id", metavar="ID", help="the live websocket of a game")
     record.add_argument("path", type=Path, metavar="PATH", help="the journal: made, or gone on with")
     record.set_defaults(run=_record)
+
+    replay = commands.add_parser(
+        "replay",
+        help="print the items of a journal, at the pace they came",
+        description="Print each update and notice of a journal that sideline record wrote: a line each, at the pace "
+        "they came. With --json a line is an object: kind, received_at, and of an update its event, id, seq, source "
+        "and data. Exit status: 0 replayed to its end, 1 damaged or no journal.",
+    )
+    replay.add_argument("path", type=Path, metavar="PATH", help="the journal")
+    replay.add_argument("--speed", type=float, default=1.0, help="60 is a minute in a second (default: 1)")
+    replay.add_argument("--fast", action="store_true", help="without waiting")
+    _add_json(replay, "print each item as a line of JSON")
+    replay.set_defaults(run=_replay)
+
+    completion = commands.add_parser(
+        "completion",
+        help="print a script that lets a shell complete this command",
+        description="Print a script for a shell to evaluate, which completes commands and options: for bash "
+        'eval "$(sideline completion bash)" in ~/.bashrc, for zsh the same in ~/.zshrc, for fish sideline completion '
+        "fish > ~/.config/fish/completions/sideline.fish.",
+    )
+    completion.add_argument("shell", choices=SHELLS, help="which shell")
+    completion.set_defaults(run=_complete)
 
     journal = commands.add_parser(
         "journal",
@@ -159,15 +205,72 @@ def _parser() -> argparse.ArgumentParser:
     )
     repair.add_argument("path", type=Path, metavar="PATH", help="the damaged journal")
     repair.add_argument("--out", type=Path, metavar="OUT", help="where to write the repaired journal")
+    _add_json(repair, "print what was saved and lost as one line of JSON")
     repair.set_defaults(run=_repair)
     return parser
+
+
+def _add_json(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--json", action="store_true", dest="as_json", help=what)
+
+
+def _print_json(content: object) -> None:
+    print(json.dumps(content, ensure_ascii=False, default=_plain), flush=True)
+
+
+def _plain(value: object) -> object:
+    """What JSON has no type for: times as ISO 8601."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _report(given: argparse.Namespace) -> int:
+    from sideline.archive import Archive
+
+    archive = Archive(given.path)
+    archive.report(given.out, since=given.since)
+    info = archive.info()
+    if given.as_json:
+        facts = {"games": info.games, "holes": len(info.holes), "last_fetched": info.fetched_at}
+        _print_json({"archive": given.path, "report": str(given.out), **facts})
+    else:
+        print(f"{given.out}: {info.games} games, {len(info.holes)} hole{'s' * (len(info.holes) != 1)}")
+    return Exit.INCOMPLETE if info.holes else Exit.DONE
+
+
+def _replay(given: argparse.Namespace) -> int:
+    from sideline.display import shown, told
+    from sideline.journal import replay
+
+    speed = None if given.fast else given.speed
+    for item in replay(given.path, speed):
+        line: dict[str, object]
+        if isinstance(item, Update):
+            line = {"kind": "update", "received_at": item.received_at, "event": item.event, "id": item.id}
+            line |= {"seq": item.seq, "source": item.source, "data": item.text}
+        else:
+            line = {"kind": type(item).__name__.lower(), **vars_of(item)}
+        if given.as_json:
+            _print_json(line)
+        else:
+            print(shown(item) if isinstance(item, Update) else told(item), flush=True)
+    return Exit.DONE
+
+
+def vars_of(of: object) -> dict[str, object]:
+    """The fields of a dataclass."""
+    return {name: getattr(of, name) for name in getattr(of, "__dataclass_fields__", ())}
+
+
+def _complete(given: argparse.Namespace) -> int:
+    print(script(given.shell, _parser()), end="")
+    return Exit.DONE
 
 
 def _demo(given: argparse.Namespace) -> int:
     from sideline._demo import demo
 
     demo(given.seed, given.out)
-    return 0
+    return Exit.DONE
 
 
 def _simulate(given: argparse.Namespace) -> int:
@@ -181,16 +284,19 @@ def _simulate(given: argparse.Namespace) -> int:
         tracking_hz=given.tracking_hz,
     )
     with service:
-        print("# The simulated service runs until Ctrl-C. In another shell:")
-        for name, value in service.environ.items():
-            print(f"export {name}={value}")
+        if given.as_json:
+            _print_json(service.environ)
+        else:
+            print("# The simulated service runs until Ctrl-C. In another shell:")
+            for name, value in service.environ.items():
+                print(f"export {name}={value}")
         # A reader of a pipe waits for these lines.
         sys.stdout.flush()
         try:
             while True:
                 time.sleep(3600)
         except KeyboardInterrupt:
-            return 0
+            return Exit.DONE
 
 
 def _sync(given: argparse.Namespace) -> int:
@@ -211,6 +317,7 @@ def _sync(given: argparse.Namespace) -> int:
         given.tables,
         window,
         allow_drift=given.allow_drift,
+        as_json=given.as_json,
     )
 
 
@@ -225,8 +332,11 @@ def _doctor(given: argparse.Namespace) -> int:
 
     with Client(environment=given.environment, sport=given.sport) as client:
         report = client.doctor()
-    print(report)
-    return 0 if report.ok else 1
+    if given.as_json:
+        _print_json({"ok": report.ok, "checks": [vars_of(check) for check in report]})
+    else:
+        print(report)
+    return Exit.DONE if report.ok else Exit.ERROR
 
 
 def _record(given: argparse.Namespace) -> int:
@@ -255,8 +365,8 @@ def _record(given: argparse.Namespace) -> int:
     print(f"recorded {_told(stats.updates, stats.bytes, stats.gaps)} to {given.path}")
     if not stats.updates and refusal:
         print(f"sideline: nothing was received: {refusal}", file=sys.stderr)
-        return 1
-    return 0
+        return Exit.ERROR
+    return Exit.DONE
 
 
 def _repair(given: argparse.Namespace) -> int:
@@ -264,6 +374,10 @@ def _repair(given: argparse.Namespace) -> int:
 
     repaired = repair(given.path, given.out)
     where = given.path if given.out is None else given.out
+    if given.as_json:
+        lost_bytes = [vars_of(one) for one in repaired.lost]
+        _print_json({"path": str(where), "blocks": repaired.blocks, "items": repaired.items, "lost": lost_bytes})
+        return Exit.DONE
     print(f"{repaired.blocks} blocks with {repaired.items} items are whole: {where}")
     for lost in repaired.lost:
         start, end = (f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else None for at in (lost.after, lost.before))
@@ -271,7 +385,7 @@ def _repair(given: argparse.Namespace) -> int:
         print(f"lost: {lost.bytes} bytes from byte {lost.start} on, {when}")
     if repaired.lost and given.out is None:
         print(f"the damaged journal is kept as {given.path}.damaged")
-    return 0
+    return Exit.DONE
 
 
 def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from sideline._core import CoreClient, Payload, Table
 from sideline._drift import tell
+from sideline._find import LOOK, as_many, check_name, mixed_up, players_named, teams_named, tell_mixed_up
 from sideline._progress import Told
 from sideline.batch import Asking, Batch, OnError, Question, check
 from sideline.errors import NotFound, SidelineError
-from sideline.find import LOOK, as_many, check_name, mixed_up, players_named, teams_named, tell_mixed_up
 from sideline.operations import B, Ids, Operations, T
 from sideline.streams import Streams
 from sideline.timeout import Limit, Timeout, call_limits, limits
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sideline.operations import Time
     from sideline.plan import Plan
     from sideline.season import Season
+
+__all__ = ["AsyncClient", "Client"]
 
 Many = Batch[Batch[Any]]
 """What many ids give, and what its `retry()` gives."""
@@ -91,7 +93,7 @@ class _Client(Operations[T, B], Streams):
             del secret, api_key, proxy, base_url, websocket_url, broadcast_base_url
 
     def drift(self) -> Table:
-        """What this client met so far that no table knows: fields that the service added or renamed.
+        """The unknown fields that this client met so far: those that the service added or renamed.
 
         The table `drift`: operation, path, when it was first seen, how many answers had it, JSON type of an example.
         Each new path is also a `SchemaDriftWarning`; with `strict=True` such an answer is a `DecodeError`. It asks the
@@ -217,7 +219,7 @@ class Client(_Client[Payload, Many]):
         ca_bundle: a file or folder of certificates to trust besides the system's; default: `REQUESTS_CA_BUNDLE`.
         user_agent: default: `sideline/<version>`.
         allow_http: let requests go over plain http to a host that is not this machine.
-        strict: raise a `DecodeError` for an answer with fields that no table knows, instead of a warning for each.
+        strict: raise a `DecodeError` for a response with unknown fields, instead of a warning for each.
         api_key_in: where the Broadcast key goes: "query" (default, as the service's specification says) or "header",
             which keeps it out of addresses and of the logs of proxies.
         token_path: where `live` and `subscription_token` request a token; default:

@@ -25,6 +25,24 @@ from math import sqrt
 from numbers import Real
 from typing import Any, Literal, TypeAlias
 
+__all__ = [
+    "COLLEGE_MEN",
+    "COLLEGE_WOMEN",
+    "COURT",
+    "HOOP",
+    "INTERNATIONAL",
+    "PRO",
+    "Court",
+    "Frame",
+    "convert",
+    "transform",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Unit: TypeAlias = Literal["mm", "cm", "m", "in", "ft"]
 Attacking: TypeAlias = Literal["up", "down", "left", "right"]
 

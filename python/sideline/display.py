@@ -13,6 +13,8 @@ from sideline._core import Update
 from sideline._text import STATISTICS, aligned, shorten, table_html, visible
 from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Quiet
 
+__all__ = ["View", "run", "screen"]
+
 ROWS = 60
 """Of a box score: two teams of thirty."""
 LAST = 5

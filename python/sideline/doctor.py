@@ -19,6 +19,8 @@ from sideline.errors import ApiError, AuthenticationError, NotFound, PermissionD
 if TYPE_CHECKING:
     from sideline.live import LiveStream
 
+__all__ = ["Check", "Report"]
+
 T = TypeVar("T")
 
 State = Literal["ok", "failed", "missing", "skipped"]
@@ -123,7 +125,7 @@ class _Doctor:
             self.note(name, "skipped", why)
 
     async def call(self, operation: str, required: dict[str, Any], optional: dict[str, Any] | None = None) -> Payload:
-        # Beside the client's own method: what no table knows is no matter here.
+        # Beside the client's own method: unknown fields are no matter here.
         if self.is_async:
             return await self.core.call_async(operation, required, optional or {})
         return self.core.call_sync(operation, required, optional or {})

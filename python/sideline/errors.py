@@ -8,6 +8,25 @@ if TYPE_CHECKING:
     from sideline.archive.report import SyncReport
     from sideline.batch import Batch
 
+__all__ = [
+    "ApiError",
+    "AuthenticationError",
+    "ConfigurationError",
+    "ConnectError",
+    "DecodeError",
+    "IncompleteError",
+    "InvalidRequest",
+    "NotFound",
+    "PermissionDenied",
+    "RateLimited",
+    "RequestTimeout",
+    "SchemaDriftWarning",
+    "ServerError",
+    "SidelineError",
+    "StreamClosed",
+    "TransportError",
+]
+
 
 class SidelineError(Exception):
     """The base of every exception of this package.
@@ -159,7 +178,9 @@ class RequestTimeout(TransportError, TimeoutError):
 
 
 class SchemaDriftWarning(UserWarning):
-    """The service sent what no table knows: told once for each path. Nothing of it is lost: `to_dict()` has it.
+    """The service sent an unknown field, which no schema has: one warning for each path.
+
+    Nothing of it is lost: `to_dict()` has it.
 
     >>> import warnings
     >>> service.faults.add("/v1/data/teams", body={"teams": [{"id": 7, "mascot": "owl"}]}, times=1)

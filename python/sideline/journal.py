@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from sideline.live import LiveStream
     from sideline.streams import Overflow
 
+__all__ = ["LostBytes", "Repair", "repair", "replay"]
+
 
 def replay(
     path: str | PathLike[str],

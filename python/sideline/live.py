@@ -13,6 +13,18 @@ from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _it
 from sideline._text import facts_html
 from sideline.errors import StreamClosed
 
+__all__ = [
+    "Batches",
+    "Connected",
+    "Disconnected",
+    "Gap",
+    "LiveBoxScore",
+    "LiveStream",
+    "Notice",
+    "Quiet",
+    "StreamStats",
+]
+
 State = Literal["new", "connecting", "connected", "waiting", "closed"]
 
 

@@ -40,6 +40,11 @@ __all__ = [
     "usage",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 PER_36 = ("PTS", "REB", "AST", "FG", "FGA", "FG3", "FT", "FTA", "TO", "STL", "BLK", "FL")
 """The codes of `per_36`, where none are named."""
 

@@ -12,6 +12,8 @@ from sideline._progress import Told
 from sideline.batch import Batch, OnError, Question, question
 from sideline.timeout import Limit, call_limits
 
+__all__ = ["Operations"]
+
 T = TypeVar("T")
 """What one id gives: a `Payload`, or a coroutine of one."""
 

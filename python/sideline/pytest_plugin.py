@@ -12,6 +12,8 @@ import pytest
 if TYPE_CHECKING:
     from sideline import AsyncClient, Client, Simulator
 
+__all__ = ["sideline_async_client", "sideline_client", "sideline_simulator"]
+
 _SEED = 7
 _NOW = "2027-03-01T12:00:00Z"
 """A frozen clock: the bodies are the same every day, on every machine."""

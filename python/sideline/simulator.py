@@ -12,6 +12,8 @@ from sideline._text import facts_html
 from sideline.client import AsyncClient, Client
 from sideline.operations import Time
 
+__all__ = ["Credentials", "Faults", "SeenRequest", "Simulator", "StreamFaults"]
+
 
 class SeenRequest(NamedTuple):
     """A request that the simulator answered, or cut.

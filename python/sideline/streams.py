@@ -11,6 +11,8 @@ from sideline._core import CoreClient, _live, _live_stats
 if TYPE_CHECKING:
     from sideline.live import LiveStream
 
+__all__ = ["Streams"]
+
 Overflow = Literal["block", "drop_oldest", "latest"]
 
 

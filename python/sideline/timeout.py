@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+__all__ = ["Timeout"]
+
 
 class Timeout(NamedTuple):
     """Limits in seconds; all three are always on.

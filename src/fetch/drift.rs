@@ -116,7 +116,7 @@ pub fn refusal(met: &[Met]) -> Option<Error> {
         more => format!(" and {more} more"),
     };
     let message = Scrubbed::local(format!(
-        "the answer holds what no table knows: {}{more}; strict=True refuses it (without it, it is a warning); what came is in the exception's .payload",
+        "the response has unknown fields: {}{more}; strict=True refuses it (without it, it is a warning); what came is in the exception's .payload",
         named.join(", ")
     ));
     Some(Error::Decode(Undecodable { message, path: "$".into(), offset: first.unknown.offset }))

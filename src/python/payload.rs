@@ -209,7 +209,7 @@ impl Payload {
         self.inner.tables()
     }
 
-    /// Paths in the body that no table knows: fields that the service added, or renamed.
+    /// Paths of the unknown fields in the body: those that the service added, or renamed.
     ///
     /// >>> sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 7, "mascot": "owl"}]}').unknown_fields()
     /// ['teams[].mascot']

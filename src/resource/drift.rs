@@ -17,7 +17,7 @@ pub static DRIFT: Resource = Resource { name: "drift", roots: &[root("[]")], tab
 
 static TABLE: Table = Table {
     name: "drift",
-    doc: "One row for each path of an operation's answers that no table knows.",
+    doc: "One row for each unknown field of an operation's responses: a path that no schema has.",
     rows: "",
     open: None,
     cols: &[

@@ -13,6 +13,7 @@ async def ask(client: sideline.AsyncClient, session_ids: tuple[str, str]) -> sid
     stats = await client.stats(session_ids[1])
     assert_type(stats, sideline.Payload)
     assert_type(await client.subscription_token("a-game"), str)
+    assert_type(await client.find_player("vance", team_id=[1, 2]), sideline.Table)
     return stats.table("player_stats")
 
 

@@ -21,6 +21,7 @@
     command.py      `sideline sync`
     report.py       how a sync ended, and what an archive holds
     trouble.py      missing credentials, damaged files and a full disk, as errors that say what to do
+    page.py         the morning report
 
 The examples run against the simulator; in them `archive` holds `games` games, of which `game_id` is one.
 """
@@ -29,6 +30,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from html import escape
+from os import PathLike
+from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
     from sideline._audit import Violations
+    from sideline.archive.page import ArchiveReport
     from sideline.client import Client
     from sideline.operations import Time
 
@@ -299,6 +303,29 @@ class Archive:
             fetched_at=max((row["fetched_at"] for row in rows if row["fetched_at"]), default=None),
             corrections=corrections.count() if corrections else 0,
         )
+
+    def report(self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None) -> "ArchiveReport":
+        """What the archive holds, what it lacks and what changed, as one static HTML page; a notebook shows it.
+
+        Freshness, coverage by team and month, holes with their reasons, corrections since the last report, schema drift
+        (of the bodies stored last), audit findings, units and requests.
+
+        Parameters:
+            path: a file to write; a report that is there tells when the last one was made.
+            since: corrections since then; default: since the report at `path`, else all.
+
+        Raises `FileNotFoundError` where there is no archive.
+
+        >>> "Coverage by team and month" in archive.report().html
+        True
+        """
+        from sideline.archive.page import ArchiveReport, gather, made_before, page
+
+        start = _aware("since", since) if since is not None else made_before(Path(path)) if path is not None else None
+        made = ArchiveReport(page(gather(self, start, datetime.now(UTC))))
+        if path is not None:
+            made.save(path)
+        return made
 
     def audit(self) -> "Violations":
         """Returns the table `violations`: the rules of `sideline.audit` over the stored tables, coverage included.

@@ -13,15 +13,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from sideline._exits import Exit
 from sideline._frames import library
 from sideline._progress import Progress, text
 from sideline._text import visible
 from sideline.archive import Archive
-from sideline.archive.report import hole_line
+from sideline.archive.report import SyncReport, hole_line
 from sideline.archive.store import Store
 from sideline.client import Client
-
-COMPLETE, FAILED, INCOMPLETE, DRIFTED = 0, 1, 3, 4
 
 _LINE_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
@@ -37,6 +36,7 @@ def sync(
     window: timedelta | None,
     *,
     allow_drift: bool = False,
+    as_json: bool = False,
 ) -> int:
     """Sync and print a report; returns the exit status: 0 complete, 3 incomplete, 4 unknown fields and no hole."""
     deltalake: Any = library("deltalake", "archive")
@@ -58,18 +58,38 @@ def sync(
                 )
     except deltalake.exceptions.DeltaError as error:
         print(f"sideline: {root}: {error}", file=sys.stderr)
-        return FAILED
+        return Exit.ERROR
+    if as_json:
+        print(json.dumps(_summary(root, report)))
+    else:
+        _print(root, report)
+    if not report.complete:
+        return Exit.INCOMPLETE
+    return Exit.UNKNOWN_FIELDS if report.drift.num_rows and not allow_drift else Exit.DONE
+
+
+def _summary(root: str, report: SyncReport) -> dict[str, Any]:
+    names = ("unit", "status", "error")
+    return {
+        "archive": root,
+        "complete": report.complete,
+        "units": dict(Counter(report.coverage["status"])),
+        "holes": [{name: hole[name] for name in names} for hole in report.holes],
+        "corrections": report.corrections.num_rows,
+        "unknown_fields": [
+            {name: row[name] for name in ("operation", "path", "type", "count")} for row in report.drift.to_dicts()
+        ],
+    }
+
+
+def _print(root: str, report: SyncReport) -> None:
     units, corrections = report.coverage.num_rows, report.corrections.num_rows
     state = "complete" if report.complete else f"incomplete, {len(report.holes)} hole{'s' * (len(report.holes) != 1)}"
     print(f"{root}: {state}; {units} units, {corrections} corrections")
     for hole in report.holes:
         print(f"hole: {hole_line(hole)}")
-    drift = report.drift.to_dicts()
-    for field in drift:
+    for field in report.drift.to_dicts():
         print(f"unknown field: {field['operation']} {field['path']} ({field['type']}), {field['count']} responses")
-    if not report.complete:
-        return INCOMPLETE
-    return DRIFTED if drift and not allow_drift else COMPLETE
 
 
 def status(root: str, teams: Sequence[int] | None, since: str | None, *, as_json: bool) -> int:

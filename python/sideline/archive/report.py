@@ -28,7 +28,7 @@ class SyncReport:
         self.corrections = corrections
         """The table `corrections`: what changed after it was first stored, as this sync saw it."""
         self.drift = drift
-        """The table `drift`: fields that the client met in this sync and no table knows, and how many responses had
+        """The table `drift`: unknown fields that the client met in this sync, and how many responses had
         each. They stay in `raw`."""
         self.holes: list[dict[str, Any]] = [row for row in coverage.to_dicts() if is_hole(row)]
         """The rows of `coverage` that are forbidden, missing or failed."""

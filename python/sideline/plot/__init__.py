@@ -23,3 +23,7 @@ from sideline.plot._shots import shot_chart, zones  # noqa: E402
 from sideline.plot._tracking import tracking  # noqa: E402
 
 __all__ = ["court", "possession_timeline", "score_margin", "shot_chart", "tracking", "zones"]
+
+
+def __dir__() -> list[str]:
+    return __all__

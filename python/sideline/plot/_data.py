@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow
 
 from sideline._core import Payload
+from sideline._find import check_name, is_named
 from sideline._names import Found
 from sideline._text import visible
 from sideline.batch import Batch
-from sideline.find import check_name, is_named
 
 Numbers = npt.NDArray[np.float64]
 

@@ -21,7 +21,7 @@ _PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", 
 def words(name: str) -> list[str]:
     """The words of a name in lower case, without accents and apostrophes.
 
-    >>> from sideline.find import words
+    >>> from sideline._find import words
     >>> words("Nikola Jokić"), words("O'Neal-Smith")
     (['nikola', 'jokic'], ['oneal', 'smith'])
     """
@@ -64,7 +64,8 @@ def players_named(rosters: "Batch[Any]", name: str) -> Table:
 
 def as_many(ids: "Ids | Payload") -> Any:
     """Ids as several, also where it is one."""
-    return [ids] if isinstance(ids, (int, str)) or not hasattr(ids, "__iter__") else ids
+    is_many = isinstance(ids, Table) or (hasattr(ids, "__iter__") and not isinstance(ids, str))
+    return ids if is_many else [ids]
 
 
 def mixed_up(operation: str, required: dict[str, Any]) -> Any:

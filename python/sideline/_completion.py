@@ -1,0 +1,65 @@
+"""Shell completion: a script for each shell, made of the command's own parser."""
+
+import argparse
+from collections.abc import Iterator
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def script(shell: str, parser: argparse.ArgumentParser) -> str:
+    """What a shell evaluates to complete the command."""
+    words = {" ".join(path): offered for path, offered in _offered(parser, ())}
+    return _fish(words) if shell == "fish" else _bash(words, is_zsh=shell == "zsh")
+
+
+def _offered(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> "Iterator[tuple[tuple[str, ...], list[str]]]":
+    """What may follow each command: commands below it, its options, and their choices."""
+    own: list[str] = []
+    below: dict[str, argparse.ArgumentParser] = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            below = dict(action.choices)
+        else:
+            own += action.option_strings
+            own += [str(choice) for choice in action.choices or ()]
+    yield path, [*below, *own]
+    for name, one in below.items():
+        yield from _offered(one, (*path, name))
+
+
+def _bash(words: dict[str, list[str]], *, is_zsh: bool) -> str:
+    cases = "\n".join(f'        "{path}") words="{" ".join(offered)}" ;;' for path, offered in words.items())
+    head = "autoload -U +X bashcompinit && bashcompinit\n" if is_zsh else ""
+    return f"""{head}_sideline() {{
+    local path="" words="" word
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+        case "$word" in -*) ;; *) path="${{path:+$path }}$word" ;; esac
+    done
+    while true; do
+        case "$path" in
+{cases}
+        esac
+        [ -n "$words" ] || [ -z "$path" ] && break
+        case "$path" in *" "*) path="${{path% *}}" ;; *) path="" ;; esac
+    done
+    COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o default -F _sideline sideline
+"""
+
+
+def _fish(words: dict[str, list[str]]) -> str:
+    lines = []
+    for path, offered in words.items():
+        seen = " and ".join(f"__fish_seen_subcommand_from {name}" for name in path.split()) or "__fish_use_subcommand"
+        seen = seen.replace(" and ", "; and ")
+        for word in offered:
+            option = (
+                f"-l {word[2:]}"
+                if word.startswith("--")
+                else f"-s {word[1:]}"
+                if word.startswith("-")
+                else f"-a {word}"
+            )
+            lines.append(f"complete -c sideline -n '{seen}' {option}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,14 @@
+"""The exit statuses of the `sideline` command."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """How a command ended. `docs/command.md` has them in a table."""
+
+    DONE = 0
+    ERROR = 1
+    USAGE = 2
+    INCOMPLETE = 3
+    UNKNOWN_FIELDS = 4
+    INTERRUPTED = 130

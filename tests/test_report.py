@@ -1,0 +1,172 @@
+"""The morning report: what it says is the archive's truth, and the page stands alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from service import Service
+
+import sideline
+from archives import frozen, small_season
+from sideline.archive.page import ArchiveReport, _heat, made_before
+from sideline.cli import main
+
+DAYS = {"start": "2027-02-01", "end": "2027-03-02"}
+
+
+class Page(HTMLParser):
+    """Its tags, and the text of each table's cells."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.tables: list[list[list[str]]] = []
+        self.feed(html)
+        assert self.open == [], "every element is closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("td", "th"):
+            self.tables[-1][-1][-1] += data
+
+
+@pytest.fixture(scope="module")
+def league() -> Iterator[sideline.Simulator]:
+    with small_season() as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def holed(league: sideline.Simulator, tmp_path_factory: pytest.TempPathFactory) -> sideline.Archive:
+    """An archive of a month: shots are forbidden, one field is unknown."""
+    league.faults.add("*/shots", status=403, body={"error": "Forbidden <b>", "requestId": "r-1"})
+    league.faults.add("/v1/data/teams", body={"teams": [{**team, "mascot": 1, "<i>": 2} for team in league.teams]}, times=1)
+    with league.client() as client:
+        archive = sideline.Archive(tmp_path_factory.mktemp("season") / "season", client, clock=frozen)
+        with pytest.warns(sideline.SchemaDriftWarning):
+            archive.sync(**DAYS, on_error="keep", progress=False)
+    league.faults.clear()
+    return archive
+
+
+@pytest.fixture(scope="module")
+def report(holed: sideline.Archive) -> ArchiveReport:
+    return holed.report()
+
+
+def test_the_page_says_what_the_archive_knows(holed: sideline.Archive, report: ArchiveReport) -> None:
+    page = Page(report.html)
+    info = holed.info()
+    text = re.sub(r"<[^>]+>", " ", report.html)
+    by_caption: dict[str, list[list[str]]] = {rows[0][0]: rows for rows in page.tables}
+    coverage = holed.scan("coverage").collect()
+    assert len(info.holes) > 3
+    assert re.search(rf"holes\s+{len(info.holes)}", text)
+    assert dict(by_caption["status"][1:])["forbidden"] == str(len(info.holes))
+    assert dict(by_caption["status"][1:])["requests sent for them"] == f"{coverage['attempts'].sum():,}"
+    assert dict(by_caption["table"][1:])["box_score"] == f"{info.rows['box_score']:,}"
+    assert ["shots forbidden", str(len(info.holes))] in by_caption["kind"]
+    assert ["teams teams[].mascot", "4"] in by_caption["field"]
+    assert "No rule is violated" in text or "rule" in by_caption
+    heat = by_caption["team"]
+    games = holed.scan("games").collect().to_dicts()
+    assert [row[0] for row in heat[1:]] == sorted({game[f"{side}_team_name"] for game in games for side in ("home", "away")})
+    month = heat[0].index("2027-02")
+    assert all(row[month] == "" or 50 < int(row[month].rstrip("%")) < 100 for row in heat[1:]), "each game lacks its shots"
+
+
+def test_what_the_service_sent_is_text(report: ArchiveReport) -> None:
+    html = report.html
+    assert "<i>" not in html
+    assert "teams[].&lt;i&gt;" in html
+
+
+def test_the_page_loads_nothing_and_can_be_read_by_all(report: ArchiveReport) -> None:
+    html = report.html
+    page = Page(html)
+    assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object"}
+    assert "url(" not in html and "@import" not in html
+    assert not [value for _, attributes in page.tags for value in attributes.values() if "//" in (value or "")]
+    assert ("html", {"lang": "en"}) in page.tags
+    assert any(attributes.get("name") == "viewport" for tag, attributes in page.tags if tag == "meta")
+    assert sum(tag == "table" for tag, _ in page.tags) == sum(tag == "caption" for tag, _ in page.tags) > 4
+    assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
+    assert [tag for tag, _ in page.tags if tag in ("h1", "h2")] == ["h1", *["h2"] * 7]
+
+
+def test_a_share_that_is_not_all_is_never_shown_as_all() -> None:
+    assert _heat((1000, 1000)) == '<td class="h4" title="1,000 of 1,000 units">100%</td>'
+    assert _heat((999, 1000)) == '<td class="h3" title="999 of 1,000 units">99%</td>'
+    assert _heat((0, 7)) == '<td class="h0" title="0 of 7 units">0%</td>'
+    assert _heat(None) == "<td></td>"
+
+
+def test_a_notebook_shows_the_page_without_its_frame(report: ArchiveReport) -> None:
+    shown = report._repr_html_()
+    assert shown.startswith("<style>") and shown.endswith("</main>")
+    assert "<body" not in shown and "<h1>" in shown
+    assert re.fullmatch(r"<sideline.ArchiveReport [\d,]+ bytes>", repr(report))
+
+
+def test_corrections_are_those_since_the_last_report(tmp_path: Path) -> None:
+    """Against the second service, whose truth the test knows."""
+    with (
+        Service(seed=4, now="2027-02-10T12:00:00Z", teams=2, games=1, practices=0, upcoming=0) as service,
+        sideline.Client(**service.client_options()) as client,
+    ):
+        archive = sideline.Archive(tmp_path / "season", client)
+        span = {"start": "2027-01-01", "end": "2027-03-01", "progress": False, "correction_window": None}
+        archive.sync(**span)
+        out = tmp_path / "report.html"
+        assert "There is no report before this one" in archive.report(out).html
+        first = made_before(out)
+        assert first is not None and (datetime.now(UTC) - first).total_seconds() < 600
+        service.change.correct_stat()
+        archive.sync(**span)
+        assert archive.corrections(first).height > 0
+        second = archive.report(out).html
+        assert "Corrections since the last report" in second
+        assert f"new corrections</dt><dd>{archive.corrections(first).height:,}" in second
+        assert "new corrections</dt><dd>0" in archive.report(out).html
+        assert f"new corrections</dt><dd>{archive.corrections().height:,}" in archive.report(out, since="2020-01-01").html
+
+
+def test_a_folder_without_an_archive_or_a_file_that_is_no_report(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        sideline.Archive(tmp_path / "nothing").report()
+    (tmp_path / "page.html").write_text("<html>\ufffd</html>", encoding="utf-8")
+    assert made_before(tmp_path / "page.html") is None
+    assert made_before(tmp_path) is None
+    assert isinstance(ArchiveReport("<style>"), ArchiveReport)
+
+
+def test_the_command_writes_it(holed: sideline.Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, info = tmp_path / "r.html", holed.info()
+    assert main(["report", holed._store.root, "-o", str(out)]) == 3
+    assert capsys.readouterr().out == f"{out}: {info.games} games, {len(info.holes)} holes\n"
+    assert made_before(out) is not None
+    assert main(["report", holed._store.root, "-o", str(out), "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert (told["holes"], told["games"], told["report"]) == (len(info.holes), info.games, str(out))
+    assert main(["report", str(tmp_path / "nothing")]) == 1
+    assert "holds no archive" in capsys.readouterr().err
