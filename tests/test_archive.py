@@ -19,9 +19,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from archives import MONTH, NOW, SEASON, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
 
 import sideline
-from archives import MONTH, NOW, SEASON, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
 from sideline.archive import decode, fetch, keep, listing, plan, sync
 from sideline.archive.plan import RESOURCES, TABLES
 from test_audit import OPERATIONS, SEEDED

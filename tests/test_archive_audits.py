@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from archives import archive_of, small_season
 from deltalake import write_deltalake
 
 import sideline
-from archives import archive_of, small_season
 
 ORPHAN = "00000000-0000-4000-8000-000000000001"
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from archives import archive_of, contents, frozen, same, small_season
 from canaries import leaks
 
 import sideline
-from archives import archive_of, contents, frozen, same, small_season
 from object_store import SECRET, Bucket, bucket
 
 ROOT = "s3://bucket/season"

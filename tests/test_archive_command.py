@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from archives import contents, same, small_season
 
 import sideline
-from archives import contents, same, small_season
 
 COMMAND = [sys.executable, "-W", "error", "-m", "sideline", "sync"]
 FEBRUARY = ["--from", "2027-02-01", "--to", "2027-03-02"]

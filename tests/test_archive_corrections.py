@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from archives import OWN_TIMES, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
 
 import sideline
-from archives import OWN_TIMES, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
 from sideline.archive.corrections import corrections
 from sideline.archive.plan import TABLES
 

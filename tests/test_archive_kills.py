@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import MONTH, NOW, SEASON, archive_of, contents, digests, same, small_season, sorted_rows
 
 import sideline
-from archives import MONTH, NOW, SEASON, archive_of, contents, digests, same, small_season, sorted_rows
 from sideline.archive import keep as keeping
 from sideline.archive.store import Store
 

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 from archives import contents, same
 from service import Service
-from trust import Memory, rows_of, shown, untrue
+from trust import Memory, shown, untrue
 
 import sideline
 from sideline.archive import KEYS, compaction, sync

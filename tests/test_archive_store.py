@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import small_season
 
 import sideline
-from archives import small_season
 
 
 @pytest.fixture(scope="module")

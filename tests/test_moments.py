@@ -60,7 +60,7 @@ def test_frames_are_those_that_a_search_by_hand_finds(client: sideline.Client, s
 def test_the_shooter_stands_where_the_shot_says(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:
     """At most one frame off: at two frames in a second, nobody is further away than half a second's run."""
     shots = near(client, session_id, located)
-    found = sideline.moments(shots, located).to_polars().join(shots.with_row_index("row").cast({"row": pl.Int64}), on=["row", "player_id"])
+    found = sideline.moments(shots, located).to_polars().join(shots.with_row_index("row").cast({"row": pl.Int32}), on=["row", "player_id"])
     closest = found.sort(pl.col("t_offset_s").abs()).unique("row", keep="first")
     assert closest.height == shots.height - 2
     away = ((closest["x"] - closest["player_x"]) ** 2 + (closest["y"] - closest["player_y"]) ** 2).sqrt()
@@ -72,7 +72,7 @@ def test_normalised_everyone_attacks_the_same_hoop(client: sideline.Client, sess
     shots = near(client, session_id, located)
     assert {hoop > 0 for hoop in shots["hoop_y"]} == {True, False}, "both hoops are attacked"
     plain, turned = (sideline.moments(shots, located, normalize=way).to_polars() for way in (False, True))
-    hoops = shots.with_row_index("row").select(pl.col("row").cast(pl.Int64), sign=pl.col("hoop_y").sign())
+    hoops = shots.with_row_index("row").select(pl.col("row").cast(pl.Int32), sign=pl.col("hoop_y").sign())
     expected = plain.join(hoops, on="row", maintain_order="left").select(x=pl.col("x") * pl.col("sign"), y=pl.col("y") * pl.col("sign"))
     assert turned.select("x", "y").equals(expected)
     with pytest.raises(ValueError, match="rows has no column hoop_y: without the attacked hoop"):

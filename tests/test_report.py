@@ -10,10 +10,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from archives import frozen, small_season
 from service import Service
 
 import sideline
-from archives import frozen, small_season
 from sideline.archive.page import ArchiveReport, _heat, made_before
 from sideline.cli import main
 

@@ -64,9 +64,9 @@ class StatusMachine(TrustMachine):
 @pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
 def test_what_is_available_is_the_truth(record_property: Any) -> None:
     SEEN.clear()
-    run_state_machine_as_test(StatusMachine, settings=settings(MACHINE, max_examples=int(EXAMPLES or 8), derandomize=EXAMPLES is None))
+    run_state_machine_as_test(StatusMachine, settings=settings(MACHINE, max_examples=int(EXAMPLES or 4), derandomize=EXAMPLES is None))
     record_property("verdicts", dict(SEEN))
-    assert SEEN["available"] > 100, SEEN
+    assert SEEN["available"] > 50, SEEN
     assert SEEN["false degraded"] <= 0.01 * SEEN["at the end"], SEEN
 
 
@@ -111,9 +111,9 @@ def test_what_may_be_corrected_is_provisional_until_it_was_seen_after_the_window
     assert {verdicts(later)[game][0] for game in recent} == {"provisional"}, "nobody looked since"
     synced(second, tmp_path / "season")
     assert {verdicts(later)[game][0] for game in recent} == {"available"}
-    seen = len(second.requests)
+    second.requests.clear()
     synced(second, tmp_path / "season")
-    assert not [one for one in second.requests[seen:] if "/stats/" in one.path], "once after the window is enough"
+    assert "stats" not in second.requests.counts(), "once after the window is enough"
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sideline._answers.frames import frame_of, table_of, time_column
+from sideline._answers.frames import arrow_of, frame_of, time_column
 from sideline._core import Table
 from sideline._frames import library
 
 if TYPE_CHECKING:
     import polars
 
-_SESSIONS_AT_ONCE = 8
+_SESSIONS_AT_ONCE = 4
 """Sessions of lazy locations that are read together, to bound the memory."""
 
 _NEEDED = ("session_id", "t", "player_id", "x", "y")
@@ -21,8 +21,8 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
 
     The result has a row for each position in a frame: `row` (the position of the row among `rows`, from 0),
     `session_id`, `at` (the row's time), `t_offset_s` (seconds from it to the frame, negative before it), `type`,
-    `team_id`, `player_id`, `x`, `y` and `z` of whoever was located, in millimetres of the court. It is in the order of
-    `row` and the frames. A row that no frame is near has none.
+    `team_id`, `player_id`, `x`, `y` and `z` of whoever was located, in millimetres of the court. Rows of one session
+    stand together, in their order, each with its frames in theirs. A row that no frame is near has none.
 
     Parameters:
         rows: a response, a `Table` or a frame, with `session_id` and the time: `occurred_at`, `start_timestamp` or
@@ -56,7 +56,7 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
     windows = (
         frame.with_row_index("row")
         .select(
-            pl.col("row").cast(pl.Int64),
+            pl.col("row").cast(pl.Int32),
             pl.col("session_id").cast(pl.String),
             at=at,
             start=at - round(before * 1000),
@@ -69,24 +69,25 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
     )
     lazy, at_once = _locations(locations)
     # Equal texts are stored once: a season's frames are millions of rows.
-    sessions = pl.Enum(windows["session_id"].unique().sort())
-    types = pl.Categorical()
+    sessions = pl.Enum(windows["session_id"].unique(maintain_order=True))
     parts = [
-        part.select(
-            "row",
-            pl.col("session_id").cast(sessions),
-            pl.from_epoch("at", "ms").dt.replace_time_zone("UTC"),
-            t_offset_s=((pl.col("t") - pl.col("at")) / 1000).round(3),
-            type=pl.col("type").cast(types),
-            team_id="team_id",
-            player_id="player_id",
-            x=pl.col("x") * pl.col("turn"),
-            y=pl.col("y") * pl.col("turn"),
-            z="z",
+        arrow_of(
+            part.select(
+                "row",
+                pl.col("session_id").cast(sessions),
+                pl.from_epoch("at", "ms").dt.replace_time_zone("UTC"),
+                t_offset_s=((pl.col("t") - pl.col("at")) / 1000).round(3),
+                type=pl.col("type").cast(pl.Categorical),
+                team_id="team_id",
+                player_id="player_id",
+                x=pl.col("x") * pl.col("turn"),
+                y=pl.col("y") * pl.col("turn"),
+                z="z",
+            ).sort("row", "t_offset_s", maintain_order=True)
         )
         for part in _around(windows, lazy, at_once)
     ]
-    return table_of("moments", pl.concat(parts).sort("row", "t_offset_s", maintain_order=True))
+    return Table._from_arrow("moments", library("pyarrow", "arrow").concat_tables(parts))
 
 
 def _locations(source: object) -> "tuple[polars.LazyFrame, int | None]":
@@ -107,7 +108,7 @@ def _around(
 ) -> "Iterator[polars.DataFrame]":
     """Each window joined with the positions in it, some sessions at a time."""
     pl = library("polars", "polars")
-    ids = windows["session_id"].unique().sort().to_list()
+    ids = windows["session_id"].unique(maintain_order=True).to_list()
     # Each window lies in two buckets of its own length, or three.
     width = max(1, (windows["end"] - windows["start"]).max() or 1)
     bucket = pl.col("start") // width

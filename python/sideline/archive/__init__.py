@@ -375,6 +375,26 @@ class Archive:
             then = state_at(self._store, _aware("since", since), now)
         return rows_between(self._store, then, now, version)
 
+    def players(self, as_of: "Time | None" = None) -> Table:
+        """Say who was on whose roster, and when: a row for each time that somebody was on one.
+
+        It has the columns of `players`, as the last roster of that time has them, `team_name`, `listed_from` (when a
+        stored roster first had the player) and `listed_until` (when one first had not; null: still listed). Nothing is
+        known of the time before the first sync, and a stay that began and ended between two syncs is unknown.
+
+        Parameters:
+            as_of: only those who were listed at this time; default: everyone.
+
+        >>> archive.sync(team_ids=team_id, start="2027-02-01", end="2027-02-02").complete
+        True
+        >>> archive.players().to_dicts()[0]["listed_until"] is None
+        True
+        """
+        from sideline.archive.rosters import stints
+
+        read.require(self._store)
+        return Table._from_arrow("players", stints(self._store, None if as_of is None else _aware("as_of", as_of)))
+
     def status(
         self,
         team_ids: Iterable[int] | int | None = None,

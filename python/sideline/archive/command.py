@@ -100,14 +100,14 @@ def status(root: str, teams: Sequence[int] | None, since: str | None, *, as_json
     problems = [row for row in rows if row["status"] in PROBLEMS]
     if as_json:
         print(json.dumps(rows, default=lambda time: time.isoformat(timespec="milliseconds"), indent=1))
-        return INCOMPLETE if problems else COMPLETE
+        return Exit.INCOMPLETE if problems else Exit.DONE
     counts = Counter(row["status"] for row in rows)
     state = "nothing is wrong" if not problems else f"{len(problems)} table{'s' * (len(problems) != 1)} to look at"
     counted = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(SEVERITY) if counts[verdict])
     print(f"{root}: {state}; {counted or 'no games'}")
     for row in problems:
         print(visible(f"{row['game_id']} {row['table']} {row['status']}: {'; '.join(row['reasons'])}"))
-    return INCOMPLETE if problems else COMPLETE
+    return Exit.INCOMPLETE if problems else Exit.DONE
 
 
 class _Lines:

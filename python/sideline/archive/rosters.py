@@ -1,14 +1,17 @@
-"""Who was on a team's roster, and when: the table `players` has everyone that any stored roster had."""
+"""Who was on a team's roster, and when: the table `players` has everyone that any stored roster had.
+
+`stints` has everyone as often as they joined a team.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
 from sideline.archive.decode import decoded
 from sideline.archive.plan import Unit
-from sideline.archive.read import bodies, unit_of
+from sideline.archive.read import bodies, conformed, coverage, scan, unit_of
 from sideline.archive.store import Store, contract, stored
 
 if TYPE_CHECKING:
@@ -48,3 +51,55 @@ def _next(known: Mapping[Key, Row], players: Iterable[Row], at: datetime) -> dic
         listed[key] = {**player, "listed_from": first, "listed_until": None}
     gone = {key: {**row, "listed_until": row["listed_until"] or at} for key, row in known.items() if key not in listed}
     return {**listed, **gone}
+
+
+def stints(store: Store, at: datetime | None) -> "pyarrow.Table":
+    """The columns of `players` and `team_name`: a row for each time that somebody was on a team's roster.
+
+    With `at`, those who were listed then.
+    """
+    pa: Any = library("pyarrow", "archive")
+    units = [row["unit"] for row in coverage(store, ("unit", "operation")) if row["operation"] == "roster"]
+    by_team: dict[str, list[Row]] = {}
+    for row in bodies(store, units):
+        if row["status"] != "undecodable":
+            by_team.setdefault(row["unit"], []).append(row)
+    names = dict(scan(store, "team").select("team_id", "name").collect().iter_rows())
+    found = []
+    for rows in by_team.values():
+        rosters = (
+            (row["served_at"] or row["stored_at"], _listed(row))
+            for row in sorted(rows, key=lambda row: row["sequence"])
+        )
+        found += [{**row, "team_name": names.get(row["team_id"])} for row in _stints(rosters)]
+    found = [
+        row
+        for row in found
+        if at is None or (row["listed_from"] <= at and (row["listed_until"] is None or at < row["listed_until"]))
+    ]
+    found.sort(key=lambda row: (row["player_id"], row["listed_from"], row["team_id"]))
+    target = contract("players")
+    place = target.get_field_index("listed_from")
+    target = target.insert(place, pa.field("team_name", pa.string()))
+    return conformed(pa.Table.from_pylist(found, stored(target.empty_table()).schema), target)
+
+
+def _listed(row: Row) -> list[Row]:
+    """The players of a stored roster; one that was withdrawn lists nobody."""
+    if row["body"] is None:
+        return []
+    players: list[Row] = decoded(unit_of(row), row["body"])["players"].to_pylist()
+    return players
+
+
+def _stints(rosters: Iterable[tuple[datetime, Iterable[Row]]]) -> Iterator[Row]:
+    """Each unbroken run of rosters of one team, in their order, that list somebody; the values are the last ones'."""
+    current: dict[int, Row] = {}
+    for at, players in rosters:
+        before, current = current, {}
+        for player in players:
+            key = player["player_id"]
+            since = before.get(key, {}).get("listed_from", at)
+            current[key] = {**player, "listed_from": since, "listed_until": None}
+        yield from ({**row, "listed_until": at} for key, row in before.items() if key not in current)
+    yield from current.values()

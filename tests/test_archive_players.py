@@ -1,0 +1,58 @@
+"""Who played for whom, and when, by the rosters that were stored."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from service import Service
+
+import sideline
+
+NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
+
+
+def test_a_player_who_leaves_and_comes_back_has_three_stints(tmp_path: Path) -> None:
+    with Service(seed=5, now=NOW, teams=3, players=6, games=1, sessions=(1, 1), possessions=2, days=20) as service:
+        client = sideline.Client(**service.client_options())
+        archive = sideline.Archive(tmp_path / "season", client)
+
+        def synced() -> datetime:
+            archive.sync(start="2027-02-01", end="2027-03-02", tables=["players"], on_error="keep", progress=False)
+            return service.time
+
+        home, away, _ = service.season.teams
+        player = service.season.roster(home.id)[0].id
+        begun = synced()
+        service.advance(timedelta(days=1))
+        service.change.all["trade_player"](player, away.id)
+        left = synced()
+        service.advance(timedelta(days=1))
+        service.change.all["trade_player"](player, home.id)
+        back = synced()
+        found = archive.players()
+        assert found.name == "players" and found.column_names[-3:] == ["team_name", "listed_from", "listed_until"]
+        own = [row for row in found.to_dicts() if row["player_id"] == player]
+        assert [(row["team_id"], row["team_name"], row["listed_from"], row["listed_until"]) for row in own] == [
+            (home.id, home.name, begun, left),
+            (away.id, away.name, left, back),
+            (home.id, home.name, back, None),
+        ]
+        stays = [row for row in found.to_dicts() if row["player_id"] != player]
+        assert {(row["listed_from"], row["listed_until"]) for row in stays} == {(begun, None)}
+        for at, team in ((begun, home), (left - timedelta(seconds=1), home), (left, away), (back, home)):
+            now = pl.DataFrame(archive.players(as_of=at))
+            assert now.filter(player_id=player)["team_id"].to_list() == [team.id]
+            assert now["player_id"].n_unique() == now.height == len(stays) + 1
+        assert archive.players(as_of=begun - timedelta(seconds=1)).num_rows == 0
+        client.close()
+
+
+def test_without_rosters_nobody_is_known(tmp_path: Path, client: sideline.Client, service: sideline.Simulator) -> None:
+    archive = sideline.Archive(tmp_path / "season", client)
+    archive.sync(game_ids=[service.games[0]["event_id"]], tables=["shots"])
+    assert archive.players().num_rows == 0
+    with pytest.raises(FileNotFoundError):
+        sideline.Archive(tmp_path / "none").players()
