@@ -14,6 +14,7 @@ import textwrap
 import threading
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ import sideline
 
 BASE, TIMES = 16 << 20, 64
 """A table takes at most so many bytes, and so many for each byte of its body (docs/tables.md)."""
+GOLDEN = Path(__file__).parent / "golden"
 COLUMNS, CELLS = 1_000, 65_536
 """`box_score` has so many columns that are not declared, and so many cells in them and one for each byte of the body."""
 
@@ -102,6 +104,67 @@ def test_what_is_refused_for_its_size_says_the_bound(name: str) -> None:
     payload = sideline.Payload.from_bytes(operation, json.dumps(body).encode(), session_id="s")
     with pytest.raises(sideline.DecodeError, match="16 MiB and 64 bytes for each byte of its body"):
         payload.table()
+
+
+Place = tuple[str | int, ...]
+EACH: dict[str, tuple[str, Place, str]] = {
+    "ball_screens": ("ball_screens", ("ballscreens",), '{"sessionId":"s","eventId":"e"}'),
+    "box_score": ("stats", ("teams", 0, "player_stats"), '{"id":1}'),
+    "events": ("team_events", ("events",), '{"id":"e"}'),
+    "games": ("schedule", ("games",), '{"event_id":"g"}'),
+    "location_windows": ("team_events", ("events", 0, "results", 0, "_locations"), '"?from=1&to=2"'),
+    "locations": ("locations", (2, "locations"), '{"t":1}'),
+    "play_by_play": ("play_by_play", ("details",), '{"eventId":"e"}'),
+    "player_stats": ("stats", ("teams", 0, "player_stats"), '{"id":1,"stats":{"A":1,"B":1,"C":1,"D":1}}'),
+    "players": ("roster", ("players",), '{"id":1}'),
+    "possession_events": ("possessions", ("teams", 0, "possessions", 0, "stats"), "{}"),
+    "possession_players": ("possessions", ("teams", 0, "team_player_details"), '{"id":1}'),
+    "possessions": ("possessions", ("teams", 0, "possessions"), "{}"),
+    "sessions": ("team_events", ("events", 0, "results"), '{"id":"s"}'),
+    "shots": ("shots", ("teams", 0, "player_shots", 0, "shots"), "{}"),
+    "special_services": ("roster", ("players", 0, "special_services"), "{}"),
+    "stat_events": ("stats_details", ("teams", 0, "player_stats", 0, "stats", "PTS"), "{}"),
+    "team": ("roster", ("players",), "{}"),
+    "teams": ("teams", ("teams",), '{"id":1}'),
+}
+"""Of each table that bodies have: where its rows stand in a documented body, and the shortest of them."""
+
+
+def many_rows(operation: str, place: Place, row: str, count: int) -> bytes:
+    body = json.loads((GOLDEN / f"{operation}.json").read_bytes())
+    rows = body
+    for key in place:
+        rows = rows[key]
+    rows[:] = ["here"]
+    return json.dumps(body, separators=(",", ":")).replace('"here"', ",".join([row] * count)).encode()
+
+
+def table_or_refusal(payload: sideline.Payload, table: str) -> tuple[Any, str]:
+    try:
+        return payload.table(table).to_arrow(), ""
+    except sideline.DecodeError as error:
+        return None, str(error)
+
+
+def test_each_table_of_a_body_has_its_hostile_body() -> None:
+    made = [sideline.Payload.from_bytes(path.stem, path.read_bytes(), session_id="s") for path in GOLDEN.glob("*.json")]
+    assert {table for payload in made for table in payload.tables} == set(EACH)
+
+
+@pytest.mark.parametrize("table", EACH)
+def test_the_shortest_rows_make_no_larger_table_than_their_body_allows(table: str) -> None:
+    operation, place, row = EACH[table]
+    for count in (2_000, 100_000):
+        raw = many_rows(operation, place, row, count)
+        # Long ids of the call stand in each row too.
+        payload = sideline.Payload.from_bytes(operation, raw, session_id="s" * 100, game_id="g" * 100)
+        made, refusal = table_or_refusal(payload, table)
+        if made is None:
+            assert "16 MiB and 64 bytes for each byte of its body" in refusal
+            assert count > 2_000
+        else:
+            assert made.nbytes <= BASE + TIMES * len(raw)
+            assert made.num_rows >= count or table == "team"
 
 
 def test_every_table_of_a_season_is_far_below_its_bound(client: sideline.Client, service: sideline.Simulator) -> None:
