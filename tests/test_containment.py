@@ -12,12 +12,14 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from service import Service
 
 import sideline
 
@@ -173,6 +175,36 @@ def test_every_table_of_a_season_is_far_below_its_bound(client: sideline.Client,
     for payload in (client.stats(session), client.shots(session), client.possessions(session), client.teams()):
         for table in payload.tables:
             assert payload.table(table).to_arrow().nbytes < (BASE + TIMES * len(payload.raw)) / 2
+
+
+def test_a_code_that_can_name_no_column_is_refused_by_box_score_alone() -> None:
+    body = {"teams": [{"id": 1, "player_stats": [{"id": 1, "stats": {"PTS": 2, "A\0": 1}}]}]}
+    payload = sideline.Payload.from_bytes("stats", json.dumps(body).encode(), session_id="s")
+    with pytest.raises(sideline.DecodeError, match=r"NUL character cannot name a column; player_stats has a row for it"):
+        payload.table("box_score")
+    assert payload.table("player_stats").to_arrow()["stat"].to_pylist() == ["PTS", "A\0"]
+    assert payload.table("box_score", columns=["PTS"]).to_dicts() == [{"PTS": 2.0}]
+
+
+# Streams.
+
+
+def test_a_mistyped_source_is_not_waited_for_for_ever() -> None:
+    """The service sends nothing for a name that it does not know, and does not refuse it."""
+    with Service(seed=3) as service, sideline.Client(**service.client_options()) as client:
+        token = service.live.token_for("g")
+        options: dict[str, Any] = {"token": token, "notices": False, "quiet_after": 0.2}
+        with client.live(sources=["typo"], **options) as stream:
+            assert isinstance(next(stream), sideline.Quiet)
+        with client.live(sources=["typo", "stats"], **options) as stream:
+            assert isinstance(next(stream), sideline.Quiet)
+            service.live.send(source="stats")
+            assert next(stream).source == "stats"  # type: ignore[union-attr]
+        with client.live(**options) as stream:
+            service.live.wait_for_connections(3)
+            time.sleep(0.6)
+            service.live.send(source="stats")
+            assert isinstance(next(stream), sideline.Update), "whoever names no source wants no notice"
 
 
 # Unknown fields.

@@ -56,7 +56,8 @@ def possession_timeline(possessions: Rows, ax: Axes | None = None, *, teams: Nam
         middle = begin[lost] + length[lost] / 2
         ax.scatter(middle, np.full(len(middle), row - 0.4), marker="x", s=12, c="0.15", linewidths=0.9, zorder=3)
     ax.set_yticks(range(len(order)), [team_label(one, labels) for one in order])
-    ax.set(ylim=(len(order) - 0.4, -0.6), xlim=(0, float((begin + length).max())))
+    last = float((begin + length).max())
+    ax.set(ylim=(len(order) - 0.4, -0.6), xlim=(0, last if last > 0 else 1.0))
     ax.tick_params(axis="y", length=0)
     begins = begin.tolist()
     for name in dict.fromkeys(one for one in period.tolist() if one is not None):
