@@ -12,16 +12,20 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from service import Service
 
 import sideline
 
 BASE, TIMES = 16 << 20, 64
 """A table takes at most so many bytes, and so many for each byte of its body (docs/tables.md)."""
+GOLDEN = Path(__file__).parent / "golden"
 COLUMNS, CELLS = 1_000, 65_536
 """`box_score` has so many columns that are not declared, and so many cells in them and one for each byte of the body."""
 
@@ -104,12 +108,103 @@ def test_what_is_refused_for_its_size_says_the_bound(name: str) -> None:
         payload.table()
 
 
+Place = tuple[str | int, ...]
+EACH: dict[str, tuple[str, Place, str]] = {
+    "ball_screens": ("ball_screens", ("ballscreens",), '{"sessionId":"s","eventId":"e"}'),
+    "box_score": ("stats", ("teams", 0, "player_stats"), '{"id":1}'),
+    "events": ("team_events", ("events",), '{"id":"e"}'),
+    "games": ("schedule", ("games",), '{"event_id":"g"}'),
+    "location_windows": ("team_events", ("events", 0, "results", 0, "_locations"), '"?from=1&to=2"'),
+    "locations": ("locations", (2, "locations"), '{"t":1}'),
+    "play_by_play": ("play_by_play", ("details",), '{"eventId":"e"}'),
+    "player_stats": ("stats", ("teams", 0, "player_stats"), '{"id":1,"stats":{"A":1,"B":1,"C":1,"D":1}}'),
+    "players": ("roster", ("players",), '{"id":1}'),
+    "possession_events": ("possessions", ("teams", 0, "possessions", 0, "stats"), "{}"),
+    "possession_players": ("possessions", ("teams", 0, "team_player_details"), '{"id":1}'),
+    "possessions": ("possessions", ("teams", 0, "possessions"), "{}"),
+    "sessions": ("team_events", ("events", 0, "results"), '{"id":"s"}'),
+    "shots": ("shots", ("teams", 0, "player_shots", 0, "shots"), "{}"),
+    "special_services": ("roster", ("players", 0, "special_services"), "{}"),
+    "stat_events": ("stats_details", ("teams", 0, "player_stats", 0, "stats", "PTS"), "{}"),
+    "team": ("roster", ("players",), "{}"),
+    "teams": ("teams", ("teams",), '{"id":1}'),
+}
+"""Of each table that bodies have: where its rows stand in a documented body, and the shortest of them."""
+
+
+def many_rows(operation: str, place: Place, row: str, count: int) -> bytes:
+    body = json.loads((GOLDEN / f"{operation}.json").read_bytes())
+    rows = body
+    for key in place:
+        rows = rows[key]
+    rows[:] = ["here"]
+    return json.dumps(body, separators=(",", ":")).replace('"here"', ",".join([row] * count)).encode()
+
+
+def table_or_refusal(payload: sideline.Payload, table: str) -> tuple[Any, str]:
+    try:
+        return payload.table(table).to_arrow(), ""
+    except sideline.DecodeError as error:
+        return None, str(error)
+
+
+def test_each_table_of_a_body_has_its_hostile_body() -> None:
+    made = [sideline.Payload.from_bytes(path.stem, path.read_bytes(), session_id="s") for path in GOLDEN.glob("*.json")]
+    assert {table for payload in made for table in payload.tables} == set(EACH)
+
+
+@pytest.mark.parametrize("table", EACH)
+def test_the_shortest_rows_make_no_larger_table_than_their_body_allows(table: str) -> None:
+    operation, place, row = EACH[table]
+    for count in (2_000, 100_000):
+        raw = many_rows(operation, place, row, count)
+        # Long ids of the call stand in each row too.
+        payload = sideline.Payload.from_bytes(operation, raw, session_id="s" * 100, game_id="g" * 100)
+        made, refusal = table_or_refusal(payload, table)
+        if made is None:
+            assert "16 MiB and 64 bytes for each byte of its body" in refusal
+            assert count > 2_000
+        else:
+            assert made.nbytes <= BASE + TIMES * len(raw)
+            assert made.num_rows >= count or table == "team"
+
+
 def test_every_table_of_a_season_is_far_below_its_bound(client: sideline.Client, service: sideline.Simulator) -> None:
     game = service.games[0]["event_id"]
     session = client.game(game).to_dict()["results"][0]["id"]
     for payload in (client.stats(session), client.shots(session), client.possessions(session), client.teams()):
         for table in payload.tables:
             assert payload.table(table).to_arrow().nbytes < (BASE + TIMES * len(payload.raw)) / 2
+
+
+def test_a_code_that_can_name_no_column_is_refused_by_box_score_alone() -> None:
+    body = {"teams": [{"id": 1, "player_stats": [{"id": 1, "stats": {"PTS": 2, "A\0": 1}}]}]}
+    payload = sideline.Payload.from_bytes("stats", json.dumps(body).encode(), session_id="s")
+    with pytest.raises(sideline.DecodeError, match=r"NUL character cannot name a column; player_stats has a row for it"):
+        payload.table("box_score")
+    assert payload.table("player_stats").to_arrow()["stat"].to_pylist() == ["PTS", "A\0"]
+    assert payload.table("box_score", columns=["PTS"]).to_dicts() == [{"PTS": 2.0}]
+
+
+# Streams.
+
+
+def test_a_mistyped_source_is_not_waited_for_for_ever() -> None:
+    """The service sends nothing for a name that it does not know, and does not refuse it."""
+    with Service(seed=3) as service, sideline.Client(**service.client_options()) as client:
+        token = service.live.token_for("g")
+        options: dict[str, Any] = {"token": token, "notices": False, "quiet_after": 0.2}
+        with client.live(sources=["typo"], **options) as stream:
+            assert isinstance(next(stream), sideline.Quiet)
+        with client.live(sources=["typo", "stats"], **options) as stream:
+            assert isinstance(next(stream), sideline.Quiet)
+            service.live.send(source="stats")
+            assert next(stream).source == "stats"  # type: ignore[union-attr]
+        with client.live(**options) as stream:
+            service.live.wait_for_connections(3)
+            time.sleep(0.6)
+            service.live.send(source="stats")
+            assert isinstance(next(stream), sideline.Update), "whoever names no source wants no notice"
 
 
 # Unknown fields.

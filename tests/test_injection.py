@@ -88,6 +88,36 @@ def test_a_chart_draws_any_team_name(name: str) -> None:
     plt.close(figure)
 
 
+ABSURD = [2**63 - 1, -(2**63), 253_402_300_800_000, -62_135_596_800_001, 2**53 + 1]
+
+
+@pytest.mark.parametrize("time", ABSURD)
+def test_a_chart_says_that_a_time_is_out_of_range(time: int) -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    possessions = {"team_id": [7], "start_timestamp": [time], "end_timestamp": [time], "period": ["Q1\0"], "turnover": [True]}
+    locations = {"t": [time], "x": [0.0], "y": [0.0], "tag": ["a\0"], "team_id": [2**62], "player_id": [1], "game_clock": [NAME]}
+    for draw, rows in ((sideline.plot.possession_timeline, possessions), (sideline.plot.tracking, locations)):
+        figure, axes = plt.subplots()
+        draw(rows, axes)
+        figure.canvas.draw()
+        assert "<out of range>" in axes.get_xlabel()
+        assert is_clean(axes.get_xlabel())
+        plt.close(figure)
+
+
+def test_a_chart_leaves_out_names_of_no_team() -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    teams = [None, 7, {"name": "no id"}, {"id": None, "name": "x"}, {"id": "7", "name": "By text"}, {"id": 2**80, "name": "y"}, {"id": 1.5, "name": "z"}]
+    payload = sideline.Payload.from_bytes("shots", json.dumps({"teams": [{"id": 8, "name": "Owls"}]}).encode(), session_id="s")
+    from sideline.plot._data import _names
+
+    assert _names(teams) == {7: "By text"}
+    assert _names({"id": 7}) == {}
+    figure, axes = plt.subplots()
+    sideline.plot.shot_chart(payload, axes)
+    plt.close(figure)
+
+
 def test_an_unknown_field_is_told_in_a_short_line(client: sideline.Client, service: sideline.Simulator, caplog: pytest.LogCaptureFixture) -> None:
     body = {"teams": [{"id": 7, NAME: 1, **{f"{n}{'k' * 500_000}": 1 for n in range(8)}}]}
     service.faults.add("/v1/data/teams", body=json.dumps(body).encode(), times=1)
@@ -161,3 +191,32 @@ def texts_of(client: sideline.Client) -> list[str]:
     except sideline.ApiError as error:
         return [error.url, str(error), repr(error), pickle.dumps(error).decode("latin-1")]
     return [str(result.url), repr(result), result._repr_html_(), str(dict(result.headers)), pickle.dumps(result).decode("latin-1")]
+
+
+def test_a_token_is_hidden_where_a_fresh_one_is_requested(caplog: pytest.LogCaptureFixture) -> None:
+    """The given one is refused; the service repeats it in its answer to the request for another."""
+    token = "token/canary+three="
+
+    def answer(asked: Asked) -> tuple[int, dict[str, str], bytes]:
+        status = 206 if "_subscribe" in asked.target else 403
+        return status, {"x-request-id": token}, json.dumps({"status": status, "message": f"what is {quote(token, safe='')}?"}).encode()
+
+    with caplog.at_level(logging.DEBUG, "sideline"), server(answer) as made:
+        addresses = {"base_url": made.base_url, "websocket_url": made.base_url.replace("http", "ws")}
+        with sideline.Client(username="ann", secret=SECRET, max_retries=1, **addresses) as client:
+            with client.live("g", token=token, retry_wait=0.01, max_wait=0.02, give_up_on=[]) as stream:
+                texts = [repr(next(stream)) for _ in range(3)]
+    texts += [record.getMessage() for record in caplog.records]
+    assert any("_subscribe" in text and "what is ***?" in text for text in texts), texts
+    assert not [text for text in texts for form in depths(token) if form.lower() in text.lower()]
+
+
+def test_the_error_of_an_update_hides_what_a_payloads_would() -> None:
+    event = f'id: 1\nevent: {KEY}\ndata: {{"action": {{"{KEY}": [x]}}}}\n\n'.encode()
+    with streams.server([streams.then_hold(event)]) as made:
+        with sideline.Client(api_key=KEY, broadcast_base_url=made.base_url) as client, client.live_stats("g") as stream:
+            update = next(item for item in stream if isinstance(item, sideline.Update))
+            with pytest.raises(sideline.DecodeError) as caught:
+                update.to_dict()
+    assert "$.action.***[0]" in str(caught.value)
+    assert KEY not in f"{caught.value!r} {caught.value.path} {update!r}"

@@ -1,4 +1,5 @@
-"""`specification.md` names an existing test for every statement, and leaves no section of the specification out."""
+"""`specification.md` names an existing test for every statement, and leaves no section of the specification out; `containment.md`
+names one for every line of what was found."""
 
 from __future__ import annotations
 
@@ -27,13 +28,14 @@ class Statement(NamedTuple):
     proof: str
 
 
-def statements() -> list[Statement]:
-    page = (ROOT / "tests" / "specification.md").read_text(encoding="utf-8")
+def statements(name: str) -> list[Statement]:
+    page = (ROOT / "tests" / name).read_text(encoding="utf-8")
     rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in page.splitlines() if line.startswith("| ")]
     return [Statement(*row) for row in rows if row[0] != "id"]
 
 
-STATEMENTS = statements()
+STATEMENTS = statements("specification.md")
+CONTAINMENT = statements("containment.md")
 
 
 @cache
@@ -58,12 +60,20 @@ def is_proved(proof: str) -> bool:
 
 def test_every_statement_is_proved_by_a_test_that_exists() -> None:
     assert [statement for statement in STATEMENTS if statement.proof != UNKNOWN and not is_proved(statement.proof)] == []
+    assert [statement for statement in CONTAINMENT if not is_proved(statement.proof)] == []
 
 
 def test_every_statement_has_an_id_of_its_own_and_says_something() -> None:
     ids = [statement.id for statement in STATEMENTS]
     assert len(set(ids)) == len(ids) >= 290
     assert all(len(statement.text) > 8 for statement in STATEMENTS)
+
+
+def test_every_line_that_was_found_has_a_statement() -> None:
+    ids = [statement.id for statement in CONTAINMENT]
+    assert len(set(ids)) == len(ids)
+    found = {one.rpartition("-")[0] for one in ids}
+    assert found == {*(f"C{n}" for n in range(1, 9)), *(f"L{n}" for n in range(2, 10))}
 
 
 def test_no_section_is_left_out() -> None:

@@ -6,7 +6,8 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING
 from sideline._completion import SHELLS, script
 from sideline._core import Update, __version__
 from sideline._exits import Exit
-from sideline.errors import SidelineError
+from sideline.errors import DecodeError, SidelineError
 from sideline.live import Disconnected
 from sideline.simulator import Simulator
 
 if TYPE_CHECKING:
+    from sideline.client import Client
     from sideline.live import LiveStream
 
 __all__ = ["main"]
@@ -156,15 +158,24 @@ def _parser() -> argparse.ArgumentParser:
     _add_json(doctor, "print the checks as one line of JSON")
     doctor.set_defaults(run=_doctor)
 
+    live = commands.add_parser(
+        "live",
+        help="print a live stream, until Ctrl-C",
+        description="Print each update of a live stream in a line, and its notices on standard error, until Ctrl-C. "
+        "Exit status: 0, or 1 where nothing was received because the service refused.",
+    )
+    _add_stream(live)
+    live.add_argument("--json", action="store_true", help="each update as the service sent it, a JSON document a line")
+    live.set_defaults(run=_live)
+
     record = commands.add_parser(
         "record",
         help="append a live stream to a journal, until Ctrl-C",
         description="Append each item of a live stream to a journal, which sideline.replay gives again, until Ctrl-C. "
-        "A recorder that is killed loses a second at most.",
+        "A recorder that is killed loses a second at most. Exit status: 0, or 1 where nothing was received because the "
+        "service refused.",
     )
-    which = record.add_mutually_exclusive_group(required=True)
-    which.add_argument("--schedule-id", metavar="ID", help="the Broadcast API's event stream of a game")
-    which.add_argument("--game-id", metavar="ID", help="the live websocket of a game")
+    _add_stream(record)
     record.add_argument("path", type=Path, metavar="PATH", help="the journal: made, or gone on with")
     record.set_defaults(run=_record)
 
@@ -266,6 +277,12 @@ def _complete(given: argparse.Namespace) -> int:
     return Exit.DONE
 
 
+def _add_stream(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--schedule-id", metavar="ID", help="the Broadcast API's event stream of a game")
+    which.add_argument("--game-id", metavar="ID", help="the live websocket of a game")
+
+
 def _demo(given: argparse.Namespace) -> int:
     from sideline._demo import demo
 
@@ -339,31 +356,53 @@ def _doctor(given: argparse.Namespace) -> int:
     return Exit.DONE if report.ok else Exit.ERROR
 
 
+def _live(given: argparse.Namespace) -> int:
+    from sideline.client import Client
+
+    with Client() as client, _until_stopped() as is_stopped, _stream(client, given) as stream:
+        refusal = _print(stream, is_stopped, as_json=given.json)
+    return _status(stream, refusal)
+
+
 def _record(given: argparse.Namespace) -> int:
     from sideline.client import Client
 
+    with Client() as client:
+        stream = _stream(client, given)
+        with _until_stopped() as is_stopped, stream.record(given.path):
+            refusal = _watch(stream, is_stopped)
+    stats = stream.stats
+    print(f"recorded {_told(stats.updates, stats.bytes, stats.gaps)} to {given.path}")
+    return _status(stream, refusal)
+
+
+def _stream(client: "Client", given: argparse.Namespace) -> "LiveStream":
+    game, schedule = given.game_id, given.schedule_id
+    stream = client.live(game) if game is not None else client.live_stats(schedule)
+    # Before there is a journal.
+    client._core.check_credentials(broadcast=game is None)
+    return stream
+
+
+@contextmanager
+def _until_stopped() -> Iterator[Callable[[], bool]]:
+    """Whether a signal came. No exception in the middle of anything: a loop ends when it sees that it is stopped."""
     stopped = False
 
     def stop(*_: object) -> None:
         nonlocal stopped
         stopped = True
 
-    with Client() as client:
-        game, schedule = given.game_id, given.schedule_id
-        stream = client.live(game) if game is not None else client.live_stats(schedule)
-        # Before there is a journal.
-        client._core.check_credentials(broadcast=game is None)
-        # No exception in the middle of anything: the loop ends when it sees that it is stopped.
-        before = [(number, signal.signal(number, stop)) for number in (signal.SIGINT, signal.SIGTERM)]
-        try:
-            with stream.record(given.path):
-                refusal = _watch(stream, lambda: stopped)
-        finally:
-            for number, handler in before:
-                signal.signal(number, handler)
-    stats = stream.stats
-    print(f"recorded {_told(stats.updates, stats.bytes, stats.gaps)} to {given.path}")
-    if not stats.updates and refusal:
+    before = [(number, signal.signal(number, stop)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield lambda: stopped
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+def _status(stream: "LiveStream", refusal: str | None) -> int:
+    if not stream.stats.updates and refusal:
         print(f"sideline: nothing was received: {refusal}", file=sys.stderr)
         return Exit.ERROR
     return Exit.DONE
@@ -386,6 +425,32 @@ def _repair(given: argparse.Namespace) -> int:
     if repaired.lost and given.out is None:
         print(f"the damaged journal is kept as {given.path}.damaged")
     return Exit.DONE
+
+
+def _print(stream: "LiveStream", stopped: Callable[[], bool], *, as_json: bool) -> str | None:
+    """Prints items; returns the last refusal, if the service answered with a status."""
+    from sideline import display
+
+    core = stream._core
+    refusal: str | None = None
+    while not stopped():
+        item = core.next_within(0.2)
+        if item is None and core.ended and (item := core.take()) is None:
+            break
+        if isinstance(item, Update):
+            print(_document(item) if as_json else display.shown(item), flush=True)
+        elif item is not None:
+            print(display.told(item), file=sys.stderr, flush=True)
+        if isinstance(item, Disconnected) and item.status is not None:
+            refusal = item.reason
+    return refusal
+
+
+def _document(update: Update) -> str:
+    try:
+        return json.dumps(update.to_dict())
+    except DecodeError:
+        return json.dumps(update.text)
 
 
 def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:

@@ -71,7 +71,7 @@ pub fn websocket(transport: Transport, live: Live, options: Options) -> Result<S
 }
 
 fn over<W: session::Wire + 'static>(transport: Transport, wire: W, options: Options) -> Result<Stream> {
-    let settings = options.clone();
+    let (settings, scrubber) = (options.clone(), transport.scrubber().clone());
     let source = move |buffer: Arc<Buffer>| -> Filling {
         Box::pin(async move {
             tokio::select! {
@@ -81,5 +81,5 @@ fn over<W: session::Wire + 'static>(transport: Transport, wire: W, options: Opti
             }
         })
     };
-    Stream::new(&options, Box::new(source))
+    Ok(Stream::new(&options, Box::new(source))?.scrubbed_by(scrubber))
 }

@@ -6,6 +6,7 @@ use super::journal::Recorder;
 use super::options::Options;
 use super::spent::Spent;
 use crate::error::{Error, Result};
+use crate::scrub::Scrubber;
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
@@ -29,6 +30,7 @@ pub struct Stream {
     /// Whether taking may have to wait for a disk.
     is_recorded: AtomicBool,
     spent: Option<Arc<Spent>>,
+    scrubber: Scrubber,
 }
 
 enum Recording {
@@ -54,7 +56,18 @@ impl Stream {
             recording: Mutex::new(Recording::Off),
             is_recorded: AtomicBool::new(false),
             spent: None,
+            scrubber: Scrubber::default(),
         })
+    }
+
+    /// What is said of its items hides the secrets that this one knows.
+    pub(super) fn scrubbed_by(mut self, scrubber: Scrubber) -> Self {
+        self.scrubber = scrubber;
+        self
+    }
+
+    pub fn scrubber(&self) -> &Scrubber {
+        &self.scrubber
     }
 
     pub(super) fn reusing(mut self, spent: Arc<Spent>) -> Self {

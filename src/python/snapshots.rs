@@ -25,6 +25,7 @@ const MOST_MISSES: u32 = 7;
 pub struct Snapshots {
     memory: Mutex<Memory>,
     spent: Option<Arc<Spent>>,
+    scrubber: Scrubber,
 }
 
 #[derive(Default)]
@@ -67,7 +68,12 @@ struct Member {
 
 impl Snapshots {
     pub fn of(stream: &Stream) -> Self {
-        Snapshots { memory: Mutex::default(), spent: stream.spent().cloned() }
+        Snapshots { memory: Mutex::default(), spent: stream.spent().cloned(), scrubber: stream.scrubber().clone() }
+    }
+
+    /// For what is said of its messages.
+    pub fn scrubber(&self) -> &Scrubber {
+        &self.scrubber
     }
 
     /// Nobody looks at this text any more.
@@ -79,7 +85,7 @@ impl Snapshots {
 
     /// The JSON of the next message as Python objects, which the caller may change.
     pub fn objects<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-        let read = || objects(py, &Body::from(text.as_bytes()), &Scrubber::default());
+        let read = || objects(py, &Body::from(text.as_bytes()), &self.scrubber);
         // Who makes objects may be interrupted by the garbage collector, and that by a thread that reads here too.
         let Ok(mut memory) = self.memory.try_lock() else { return read() };
         if memory.uncompared > 0 || text.len() > LONGEST {

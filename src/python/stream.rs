@@ -11,7 +11,6 @@ use crate::python::snapshots::Snapshots;
 use crate::python::table::Table;
 use crate::python::wait::{self, Wait};
 use crate::python::{convert, errors, exit, runtime};
-use crate::scrub::Scrubber;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -318,7 +317,7 @@ impl Update {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let scrubber = Scrubber::default();
+        let scrubber = self.snapshots.scrubber();
         let mut parts = vec![scrubber.id(self.event()).into()];
         parts.extend(self.source().map(|source| format!("source {}", scrubber.id(source))));
         parts.extend(self.seq().map(|seq| format!("seq {seq}")));

@@ -27,7 +27,7 @@ from .grammar import Grammar
 
 SECRETS = {"secret": "s3cret/canary+one=", "api key": "key/canary+two=", "token": "token-canary-three"}
 FORMS = {name: forms(secret) for name, secret in SECRETS.items()}
-HEADROOM = 768 << 20
+HEADROOM = 1 << 30
 """Bytes that all cases together may take beyond what the libraries take: the largest body here is 16 MiB."""
 
 MONTH: dict[str, Any] = {"start": "2023-11-01", "end": "2023-12-01"}

@@ -141,9 +141,9 @@ def of_game(game: Game) -> Unit:
 def within(event: Event, wanted: Collection[str], clock: datetime) -> list[Unit]:
     """Each wanted resource of each session of an event, and of the game itself, linked or not.
 
-    Before its event begins, a session without a start and a later end has no locations.
+    Before its event is over, a session without a start and a later end has no locations yet.
     """
-    is_upcoming = event.starts_at is not None and event.starts_at > clock
+    is_open = event.over_at is not None and event.over_at > clock
     of: dict[str, Any] = {
         "game_id": event.id if event.is_game else None,
         "over_at": event.over_at,
@@ -159,7 +159,7 @@ def within(event: Event, wanted: Collection[str], clock: datetime) -> list[Unit]
             span: dict[str, Any] = {"start": session.start, "end": session.end} if operation == "locations" else {}
             linked = operation in session.links
             unit = Unit(operation, session.id, session_id=session.id, is_linked=linked, **span, **of)
-            if operation != "locations" or unit.problem is None or not is_upcoming:
+            if operation != "locations" or unit.problem is None or not is_open:
                 units.append(unit)
     if event.is_game and event.sessions:
         units += [Unit(name, event.id, is_linked=False, **of) for name in OF_GAME if name in wanted]

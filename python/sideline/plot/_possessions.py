@@ -104,7 +104,7 @@ def _on_the_game_clock(ax: Axes, start: Numbers, end: Numbers, period: Objects) 
             texts.append(f"{left}:00")
         offset += minutes
     ax.set_xticks([*ticks, offset], [*texts, "0:00"])
-    ax.set_xlim(0, offset)
+    ax.set_xlim(0, offset or 1.0)
     return begin, (start - end) / MINUTE, "game clock"
 
 
@@ -113,7 +113,8 @@ def _on_the_wall(ax: Axes, start: Numbers, end: Numbers, period: Objects) -> tup
     begin, length = (start - origin) / 1000 / MINUTE, (end - start) / 1000 / MINUTE
     for name in dict.fromkeys(one for one in period.tolist() if one is not None):
         _begins(ax, float(begin[_is(period, name)].min()), name)
-    ax.set_xlim(0, float((begin + length).max()))
+    last = float((begin + length).max())
+    ax.set_xlim(0, last if last > 0 else 1.0)
     return begin, length, f"minutes from {moment_text(origin)}"
 
 

@@ -1,0 +1,75 @@
+"""`sideline live` and `sideline record`: what they print, and how they end where a service refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from service import Service
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+GAMES = {"schedule": ["--schedule-id", "g1"], "game": ["--game-id", "g1"]}
+
+
+def started(command: str, game: str, service: Service, tmp_path: Path, *more: str) -> subprocess.Popen[str]:
+    arguments = [*GAMES[game], *more, *([str(tmp_path / "game.journal")] if command == "record" else [])]
+    env = {**os.environ, **service.environ}
+    return subprocess.Popen([sys.executable, "-m", "sideline", command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+@pytest.mark.parametrize("command", ["live", "record"])
+@pytest.mark.parametrize("game", GAMES)
+def test_refused_credentials_end_the_command_with_1(command: str, game: str, tmp_path: Path) -> None:
+    with Service(seed=3) as service:
+        service.live.refuse(403, body={"message": "Forbidden"})
+        service.faults.add("subscription_token", status=403, body={"message": "Forbidden"})
+        with started(command, game, service, tmp_path) as running:
+            _, errors = running.communicate(timeout=100)
+    assert running.returncode == 1
+    assert "403" in errors
+
+
+@pytest.mark.parametrize("command", ["live", "record"])
+def test_a_refusal_that_lasts_is_1_when_the_command_is_stopped(command: str, tmp_path: Path) -> None:
+    with Service(seed=3) as service:
+        service.live.refuse(404)
+        with started(command, "schedule", service, tmp_path) as running:
+            assert running.stderr is not None
+            # It says so at once, and goes on.
+            first = next(line for line in running.stderr if "404" in line)
+            running.send_signal(signal.SIGINT)
+            _, errors = running.communicate(timeout=100)
+    assert "connected" in first
+    assert running.returncode == 1
+    assert "sideline: nothing was received: " in errors
+    assert "404" in errors.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("command", "more"), [("live", ["--json"]), ("live", []), ("record", [])])
+def test_what_was_received_is_0_whatever_came_later(command: str, more: list[str], tmp_path: Path) -> None:
+    with Service(seed=3) as service:
+        with started(command, "schedule", service, tmp_path, *more) as running:
+            service.live.wait_for_connections(1, timeout=100)
+            service.live.send_event({"name": "\x1b[31mred"})
+            service.live.refuse(404)
+            if command == "live":
+                assert running.stdout is not None
+                line = running.stdout.readline()
+                assert "\x1b" not in line
+                assert "\\u001b[31mred" in line
+                if more:
+                    assert json.loads(line) == {"name": "\x1b[31mred"}
+            service.live.cut()
+            assert running.stderr is not None
+            next(line for line in running.stderr if "404" in line)
+            running.send_signal(signal.SIGINT)
+            out, errors = running.communicate(timeout=100)
+    assert running.returncode == 0, errors
+    if command == "record":
+        assert out.startswith("recorded 1 update")
