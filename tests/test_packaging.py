@@ -48,6 +48,7 @@ USES = {
     "pandas": "teams.to_pandas()",
     "plot": "import sideline.plot",
     "polars": "teams.to_polars()",
+    "spark": "sideline.spark.read(None, None)",
 }
 """What asks for each extra."""
 

@@ -40,6 +40,7 @@ def read(spark: "SparkSession", plan: Plan, *, parts: int | None = None) -> "Dat
 
     Raises `ValueError` for `box_score`, whose columns depend on the data.
     """
+    library("pyspark", "spark")
     columns = None if plan.columns is None else list(plan.columns)
     target = arrow_schema(refused_box_score(plan.table), columns)
     return _frame(spark, plan, parts, struct(target), lambda part: conformed(part.batches(), target))
@@ -51,6 +52,7 @@ def fetch_bodies(spark: "SparkSession", plan: Plan, *, parts: int | None = None)
     A unit that does not come is a row with its status and error, and fails nothing. Persist the DataFrame, or write it
     to files, and `decode` its tables: the responses of `stats`, for one, hold several.
     """
+    library("pyspark", "spark")
     target = plain(bodies_schema())
     return _frame(
         spark,
@@ -66,6 +68,7 @@ def decode(bodies: "DataFrame", table: str) -> "DataFrame":
 
     Raises `ValueError` for `box_score`, and for a table that no plan reads.
     """
+    library("pyspark", "spark")
     operation = operation_of(refused_box_score(table))
     target = arrow_schema(table, None)
 
