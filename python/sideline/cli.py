@@ -103,6 +103,25 @@ def _parser() -> argparse.ArgumentParser:
     )
     sync.set_defaults(run=_sync)
 
+    export = commands.add_parser(
+        "export",
+        help="bring another database up to date with an archive",
+        description="Write what changed since the last export, in one transaction. Exit status: 0 done, 1 an error.",
+    )
+    export.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
+    export.add_argument("--to", required=True, metavar="ADDRESS", help="postgresql://.. or duckdb:///file.duckdb")
+    export.add_argument("--schema", choices=("evolve", "freeze"), default="evolve", help="what to do with new columns")
+    export.set_defaults(run=_export)
+
+    compact = commands.add_parser("compact", help="join the small files of an archive")
+    compact.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
+    compact.set_defaults(run=_compact)
+
+    vacuum = commands.add_parser("vacuum", help="delete files of an archive that were replaced")
+    vacuum.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
+    vacuum.add_argument("--retain", type=float, default=7.0, metavar="DAYS", help="default: 7")
+    vacuum.set_defaults(run=_vacuum)
+
     doctor = commands.add_parser(
         "doctor",
         help="say what is wrong with the set-up; exit status 1 if something is",
@@ -198,6 +217,32 @@ def _sync(given: argparse.Namespace) -> int:
         window,
         allow_drift=given.allow_drift,
     )
+
+
+def _export(given: argparse.Namespace) -> int:
+    from sideline.archive import Archive
+
+    done = Archive(given.path).export(given.to, schema=given.schema)
+    print(f"{given.path}: {done.units} units, {sum(done.rows.values())} rows exported")
+    return 0
+
+
+def _compact(given: argparse.Namespace) -> int:
+    from sideline.archive import Archive
+
+    Archive(given.path).compact()
+    return 0
+
+
+def _vacuum(given: argparse.Namespace) -> int:
+    from sideline.archive import Archive
+
+    try:
+        retain = timedelta(days=given.retain)
+    except (OverflowError, ValueError):
+        raise ValueError(f"--retain is {given.retain}; it is a number of days") from None
+    print(f"{given.path}: {Archive(given.path).vacuum(retain=retain)} files deleted")
+    return 0
 
 
 def _doctor(given: argparse.Namespace) -> int:
