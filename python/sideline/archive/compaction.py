@@ -18,14 +18,14 @@ _MOST_FILES = 10
 _LEAST_JOINED = 4
 
 
-_LARGE = 128 * 1024 * 1024
-"""Bytes of a file that is not joined with others."""
+_LARGE, _LARGE_OF_BODIES = 128 * 1024 * 1024, 8 * 1024 * 1024
+"""Bytes of a file that is not joined with others. Bodies are joined in memory, where they take some ten times as much."""
 
 _FULL_VACUUM = timedelta(days=1)
 """Files that no commit names are deleted where nothing younger is: a writer may be about to commit them."""
 
 
-def joined_size(sizes: Sequence[int]) -> int | None:
+def joined_size(sizes: Sequence[int], large: int = _LARGE) -> int | None:
     """Below which size to join a partition's files, the newest of which is the first; `None` where they are few.
 
     An older file is left alone while it weighs more than half of what is newer, so that in a season each row is
@@ -38,7 +38,7 @@ def joined_size(sizes: Sequence[int]) -> int | None:
         if count >= _LEAST_JOINED and 2 * size > joined:
             break
         joined += size
-    return min(joined + 1, _LARGE)
+    return min(joined + 1, large)
 
 
 def join(store: Store, names: Iterable[str]) -> None:
@@ -49,13 +49,14 @@ def join(store: Store, names: Iterable[str]) -> None:
         if table is None:
             continue
         for month, sizes in _sizes(table).items():
-            size = joined_size(sizes)
+            large = _large(name)
+            size = joined_size([size for size in sizes if size < large], large)
             if size is None:
                 continue
             # Where another writer replaced one of them, the next sync joins them.
             with suppress(deltalake.exceptions.CommitFailedError):
                 if not _join(store, table, month, size):
-                    _join(store, table, month, _LARGE)
+                    _join(store, table, month, large)
 
 
 def join_all(store: Store, names: Iterable[str]) -> None:
@@ -64,7 +65,11 @@ def join_all(store: Store, names: Iterable[str]) -> None:
         if (table := store.open(name)) is not None:
             for month, sizes in _sizes(table).items():
                 if len(sizes) > 1:
-                    _join(store, table, month, _LARGE)
+                    _join(store, table, month, _large(name))
+
+
+def _large(name: str) -> int:
+    return _LARGE_OF_BODIES if name == "raw" else _LARGE
 
 
 def _join(store: Store, table: "DeltaTable", month: str | None, size: int) -> bool:

@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from sideline.client import Client
 
 _CHUNK = 400
-_CHUNK_BYTES = 64 * 1024 * 1024
+_CHUNK_BYTES = 6 * 1024 * 1024
 """Units, or bytes of bodies, fetched before they are stored: twice as many are in memory, and may be lost by a kill."""
 
-_LOCATIONS = 16 * 1024 * 1024
-"""Bytes of a body of locations before one was fetched; a body of another operation is taken to fill its share."""
+_JOIN_EVERY = 8
+"""Chunks. Each reads all files of `coverage` and `raw`, which would grow with the square of the season."""
+
+_BODY, _LOCATIONS = 128 * 1024, 16 * 1024 * 1024
+"""Bytes of a body, and of one of locations, before one was fetched."""
 
 
 class Sync:
@@ -57,6 +60,7 @@ class Sync:
         self._lists = Discovery(client, clock)
         self._listed_at: dict[str, datetime | None] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
+        self._stored_chunks = 0
         self.done = self.rows = 0
         self.outcomes: list[Outcome] = []
         self.corrections: list[Row] = []
@@ -284,7 +288,7 @@ class Sync:
 
     def _size(self, unit: Unit) -> int:
         """What its body is likely to weigh: the mean of its operation's."""
-        unknown = _LOCATIONS if unit.operation == "locations" else _CHUNK_BYTES // _CHUNK
+        unknown = _LOCATIONS if unit.operation == "locations" else _BODY
         count, size = self._sizes.get(unit.operation, (1, unknown))
         return size // count
 
@@ -308,6 +312,9 @@ class Sync:
         for outcome in outcomes:
             outcome.release()
         self.outcomes += outcomes
+        self._stored_chunks += 1
+        if self._stored_chunks % _JOIN_EVERY == 0:
+            compaction.join(self._store, ("coverage", "raw"))
         if cause is not None:
             raise cause
 
