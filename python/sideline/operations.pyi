@@ -10,6 +10,8 @@ from sideline._progress import Told
 from sideline.batch import Batch, OnError, Question
 from sideline.timeout import Limit
 
+__all__ = ["Operations"]
+
 T = TypeVar("T")
 B = TypeVar("B")
 Time = datetime | date | str | int

@@ -70,7 +70,7 @@ impl Table {
 }
 
 /// What makes a table again, and of what.
-type Pickled<'py> = (Bound<'py, PyAny>, (String, Bound<'py, PyAny>));
+type Pickled<'py, T = PyAny> = (Bound<'py, PyAny>, (String, Bound<'py, T>));
 
 #[pymethods]
 impl Table {
@@ -312,7 +312,7 @@ impl Table {
     }
 
     /// Pickled as its buffers; no library is needed.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String, Bound<'py, PyTuple>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py, PyTuple>> {
         let (py, this) = (slf.py(), slf.get());
         let restore = slf.get_type().getattr("_restore")?;
         errors::guard(py, || Ok((restore, (this.name.clone(), pickle_table::state(py, &this.schema, &this.batches)?))))

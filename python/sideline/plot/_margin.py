@@ -38,7 +38,7 @@ def score_margin(
 
     >>> axes = sideline.plot.score_margin(client.possessions(client.game(game_id)))
     >>> axes.get_title(loc="left")
-    'Elkhorn Mariners 119, Harrow Rangers 108'
+    'Elkhorn Mariners 95, Harrow Rangers 69'
     """
     if ax is None:
         ax = new_axes(10, 3.0)
