@@ -132,7 +132,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     sources = {f"sideline/{path.relative_to(PACKAGE).as_posix()}" for kind in ("*.py", "*.pyi") for path in PACKAGE.rglob(kind)}
     assert len(extension) == 1
     assert {name.partition("/")[2] for name in about} == DIST_INFO
-    assert names - extension - about == {*sources, "sideline/py.typed"}
+    # Spark finds its data sources by the names of top-level modules.
+    assert names - extension - about == {*sources, "sideline/py.typed", "pyspark_sideline/__init__.py"}
 
 
 def test_what_pip_makes_of_the_source_distribution_is_the_same_wheel(built_by_pip: Path, wheel: Path) -> None:

@@ -238,8 +238,14 @@ else:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_workers_environment_gives_the_secret_and_redirects_nothing(second: Service, asking: sideline.Client) -> None:
-    part = asking.plan("shots", **RANGE).split(1)[0]
+def test_a_workers_environment_gives_the_secret_and_redirects_nothing(second: Service, asking: sideline.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The planner's own settings are of its environment.
+    with monkeypatch.context() as patch:
+        for name, value in second.environ.items():
+            patch.setenv(name, value)
+        with sideline.Client() as client:
+            part = client.plan("shots", **RANGE).split(1)[0]
+    assert {part.plan.service[name] for name in ("sport", "environment")} == {"basketball", "production"}
     elsewhere = "http://127.0.0.1:9"
     lies = {"BASE_URL": elsewhere, "WEBSOCKET_URL": elsewhere, "BROADCAST_BASE_URL": elsewhere, "SPORT": "football", "ENVIRONMENT": "development"}
     environ = {**os.environ, **{f"SIDELINE_{name}": value for name, value in lies.items()}, "SIDELINE_USERNAME": "nobody"}
