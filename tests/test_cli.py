@@ -19,7 +19,7 @@ from sideline._exits import Exit
 from sideline.cli import _parser, main
 
 COMMAND = [sys.executable, "-W", "error", "-m", "sideline"]
-COMMANDS = ["demo", "simulate", "sync", "report", "doctor", "record", "replay", "completion", "journal"]
+COMMANDS = ["demo", "simulate", "sync", "status", "report", "export", "compact", "vacuum", "doctor", "live", "record", "replay", "completion", "journal"]
 TABLES = ["games", "sessions", "box_score", "stat_events", "possessions", "shots"]
 
 
