@@ -16,7 +16,7 @@ import sideline
 from sideline.cli import _parser, main
 
 COMMAND = [sys.executable, "-W", "error", "-m", "sideline"]
-COMMANDS = ["demo", "simulate", "sync", "doctor", "record", "journal"]
+COMMANDS = ["demo", "simulate", "sync", "status", "doctor", "record", "journal"]
 TABLES = ["games", "sessions", "box_score", "stat_events", "possessions", "shots"]
 
 
