@@ -243,8 +243,9 @@ def _games(units: Sequence[Row], schedule: Iterable[Row]) -> list[_Game]:
             game.over_at = row["over_at"]
             game.starts_at = row["starts_at"] or game.starts_at
             game.teams = tuple(row["teams"] or ()) or game.teams
-    # A malformed entry may be of any game, where it has no id that the archive knows.
-    unknown = [row for name, row in holes.items() if name not in games]
+    # A malformed entry may be of any game, where its id is of none that is known and of no practice.
+    practices = {row["unit"].partition("/")[2] for row in units if row["operation"] == "team_events" and row["body_id"]}
+    unknown = [row for name, row in holes.items() if name not in games and name not in practices]
     for game in games.values():
         if (hole := holes.get(game.id)) is not None:
             game.concerns.append(f"its event: {hole['error']}")
