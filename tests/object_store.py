@@ -1,4 +1,4 @@
-"""As much of Amazon's S3 as Delta Lake asks for, on loopback: objects in memory, put in parts or only where none is."""
+"""As much of Amazon's S3 as Delta Lake asks for, on loopback: objects in memory, put in parts, only where none is, or only in place of a known one."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ class _Handler(BaseHTTPRequestHandler):
         with self.bucket.lock:
             if "partNumber" in query:
                 self.bucket.uploads[query["uploadId"][0]][int(query["partNumber"][0])] = data
-            elif self.headers.get("If-None-Match") == "*" and key in self.bucket.objects:
+            elif (self.headers.get("If-None-Match") == "*" and key in self.bucket.objects) or (
+                (wanted := self.headers.get("If-Match")) and wanted != etag(self.bucket.objects.get(key, b""))
+            ):
                 self.bucket.refused += 1
                 self._answer(412, b"<Error><Code>PreconditionFailed</Code></Error>")
                 return

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -64,20 +65,18 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         yield f"postgresql://sideline:canary-password@127.0.0.1:{port}/postgres"
     finally:
-        run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+        run("pg_ctl", "-D", data, "-m", "immediate", "-w", "-t", "100", "stop")
 
 
 @pytest.fixture(params=["duckdb", "postgresql"])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database."""
     if request.param == "duckdb":
-        yield f"duckdb://{tmp_path}/target.duckdb"
-        return
+        return f"duckdb://{tmp_path}/target.duckdb"
     address: str = request.getfixturevalue("postgres")
-    yield address
-    with connected(address) as connection:
-        Target(connection).run("drop schema public cascade")
-        Target(connection).run("create schema public")
-        connection.commit()
+    database = f"test_{uuid.uuid4().hex}"
+    subprocess.run([BINARIES[-1] / "createdb", "--maintenance-db", address, database], check=True, timeout=120)
+    return address.replace("/postgres", f"/{database}")
 
 
 @pytest.fixture
@@ -97,8 +96,7 @@ def archive(tmp_path: Path, league: Service) -> Iterator[sideline.Archive]:
 def differences(archive: sideline.Archive, address: str) -> list[str]:
     """The tables whose rows are not the archive's."""
     found = []
-    with connected(address) as connection:
-        target = Target(connection)
+    with connected(address) as target:
         for name in (*TABLES, "coverage", "corrections"):
             rows = target.read(f'select * from "{name}"')
             # A box score's columns are added when they come.
@@ -161,10 +159,10 @@ def test_each_change_arrives_once_whenever_exports_are_killed(
 
 def test_a_frozen_schema_refuses_a_column_and_an_evolving_one_adds_it(archive: sideline.Archive, target: str) -> None:
     archive.export(target, schema="freeze")
-    with connected(target) as connection:
-        Target(connection).run('alter table shots drop column "points"')
-        Target(connection).run("update sideline_units set sequence = 0 where unit like 'shots/%'")
-        connection.commit()
+    with connected(target) as database:
+        database.run('alter table shots drop column "points"')
+        database.run("update sideline_units set sequence = 0 where unit like 'shots/%'")
+        database.commit()
     with pytest.raises(ValueError, match='shots has columns that the target lacks: points. Add them, or export with schema="evolve"'):
         archive.export(target, schema="freeze")
     assert differences_of_shots(archive, target) is None
@@ -174,8 +172,7 @@ def test_a_frozen_schema_refuses_a_column_and_an_evolving_one_adds_it(archive: s
 
 def differences_of_shots(archive: sideline.Archive, address: str) -> None:
     """Nothing was written by an export that was refused."""
-    with connected(address) as connection:
-        target = Target(connection)
+    with connected(address) as target:
         assert "points" not in target.columns("shots")
         assert target.read("select count(*) as n from shots")["n"].to_pylist() == [archive.to_arrow("shots").num_rows]
 
@@ -183,14 +180,14 @@ def differences_of_shots(archive: sideline.Archive, address: str) -> None:
 def test_a_target_with_other_rows_is_refused(archive: sideline.Archive, target: str, tmp_path: Path) -> None:
     other = sideline.Archive(tmp_path / "other", archive._client)
     other.sync(**SPAN, tables=["games"])
-    with connected(target) as connection:
-        Target(connection).create("shots", contract("coverage").empty_table().schema)
-        connection.commit()
+    with connected(target) as database:
+        database.create("shots", contract("coverage").empty_table().schema)
+        database.commit()
     with pytest.raises(ValueError, match="a table 'shots' that no export made"):
         archive.export(target)
-    with connected(target) as connection:
-        Target(connection).run("drop table shots")
-        connection.commit()
+    with connected(target) as database:
+        database.run("drop table shots")
+        database.commit()
     archive.export(target)
     with pytest.raises(ValueError, match="rows of another archive"):
         other.export(target)

@@ -126,7 +126,7 @@ def test_a_correction_rewrites_one_month(league: Service, archive: sideline.Arch
 
 
 def test_nights_write_a_few_times_the_tables_and_leave_few_files(league: Service, archive: sideline.Archive) -> None:
-    for night in range(13):
+    for night in range(14):
         league.season.add_game(league.time - timedelta(hours=10), sessions=1)
         league.change.correct_stat(league.season.played[-1].sessions[0].id)
         archive.sync(**{**SPAN, "correction_window": timedelta(days=2), "tables": ["shots", "games", "events"]})
@@ -143,13 +143,13 @@ def test_nights_write_a_few_times_the_tables_and_leave_few_files(league: Service
 @pytest.mark.parametrize(
     ("sizes", "joined"),
     [
-        ([1] * 10, None),
-        ([1] * 11, 12),
-        ([1] * 10 + [100], 11),
-        ([3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1000], 24),
-        ([100, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], 111),
+        ([1] * 12, None),
+        ([1] * 13, 14),
+        ([1] * 12 + [100], 13),
+        ([3, 1] * 6 + [1000], 25),
+        ([100] + [1] * 12, 113),
         ([5] * 4 + [50] * 10, 21),
-        ([10**8] * 11, 128 * 1024 * 1024),
+        ([10**8] * 13, 128 * 1024 * 1024),
     ],
 )
 def test_the_newest_files_are_joined_until_an_older_one_outweighs_them(sizes: list[int], joined: int | None) -> None:

@@ -11,6 +11,7 @@
     ledger.py       rows of `coverage` without a body
     rosters.py      who was on a roster, and when
     corrections.py  what a new body says otherwise than the one before: pure
+    leases.py       several machines on one bucket
     store.py        Delta tables: opened, made, rows replaced
     compaction.py   small files joined, replaced ones deleted
     read.py         polars, Arrow, DuckDB, and the past

@@ -18,6 +18,7 @@ from sideline._frames import library
 from sideline._progress import Progress, text
 from sideline._text import visible
 from sideline.archive import Archive
+from sideline.archive.leases import is_available
 from sideline.archive.report import SyncReport, hole_line
 from sideline.archive.store import Store
 from sideline.client import Client
@@ -129,6 +130,10 @@ def _alone(store: Store) -> Iterator[None]:
 
     A run that stores nothing leaves neither lock nor folder.
     """
+    if is_available(store):
+        # Runs on all machines share the units.
+        yield
+        return
     if store.is_local:
         path = Path(store.root) / ".sideline-sync.lock"
     else:

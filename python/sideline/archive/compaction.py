@@ -12,14 +12,14 @@ from sideline.archive.store import MONTH, Store, writing
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-_MOST_FILES = 10
+_MOST_FILES = 12
 """In a partition; beyond it the newest ones are joined."""
 
 _LEAST_JOINED = 4
 
 
 _LARGE, _LARGE_OF_BODIES = 128 * 1024 * 1024, 8 * 1024 * 1024
-"""Bytes of a file that is not joined with others. Bodies are joined in memory, where they take some ten times as much."""
+"""Bytes of a file that is not joined with others. Bodies are joined in memory, where they are ten times as large."""
 
 _FULL_VACUUM = timedelta(days=1)
 """Files that no commit names are deleted where nothing younger is: a writer may be about to commit them."""

@@ -41,7 +41,20 @@ class Target:
     """A database in a transaction."""
 
     def __init__(self, connection: Any) -> None:
+        self._connection = connection
         self._cursor = connection.cursor()
+
+    def commit(self) -> None:
+        """Keep what was written."""
+        self._connection.commit()
+
+    def close(self) -> None:
+        """Undo what was not committed."""
+        with suppress(Exception):
+            self._cursor.close()
+        with suppress(Exception):
+            self._connection.rollback()
+        self._connection.close()
 
     def run(self, text: str) -> None:
         """Run a statement."""
@@ -96,10 +109,9 @@ def deliver(store: Store, to: str, schema: Literal["evolve", "freeze"]) -> Expor
     if schema not in ("evolve", "freeze"):
         raise ValueError(f'schema is "evolve" or "freeze", not {schema!r}')
     require(store)
-    with connected(to) as connection:
-        target = Target(connection)
+    with connected(to) as target:
         done = _export(store, target, is_frozen=schema == "freeze")
-        connection.commit()
+        target.commit()
     return done
 
 
@@ -245,8 +257,8 @@ def _value(value: int | str) -> str:
 
 
 @contextmanager
-def connected(to: str) -> Iterator[Any]:
-    """A connection; what is not committed when it closes is undone. No error has the address's password."""
+def connected(to: str) -> Iterator[Target]:
+    """A database; what is not committed when it closes is undone. No error has the address's password."""
     driver, address = _driver(to)
     secret = urlsplit(to).password or ""
     try:
@@ -254,14 +266,11 @@ def connected(to: str) -> Iterator[Any]:
     except Exception as error:
         text = str(error).replace(secret, "***") if secret else str(error)
         raise ConnectionError(f"cannot connect to the target of the export: {text}") from None
+    target = Target(connection)
     try:
-        yield connection
-    except BaseException:
-        with suppress(Exception):
-            connection.rollback()
-        raise
+        yield target
     finally:
-        connection.close()
+        target.close()
 
 
 def _driver(to: str) -> tuple[Callable[[str], Any], str]:

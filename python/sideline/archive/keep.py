@@ -102,7 +102,7 @@ def keep(store: Store, outcomes: Sequence[Outcome], context: Context, now: Calla
         while True:
             table = store.opened("coverage", own_schemas()["coverage"])
             after = {row["unit"]: row for row in coverage(store, units=mine)}
-            if any(_version(row) != _version(seen.get(name)) for name, row in after.items()):
+            if any(version(row) != version(seen.get(name)) for name, row in after.items()):
                 break
             rows = [_account(outcome, seen.get(outcome.unit.name), stored, context) for outcome in ours]
             # Nobody can say whose body is newer: the next sync requests it again.
@@ -154,7 +154,7 @@ def _is_withdrawn(row: Row | None) -> bool:
     return row is not None and bool(row["sequence"]) and row["body_id"] is None
 
 
-def _version(row: Row | None) -> tuple[Any, ...]:
+def version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:
     """Changes whenever a writer accounted for the unit."""
     return tuple(row and row[name] for name in ("sequence", "status", "served_at", "fetched_at", "attempts"))
 
@@ -177,7 +177,7 @@ def _judge(outcome: Outcome, seen: Row | None, context: Context) -> None:
 
 def _is_behind(outcome: Outcome, row: Row, known: Row | None) -> bool:
     """Whether another writer stored something newer since this sync looked, or something as new."""
-    if row["body_id"] is None or _version(row) == _version(known):
+    if row["body_id"] is None or version(row) == version(known):
         return False
     if not outcome.is_stored:
         return row["status"] in COMPLETE

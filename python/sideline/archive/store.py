@@ -255,6 +255,8 @@ class Store:
             )
         self.root = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = options
+        self.fence: int | None = None
+        """The number of the last lease of this writer."""
         self.written: set[str] = set()
         """The tables that were written through this object."""
 
@@ -342,7 +344,8 @@ class Store:
     def commit_properties(self) -> Any:
         """What a commit says of its writer."""
         deltalake: Any = library("deltalake", "archive")
-        return deltalake.CommitProperties(custom_metadata={"sideline": __version__})
+        fence = {} if self.fence is None else {"lease": str(self.fence)}
+        return deltalake.CommitProperties(custom_metadata={"sideline": __version__, **fence})
 
     def explained(self, table: "DeltaTable", error: Exception) -> Exception:
         """The error to raise where a table could not be changed."""

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from sideline._core import _epoch_ms
 from sideline._progress import Told, bar
@@ -15,7 +16,8 @@ from sideline.archive import absence, compaction, plan
 from sideline.archive.decode import no_rows
 from sideline.archive.discover import Discovery
 from sideline.archive.fetch import Fetched, Outcome, fetch, read, unreachable
-from sideline.archive.keep import Context, Row, interrupted, keep, keep_bodies
+from sideline.archive.keep import Context, Row, interrupted, keep, keep_bodies, version
+from sideline.archive.leases import PARTS, Leases, leases
 from sideline.archive.ledger import mark_listed, settle
 from sideline.archive.listing import Event, Received, fragment, moment
 from sideline.archive.plan import Unit
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 _CHUNK = 400
 _CHUNK_BYTES = 6 * 1024 * 1024
 """Units, or bytes of bodies, fetched before they are stored: twice as many are in memory, and may be lost by a kill."""
+
+_SHARE = 100
+"""Units of the parts that a machine takes at once."""
 
 _JOIN_EVERY = 8
 """Chunks. Each reads all files of `coverage` and `raw`, which would grow with the square of the season."""
@@ -260,7 +265,67 @@ class Sync:
     def _known_within(self, event: Event) -> list[Unit]:
         return plan.known_within(event, self._wanted, self._known.values())
 
+    def _chunks(
+        self, groups: Sequence[Sequence[Unit]], leases: Leases | None
+    ) -> Iterator[tuple[list[Unit], list[int]]]:
+        """What to fetch next, and the parts that are done once it is stored."""
+        if leases is None:
+            for chunk in _chunks(groups, self._size):
+                yield chunk, []
+            return
+        parts: dict[int, list[Sequence[Unit]]] = {}
+        for group in groups:
+            for unit in group[:1]:
+                parts.setdefault(crc32((unit.event_id or unit.name).encode()) % PARTS, []).append(group)
+        order = sorted(parts, key=lambda part: crc32(f"{part} {self._id}".encode()))
+        while order:
+            counts = accumulate(sum(map(len, parts[part])) for part in order)
+            size = next((number for number, units in enumerate(counts, 1) if units >= _SHARE), len(order))
+            taken = next(filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), [])
+            if not taken:
+                leases.wait()
+                continue
+            self._store.fence = leases.number
+            order = [part for part in order if part not in taken]
+            chunks = list(_chunks(self._left([group for part in taken for group in parts[part]]), self._size))
+            for chunk in chunks[:-1]:
+                yield chunk, []
+            if chunks:
+                yield chunks[-1], taken
+            else:
+                leases.give_back(taken)
+
+    def _left(self, groups: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
+        """The units that no other machine has accounted for since this sync began; the others are reported."""
+        rows = {
+            row["unit"]: row for row in coverage(self._store, units=[unit.name for group in groups for unit in group])
+        }
+
+        def is_done(unit: Unit) -> bool:
+            row = rows.get(unit.name)
+            return (
+                row is not None
+                and row["sequence"] != plan.BEGUN
+                and version(row) != version(self._known.get(unit.name))
+            )
+
+        left = []
+        for group in groups:
+            done = [unit for unit in group if is_done(unit)]
+            self.outcomes += [_elsewhere(unit, rows[unit.name]) for unit in done]
+            self.done += len(done)
+            left.append([unit for unit in group if unit not in done])
+        return [group for group in left if group]
+
     def _fetch_due(self, with_rosters: bool) -> None:
+        found = leases(self._store)
+        if found is None:
+            self._fetch_parts(with_rosters, None)
+            return
+        with found:
+            self._fetch_parts(with_rosters, found)
+
+    def _fetch_parts(self, with_rosters: bool, leases: Leases | None) -> None:
         groups, listed = self._plan(with_rosters)
         mark_listed(self._store, listed, self._listed_at)
         shown = bar(self._progress, "sync", sum(map(len, groups)), self)  # type: ignore[arg-type]
@@ -274,12 +339,12 @@ class Sync:
         # One chunk is decoded and stored while the next is fetched; what the lists held is the first.
         with ThreadPoolExecutor(1) as storing:
             stored_last: Future[None] = storing.submit(self._keep_fragments)
-            for chunk in _chunks(groups, self._size):
+            for chunk, parts in self._chunks(groups, leases):
                 fetched = deque(fetch(self._client, chunk, tell))
                 done += len(chunk)
                 self._weigh(fetched)
                 stored_last.result()
-                stored_last = storing.submit(self._read_and_keep, fetched)
+                stored_last = storing.submit(self._read_and_keep, fetched, leases, parts)
             stored_last.result()
         self._store.opened("coverage", own_schemas()["coverage"])
         compaction.join(self._store, self._store.written)
@@ -298,7 +363,7 @@ class Sync:
                 count, size = self._sizes.get(one.operation, (0, 0))
                 self._sizes[one.operation] = (count + 1, size + one.size)
 
-    def _read_and_keep(self, fetched: deque[Fetched]) -> None:
+    def _read_and_keep(self, fetched: deque[Fetched], leases: Leases | None, parts: Sequence[int]) -> None:
         outcomes = []
         while fetched:
             # One after another, so that no body is held twice.
@@ -307,6 +372,8 @@ class Sync:
             outcomes.append(outcome)
         known = [outcome for outcome in outcomes if not self._lists.is_unknown_team(outcome)]
         self._keep(known)
+        if leases is not None and parts:
+            leases.give_back(parts)
         cause = unreachable(outcomes)
         self.rows += sum(outcome.rows for outcome in outcomes)
         for outcome in outcomes:
@@ -317,6 +384,20 @@ class Sync:
             compaction.join(self._store, ("coverage", "raw"))
         if cause is not None:
             raise cause
+
+
+def _elsewhere(unit: Unit, row: Mapping[str, Any]) -> Outcome:
+    """How a unit ended that another machine requested."""
+    return Outcome(
+        unit,
+        row["status"],
+        row["fetched_at"],
+        row["served_at"],
+        request_id=row["request_id"],
+        error=row["error"],
+        attempts=0,
+        rows=row["rows"],
+    )
 
 
 def _is_of(row: Mapping[str, Any], event_id: str) -> bool:

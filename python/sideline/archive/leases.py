@@ -1,0 +1,179 @@
+"""Several machines on one archive in a bucket share what there is to request.
+
+One object of the bucket says who works on which part of the units. Only a conditional put replaces it, so that each
+part has one holder. A holder renews its entry; who sees an entry unchanged for the time of a lease takes its parts
+over. No clock is compared with another machine's.
+
+Leases save requests; what is stored is right without them too, because `keep` orders the bodies of all writers.
+"""
+
+import json
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from sideline._frames import library
+
+if TYPE_CHECKING:
+    from sideline.archive.store import Store
+
+PARTS = 16
+"""Into which the units of all syncs fall, by their event."""
+
+SECONDS = 60.0
+"""After which a holder that has not renewed has lost its parts."""
+
+_PATH = "_leases.json"
+_ATTEMPTS = 50
+_PREFIXES = ("aws_", "google_", "azure_")
+_NOT_OF_BUCKET = ("allow_http", "unsafe_rename", "locking_provider", "dynamo")
+
+Entry = dict[str, Any]
+
+
+class Leases:
+    """The leases of one sync; a context manager that renews them and gives them back."""
+
+    def __init__(
+        self, bucket: Any, *, seconds: float | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._bucket = bucket
+        self._seconds = SECONDS if seconds is None else seconds
+        self._clock = clock
+        self._id = uuid.uuid4().hex
+        self._seen: dict[str, tuple[int, float]] = {}
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="sideline leases", daemon=True)
+        self.number = 0
+        """Grows with each part that anybody took: the last of this sync fences its commits."""
+
+    def __enter__(self) -> "Leases":
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stopped.set()
+        self._thread.join()
+        self._change(lambda entry: entry["machines"].pop(self._id, None))
+
+    def take(self, parts: Sequence[int]) -> list[int]:
+        """The parts of these that are free, or whose holder is gone; they are this sync's from now on."""
+
+        def change(entry: Entry) -> list[int]:
+            self._drop_lost(entry)
+            held = {part for machine in entry["machines"].values() for part in machine["parts"]}
+            free = [part for part in parts if part not in held]
+            if free:
+                entry["number"] += 1
+                machine = entry["machines"].setdefault(self._id, {"renewed": 0, "parts": []})
+                machine["parts"] += free
+                self.number = entry["number"]
+            return free
+
+        taken: list[int] = self._change(change)
+        return taken
+
+    def give_back(self, parts: Sequence[int]) -> None:
+        """What was stored of them is accounted for."""
+
+        def change(entry: Entry) -> None:
+            machine = entry["machines"].get(self._id)
+            if machine is not None:
+                machine["parts"] = [part for part in machine["parts"] if part not in parts]
+
+        self._change(change)
+
+    def wait(self) -> None:
+        """Between two attempts to take what others hold."""
+        self._stopped.wait(min(1.0, self._seconds / 10))
+
+    def _drop_lost(self, entry: Entry) -> None:
+        now = self._clock()
+        for machine, of in list(entry["machines"].items()):
+            if machine == self._id:
+                continue
+            renewed, since = self._seen.get(machine, (-1, now))
+            if renewed != of["renewed"]:
+                self._seen[machine] = of["renewed"], now
+            elif now - since > self._seconds:
+                del entry["machines"][machine]
+
+    def _renew(self) -> None:
+        def change(entry: Entry) -> None:
+            if (machine := entry["machines"].get(self._id)) is not None:
+                machine["renewed"] += 1
+
+        while not self._stopped.wait(self._seconds / 4):
+            try:
+                self._change(change)
+            except Exception as error:  # whatever the bucket answers, the next renewal may succeed
+                logging.getLogger("sideline").warning(
+                    "a lease of the archive was not renewed: %s", type(error).__name__
+                )
+
+    def _change(self, change: Callable[[Entry], Any]) -> Any:
+        """Replace the object by what a function makes of it, after any other machine's change."""
+        obstore: Any = library("obstore", "bucket")
+        for attempt in range(_ATTEMPTS):
+            try:
+                found = obstore.get(self._bucket, _PATH)
+            except FileNotFoundError:
+                entry: Entry = {"number": 0, "machines": {}}
+                mode: Any = "create"
+            else:
+                entry, mode = json.loads(bytes(found.bytes())), {"e_tag": found.meta["e_tag"]}
+            before = json.dumps(entry)
+            result = change(entry)
+            after = json.dumps(entry)
+            if after == before:
+                return result
+            try:
+                obstore.put(self._bucket, _PATH, after.encode(), mode=mode)
+            except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
+                time.sleep(0.01 * min(attempt + 1, 20))
+            else:
+                return result
+        raise TimeoutError(f"the leases of the archive changed {_ATTEMPTS} times while one was written")
+
+
+def is_available(store: "Store") -> bool:
+    """Whether the archive is in a bucket, and there is a library that can put objects conditionally."""
+    return not store.is_local and find_spec("obstore") is not None
+
+
+def leases(store: "Store") -> Leases | None:
+    """The leases of an archive in a bucket; `None` of one in a folder, or where they cannot be had."""
+    if not is_available(store):
+        return None
+    try:
+        found = Leases(store.options.open(_bucket, store.root))
+        found.take([])
+    except Exception as error:  # syncs are right without leases
+        logging.getLogger("sideline").warning(
+            "the archive's bucket has no leases (%s): machines that sync at once may request the same",
+            type(error).__name__,
+        )
+        return None
+    return found
+
+
+def _bucket(root: str, storage_options: Mapping[str, str] | None) -> Any:
+    options = {name.lower(): value for name, value in (storage_options or {}).items()}
+    environment = {name.lower(): value for name, value in os.environ.items()}
+    allow = next(
+        (of[name] for of in (options, environment) for name in ("aws_allow_http", "allow_http") if name in of), ""
+    )
+    known = {
+        name: value
+        for name, value in options.items()
+        if name.startswith(_PREFIXES) and not any(part in name for part in _NOT_OF_BUCKET)
+    }
+    return library("obstore.store", "bucket").from_url(
+        root, config=known, client_options={"allow_http": allow.lower() in ("true", "1")}
+    )

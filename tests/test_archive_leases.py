@@ -1,0 +1,147 @@
+"""Several machines on one archive in a bucket: units are requested once, and a machine that is killed is replaced."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import obstore
+import pytest
+from service import Service
+from trust import shown, untrue
+
+import sideline
+from object_store import Bucket, bucket
+from sideline.archive import leases
+from sideline.archive.leases import Leases
+from sideline.archive.plan import TABLES
+
+ROOT = "s3://bucket/season"
+NOW = datetime(2027, 3, 30, 12, tzinfo=UTC)
+SPAN = {"start": "2027-01-01", "end": "2027-06-01"}
+SIZE: dict[str, Any] = {"teams": 3, "players": 6, "games": 8, "sessions": (2, 2), "possessions": 2, "practices": 0, "upcoming": 0, "days": 25}
+TRUE = [name for name in TABLES if name not in ("locations", "play_by_play", "ball_screens")]
+OF_UNITS = ("stats", "stats_details", "possessions", "shots", "play_by_play", "ball_screens")
+
+MACHINE = f"""
+import sideline
+from sideline.archive import leases, sync
+leases.SECONDS, sync._SHARE, sync._CHUNK = 3.0, 20, 20
+with sideline.Client(max_retries=0) as client:
+    archive = sideline.Archive({ROOT!r}, client)
+    report = archive.sync(**{SPAN!r}, correction_window=None, progress=False)
+    print(len(report.holes), report.coverage.num_rows)
+"""
+
+pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+
+
+@pytest.fixture
+def store() -> Iterator[Bucket]:
+    with bucket() as made:
+        yield made
+
+
+@pytest.fixture
+def league() -> Iterator[Service]:
+    with Service(seed=5, now=NOW, **SIZE) as league:
+        yield league
+
+
+def machine(league: Service, store: Bucket, folder: Path) -> subprocess.Popen[str]:
+    """A process with a folder for temporary files of its own."""
+    folder.mkdir()
+    environment = {**os.environ, **league.environ, **store.environment, "TMPDIR": str(folder)}
+    return subprocess.Popen([sys.executable, "-c", MACHINE], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def asked(league: Service) -> Counter[str]:
+    return Counter(request.path for request in league.requests.all() if request.operation in OF_UNITS)
+
+
+def in_bucket(store: Bucket) -> sideline.Archive:
+    return sideline.Archive(ROOT, storage_options=store.options)
+
+
+def at_once(league: Service, store: Bucket, seconds: float) -> Leases:
+    given: dict[str, Any] = {name: value for name, value in store.options.items() if name != "aws_allow_http"}
+    return Leases(obstore.store.from_url(ROOT, config=given, client_options={"allow_http": True}), seconds=seconds)
+
+
+def test_two_machines_request_each_unit_once(league: Service, store: Bucket, tmp_path: Path) -> None:
+    league.faults.add("stats", delay=0.05)
+    running = [machine(league, store, tmp_path / str(number)) for number in range(2)]
+    outputs = [process.communicate(timeout=200) for process in running]
+    assert [process.returncode for process in running] == [0, 0], outputs
+    found = asked(league)
+    assert len(found) > 60
+    assert {path: count for path, count in found.items() if count > 1} == {}
+    # Both account for all units, whoever requested them.
+    assert len({out for out, _ in outputs}) == 1, outputs
+    archive = in_bucket(store)
+    difference = untrue(archive, league, TRUE)
+    assert not difference, shown(difference)
+    commits = [commit for name in ("raw", "coverage") for commit in archive.table(name).history() if "lease" in commit]
+    assert len({commit["lease"] for commit in commits}) > 2
+
+
+def test_a_machine_that_is_killed_is_replaced_within_its_lease(league: Service, store: Bucket, tmp_path: Path) -> None:
+    fault = league.faults.add("stats", delay=30.0, skip=6)
+    first = machine(league, store, tmp_path / "first")
+    deadline = time.monotonic() + 100
+    while fault.count < 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    assert fault.count >= 1, "it never got there"
+    league.faults.clear()
+    second = machine(league, store, tmp_path / "second")
+    output = second.communicate(timeout=200)
+    assert second.returncode == 0, output
+    difference = untrue(in_bucket(store), league, TRUE)
+    assert not difference, shown(difference)
+
+
+def test_a_part_has_one_holder_until_its_lease_ends(league: Service, store: Bucket) -> None:
+    now = [0.0]
+    one, other = (at_once(league, store, 60.0) for _ in range(2))
+    one._clock = other._clock = lambda: now[0]
+    assert one.take([1, 2, 3]) == [1, 2, 3]
+    assert other.take([3, 4]) == [4]
+    assert other.number > one.number
+    one.give_back([2])
+    assert other.take([1, 2, 3]) == [2]
+    now[0] += 59
+    assert other.take([1, 3]) == []
+    now[0] += 2
+    assert other.take([1, 3]) == [1, 3], "its holder did not renew"
+    number = other.number
+    assert one.take([1]) == []
+    assert one.take([7]) == [7]
+    assert one.number > number
+
+
+def test_a_lease_is_renewed_and_given_back(league: Service, store: Bucket) -> None:
+    with at_once(league, store, 0.2) as one:
+        one.take([1])
+        entry = store.objects["season/_leases.json"]
+        deadline = time.monotonic() + 30
+        while store.objects["season/_leases.json"] == entry and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert store.objects["season/_leases.json"] != entry
+    assert at_once(league, store, 60.0).take([1]) == [1]
+
+
+def test_a_folder_has_no_leases_and_a_bucket_without_conditions_none(tmp_path: Path, store: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert leases.leases(sideline.Archive(tmp_path)._store) is None
+    assert leases.leases(in_bucket(store)._store) is not None
+    monkeypatch.setattr(leases, "_bucket", lambda *_: 1 / 0)
+    assert leases.leases(in_bucket(store)._store) is None
