@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from typing import ClassVar
 
 import httpx
 
@@ -59,11 +60,11 @@ class Bucket:
 
 def at_random(share: float) -> Callable[[float], bool]:
     dice = random.Random(7)
-    return lambda now: dice.random() >= share
+    return lambda _: dice.random() >= share
 
 
 SERVICES: dict[str, tuple[int, Callable[[], Callable[[float], bool]]]] = {
-    "no refusals": (5_000, lambda: lambda now: True),
+    "no refusals": (5_000, lambda: lambda _: True),
     "random 1 %": (5_000, lambda: at_random(0.01)),
     "random 5 %": (5_000, lambda: at_random(0.05)),
     "bucket of 40/s": (1_200, lambda: Bucket(40, 5).accepts),
@@ -78,7 +79,7 @@ class Service(asyncio.Protocol):
 
     accepts: Callable[[float], bool]
     begun = 0.0
-    counts = [0, 0]
+    counts: ClassVar = [0, 0]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport, self.left = transport, b""
@@ -133,9 +134,9 @@ def with_httpx(base: str, count: int) -> int:
     return asyncio.run(run())
 
 
-def measured(name: str, run: Callable[[str, int], int]) -> tuple[float, float, int]:
+def measured(name: str, run: Callable[[str, int], int], scale: float) -> tuple[float, float, int]:
     """Accepted requests a second, the share of refusals, and units without data."""
-    count = SERVICES[name][0]
+    count = int(SERVICES[name][0] * scale)
     here, there = multiprocessing.Pipe()
     server = multiprocessing.get_context("spawn").Process(target=serve, args=(name, there))
     server.start()
@@ -152,12 +153,15 @@ def measured(name: str, run: Callable[[str, int], int]) -> tuple[float, float, i
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--rounds", type=int, default=1)
+    arguments.add_argument("--scale", type=float, default=1.0, help="of the units, for a slow machine")
     arguments.add_argument("--only", choices=SERVICES)
     options = arguments.parse_args()
     print("| service | sideline/s | refused | failed | httpx/s | refused | failed | ratio |")
     print("|---|---|---|---|---|---|---|---|")
     for name in [options.only] if options.only else SERVICES:
-        rounds = [[measured(name, run) for run in (with_sideline, with_httpx)] for _ in range(options.rounds)]
+        rounds = [
+            [measured(name, run, options.scale) for run in (with_sideline, with_httpx)] for _ in range(options.rounds)
+        ]
         cells = []
         for runs in zip(*rounds, strict=True):
             speed, refused, failed = (statistics.median(values) for values in zip(*runs, strict=True))

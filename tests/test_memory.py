@@ -39,7 +39,7 @@ def options(service: Service, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("headers", [{}, {"content-encoding": "gzip"}], ids=["plain", "gzip"])
 def test_a_batch_of_more_bytes_than_fit_at_once_is_fetched(service: Service, headers: dict[str, str]) -> None:
-    service.faults.add("stats", body=gzip.compress(BODY, 1) if headers else BODY, headers=headers)
+    service.faults.add("stats", status=200, body=gzip.compress(BODY, 1) if headers else BODY, headers=headers)
     with sideline.Client(**options(service)) as client:
         batch = client.stats([f"s{number}" for number in range(20)], progress=False)
     assert [len(payload.raw) for payload in batch] == [len(BODY)] * 20
@@ -57,10 +57,30 @@ def test_calls_of_threads_and_tasks_share_the_bound(service: Service) -> None:
     assert sizes == asyncio.run(tasks()) == [len(BODY)] * 12
 
 
+def test_bodies_of_payloads_and_errors_that_are_kept_do_not_count(service: Service) -> None:
+    kept: list[Any] = []
+    with sideline.Client(**options(service)) as client:
+        for body in (BODY, BODY.replace(b"teams", b"squad"), b"<" + BODY):
+            service.faults.clear()
+            service.faults.add("teams", body=body)
+            service.faults.add("stats", status=200, body=body)
+            for _ in range(4):
+                try:
+                    kept.append(client.teams())
+                except sideline.DecodeError as error:
+                    kept.append(error.payload)
+            kept += client.stats([f"s{number}" for number in range(4)], on_error="keep", progress=False).errors.values()
+    assert [len(payload.raw) for payload in kept if isinstance(payload, sideline.Payload)] == [len(BODY)] * 8 + [len(BODY) + 1] * 4
+    assert len(kept) == 12 + 8
+
+
 @pytest.mark.parametrize("headers", [{}, {"content-encoding": "gzip"}], ids=["plain", "gzip"])
 def test_a_body_that_is_too_large_by_itself_names_the_option(service: Service, headers: dict[str, str]) -> None:
     service.faults.add("teams", body=gzip.compress(BODY) if headers else BODY, headers=headers)
-    with sideline.Client(**options(service, max_response_bytes=MIB)) as client, pytest.raises(sideline.TransportError, match="1 MiB .max_response_bytes.") as caught:
+    with (
+        sideline.Client(**options(service, max_response_bytes=MIB)) as client,
+        pytest.raises(sideline.TransportError, match="1 MiB .max_response_bytes.") as caught,
+    ):
         client.teams()
     assert caught.value.attempts == 1
     assert "raise max_response_bytes" in caught.value.advice

@@ -109,8 +109,8 @@ _SOON = 14
 
 _SIGNS_THE_QUERY = (
     "calls without a query are accepted, and calls with a query are refused for their signature",
-    "the gateway in front of the service computes the signature over the path and the query (Kong 3 does); the service's "
-    "specification signs the path alone: ask its operator to let the gateway do so. Username, secret and clock are right",
+    "the gateway in front of the service computes the signature over the path and the query (Kong 3 does), where the "
+    "service's specification has the path alone: ask its operator to change that. Username, secret and clock are right",
 )
 
 
@@ -417,7 +417,8 @@ def waited_for(steps: Coroutine[Any, Any, T]) -> T:
 
 def _told(error: SidelineError) -> tuple[str, str]:
     """What happened, and what to do."""
-    return error._found or str(error), error.advice or "see the message; the documentation's page on errors says what to do"
+    advice = error.advice or "see the message; the documentation's page on errors says what to do"
+    return error._found or str(error), advice
 
 
 def _certified(certificate: tuple[str, int] | None) -> tuple[State, str]:

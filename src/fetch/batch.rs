@@ -208,6 +208,9 @@ async fn one_by_one(
             (fetched, _) => fetched,
         };
         let ended = ended(drift, fetched, strict).await?;
+        if let Some((payload, _)) = &ended.came {
+            payload.release();
+        }
         let auth = unit.call.requests.first().map(|request| request.auth);
         let is_in_doubt = {
             let mut work = lock(work);
@@ -323,12 +326,7 @@ async fn ended(drift: &Arc<Drift>, fetched: std::result::Result<Payload, Failed>
             let is_short = payload.size() <= SHORT;
             let drift = drift.clone();
             let read = move || read(&drift, payload, strict, at);
-            let ended = if is_short { read() } else { spawn_blocking(read).await.map_err(stopped)? };
-            // What came is the result's from here on.
-            if let Some((payload, _)) = &ended.came {
-                payload.release();
-            }
-            Ok(ended)
+            if is_short { Ok(read()) } else { spawn_blocking(read).await.map_err(stopped) }
         }
     }
 }

@@ -245,9 +245,16 @@ impl CoreClient {
         let (unpickled, drift) = (self.unpickled, self.met()?);
         let fetched = async move {
             let payload = fetch::run(&transport, call).await?;
-            let (payload, met) = drift.look_apart(payload, SystemTime::now()).await?;
-            payload.release();
-            Ok::<_, fetch::Failed>((payload, met))
+            drift.look_apart(payload, SystemTime::now()).await
+        };
+        // What came belongs to the caller from here on, whether it is an error's or not.
+        let fetched = async move {
+            let fetched = fetched.await;
+            match &fetched {
+                Ok((payload, _)) | Err(fetch::Failed { payload: Some(payload), .. }) => payload.release(),
+                Err(_) => {}
+            }
+            fetched
         };
         Ok(async move {
             match AssertUnwindSafe(fetched).catch_unwind().await {

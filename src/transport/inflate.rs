@@ -88,6 +88,22 @@ impl Inflation {
     }
 }
 
+/// All steps at once.
+#[cfg(any(test, fuzzing))]
+pub(super) fn inflate(compressed: &[u8], limit: usize) -> Result<Body, Refused> {
+    let mut inflation = Inflation::new(Body::from(compressed), limit);
+    loop {
+        let needs = inflation.needs();
+        match inflation.run()? {
+            Step::Done(body) => {
+                assert!(compressed.len() + body.len() <= needs, "more was held than was said");
+                return Ok(body);
+            }
+            Step::More(more) => inflation = more,
+        }
+    }
+}
+
 /// The start of a body, of at most `limit` bytes; of one that is damaged what comes before the damage.
 pub(super) fn inflate_start(compressed: &[u8], limit: usize) -> Body {
     let mut start = Vec::new();
@@ -156,17 +172,7 @@ mod tests {
     }
 
     fn inflated(compressed: &[u8], limit: usize) -> Result<Vec<u8>, Refused> {
-        let mut inflation = Inflation::new(Body::from(compressed), limit);
-        loop {
-            let needs = inflation.needs();
-            match inflation.run()? {
-                Step::Done(body) => {
-                    assert!(compressed.len() + body.len() <= needs, "more was held than was said");
-                    return Ok(body.as_slice().to_vec());
-                }
-                Step::More(more) => inflation = more,
-            }
-        }
+        inflate(compressed, limit).map(|body| body.as_slice().to_vec())
     }
 
     /// Numbers, which compress to about a third.
