@@ -115,7 +115,7 @@ def test_every_page_that_should_show_code_does() -> None:
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=58, env=env)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=170, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     page = (tmp_path / "site" / "reference" / "index.html").read_text(encoding="utf-8")
     text = html.unescape(re.sub(r"<[^>]+>", "", page))
