@@ -37,6 +37,7 @@ SIGNATURES = {
     "game_shots": "(game_id, *, on_error='raise', progress=None)",
     "play_by_play": "(game_id, *, on_error='raise', progress=None)",
     "ball_screens": "(game_id, *, on_error='raise', progress=None)",
+    "videos": "(game_id, *, on_error='raise', progress=None)",
     "catch_up": "(game_id, resources=('stats', 'details', 'shots', 'possessions'), *, on_error='raise', progress=None)",
     "follow": "(link)",
     "get": "(path, params=None)",
