@@ -31,10 +31,14 @@ def make(games: int) -> None:
     for first in range(0, games - 1, 10):
         for name, rows in stored.items():
             copies = [
-                rows.with_columns(pl.concat_str(pl.lit(f"{game:04}"), pl.col("session_id").str.slice(4)).alias("session_id"))
+                rows.with_columns(
+                    pl.concat_str(pl.lit(f"{game:04}"), pl.col("session_id").str.slice(4)).alias("session_id")
+                )
                 for game in range(first, min(first + 10, games - 1))
             ]
-            write_deltalake(FOLDER / name, pl.concat(copies).sort("session_id", maintain_order=True).to_arrow(), mode="append")
+            write_deltalake(
+                FOLDER / name, pl.concat(copies).sort("session_id", maintain_order=True).to_arrow(), mode="append"
+            )
 
 
 def measure() -> None:

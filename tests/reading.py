@@ -344,6 +344,19 @@ def play_by_play(body: Any, request: Context) -> Iterator[Row]:
         }  # fmt: skip
 
 
+def videos(body: Any, request: Context) -> Iterator[Row]:
+    for one in body.get("videos") or []:
+        key_ = one.get("sourceKey") or {}
+        yield {
+            "game_id": key(request.get("game_id"), one.get("gameId")), "session_id": one.get("sessionId"), "hls_file": one.get("hlsFile"),
+            "hls_video_start_timestamp": moment(one.get("hlsVideoStartTimestamp")), "hls_start_offset": one.get("hlsStartOffset"),
+            "hls_video_delay_ms": one.get("hlsVideoDelayMs"), "hls_duration": one.get("hlsDuration"), "period": one.get("period"),
+            "event_start_timestamp": moment(one.get("eventStartTimestamp")), "event_end_timestamp": moment(one.get("eventEndTimestamp")),
+            "start_game_clock_ms": one.get("startGameClockMs"), "end_game_clock_ms": one.get("endGameClockMs"), "source": key_.get("source"),
+            "team_id": integer(key_.get("teamId")), "player_id": integer(key_.get("playerId")), "facility_id": one.get("facilityId"),
+        }  # fmt: skip
+
+
 def ball_screens(body: Any, request: Context) -> Iterator[Row]:
     for one in body.get("ballscreens") or []:
         yield {
@@ -439,6 +452,7 @@ READINGS: dict[str, dict[str, Callable[[Any, Context], Iterator[Row]]]] = {
     "game_shots": {"shots": game_shots},
     "play_by_play": {"play_by_play": play_by_play},
     "ball_screens": {"ball_screens": ball_screens},
+    "videos": {"videos": videos},
     "catch_up": {
         "player_stats": game_player_stats, "box_score": game_box_score, "play_by_play": play_by_play, "shots": game_shots,
         "possessions": game_possessions, "possession_events": game_possession_events, "possession_players": game_possession_players,

@@ -37,6 +37,7 @@ SIGNATURES = {
     "game_shots": "(game_id, *, on_error='raise', progress=None, timeout=None)",
     "play_by_play": "(game_id, *, on_error='raise', progress=None, timeout=None)",
     "ball_screens": "(game_id, *, on_error='raise', progress=None, timeout=None)",
+    "videos": "(game_id, *, on_error='raise', progress=None, timeout=None)",
     "catch_up": "(game_id, resources=('stats', 'details', 'shots', 'possessions'), *, on_error='raise', progress=None, timeout=None)",
     "follow": "(link, *, timeout=None)",
     "get": "(path, params=None, *, timeout=None)",

@@ -103,6 +103,17 @@ def test_what_the_service_has_becomes_clips(client: sideline.Client, game: dict[
         assert any(clip["video"] for clip in found)
 
 
+def test_clips_of_the_games_own_videos_start_where_the_play_does(client: sideline.Client, game: dict[str, Any]) -> None:
+    """The simulator's recording begins with the game, and its picture is 1.5 s late."""
+    shots = client.game_shots(game["id"]).to_polars()
+    began = game["results"][0]["started_at"] / 1000
+    found = sideline.clips(shots, client.videos(game["id"]), before=0, after=2).to_dicts()
+    assert len(found) == shots.height > 0
+    for shot, clip in zip(shots.to_dicts(), found, strict=True):
+        assert clip["reason"] in (None, "overlapping")
+        assert clip["start_s"] == pytest.approx(shot["occurred_at"].timestamp() - began + 1.5, abs=0.002)
+
+
 def test_the_timeline_is_sportscodes(tmp_path: Path) -> None:
     rows = shots(10, 30, 14, is_3point=[True, False, False], is_make=[False, True, True], period="Q1\x00&", team_name="Bears <1>")
     found = sideline.clips(rows, [video()])

@@ -409,6 +409,20 @@ def test_ball_screens() -> None:
     ]  # fmt: skip
 
 
+def test_videos() -> None:
+    made = rows("videos", game_id="game-of-the-request")
+    nothing = dict.fromkeys(made[0]) | {"game_id": "game-of-the-request"}
+    assert made == [
+        nothing | {
+            "session_id": "s-1", "hls_file": "https://videos.example/1.m3u8", "hls_video_start_timestamp": at(1700000000000), "hls_start_offset": 12.5,
+            "hls_video_delay_ms": 1500.0, "hls_duration": 20.0, "period": "H1", "event_start_timestamp": at(1700000011000),
+            "event_end_timestamp": at(1700000031000), "start_game_clock_ms": 1190000.0, "end_game_clock_ms": 1170000.0, "source": "POSSESSION",
+            "team_id": 46, "player_id": 461, "facility_id": "f-1"},
+        nothing,
+        nothing,
+    ]  # fmt: skip
+
+
 def test_stats_of_a_catch_up() -> None:
     line = {"session_id": None, "game_id": "game-1", "team_name": None, "first_name": None, "last_name": None, "version": None, "games_played": None}
     ada = line | {"team_id": 46, "player_id": 461, "is_team_total": False}

@@ -96,7 +96,7 @@ def test_other_operations_take_their_ids_from_tables_too(client: sideline.Client
         client.stats(teams)
 
 
-@pytest.mark.parametrize("operation", ["game_stats_details", "game_shots", "play_by_play", "ball_screens", "catch_up"])
+@pytest.mark.parametrize("operation", ["game_stats_details", "game_shots", "play_by_play", "ball_screens", "videos", "catch_up"])
 def test_a_game_s_tables_have_the_game(client: sideline.Client, game: dict[str, Any], operation: str) -> None:
     for name, found in values(getattr(client, operation)(game["id"]), "game_id").items():
         assert found == {game["id"]}, name

@@ -35,6 +35,7 @@ OPERATIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str, Any, Any]] = {
     "game_shots": (("g",), {}, "$.shots", {"shots": []}, {"shots": [None]}),
     "play_by_play": (("g",), {}, "$.details", {"details": []}, {"details": [None]}),
     "ball_screens": (("g",), {}, "$.ballscreens", {"ballscreens": []}, {"ballscreens": [None]}),
+    "videos": (("g",), {}, "$.videos", {"videos": []}, {"videos": [None]}),
     "catch_up": (("g", ["shots", "details"]), {}, "$.shots", {"shots": [], "details": []}, {"shots": [], "details": [None]}),
     "broadcast_roster": ((46,), {}, "$.id", {"id": 46, "players": []}, {"id": 46, "players": [None]}),
 }

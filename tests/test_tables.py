@@ -87,6 +87,9 @@ COLUMNS = {
     " defensive_actions? map, team_id? id, defender_team_id? id, screener_x? num, screener_y? num, wing? int,"
     " video_time_mark_start? text, start_game_clock? text, start_game_clock_s? num, end_game_clock? text, end_game_clock_s? num,"
     " start_shot_clock? text, start_shot_clock_s? num, end_shot_clock? text, end_shot_clock_s? num",
+    "videos": "game_id? text, session_id? text, hls_file? text, hls_video_start_timestamp? when, hls_start_offset? num, hls_video_delay_ms? num,"
+    " hls_duration? num, period? cat, event_start_timestamp? when, event_end_timestamp? when, start_game_clock_ms? num, end_game_clock_ms? num,"
+    " source? cat, team_id? id, player_id? id, facility_id? text",
     "corrections": "table cat, team_id? id, game_id? text, session_id? text, player_id? id, key? text, field text, old? text, new? text,"
     " old_version? int, new_version? int, seen_at when",
     "coverage": "operation cat, team_id? id, game_id? text, session_id? text, start? when, end? when, status cat, rows int, request_id? text,"
@@ -132,6 +135,7 @@ EMPTY = {
     **dict.fromkeys(["game_shots", "catch_up"], b'{"shots": []}'),
     "play_by_play": b'{"details": []}',
     "ball_screens": b'{"ballscreens": []}',
+    "videos": b'{"videos": []}',
 }
 
 
@@ -163,7 +167,7 @@ def agree(operation: str, raw: bytes, context: dict[str, str]) -> None:
 
 
 CONTEXT = {"session_id": "s-1"}
-OF_A_GAME = ["team_game_stats", "game_shots", "play_by_play", "ball_screens", "catch_up"]
+OF_A_GAME = ["team_game_stats", "game_shots", "play_by_play", "ball_screens", "videos", "catch_up"]
 CONTEXTS = {"team_events": {"team_id": "46"}, "game": {"game_id": "game-9"}, **{name: {"game_id": "game-1"} for name in OF_A_GAME}}
 
 
@@ -253,7 +257,7 @@ def bodies(client: sideline.Client) -> Iterator[tuple[str, bytes, dict[str, str]
         if event["is_game_event"]:
             yield "game", client.game(event["id"]).raw, {"game_id": event["id"]}
             yield "team_game_stats", client.team_game_stats(team, game_id=event["id"]).raw, {"team_id": str(team), "game_id": event["id"]}
-            for operation in ("game_stats_details", "game_shots", "play_by_play", "ball_screens", "catch_up"):
+            for operation in ("game_stats_details", "game_shots", "play_by_play", "ball_screens", "videos", "catch_up"):
                 yield operation, getattr(client, operation)(event["id"]).raw, {"game_id": event["id"]}
         for session in event["results"][:1]:
             known = {"session_id": session["id"]}

@@ -109,6 +109,7 @@ EVENTS: dict[str, Any] = {"events": []}
         (lambda c: c.locations("s-1", 2, 1), [], "/v1/data/sensors/locations?id=s-1&from=2&to=1"),
         (lambda c: c.game_stats_details("g-1"), NO_TEAMS, "/v1/data/stats/games/g-1/stats/details"),
         (lambda c: c.game_shots("g-1"), {"shots": []}, "/v1/data/stats/games/g-1/shots"),
+        (lambda c: c.videos("g-1"), {"videos": []}, "/v1/data/stats/games/g-1/videos"),
         (lambda c: c.play_by_play("g-1"), {"details": []}, "/v1/data/stats/games/g-1/details"),
         (lambda c: c.ball_screens("g-1"), {"ballscreens": []}, "/v1/data/stats/games/g-1/ballscreens"),
         (lambda c: c.catch_up("g-1", ["shots", "details"]), {"shots": [], "details": []}, "/v1/data/stats/games/g-1/shots,details"),

@@ -412,6 +412,18 @@ class Operations(Generic[T, B]):
         """
         return self._ask("ball_screens", {"game_id": game_id}, {}, on_error, progress, timeout)
 
+    def videos(
+        self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> T | B:
+        """The videos of a whole game, which `sideline.clips` searches (docs/wire.md, "Videos").
+
+        Table: `videos`, one row for each part of a recording. Raises `PermissionDenied`.
+
+        >>> client.videos(game_id).table().column_names[:3]
+        ['game_id', 'session_id', 'hls_file']
+        """
+        return self._ask("videos", {"game_id": game_id}, {}, on_error, progress, timeout)
+
     def catch_up(
         self,
         game_id: Ids,

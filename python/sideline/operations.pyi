@@ -223,6 +223,12 @@ class Operations(Generic[T, B]):
         self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
     ) -> B: ...
     @overload
+    def videos(self, game_id: Id, *, timeout: Limit = None) -> T: ...
+    @overload
+    def videos(
+        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+    ) -> B: ...
+    @overload
     def catch_up(
         self,
         game_id: Id,

@@ -7,7 +7,7 @@ use crate::config::{Config, Sport};
 use crate::error::{Error, Result};
 use crate::resource::{
     Resource, ball_screens, broadcast, catch_up, event, game_shots, locations, play_by_play, possessions, roster,
-    schedule, shots, stats, stats_details, team,
+    schedule, shots, stats, stats_details, team, videos,
 };
 use crate::table::Context;
 
@@ -120,6 +120,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
     of_game("game_shots", "/v1/data/stats/games/{game_id}/shots", &game_shots::GAME_SHOTS),
     of_game("play_by_play", "/v1/data/stats/games/{game_id}/details", &play_by_play::PLAY_BY_PLAY),
     of_game("ball_screens", "/v1/data/stats/games/{game_id}/ballscreens", &ball_screens::BALL_SCREENS),
+    of_game("videos", "/v1/data/stats/games/{game_id}/videos", &videos::VIDEOS),
     // After those of a single resource, which a link finds first.
     Operation {
         known: &[GAME, (PARTS, PARTS)],

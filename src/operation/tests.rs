@@ -118,6 +118,7 @@ fn each_operation_has_the_path_and_query_of_the_specification() {
         ("game_shots", vec![game.clone()], "/v1/data/stats/games/g-1/shots".into()),
         ("play_by_play", vec![game.clone()], "/v1/data/stats/games/g-1/details".into()),
         ("ball_screens", vec![game.clone()], "/v1/data/stats/games/g-1/ballscreens".into()),
+        ("videos", vec![game.clone()], "/v1/data/stats/games/g-1/videos".into()),
         (
             "catch_up",
             [vec![game.clone()], ["stats", "details", "shots", "possessions"].map(|p| ("resources", text(p))).to_vec()]
@@ -187,7 +188,7 @@ fn the_tables_know_team_game_and_session_of_the_request() {
     assert_eq!(known("possessions", &[("session_id", text("s"))]).get("session_id"), Some("s"));
     let window = [("session_id", text("s")), ("start", Value::Int(NOON)), ("end", Value::Int(NOON + 1))];
     assert_eq!(known("locations", &window).get("session_id"), Some("s"));
-    for name in ["game", "game_shots", "play_by_play", "ball_screens"] {
+    for name in ["game", "game_shots", "play_by_play", "ball_screens", "videos"] {
         assert_eq!(known(name, &[("game_id", text("g"))]).get("game_id"), Some("g"), "{name}");
     }
     let parts = only("catch_up", &[("game_id", text("g")), ("resources", text("shots")), ("resources", text("stats"))]);
@@ -341,7 +342,7 @@ fn a_link_keeps_path_and_query_and_finds_its_resource_whatever_its_host() {
         ),
         ("/v1/data/stats/games/g-1/shots%2Cstats/", "catch_up", vec![("game_id", "g-1"), ("resources", "shots,stats")]),
         ("/v1/data/stats/games/g-1/shots,videos", "follow", vec![]),
-        ("/v1/data/stats/games/g-1/videos", "follow", vec![]),
+        ("/v1/data/stats/games/g-1/videos", "videos", vec![("game_id", "g-1")]),
         ("/v1/data/schedule/games/matchup?from=1&team_id=a&team_id=b", "matchup", vec![]),
         ("/v1/data/stats/s-1/possessions/summary", "follow", vec![]),
         ("/v1/data/teams/46,SHOTTRACKER", "follow", vec![]),

@@ -20,6 +20,7 @@ pub mod shots;
 pub mod stats;
 pub mod stats_details;
 pub mod team;
+pub mod videos;
 pub mod violations;
 
 pub use crate::table::Resource;
@@ -43,6 +44,7 @@ pub static RESOURCES: &[&Resource] = &[
     &game_shots::GAME_SHOTS,
     &play_by_play::PLAY_BY_PLAY,
     &ball_screens::BALL_SCREENS,
+    &videos::VIDEOS,
     &catch_up::CATCH_UP,
     &broadcast::BROADCAST_ROSTER,
     &drift::DRIFT,

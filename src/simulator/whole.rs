@@ -11,18 +11,20 @@ use crate::resource::game_shots::GameShot;
 use crate::resource::game_totals::GameTotals;
 use crate::resource::play_by_play::Play;
 use crate::resource::possessions::TeamPossessions;
+use crate::resource::videos::Video;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 const BALL_SCREENS: &str = "ballscreens";
+const VIDEOS: &str = "videos";
 
 /// Whether these privileges reach all that is asked for: shots are a privilege of their own, as those of a session.
 pub(super) fn is_open(parts: &str, privileges: &Privileges) -> bool {
     parts.split(',').all(|part| if part == "shots" { privileges.shots } else { privileges.stats })
 }
 
-/// One resource of a game is a catch-up of nothing else, but for ball screens, which are no part of one.
+/// One resource of a game is a catch-up of nothing else, but for ball screens and videos, which are no part of one.
 pub(super) fn answer(season: &Season, game: &str, parts: &str, call: &Call) -> Result<Answer, Refusal> {
-    if parts != BALL_SCREENS && catch_up::of(parts).is_none() {
+    if parts != BALL_SCREENS && parts != VIDEOS && catch_up::of(parts).is_none() {
         return Err(Refusal::new(404, "Not found"));
     }
     let whole = season.whole(game, call.now).ok_or_else(no_access)?;
@@ -45,6 +47,7 @@ enum Part {
     Shots(Vec<GameShot>),
     Possessions(Vec<TeamPossessions>),
     BallScreens(Vec<BallScreen>),
+    Videos(Vec<Video>),
 }
 
 fn part(whole: &Whole, name: &str) -> Part {
@@ -53,6 +56,7 @@ fn part(whole: &Whole, name: &str) -> Part {
         "details" => Part::Details(whole.plays()),
         "shots" => Part::Shots(whole.shots()),
         BALL_SCREENS => Part::BallScreens(whole.ball_screens()),
+        VIDEOS => Part::Videos(whole.videos()),
         _ => Part::Possessions(whole.possessions()),
     }
 }

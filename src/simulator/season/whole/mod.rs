@@ -5,6 +5,7 @@
 mod ball_screens;
 mod plays;
 mod shots;
+mod videos;
 
 use super::flow::{Flow, Happening, Hoop, Period, Possession};
 use super::ids::Kind;
