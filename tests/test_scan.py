@@ -75,7 +75,7 @@ def test_a_query_requests_what_the_page_says(
 
 
 def test_a_scan_has_the_types_of_the_schemas_and_the_rows_of_the_truth(second: Service, asking: sideline.Client) -> None:
-    for table in ("player_stats", "stat_events", "possessions", "shots", "locations"):
+    for table in ("player_stats", "possessions", "shots"):
         second.requests.clear()
         frame = asking.scan(table, **RANGE)
         types = frame.collect_schema()

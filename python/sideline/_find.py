@@ -83,4 +83,4 @@ def tell_mixed_up(error: "NotFound", operation: str, game_id: object, game: Payl
     )
     error.args = (f"{error}. {hint}",)
     advice = getattr(error, "advice", "")
-    error.advice = f"{advice} {hint}".strip()  # type: ignore[attr-defined]
+    error.advice = f"{advice} {hint}".strip()

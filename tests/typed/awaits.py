@@ -30,8 +30,22 @@ async def watch(client: sideline.AsyncClient, game_id: str) -> int:
     return count
 
 
+async def plan(client: sideline.AsyncClient) -> int:
+    planned = await client.plan("shots", start="2026-11-01", team_ids=[1])
+    assert_type(planned, sideline.Plan)
+    assert_type(await client.season("2026-27").plan("shots"), sideline.Plan)
+    height: int = client.scan("shots", start="2026-11-01").collect().height
+    with sideline.Client() as waiting:
+        assert_type(waiting.season(2026).plan("shots"), sideline.Plan)
+        for part in planned.split(4):
+            assert_type(part, sideline.Part)
+            assert_type(part.read(waiting), sideline.Table)
+    return height
+
+
 async def main() -> None:
     async with sideline.AsyncClient(max_concurrency=4) as client:
         assert_type(client, sideline.AsyncClient)
         await ask(client, ("one", "two"))
+        await plan(client)
         await asyncio.wait_for(watch(client, "a-game"), timeout=10)
