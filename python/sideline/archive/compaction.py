@@ -77,6 +77,8 @@ def _join(store: Store, table: "DeltaTable", month: str | None, size: int) -> bo
     done = table.optimize.compact(
         partition_filters=None if month is None else [(MONTH, "=", month)],
         target_size=size,
+        # One file after another: several at once are in memory.
+        max_concurrent_tasks=1,
         writer_properties=writing(),
         commit_properties=store.commit_properties(),
     )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sideline.client import Client
 
 _CHUNK = 400
-_CHUNK_BYTES = 6 * 1024 * 1024
+_CHUNK_BYTES = 5 * 1024 * 1024
 """Units, or bytes of bodies, fetched before they are stored: twice as many are in memory, and may be lost by a kill."""
 
 _SHARE = 100
