@@ -37,7 +37,7 @@ _SHARE = 100
 _JOIN_EVERY = 8
 """Chunks. Each reads all files of `coverage` and `raw`, which would grow with the square of the season."""
 
-_BODY, _LOCATIONS = 128 * 1024, 16 * 1024 * 1024
+_BODY, _LOCATIONS = 64 * 1024, 16 * 1024 * 1024
 """Bytes of a body, and of one of locations, before one was fetched."""
 
 
