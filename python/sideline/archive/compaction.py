@@ -97,6 +97,16 @@ def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
     return sizes
 
 
+def mean_size(store: Store, name: str) -> int | None:
+    """The bytes of a row in the table's files; `None` where there is none."""
+    table = store.open(name)
+    if table is None:
+        return None
+    files = library("pyarrow", "archive").table(table.get_add_actions(flatten=True))
+    rows = sum(count or 0 for count in files["num_records"].to_pylist())
+    return sum(files["size_bytes"].to_pylist()) // rows if rows else None
+
+
 def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:
     """Delete files that were replaced longer ago; the result is how many. What a kill left goes with them."""
     hours = -(retain // timedelta(hours=-1))
