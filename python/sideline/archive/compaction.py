@@ -79,6 +79,8 @@ def _join(store: Store, table: "DeltaTable", month: str | None, size: int) -> bo
         done = table.optimize.compact(
             partition_filters=None if month is None else [(MONTH, "=", month)],
             target_size=size,
+            # One file after another: several at once are in memory.
+            max_concurrent_tasks=1,
             writer_properties=writing(),
             commit_properties=store.commit_properties(),
         )
@@ -99,6 +101,16 @@ def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
     for month, size in zip(months, files["size_bytes"].to_pylist(), strict=True):
         sizes[month].append(size)
     return sizes
+
+
+def mean_size(store: Store, name: str) -> int | None:
+    """The bytes of a row in the table's files; `None` where there is none."""
+    table = store.open(name)
+    if table is None:
+        return None
+    files = library("pyarrow", "archive").table(table.get_add_actions(flatten=True))
+    rows = sum(count or 0 for count in files["num_records"].to_pylist())
+    return sum(files["size_bytes"].to_pylist()) // rows if rows else None
 
 
 def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:

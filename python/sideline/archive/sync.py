@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sideline.client import Client
 
 _CHUNK = 400
-_CHUNK_BYTES = 6 * 1024 * 1024
+_CHUNK_BYTES = 5 * 1024 * 1024
 """Units, or bytes of bodies, fetched before they are stored: twice as many are in memory, and may be lost by a kill."""
 
 _SHARE = 100
@@ -37,8 +37,11 @@ _SHARE = 100
 _JOIN_EVERY = 8
 """Chunks. Each reads all files of `coverage` and `raw`, which would grow with the square of the season."""
 
-_BODY, _LOCATIONS = 128 * 1024, 16 * 1024 * 1024
+_BODY, _LOCATIONS = 64 * 1024, 16 * 1024 * 1024
 """Bytes of a body, and of one of locations, before one was fetched."""
+
+_COMPRESSED = 10
+"""A body has some ten times the bytes that it has in a file."""
 
 
 class Sync:
@@ -65,6 +68,7 @@ class Sync:
         self._lists = Discovery(client, clock)
         self._listed_at: dict[str, datetime | None] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
+        self._body = min(_BODY, _COMPRESSED * (compaction.mean_size(store, "raw") or _BODY))
         self._stored_chunks = 0
         self.done = self.rows = 0
         self.outcomes: list[Outcome] = []
@@ -353,7 +357,7 @@ class Sync:
 
     def _size(self, unit: Unit) -> int:
         """What its body is likely to weigh: the mean of its operation's."""
-        unknown = _LOCATIONS if unit.operation == "locations" else _BODY
+        unknown = _LOCATIONS if unit.operation == "locations" else self._body
         count, size = self._sizes.get(unit.operation, (1, unknown))
         return size // count
 
