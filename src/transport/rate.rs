@@ -1,8 +1,8 @@
 //! The sending rate of a client, from how often the service refuses with 429. Pure: the clock is an argument.
 //!
 //! - Without refusals there is no limit but the user's own (`requests_per_second`).
-//! - responses are counted in periods of a tenth of a second. If clearly more of them are refused than usual, the rate falls to
-//!   what was accepted: a multiplicative decrease, in proportion to the refusals.
+//! - Responses are counted in periods of a tenth of a second. If clearly more of them are refused than usual, the rate falls by
+//!   the share of those beyond the usual: a multiplicative decrease, in proportion to the refusals.
 //! - The rate then rests for two seconds, creeps past the old limit, and grows faster and faster: eight seconds after the last
 //!   decrease there is no limit, wherever it started.
 //! - Refusals that continue while the rate rests are usual: a slower rate does not avoid them, so they cost no speed.
@@ -21,8 +21,10 @@ const MARGIN: f64 = 0.03;
 const FIRST_MARGIN: f64 = 0.1;
 /// A service that refuses more than this share refuses the rate, however long it does so.
 const MAX_USUAL: f64 = 0.3;
-/// How much of the usual share comes from the latest period.
-const USUAL_WEIGHT: f64 = 0.67;
+/// The usual share is a mean over about so many responses: a short period says little about it.
+const USUAL_RESPONSES: f64 = 40.0;
+/// Fewer refusals in a period begin no limit: they may be chance, whatever their share.
+const MIN_REFUSED: f64 = 3.0;
 /// The usual share is learned while the rate rests, and while there is no limit.
 const REST: Duration = Duration::from_secs(2);
 /// So long after a decrease the mean since then tells what the service accepts, and a first refusal is enough to decrease again.
@@ -45,8 +47,9 @@ pub(super) struct RateLimiter {
     learned: Option<Learned>,
     usual_share: f64,
     period: Period,
-    /// Responses in the period before.
+    /// Responses in the period before, and the rate at which it sent.
     previous_responses: u32,
+    previous_rate: f64,
     next_turn: Option<Instant>,
     held_until: Option<Instant>,
 }
@@ -75,6 +78,7 @@ impl RateLimiter {
             usual_share: 0.0,
             period: Period::default(),
             previous_responses: 0,
+            previous_rate: 0.0,
             next_turn: None,
             held_until: None,
         }
@@ -143,27 +147,32 @@ impl RateLimiter {
         let is_over = elapsed >= MAX_PERIOD || elapsed >= PERIOD && responses >= MIN_RESPONSES;
         let expected = f64::from(if is_over { responses } else { responses.max(self.previous_responses) });
         let margin = if limited.is_some() { MARGIN } else { FIRST_MARGIN };
-        let unusual = expected * (self.usual_share + margin) + 2.0 * (expected * self.usual_share).sqrt();
+        let least = if limited.is_some() { 0.0 } else { MIN_REFUSED };
+        let unusual = (expected * (self.usual_share + margin) + 2.0 * (expected * self.usual_share).sqrt()).max(least);
         let is_unusual = f64::from(refused) > unusual;
         let is_due = is_over || (is_unusual && settled.is_some());
         if !is_due {
             return;
         }
         let share = f64::from(refused) / expected;
+        let sent_rate = f64::from(sent) / elapsed.as_secs_f64().max(PERIOD.as_secs_f64());
         if is_unusual {
-            let sent_rate = f64::from(sent) / elapsed.as_secs_f64().max(PERIOD.as_secs_f64());
+            // A machine that stood still for a moment says nothing about the service.
+            let sent_rate = sent_rate.max(self.previous_rate);
             let tried = rate.map_or(sent_rate, |rate| if is_over { rate.min(sent_rate) } else { rate });
-            let accepted_rate = tried * (1.0 - share);
+            let accepted_rate = tried * (1.0 - (share - self.usual_share).clamp(0.0, 1.0));
             let decreased = settled.map_or(accepted_rate, |(limited, age)| {
                 (f64::from(limited.accepted) / age.as_secs_f64()).max(MEAN_FLOOR * accepted_rate)
             });
             self.learned = Some(Learned { rate: decreased.max(MIN_RATE), since: now, accepted: 0 });
         }
         if age.map_or(!is_unusual, |age| age < REST) {
-            self.usual_share += (share.min(MAX_USUAL) - self.usual_share) * USUAL_WEIGHT;
+            let weight = expected / (expected + USUAL_RESPONSES);
+            self.usual_share += (share.min(MAX_USUAL) - self.usual_share) * weight;
         }
         if is_over {
             self.previous_responses = responses.max(MIN_RESPONSES);
+            self.previous_rate = if is_unusual { 0.0 } else { sent_rate };
         }
         self.period = Period::default();
     }

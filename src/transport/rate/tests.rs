@@ -84,6 +84,24 @@ enum Client {
     Backoff,
 }
 
+#[derive(Clone, Copy)]
+struct Network {
+    trip: Duration,
+    /// Trips of every length, and a machine that stands still now and then.
+    is_noisy: bool,
+}
+
+impl Network {
+    /// One way of a request.
+    fn way(self, now: f64, random: &mut Random) -> Duration {
+        if !self.is_noisy {
+            return self.trip.mul_f64(0.45 + random.next() / 10.0);
+        }
+        let stall = if (now * 10.0) as u64 % 17 < 2 { 150 * MS } else { Duration::ZERO };
+        self.trip.mul_f64(-random.next().max(1e-9).ln() / 2.0) + stall.mul_f64(random.next())
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Wake,
@@ -106,7 +124,11 @@ impl Run {
     }
 
     /// Each of `at_once` workers sends one request after another, each until it is accepted or given up.
-    fn with(mut client: Client, service: Service, seconds: u64, at_once: usize, seed: u64) -> Self {
+    fn with(client: Client, service: Service, seconds: u64, at_once: usize, seed: u64) -> Self {
+        Self::over(Network { trip: ROUND_TRIP, is_noisy: false }, client, service, seconds, at_once, seed)
+    }
+
+    fn over(network: Network, mut client: Client, service: Service, seconds: u64, at_once: usize, seed: u64) -> Self {
         let (start, end) = (Instant::now(), Duration::from_secs(seconds));
         let (mut random, mut state) = (Random(seed), State::new(service));
         let mut run = Run { seconds: end.as_secs_f64(), ..Run::default() };
@@ -170,7 +192,7 @@ impl Run {
                     limiter.sent(start + now);
                 }
                 let retries = waiting.pop_front().unwrap();
-                let way = ROUND_TRIP.mul_f64(0.45 + random.next() / 10.0);
+                let way = network.way(seconds, &mut random);
                 push(now + way, Step::Arrive { sent: now, back: now + 2 * way, retries });
             }
         }
@@ -226,6 +248,23 @@ fn random_refusals_cost_at_most_half_of_the_throughput() {
                 by_backoff / unlimited()
             );
             assert!(rate > 0.5 * unlimited() && rate > 0.5 * by_backoff, "{share}: {rate} {by_backoff}");
+        }
+    }
+}
+
+#[test]
+fn random_refusals_of_a_slow_service_on_a_loaded_machine_cost_no_more() {
+    for trip in [20, 40, 100, 300] {
+        for seed in 1..5 {
+            let rate = |client, service| {
+                let network = Network { trip: trip * MS, is_noisy: true };
+                Run::over(network, client, service, 20, MAX_CONCURRENCY, seed).after(0.0).0
+            };
+            let unlimited = rate(Client::Backoff, Service::Accepting);
+            let limited = rate(Client::Limited(RateLimiter::new(None)), Service::Random(0.05));
+            let by_backoff = rate(Client::Backoff, Service::Random(0.05));
+            println!("{trip} ms: {:.2} of unlimited; by backoff {:.2}", limited / unlimited, by_backoff / unlimited);
+            assert!(limited > 0.5 * unlimited && limited > 0.5 * by_backoff, "{trip}: {limited} {unlimited}");
         }
     }
 }
