@@ -100,6 +100,9 @@ impl Default for Timeouts {
     }
 }
 
+/// Of all responses of a client that are received at once, unless an option says otherwise.
+const MAX_RESPONSE_BYTES: usize = 512 * 1024 * 1024;
+
 /// Longer is a mistake of unit, and sums with the clock must not overflow.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -117,6 +120,7 @@ pub struct Options {
     pub timeouts: Option<Timeouts>,
     pub max_retries: Option<u32>,
     pub max_concurrency: Option<usize>,
+    pub max_response_bytes: Option<usize>,
     pub requests_per_second: Option<f64>,
     pub proxy: Option<Secret>,
     pub ca_bundle: Option<String>,
@@ -142,6 +146,8 @@ pub struct Config {
     pub timeouts: Timeouts,
     pub max_retries: u32,
     pub max_concurrency: usize,
+    /// Of all responses that are received and decompressed at once.
+    pub max_response_bytes: usize,
     pub requests_per_second: Option<f64>,
     pub proxies: Proxies,
     pub ca_bundle: Option<String>,
@@ -235,6 +241,10 @@ impl Options {
             max_concurrency: match self.max_concurrency.unwrap_or(16) {
                 0 => return Err(Error::Configuration("max_concurrency must be at least 1".into())),
                 many => many.min(tokio::sync::Semaphore::MAX_PERMITS),
+            },
+            max_response_bytes: match self.max_response_bytes.unwrap_or(MAX_RESPONSE_BYTES) {
+                0 => return Err(Error::Configuration("max_response_bytes must be at least 1".into())),
+                bytes => bytes,
             },
             requests_per_second: self.requests_per_second.map(checked_rate).transpose()?,
             proxies: Proxies::read(self.proxy, variable)?,
@@ -544,6 +554,7 @@ mod tests {
         let endless = Timeouts { connect: second, read: second, total: Duration::MAX };
         refusal(Options { timeouts: Some(endless), ..Options::default() });
         refusal(Options { max_concurrency: Some(0), ..Options::default() });
+        assert!(refusal(Options { max_response_bytes: Some(0), ..Options::default() }).contains("max_response_bytes"));
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             refusal(Options { requests_per_second: Some(rate), ..Options::default() });
         }

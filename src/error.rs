@@ -2,6 +2,7 @@
 //! address holds enters as [`Scrubbed`] alone; a text of our own is shown without control characters. No text is longer than
 //! 2 kB.
 
+use crate::advice::Advice;
 use crate::scrub::{Scrubbed, Scrubber, shown};
 use crate::table::DecodeError;
 use std::time::Duration;
@@ -21,16 +22,16 @@ pub enum Error {
     Api(Box<ApiError>),
     /// No connection (`ConnectError`).
     #[error("{0}")]
-    Connect(Scrubbed),
+    Connect(Unanswered),
     /// The same, for a certificate that cannot be trusted: another attempt cannot cure it.
     #[error("{0}")]
-    Certificate(Scrubbed),
+    Certificate(Unanswered),
     /// Connect, read or total timeout (`RequestTimeout`).
     #[error("{0}")]
-    Timeout(Scrubbed),
+    Timeout(Unanswered),
     /// The connection broke, or the answer could not be read as HTTP (`TransportError`).
     #[error("{0}")]
-    Transport(Scrubbed),
+    Transport(Unanswered),
     /// The body does not fit (`DecodeError`).
     #[error("{0}")]
     Decode(Undecodable),
@@ -51,12 +52,92 @@ pub enum Error {
 }
 
 impl Error {
-    /// Of what a caller gave, which may hold a secret of its client.
-    pub fn of_arguments(self, scrubber: &Scrubber) -> Self {
+    /// Of what a caller gave or a library says of it, which may hold a secret of its client.
+    pub fn scrubbed(self, scrubber: &Scrubber) -> Self {
         match self {
             Error::Argument(text) => Error::Argument(scrubber.composed(text).into()),
+            Error::Configuration(text) => Error::Configuration(scrubber.composed(text).into()),
             other => other,
         }
+    }
+
+    /// What a user can do about it: its kind, and a sentence.
+    pub fn advice(&self) -> (Advice, Scrubbed) {
+        let kind = match self {
+            Error::Api(answer) => return (answer.advice, answer.hint.clone()),
+            Error::Connect(unanswered)
+            | Error::Certificate(unanswered)
+            | Error::Timeout(unanswered)
+            | Error::Transport(unanswered) => unanswered.advice,
+            Error::Decode(wrong) => wrong.advice,
+            Error::GivenUp { cause, .. } => return cause.advice(),
+            Error::Configuration(_) | Error::Argument(_) | Error::File { .. } | Error::Closed => Advice::SeeMessage,
+        };
+        (kind, kind.text().into())
+    }
+
+    /// What happened, without the advice.
+    pub fn found(&self) -> String {
+        match self {
+            Error::Api(answer) => answer.found().to_string(),
+            Error::Connect(unanswered)
+            | Error::Certificate(unanswered)
+            | Error::Timeout(unanswered)
+            | Error::Transport(unanswered) => unanswered.found.to_string(),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// What is known of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requested {
+    pub url: Scrubbed,
+    pub attempts: u32,
+    pub elapsed: Duration,
+}
+
+/// Why a request has no response that can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unanswered {
+    /// All of it: what happened and what to do.
+    text: Scrubbed,
+    pub found: Scrubbed,
+    pub advice: Advice,
+    pub request: Option<Requested>,
+}
+
+impl Unanswered {
+    pub fn new(found: Scrubbed, advice: Advice, request: Option<Requested>) -> Self {
+        let text = Scrubber::default().composed(format!("{found}. {}", advice.text()));
+        Unanswered { text, found, advice, request }
+    }
+}
+
+/// Of a text that says what to do.
+impl From<Scrubbed> for Unanswered {
+    fn from(text: Scrubbed) -> Self {
+        Unanswered { found: text.clone(), text, advice: Advice::SeeMessage, request: None }
+    }
+}
+
+impl From<&'static str> for Unanswered {
+    fn from(text: &'static str) -> Self {
+        Scrubbed::from(text).into()
+    }
+}
+
+impl std::ops::Deref for Unanswered {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl std::fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
     }
 }
 
@@ -67,6 +148,7 @@ pub struct Undecodable {
     pub message: Scrubbed,
     pub path: Scrubbed,
     pub offset: usize,
+    pub advice: Advice,
 }
 
 impl DecodeError {
@@ -75,7 +157,7 @@ impl DecodeError {
         match self {
             DecodeError::Body { message, path, offset } => {
                 let (message, path) = (scrubber.message(message), scrubber.id(path));
-                Error::Decode(Undecodable { message, path, offset })
+                Error::Decode(Undecodable { message, path, offset, advice: Advice::LookAtBody })
             }
             // A name that is not there is its caller's mistake.
             other @ (DecodeError::NoTable { .. } | DecodeError::NoColumn { .. }) => Error::Argument(other.to_string()),
@@ -116,22 +198,35 @@ pub struct ApiError {
     pub url: Scrubbed,
     /// 0 where it was found before sending.
     pub attempts: u32,
-    /// What to do next, in a sentence; may be empty.
+    /// Of all attempts and the waits between them.
+    pub elapsed: Duration,
+    pub advice: Advice,
+    /// The advice in a sentence, with what is known of this case; may be empty.
     pub hint: Scrubbed,
     /// The wait that the response asks for (`Retry-After`).
     pub retry_after: Option<Duration>,
 }
 
+impl ApiError {
+    /// What happened, without the advice.
+    fn found(&self) -> impl std::fmt::Display + '_ {
+        std::fmt::from_fn(|f| {
+            let answered = if self.attempts == 0 { "would be answered" } else { "answered" };
+            write!(f, "{} {} {answered} {}: {}", self.method, self.url, self.status, self.message)?;
+            if let Some(id) = &self.request_id {
+                write!(f, " (request id {id})")?;
+            }
+            if self.attempts > 1 {
+                write!(f, " after {} attempts", self.attempts)?;
+            }
+            Ok(())
+        })
+    }
+}
+
 impl std::fmt::Display for ApiError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let answered = if self.attempts == 0 { "would be answered" } else { "answered" };
-        write!(f, "{} {} {answered} {}: {}", self.method, self.url, self.status, self.message)?;
-        if let Some(id) = &self.request_id {
-            write!(f, " (request id {id})")?;
-        }
-        if self.attempts > 1 {
-            write!(f, " after {} attempts", self.attempts)?;
-        }
+        write!(f, "{}", self.found())?;
         if !self.hint.is_empty() {
             write!(f, ". {}", self.hint)?;
         }

@@ -5,6 +5,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`advice`] | what a user can do about an error, as data |
 //! | [`config`] | addresses, credentials (redacted), limits, timeouts |
 //! | [`error`] | one error type; each variant says what a user can do |
 //! | [`scrub`] | text of peers and addresses, fit to be shown |
@@ -18,6 +19,7 @@
 //! | [`simulator`] | the whole service on loopback |
 //! | `python` | what Python sees |
 
+pub mod advice;
 pub mod config;
 pub mod error;
 pub mod fetch;

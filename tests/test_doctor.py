@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 import trustme
+from service import Features, Service
 from wire import Serve, answering, drain, listener, over_tls, proxy, relay
 
 import sideline
@@ -436,3 +437,30 @@ def test_the_command_prints_it_and_its_status_is_for_scripts(season: sideline.Si
         assert done.stderr == ""
         assert "from SIDELINE_SECRET" in done.stdout
         assert ("failed   signature" in done.stdout) == bool(wrong)
+
+
+# -- the gateway
+
+
+def test_a_gateway_that_signs_the_query_is_recognised() -> None:
+    with Service(seed=6, features=Features(subscription_token=True)) as service:
+        report = looked(sideline.Client(**service.client_options()))
+        assert "query" not in [check.name for check in report]
+        service.signs_query = True
+        report = looked(sideline.Client(**service.client_options()))
+        assert report["signature"].state == "ok"
+        assert those(report) == ["query"]
+        assert "with a query are refused" in report["query"].found
+        assert "Kong 3" in report["query"].advice
+        assert {"stats", "shots"} <= set(those(report, "skipped"))
+        # A secret that is wrong is the secret's fault all the same.
+        report = looked(sideline.Client(**service.client_options() | {"secret": "mistyped"}))
+        assert those(report) == ["signature"]
+
+
+def test_a_schedule_that_alone_is_refused_is_not_the_query_s_fault() -> None:
+    with Service(seed=6) as service:
+        service.faults.add("schedule", status=401, body={"message": "HMAC signature does not match"})
+        report = looked(sideline.Client(**service.client_options()))
+        assert "schedule" in those(report)
+        assert "query" not in [check.name for check in report]

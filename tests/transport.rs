@@ -10,6 +10,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use scripted::{Reply, Server, Then, content, json, raw};
 use sideline::config::{Options, Secret, Timeouts};
 use sideline::error::{ApiError, ApiErrorKind, Error};
+use sideline::fetch::run;
 use sideline::operation::{Request, Value, call};
 use sideline::transport::{Response, Transport};
 use std::time::{Duration, Instant, SystemTime};
@@ -424,6 +425,93 @@ async fn a_body_over_the_limit_is_an_error_whatever_its_length_on_the_wire() {
     let server = Server::start(vec![raw("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n[", Then::Hold)]).await;
     let config = options(&server.url()).resolve(&|_| None).unwrap();
     assert!(matches!(Transport::with_body_limit(config, 98).send(&teams()).await, Err(Error::Transport(_))));
+}
+
+fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, body).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// JSON of about so many bytes.
+fn long_body(bytes: usize) -> Vec<u8> {
+    format!(r#"{{"teams":[],"pad":"{}"}}"#, "0".repeat(bytes)).into_bytes()
+}
+
+/// The same body to so many calls at once, and the most bytes of bodies that the client held.
+async fn all_at_once(reply: Reply, calls: usize, max_response_bytes: usize) -> (Vec<Result<Response, Error>>, usize) {
+    let server = Server::start(vec![reply]).await;
+    let client = transport(Options { max_response_bytes: Some(max_response_bytes), ..options(&server.url()) });
+    let call = || call("teams", &Vec::new(), client.config()).unwrap();
+    let payloads = futures_util::future::join_all((0..calls).map(|_| async {
+        let payload = run(&client, call()).await.map_err(|failed| failed.error)?;
+        payload.release();
+        Ok(payload.parts[0].clone())
+    }));
+    let results = payloads.await;
+    (results, client.peak_response_bytes())
+}
+
+const MIB: usize = 1 << 20;
+
+#[tokio::test]
+async fn compressed_bodies_are_inflated_within_the_memory_of_the_client() {
+    let body = long_body(3 * MIB);
+    let reply = content(200, "content-type: application/json\r\ncontent-encoding: gzip\r\n", &gzip(&body));
+    let (results, peak) = all_at_once(reply, 24, 10 * MIB).await;
+    assert!(results.iter().all(|result| result.as_ref().is_ok_and(|response| response.body.as_slice() == body)));
+    assert!((3 * MIB..=10 * MIB).contains(&peak), "{peak}");
+}
+
+#[tokio::test]
+async fn announced_bodies_wait_for_room_before_they_are_read() {
+    let body = long_body(MIB);
+    let (results, peak) = all_at_once(content(200, "content-type: application/json\r\n", &body), 24, 3 * MIB).await;
+    for result in results {
+        let response = result.unwrap();
+        assert_eq!((response.body.as_slice().len(), response.attempts), (body.len(), 1));
+    }
+    assert!((MIB..=3 * MIB).contains(&peak), "{peak}");
+}
+
+#[tokio::test]
+async fn bodies_of_unknown_length_give_way_to_each_other_and_all_end() {
+    let body = long_body(MIB);
+    let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n".to_vec();
+    let reply = Reply { bytes: [head, body.clone()].concat(), then: Then::Close, delay: Duration::ZERO };
+    let (results, peak) = all_at_once(reply, 16, 3 * MIB).await;
+    for result in results {
+        assert_eq!(result.unwrap().body.as_slice().len(), body.len());
+    }
+    assert!((MIB..=3 * MIB).contains(&peak), "{peak}");
+}
+
+#[tokio::test]
+async fn a_body_that_alone_exceeds_the_memory_of_the_client_names_the_option() {
+    let body = long_body(2 * MIB);
+    let head = "content-type: application/json\r\n";
+    let compressed = content(200, &format!("{head}content-encoding: gzip\r\n"), &gzip(&body));
+    for reply in [content(200, head, &body), compressed] {
+        let (results, peak) = all_at_once(reply, 4, MIB).await;
+        for result in results {
+            let Err(Error::Transport(error)) = result else { panic!("{result:?}") };
+            assert!(error.contains("limit of 1 MiB (max_response_bytes)"), "{error}");
+            assert_eq!(error.request.as_ref().map(|request| request.attempts), Some(1));
+        }
+        assert!(peak <= MIB);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_in_a_document_of_status_200_holds_other_requests_too() {
+    let refusal = json(200, "retry-after: 1\r\n", r#"{"status":429,"message":"slow down"}"#);
+    let server = Server::start(vec![refusal, ok()]).await;
+    let client = transport(Options { max_retries: Some(0), ..options(&server.url()) });
+    let first = client.send(&teams()).await.unwrap();
+    assert!(matches!(first.refusal.as_deref(), Some(Error::Api(error)) if error.status == 429), "{first:?}");
+    let begun = Instant::now();
+    client.send(&teams()).await.unwrap();
+    assert!(begun.elapsed() > Duration::from_millis(900));
 }
 
 #[tokio::test]

@@ -43,6 +43,7 @@ class _Client(Operations[T, B], Streams):
         max_retries: int = 3,
         max_concurrency: int = 16,
         requests_per_second: float | None = None,
+        max_response_bytes: int | None = None,
         proxy: str | None = None,
         ca_bundle: str | os.PathLike[str] | None = None,
         user_agent: str | None = None,
@@ -65,6 +66,7 @@ class _Client(Operations[T, B], Streams):
                 "max_retries": max_retries,
                 "max_concurrency": max_concurrency,
                 "requests_per_second": requests_per_second,
+                "max_response_bytes": max_response_bytes,
                 "proxy": _without_password(proxy),
                 "ca_bundle": None if ca_bundle is None else os.fspath(ca_bundle),
                 "user_agent": user_agent,
@@ -165,6 +167,8 @@ class Client(_Client[Payload, Many]):
         max_retries: how often a request is sent again where that can help.
         max_concurrency: how many requests are in flight at once.
         requests_per_second: an upper limit; default: none.
+        max_response_bytes: the most bytes of response bodies, decompressed, that this client receives at once; default:
+            512 MiB (docs/batches.md, "Memory").
         proxy: its address, such as "http://user:password@proxy.example:3128"; default: what `HTTPS_PROXY` and its kin
             say, but for the hosts of `NO_PROXY` and this machine.
         ca_bundle: a file or folder of certificates to trust besides the system's; default: `REQUESTS_CA_BUNDLE`.

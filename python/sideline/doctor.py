@@ -4,7 +4,6 @@ Each step is made by the client's own core, so that the doctor and the client me
 certificate of a server that the client refused is fetched apart, to say who issued it.
 """
 
-import re
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from sideline._core import CoreClient, Payload, _certificate
-from sideline.errors import ApiError, AuthenticationError, NotFound, PermissionDenied, SidelineError
+from sideline.errors import AuthenticationError, NotFound, PermissionDenied, SidelineError
 
 if TYPE_CHECKING:
     from sideline.live import LiveStream
@@ -108,6 +107,20 @@ _SOON = 14
 """Days before its end at which a certificate is worth a word."""
 
 
+_SIGNS_THE_QUERY = (
+    "calls without a query are accepted, and calls with a query are refused for their signature",
+    "the gateway in front of the service computes the signature over the path and the query (Kong 3 does), where the "
+    "service's specification has the path alone: ask its operator to change that. Username, secret and clock are right",
+)
+
+
+_OF_SETTINGS = {
+    "proxy": "correct the address of the proxy, give another with proxy=, or list the host in NO_PROXY",
+    "TLS": "give a file or folder of certificates with ca_bundle=, or install the system's (ca-certificates)",
+}
+"""What to do about settings that make no connection, by their step."""
+
+
 class _Doctor:
     def __init__(self, core: CoreClient, is_async: bool) -> None:
         self.core = core
@@ -144,7 +157,7 @@ class _Doctor:
         return self.settings[name][0] is not None
 
     def failed(self, name: str, error: SidelineError) -> None:
-        found, advice = _split(error)
+        found, advice = _told(error)
         if isinstance(error, PermissionDenied):
             lacks = "these credentials lack the privilege: ask the service's operator for it"
             self.note(name, "missing", found, lacks)
@@ -170,13 +183,14 @@ class _Doctor:
     async def look_at_the_way(self) -> bool:
         """Whether the service answers at all."""
         steps = ("proxy", "DNS", "TCP", "TLS", "answer", "clock")
+        # Settings that make no connection: a proxy that cannot be used, a file of authorities that cannot be read.
+        name = "proxy"
         try:
             proxy = self.core.proxy()
+            name = "TLS"
             probe: dict[str, Any] = await self.core.probe_async() if self.is_async else self.core.probe_sync()
         except SidelineError as error:
-            # Settings that make no connection: a proxy that cannot be used, a file of authorities that cannot be read.
-            name = "proxy" if "proxy" in str(error) else "TLS"
-            self.failed(name, error)
+            self.note(name, "failed", str(error), _OF_SETTINGS[name])
             self.skip(tuple(step for step in steps if step != name), "there is no way to the service")
             return False
         address = urlsplit(self.settings["base_url"][0] or "")
@@ -250,7 +264,7 @@ class _Doctor:
             self.note("signature", "ok", f"accepted; {signed()}")
             self.failed("teams", error)
         except AuthenticationError as error:
-            found, advice = _split(error)
+            found, advice = _told(error)
             sources = ", ".join(f"{name} {self.source(name)}" for name in ("username", "secret"))
             self.note("signature", "failed", f"{found}; {signed()}", f"{advice}; they are: {sources}")
             return False
@@ -259,7 +273,7 @@ class _Doctor:
             self.checks = [check for check in self.checks if check.name != "answer"]
             if isinstance(error, NotFound):
                 no_path = "check base_url: what answers there has no such path, and every client's teams are at it"
-                self.note("answer", "failed", _split(error)[0], no_path)
+                self.note("answer", "failed", _told(error)[0], no_path)
             else:
                 self.failed("answer", error)
             self.note("signature", "skipped", f"no answer to judge it by; {signed()}")
@@ -273,6 +287,13 @@ class _Doctor:
         names = ("stats", "shots")
         try:
             session_id = await self.recent_session()
+        except AuthenticationError as error:
+            if await self.accepts_a_query():
+                self.failed("schedule", error)
+            else:
+                self.note("query", "failed", *_SIGNS_THE_QUERY)
+            self.skip(names, "there is no schedule to find a session by")
+            return False
         except SidelineError as error:
             self.failed("schedule", error)
             self.skip(names, "there is no schedule to find a session by")
@@ -282,6 +303,16 @@ class _Doctor:
             return True
         for name in names:
             await self.may(name, self.call(name, {"session_id": session_id}), lambda _: "may be read")
+        return True
+
+    async def accepts_a_query(self) -> bool:
+        """Whether the teams, which were accepted without a query, are accepted with one that means nothing."""
+        try:
+            await self.call("get", {"path": "/v1/data/teams"}, {"params": {"sideline": "doctor"}})
+        except AuthenticationError:
+            return False
+        except SidelineError:
+            pass
         return True
 
     async def may(self, name: str, asked: Awaitable[T], found: Callable[[T], str]) -> T | None:
@@ -391,20 +422,10 @@ def waited_for(steps: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a step was awaited")
 
 
-def _split(error: SidelineError) -> tuple[str, str]:
-    """An error's text as what was found and what to do: it ends with the latter."""
-    text = str(error)
-    if isinstance(error, ApiError):
-        parts = re.match(
-            r"(.*?: " + re.escape(error.message) + r"(?: \(request id .*?\))?(?: after \d+ attempts)?)(?:\. (.+))?$",
-            text,
-            re.S,
-        )
-        found, advice = (parts[1], parts[2]) if parts else (text, None)
-    else:
-        found, separator, advice = text.rpartition(". ")
-        found = found if separator else text
-    return found, advice or "see the message; the documentation's page on errors says what to do"
+def _told(error: SidelineError) -> tuple[str, str]:
+    """What happened, and what to do."""
+    advice = error.advice or "see the message; the documentation's page on errors says what to do"
+    return error._found or str(error), advice
 
 
 def _certified(certificate: tuple[str, int] | None) -> tuple[State, str]:

@@ -21,6 +21,12 @@ class SidelineError(Exception):
     404 True
     """
 
+    advice: str = ""
+    """What to do next, in a sentence; empty where no request was involved."""
+    _advice_kind: str = ""
+    """A name for that advice, out of a closed set."""
+    _found: str = ""
+    """What happened, without the advice."""
     _payload: "Payload | None" = None
 
     @property
@@ -51,6 +57,8 @@ class ApiError(SidelineError):
     """The address, without secrets."""
     attempts: int
     """How often it was sent."""
+    elapsed: float = 0.0
+    """Seconds that all attempts and the waits between them took."""
 
     def __init__(
         self,
@@ -147,7 +155,25 @@ class ServerError(ApiError):
 
 
 class TransportError(SidelineError):
-    """No answer came, or none that can be read as HTTP and JSON."""
+    """No answer came, or none that can be read as HTTP and JSON.
+
+    >>> service.faults.add("/v1/data/teams", reset=True)
+    >>> try:
+    ...     with service.client(max_retries=1) as patient:
+    ...         patient.teams()
+    ... except sideline.TransportError as error:
+    ...     print(error.method, error.attempts, error.advice)
+    GET 2 Try again
+    >>> service.faults.clear()
+    """
+
+    method: str = "GET"
+    url: str = ""
+    """The address, without secrets; empty where it was no request that failed."""
+    attempts: int = 0
+    """How often it was sent."""
+    elapsed: float = 0.0
+    """Seconds that all attempts and the waits between them took."""
 
 
 class ConnectError(TransportError):

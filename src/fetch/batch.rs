@@ -19,10 +19,6 @@ use std::vec::IntoIter;
 use tokio::sync::Notify;
 use tokio::task::{JoinSet, spawn_blocking};
 
-/// How many bytes of bodies may be on their way at once, judged by the largest that came: as many as the one largest answer
-/// that a client accepts. Sixteen half hours of locations at 20 Hz stay below it; what tracks faster has fewer at once.
-const BYTES_IN_FLIGHT: usize = 256 * 1024 * 1024;
-
 /// After so many refusals of the credentials, one after another, it is asked for something that they are always good for. A
 /// gateway may refuse some ids or a path alone, and must not keep the others from coming.
 const REFUSED_IN_A_ROW: u32 = 4;
@@ -51,9 +47,6 @@ struct Work {
     waiting: Enumerate<IntoIter<Unit>>,
     /// In the order of the units.
     ended: Vec<Option<Done>>,
-    running: usize,
-    /// Bytes of the largest body that came.
-    largest: usize,
     /// How many units were begun, in their order.
     begun: usize,
     refused_in_a_row: u32,
@@ -140,20 +133,13 @@ pub async fn run(
     if transport.is_closed() {
         return Err(Error::Closed);
     }
+    if let Some(request) = units.iter().find_map(|unit| unit.call.requests.first()) {
+        transport.check(request)?;
+    }
     let at_once = transport.config().max_concurrency.min(units.len());
     let ended = units.iter().map(|_| None).collect();
     let waiting = units.into_iter().enumerate();
-    let work = Work {
-        waiting,
-        ended,
-        running: 0,
-        largest: 0,
-        begun: 0,
-        refused_in_a_row: 0,
-        begun_before: 0,
-        doubted: None,
-        stop: None,
-    };
+    let work = Work { waiting, ended, begun: 0, refused_in_a_row: 0, begun_before: 0, doubted: None, stop: None };
     let signs = Signs { outage: Outage::new(transport.is_reached()), ..Signs::default() };
     let shared = Arc::new((Mutex::new(work), signs));
     // Dropped, it aborts what runs.
@@ -178,7 +164,7 @@ pub async fn run(
     all.ok_or_else(lost)
 }
 
-/// Fetches units until none is left, or no room: the largest body only grows, so what is too much now stays so.
+/// Fetches units until none is left.
 async fn one_by_one(
     transport: &Transport,
     drift: &Arc<Drift>,
@@ -187,14 +173,12 @@ async fn one_by_one(
     strict: bool,
     counters: &Counters,
 ) -> Result<()> {
-    let at_once = transport.config().max_concurrency;
     let next = || {
         let mut work = lock(work);
-        if work.stop.is_some() || !has_room(work.running, at_once, work.largest) {
+        if work.stop.is_some() {
             return None;
         }
         let next = work.waiting.next()?;
-        work.running += 1;
         work.begun += 1;
         Some(next)
     };
@@ -224,11 +208,12 @@ async fn one_by_one(
             (fetched, _) => fetched,
         };
         let ended = ended(drift, fetched, strict).await?;
+        if let Some((payload, _)) = &ended.came {
+            payload.release();
+        }
         let auth = unit.call.requests.first().map(|request| request.auth);
         let is_in_doubt = {
             let mut work = lock(work);
-            work.running -= 1;
-            work.largest = work.largest.max(ended.came.as_ref().map_or(0, |(payload, _)| payload.size()));
             work.hear(place, &ended);
             // Where something came one goes on: what it asks for next may take the doubt away.
             let is_in_doubt = ended.came.is_none() && work.is_in_doubt();
@@ -329,16 +314,12 @@ fn lock(work: &Mutex<Work>) -> MutexGuard<'_, Work> {
     work.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether one more unit may start; one always may.
-fn has_room(running: usize, at_once: usize, largest: usize) -> bool {
-    running == 0 || (running < at_once && largest.saturating_mul(running + 1) <= BYTES_IN_FLIGHT)
-}
-
 /// What came is read, also where the credentials are refused meanwhile.
 async fn ended(drift: &Arc<Drift>, fetched: std::result::Result<Payload, Failed>, strict: bool) -> Result<Ended> {
     let at = SystemTime::now();
     match fetched {
-        Err(Failed { error: error @ (Error::Configuration(_) | Error::Closed), .. }) => Err(error),
+        // Where no unit could be sent the batch was refused before the first.
+        Err(Failed { error: Error::Closed, .. }) => Err(Error::Closed),
         Err(failed) => Ok(Ended::failed(failed, at)),
         Ok(payload) => {
             // Bodies of locations take a while to read, and streams share these threads.
@@ -402,6 +383,8 @@ mod tests {
             method: "GET".into(),
             url: Scrubbed::default(),
             attempts: 1,
+            elapsed: Default::default(),
+            advice: Default::default(),
             hint: Scrubbed::default(),
             retry_after: None,
         })));
@@ -418,8 +401,6 @@ mod tests {
         Work {
             waiting: Vec::new().into_iter().enumerate(),
             ended: Vec::new(),
-            running: 0,
-            largest: 0,
             begun,
             refused_in_a_row: 0,
             begun_before: 0,
@@ -462,14 +443,5 @@ mod tests {
         assert!(work.doubted.is_some());
         work.hear(5, &came(Ok(None)));
         assert!(work.doubted.is_none() && work.refused_in_a_row == 0);
-    }
-
-    #[test]
-    fn bodies_on_their_way_are_bounded_by_the_largest_that_came() {
-        assert!(has_room(15, 16, 0) && !has_room(16, 16, 0));
-        let quarter = BYTES_IN_FLIGHT / 4;
-        assert!(has_room(3, 16, quarter) && !has_room(4, 16, quarter));
-        // One alone goes on, whatever its size.
-        assert!(has_room(0, 16, usize::MAX) && !has_room(1, 16, usize::MAX));
     }
 }

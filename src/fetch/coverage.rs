@@ -90,6 +90,8 @@ mod tests {
             method: "GET".into(),
             url: "http://host/".into(),
             attempts: 2,
+            elapsed: Default::default(),
+            advice: Default::default(),
             hint: Default::default(),
             retry_after: None,
         })))
@@ -139,6 +141,7 @@ mod tests {
             fetched_at: UNIX_EPOCH,
             attempts: 1,
             refusal: refusal.map(Box::new),
+            lease: None,
         };
         let refused = response(Some(error.clone()));
         let row = covered(Keys::default(), &Err(error), Some(&refused), 1, UNIX_EPOCH);

@@ -2,6 +2,7 @@
 
 use super::batch::stopped;
 use super::{Failed, Payload};
+use crate::advice::Advice;
 use crate::error::{Error, Result, Undecodable};
 use crate::resource::drift::{DRIFT, Drifted};
 use crate::scrub::{Scrubbed, Scrubber};
@@ -119,7 +120,12 @@ pub fn refusal(met: &[Met]) -> Option<Error> {
         "the answer holds what no table knows: {}{more}; strict=True refuses it (without it, it is a warning); what came is in the exception's .payload",
         named.join(", ")
     ));
-    Some(Error::Decode(Undecodable { message, path: "$".into(), offset: first.unknown.offset }))
+    Some(Error::Decode(Undecodable {
+        message,
+        path: "$".into(),
+        offset: first.unknown.offset,
+        advice: Advice::LookAtBody,
+    }))
 }
 
 impl Rows {

@@ -101,6 +101,11 @@ impl Payload {
         }
     }
 
+    /// Its bodies are their caller's from here on, and no longer count as the client's (`max_response_bytes`).
+    pub fn release(&self) {
+        self.parts.iter().for_each(Response::release);
+    }
+
     /// The single answers where several were joined; `None`: this is one alone.
     pub fn singles(&self) -> Option<impl Iterator<Item = Payload>> {
         (self.parts.len() > 1).then(|| self.parts.iter().map(|part| self.single(part)))
@@ -221,7 +226,16 @@ async fn run_counted(
     let Some(first) = call.requests.first() else {
         return Err(Error::Argument("a call without a request".into()).into());
     };
-    let parts = try_join_all(call.requests.iter().map(|request| transport.send_counted(request, attempts))).await?;
+    let is_single = call.requests.len() == 1;
+    let send = async |request| {
+        let response = transport.send_counted(request, attempts).await?;
+        // Bodies that wait for each other until all are there must not wait for each other's room.
+        if !is_single {
+            response.release();
+        }
+        Ok::<_, Error>(response)
+    };
+    let parts = try_join_all(call.requests.iter().map(send)).await?;
     let (operation, resource, context) = (first.operation, first.resource, first.context.clone());
     let payload = Payload { operation, resource, context, parts, join: call.join, body: OnceLock::new() };
     match payload.parts.iter().find_map(|part| Some((part, part.refusal.as_deref()?.clone()))) {

@@ -95,9 +95,12 @@ fn read_answer(answer: &Response) -> Result<Secret> {
 
 /// The body is not shown: it may be the token in a shape that nobody knows.
 fn unreadable(url: &Scrubbed) -> Error {
-    Error::Transport(Scrubbed::local(format!(
-        "the answer of GET {url} holds no token that can be read; pass it with token= if you know it by other means"
-    )))
+    Error::Transport(
+        Scrubbed::local(format!(
+            "the answer of GET {url} holds no token that can be read; pass it with token= if you know it by other means"
+        ))
+        .into(),
+    )
 }
 
 /// Tokens longer than this are none.

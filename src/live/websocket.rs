@@ -9,6 +9,7 @@ use super::seq::marks;
 use super::sequence::{Sequence, Verdict};
 use super::session::{Connection, Lost, Read, Refusal, Wire, refuses_position};
 use super::token::{Token, Tokens};
+use crate::advice::Advice;
 use crate::config::Secret;
 use crate::error::{Error, Result};
 use crate::operation::encode;
@@ -137,7 +138,7 @@ fn failed(error: Error) -> Unopened {
 
 fn broke(scrubber: &Scrubber, url: &Url, why: &str) -> Unopened {
     let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
-    failed(Error::Transport(scrubber.composed(text)))
+    failed(Error::Transport(scrubber.composed(text).into()))
 }
 
 impl Wire for Websocket {
@@ -214,6 +215,7 @@ impl Wire for Websocket {
 fn about_tokens(error: Error, is_fresh: bool) -> Error {
     match error {
         Error::Api(mut answer) => {
+            answer.advice = Advice::CheckToken;
             answer.hint = token_hint(is_fresh).into();
             Error::Api(answer)
         }

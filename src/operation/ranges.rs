@@ -88,6 +88,8 @@ pub(super) fn refuse(violated: &[&'static str], status: u16, url: String) -> Res
         method: "GET".into(),
         url: Scrubbed::local(url),
         attempts: 0,
+        elapsed: std::time::Duration::ZERO,
+        advice: crate::advice::Advice::CorrectRequest,
         hint: "It was not sent; from is start and to is end, in epoch milliseconds".into(),
         retry_after: None,
     })))

@@ -190,7 +190,7 @@ fn fetched(
     let prepare = || {
         let transport = client.transport()?;
         let plan = fetch::plan(operation, name, &ids, &game_ids, &rest, client.config());
-        let plan = plan.map_err(|error| error.of_arguments(transport.scrubber()))?;
+        let plan = plan.map_err(|error| error.scrubbed(transport.scrubber()))?;
         Ok::<_, Error>((transport, client.met()?, plan))
     };
     let (transport, drift, plan) = prepare().map_err(|error| errors::raise(py, error))?;

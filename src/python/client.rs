@@ -241,11 +241,20 @@ impl CoreClient {
     ) -> Result<impl Future<Output = Answer> + Send + 'static + use<>> {
         let transport = self.transport()?;
         let call = operation::call(operation, arguments, &self.config);
-        let call = call.map_err(|error| error.of_arguments(transport.scrubber()))?;
+        let call = call.map_err(|error| error.scrubbed(transport.scrubber()))?;
         let (unpickled, drift) = (self.unpickled, self.met()?);
         let fetched = async move {
             let payload = fetch::run(&transport, call).await?;
             drift.look_apart(payload, SystemTime::now()).await
+        };
+        // What came belongs to the caller from here on, whether it is an error's or not.
+        let fetched = async move {
+            let fetched = fetched.await;
+            match &fetched {
+                Ok((payload, _)) | Err(fetch::Failed { payload: Some(payload), .. }) => payload.release(),
+                Err(_) => {}
+            }
+            fetched
         };
         Ok(async move {
             match AssertUnwindSafe(fetched).catch_unwind().await {
@@ -341,7 +350,7 @@ impl<'py> IntoPyObject<'py> for Probed {
                 Stage::Tls => "tls",
                 Stage::Answer => "answer",
             };
-            (stage, stopped.text, stopped.hint)
+            (stage, stopped.text, stopped.advice.text())
         });
         let told = PyDict::new(py);
         told.set_item("addresses", probe.addresses)?;
@@ -386,6 +395,7 @@ fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
         timeouts: option(given, "timeout")?.map(timeouts).transpose()?,
         max_retries: option(given, "max_retries")?,
         max_concurrency: option(given, "max_concurrency")?,
+        max_response_bytes: option(given, "max_response_bytes")?,
         requests_per_second: option(given, "requests_per_second")?,
         proxy: option(given, "proxy")?.map(|text: String| Secret::new(text)),
         ca_bundle: option(given, "ca_bundle")?,

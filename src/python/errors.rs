@@ -1,8 +1,10 @@
 //! Exceptions out. Their classes stand in `sideline/errors.py`: under the stable ABI an exception cannot be a Rust class with
 //! fields.
 
+use crate::advice::Advice;
 use crate::error::{ApiError, ApiErrorKind, Error};
 use crate::python::exit;
+use crate::scrub::{Scrubbed, shown};
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The exception of an error.
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {
     let text = error.to_string();
+    let (advice, found) = (error.advice(), error.found());
     let fields = PyDict::new(py);
     let error = if let Error::GivenUp { cause, .. } = error { *cause } else { error };
     let class = match &error {
@@ -36,12 +39,48 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
         }
         // Of the number Python makes the subclass: `FileNotFoundError`, `PermissionError` ..
         Error::File { path, errno: Some(errno), message } => {
-            return PyOSError::new_err((*errno, without_number(message), path.clone()));
+            let message = shown(&without_number(message)).into_owned();
+            return PyOSError::new_err((*errno, message, shown(path).into_owned()));
         }
         Error::File { errno: None, .. } => return PyBlockingIOError::new_err(text),
         Error::Closed | Error::GivenUp { .. } => "SidelineError",
     };
-    exception(py, class, &text, &fields)
+    let raised = exception(py, class, &text, &fields);
+    match attach(py, &raised, &error, advice, &found) {
+        Ok(()) => raised,
+        Err(error) => error,
+    }
+}
+
+/// What every error of a request has.
+fn attach(
+    py: Python<'_>,
+    raised: &PyErr,
+    error: &Error,
+    (kind, advice): (Advice, Scrubbed),
+    found: &str,
+) -> PyResult<()> {
+    let value = raised.value(py);
+    value.setattr("advice", &*advice)?;
+    value.setattr("_advice_kind", kind.name())?;
+    value.setattr("_found", found)?;
+    let requested = match error {
+        Error::Connect(unanswered)
+        | Error::Certificate(unanswered)
+        | Error::Timeout(unanswered)
+        | Error::Transport(unanswered) => unanswered.request.as_ref(),
+        _ => None,
+    };
+    if let Some(requested) = requested {
+        value.setattr("method", "GET")?;
+        value.setattr("url", &*requested.url)?;
+        value.setattr("attempts", requested.attempts)?;
+        value.setattr("elapsed", requested.elapsed.as_secs_f64())?;
+    }
+    if let Error::Api(answer) = error {
+        value.setattr("elapsed", answer.elapsed.as_secs_f64())?;
+    }
+    Ok(())
 }
 
 /// Rust's text of a system's error ends with its number, which Python writes too.

@@ -65,6 +65,7 @@ pub fn restored((operation, ids, own, answers, join): State) -> Result<Payload> 
         fetched_at: UNIX_EPOCH + since_epoch,
         attempts,
         refusal: None,
+        lease: None,
     };
     let join = JOINS.iter().find(|(name, _)| *name == join).map_or(Join::Single, |(_, join)| *join);
     Payload::from_answers(&operation, answers.into_iter().map(answer).collect(), join, context)

@@ -44,15 +44,14 @@ fn made(slot: &PerProcess<Workers>, threads: usize, name: &str) -> Result<Handle
     if exit::ended() {
         return Err(Error::Transport("the interpreter is exiting; no request is sent any more".into()));
     }
-    let workers = slot.get_or_make(|| {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(threads)
-            .thread_name(name)
-            .enable_all()
-            .build()
-            .map_err(|e| Error::Transport(Scrubbed::local(format!("no thread could be started: {e}"))))?;
-        Ok::<_, Error>(Workers { handle: runtime.handle().clone(), owned: Mutex::new(Some(runtime)) })
-    })?;
+    let workers =
+        slot.get_or_make(|| {
+            let runtime =
+                Builder::new_multi_thread().worker_threads(threads).thread_name(name).enable_all().build().map_err(
+                    |e| Error::Transport(Scrubbed::local(format!("no thread could be started: {e}")).into()),
+                )?;
+            Ok::<_, Error>(Workers { handle: runtime.handle().clone(), owned: Mutex::new(Some(runtime)) })
+        })?;
     Ok(workers.handle.clone())
 }
 

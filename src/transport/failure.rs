@@ -1,7 +1,9 @@
 //! Attempts that ended without an answer: what kind of end it was, and its whole story in one line.
 
+use super::memory::NoRoom;
 use super::retry::Outcome;
-use crate::error::Error;
+use crate::advice::Advice;
+use crate::error::{Error, Requested, Unanswered};
 use crate::scrub::{Scrubbed, Scrubber};
 use std::error::Error as StdError;
 use std::io;
@@ -21,7 +23,7 @@ pub(super) struct Failure {
     pub(super) outcome: Outcome,
     class: Class,
     text: String,
-    pub(super) hint: &'static str,
+    pub(super) advice: Advice,
     pub(super) stage: Stage,
 }
 
@@ -42,24 +44,24 @@ impl Failure {
         let error = error.without_url();
         let story = chain(&error);
         let tls = error.is_connect().then(|| source_of::<rustls::Error>(&error)).flatten();
-        let (outcome, class, what, hint) = if let Some(tls) = tls {
+        let (outcome, class, what, advice) = if let Some(tls) = tls {
             let is_certificate = matches!(tls, rustls::Error::InvalidCertificate(_));
             let class = if is_certificate { Class::Certificate } else { Class::Connect };
-            (Outcome::Final, class, "no secure connection", tls_hint(tls))
+            (Outcome::Final, class, "no secure connection", tls_advice(tls))
         } else if story.contains(ASKS_FOR_CREDENTIALS) {
-            (Outcome::Final, Class::Connect, "the proxy refused (status 407)", PROXY_CREDENTIALS)
+            (Outcome::Final, Class::Connect, "the proxy refused (status 407)", Advice::GiveProxyCredentials)
         } else if story.contains(NO_SERVER_NAME) {
-            (Outcome::Final, Class::Connect, "no connection through the proxy", IPV6_IN_TUNNEL)
+            (Outcome::Final, Class::Connect, "no connection through the proxy", Advice::AvoidProxy)
         } else if error.is_connect() && error.is_timeout() {
-            (Outcome::Unconnected, Class::Timeout, "no connection within the connect timeout", CHECK_ADDRESS)
+            (Outcome::Unconnected, Class::Timeout, "no connection within the connect timeout", Advice::CheckAddress)
         } else if story.contains(TUNNEL) {
-            (Outcome::Unconnected, Class::Connect, "no connection through the proxy", CHECK_PROXY)
+            (Outcome::Unconnected, Class::Connect, "no connection through the proxy", Advice::CheckProxy)
         } else if error.is_connect() {
-            (Outcome::Unconnected, Class::Connect, "no connection", CHECK_ADDRESS)
+            (Outcome::Unconnected, Class::Connect, "no connection", Advice::CheckAddress)
         } else if error.is_timeout() {
-            (Outcome::Final, Class::Timeout, "silence for longer than the read timeout", "Try again, or raise timeout=")
+            (Outcome::Final, Class::Timeout, "silence for longer than the read timeout", Advice::RaiseTimeout)
         } else {
-            (Outcome::Broken, Class::Transport, "the connection broke", "Try again")
+            (Outcome::Broken, Class::Transport, "the connection broke", Advice::TryAgain)
         };
         let stage = if tls.is_some() {
             Stage::Tls
@@ -74,7 +76,7 @@ impl Failure {
         } else {
             Stage::Answer
         };
-        Failure { outcome, class, text: format!("{what}: {story}"), hint, stage }
+        Failure { outcome, class, text: format!("{what}: {story}"), advice, stage }
     }
 
     pub(super) fn out_of_time(total: f64, last: Option<Scrubbed>) -> Self {
@@ -83,18 +85,39 @@ impl Failure {
             outcome: Outcome::Final,
             class: Class::Timeout,
             text: format!("no answer within the total timeout of {total} s{before}"),
-            hint: "Try again, or raise timeout=",
+            advice: Advice::RaiseTimeout,
             stage: Stage::Answer,
         }
     }
 
     pub(super) fn too_large(limit: usize) -> Self {
+        let is_fixed = limit == super::BODY_LIMIT;
+        let size =
+            if limit.is_multiple_of(1 << 20) { format!("{} MiB", limit >> 20) } else { format!("{limit} bytes") };
+        let (option, advice) = match is_fixed {
+            true => ("", Advice::AskForLess),
+            false => (" (max_response_bytes)", Advice::RaiseMaxResponseBytes),
+        };
         Failure {
             outcome: Outcome::Final,
             class: Class::Transport,
-            text: format!("the body is larger than the limit of {} MiB", limit >> 20),
-            hint: "Ask for less at once, such as a shorter range",
+            text: format!("the body is larger than the limit of {size}{option}"),
+            advice,
             stage: Stage::Answer,
+        }
+    }
+
+    /// Other bodies need its room.
+    pub(super) fn no_room(why: NoRoom) -> Self {
+        match why {
+            NoRoom::TooLarge(limit) => Self::too_large(limit),
+            NoRoom::GivesWay => Failure {
+                outcome: Outcome::NoRoom,
+                class: Class::Transport,
+                text: "other responses need the memory that max_response_bytes allows".into(),
+                advice: Advice::TryAgain,
+                stage: Stage::Answer,
+            },
         }
     }
 
@@ -104,7 +127,7 @@ impl Failure {
             outcome: Outcome::Broken,
             class: Class::Transport,
             text: "the body cannot be decompressed: its gzip is damaged or cut".into(),
-            hint: "Try again",
+            advice: Advice::TryAgain,
             stage: Stage::Answer,
         }
     }
@@ -119,24 +142,19 @@ impl Failure {
     }
 
     /// The error that a user sees.
-    pub(super) fn error(self, scrubber: &Scrubber, url: &Scrubbed, attempts: u32) -> Error {
+    pub(super) fn error(self, scrubber: &Scrubber, request: Requested) -> Error {
+        let attempts = request.attempts;
         let tries = if attempts > 1 { format!(" after {attempts} attempts") } else { String::new() };
-        let text = format!("GET {url} failed{tries}: {}. {}", self.story(scrubber), self.hint);
-        let text = scrubber.composed(text);
+        let found = scrubber.composed(format!("GET {} failed{tries}: {}", request.url, self.story(scrubber)));
+        let unanswered = Unanswered::new(found, self.advice, Some(request));
         match self.class {
-            Class::Connect => Error::Connect(text),
-            Class::Certificate => Error::Certificate(text),
-            Class::Timeout => Error::Timeout(text),
-            Class::Transport => Error::Transport(text),
+            Class::Connect => Error::Connect(unanswered),
+            Class::Certificate => Error::Certificate(unanswered),
+            Class::Timeout => Error::Timeout(unanswered),
+            Class::Transport => Error::Transport(unanswered),
         }
     }
 }
-
-const CHECK_ADDRESS: &str = "Check the address, the network and the proxy";
-const CHECK_PROXY: &str = "Check the proxy (proxy=, HTTPS_PROXY), that it speaks HTTP and lets this host through; NO_PROXY lists hosts to \
-                           ask without it";
-pub(super) const PROXY_CREDENTIALS: &str = "Give the proxy's username and password in its address, http://user:password@host:port, \
-                                            with reserved characters percent-encoded";
 
 /// What hyper-util's private error type says; the tests against a real proxy see to it that it still does.
 const TUNNEL: &str = "tunnel error";
@@ -146,27 +164,22 @@ const ASKS_FOR_CREDENTIALS: &str = "tunnel error: proxy authorization required";
 
 /// What reqwest says where the host of a tunnel is an IPv6 address (its issue 3094, open): an attempt cannot cure it.
 const NO_SERVER_NAME: &str = "Invalid Server Name";
-const IPV6_IN_TUNNEL: &str = "An IPv6 address cannot be asked over https through a proxy: give the host's name, or list the address in \
-                              NO_PROXY";
 
 /// What a user can do about a certificate, or about what answered in its place.
-fn tls_hint(error: &rustls::Error) -> &'static str {
+fn tls_advice(error: &rustls::Error) -> Advice {
     use rustls::CertificateError::{
         Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
     };
     match error {
         rustls::Error::InvalidCertificate(why) => match why {
             Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. } => {
-                "Check this machine's clock; where it is right, the server's operator must renew the certificate"
+                Advice::CheckClockOrCertificate
             }
-            NotValidForName | NotValidForNameContext { .. } => "Check the address: the certificate is for another host",
-            _ => {
-                "If a proxy of your network issues the certificate, give its authority with ca_bundle=; else the server may \
-                 leave out an intermediate certificate, which ca_bundle= may hold too"
-            }
+            NotValidForName | NotValidForNameContext { .. } => Advice::CheckHost,
+            _ => Advice::TrustAuthority,
         },
-        rustls::Error::InvalidMessage(_) => "Check the port and the proxy: what answered there does not speak TLS",
-        _ => "Check the address and the port; a firewall or a proxy may stand between",
+        rustls::Error::InvalidMessage(_) => Advice::CheckPort,
+        _ => Advice::CheckFirewall,
     }
 }
 

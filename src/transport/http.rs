@@ -52,10 +52,7 @@ pub(super) fn client(config: &Config, base: &Url, what: Use) -> Result<Client> {
         Route::Direct => builder.no_proxy(),
         Route::System => builder,
         Route::Through(address, except) => {
-            let proxy = Proxy::all(address.expose()).map_err(|error| {
-                Error::Configuration(format!("proxy cannot be used: {}", chain(&error.without_url())))
-            })?;
-            builder.proxy(proxy.no_proxy(NoProxy::from_string(&except)))
+            builder.proxy(proxy(address.expose())?.no_proxy(NoProxy::from_string(&except)))
         }
     };
     builder = match unverified {
@@ -69,6 +66,19 @@ pub(super) fn client(config: &Config, base: &Url, what: Use) -> Result<Client> {
             chain(&error.without_url())
         ))
     })
+}
+
+fn proxy(address: &str) -> Result<Proxy> {
+    Proxy::all(address)
+        .map_err(|error| Error::Configuration(format!("proxy cannot be used: {}", chain(&error.without_url()))))
+}
+
+/// Whether the proxy of a base address can be used.
+pub(super) fn check_proxy(config: &Config, base: &Url) -> Result<()> {
+    match config.proxies.route(base)? {
+        Route::Through(address, _) => proxy(address.expose()).map(drop),
+        Route::Direct | Route::System => Ok(()),
+    }
 }
 
 /// A header's value: any text without control characters, as UTF-8.

@@ -1,4 +1,5 @@
-//! gzip (RFC 1952), inflated when all of it came: all members, each checked against its checksum and its length.
+//! gzip (RFC 1952), inflated when all of it came: all members, each checked against its checksum and its length. No step
+//! takes more room than was granted before.
 
 use crate::table::Body;
 use flate2::bufread::MultiGzDecoder;
@@ -16,6 +17,10 @@ const MOST_OF_A_BYTE: usize = 1032;
 /// What a body adds behind its bytes: with room for it, they are not moved once more.
 const PADDING: usize = 64;
 
+/// A compressed body of so many bytes is inflated in a millisecond, whatever it holds; a longer one not on the threads that
+/// read sockets.
+const SHORT: usize = 4 * 1024;
+
 /// Why there is no body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
@@ -24,27 +29,79 @@ pub(super) enum Refused {
     Damaged,
 }
 
-/// The whole body, of at most `limit` bytes.
+/// A body on its way from gzip, in steps: each says how many bytes it holds before it runs.
+pub(super) struct Inflation {
+    compressed: Body,
+    /// Bytes of it that are done.
+    taken: usize,
+    whole: Vec<u8>,
+    /// Bytes that the next step may add.
+    room: usize,
+    limit: usize,
+}
+
+/// What a step gave.
+pub(super) enum Step {
+    Done(Body),
+    More(Inflation),
+}
+
+impl Inflation {
+    /// To a body of at most `limit` bytes.
+    pub(super) fn new(compressed: Body, limit: usize) -> Self {
+        // The last four bytes tell the length of the last member, which is most often the only one; they may lie.
+        let told = compressed.as_slice().last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+        let room = told.min(compressed.len().saturating_mul(MOST_OF_A_BYTE)).min(limit);
+        Inflation { compressed, taken: 0, whole: Vec::new(), room, limit }
+    }
+
+    pub(super) fn is_short(&self) -> bool {
+        self.compressed.len() <= SHORT
+    }
+
+    /// The bytes that the next step holds, compressed and not.
+    pub(super) fn needs(&self) -> usize {
+        self.compressed.len() + self.whole.len() + self.room
+    }
+
+    /// Inflates until the body ends, or needs more room.
+    pub(super) fn run(mut self) -> Result<Step, Refused> {
+        let mut inflater = Inflater::new().ok_or(Refused::TooLarge)?;
+        self.whole.try_reserve_exact(self.room + PADDING).map_err(|_| Refused::TooLarge)?;
+        let end = self.whole.len() + self.room;
+        while let Some(rest) = self.compressed.as_slice().get(self.taken..).filter(|rest| !rest.is_empty()) {
+            let free = end - self.whole.len();
+            match inflater.member(rest, &mut self.whole, free) {
+                Ok(taken) => self.taken += taken,
+                Err(Refused::TooLarge) if end < self.limit => {
+                    self.room = free.saturating_mul(2).max(rest.len()).min(self.limit - self.whole.len());
+                    return Ok(Step::More(self));
+                }
+                Err(refused) => return Err(refused),
+            }
+        }
+        // A length that lies must not be kept.
+        if self.whole.capacity() / 2 > self.whole.len() + PADDING {
+            self.whole.shrink_to(self.whole.len() + PADDING);
+        }
+        Ok(Step::Done(Body::from(self.whole)))
+    }
+}
+
+/// All steps at once.
+#[cfg(any(test, fuzzing))]
 pub(super) fn inflate(compressed: &[u8], limit: usize) -> Result<Body, Refused> {
-    let mut inflater = Inflater::new().ok_or(Refused::TooLarge)?;
-    // The last four bytes tell the length of the last member, which is most often the only one; they may lie.
-    let told = compressed.last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
-    let mut room = told.min(compressed.len().saturating_mul(MOST_OF_A_BYTE)).min(limit);
-    let (mut whole, mut rest) = (Vec::new(), compressed);
-    while !rest.is_empty() {
-        whole.reserve(room + PADDING);
-        match inflater.member(rest, &mut whole, room) {
-            Ok(taken) => {
-                rest = rest.get(taken..).unwrap_or_default();
-                room = room.min(limit - whole.len());
+    let mut inflation = Inflation::new(Body::from(compressed), limit);
+    loop {
+        let needs = inflation.needs();
+        match inflation.run()? {
+            Step::Done(body) => {
+                assert!(compressed.len() + body.len() <= needs, "more was held than was said");
+                return Ok(body);
             }
-            Err(Refused::TooLarge) if whole.len() + room < limit => {
-                room = room.saturating_mul(2).max(rest.len()).min(limit - whole.len());
-            }
-            Err(refused) => return Err(refused),
+            Step::More(more) => inflation = more,
         }
     }
-    Ok(Body::from(whole))
 }
 
 /// The start of a body, of at most `limit` bytes; of one that is damaged what comes before the damage.

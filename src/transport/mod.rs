@@ -16,6 +16,8 @@
 //! | `clock` | the server's clock, learned from `Date` |
 //! | `budget` | concurrency limit, and who waits |
 //! | `rate` | the rate limiter: pure |
+//! | `memory` | bytes of bodies at once, and who waits for room |
+//! | `retry_log` | warnings of retries, merged |
 
 mod budget;
 pub mod certificate;
@@ -25,6 +27,7 @@ mod failure;
 pub(crate) mod fuzz;
 mod http;
 mod inflate;
+mod memory;
 mod open;
 mod outage;
 mod probe;
@@ -32,6 +35,7 @@ mod rate;
 mod redirect;
 mod respond;
 mod retry;
+mod retry_log;
 mod send;
 mod target;
 
@@ -52,7 +56,7 @@ use target::Target;
 use tokio::sync::watch;
 use url::Url;
 
-/// A decompressed body beyond this is refused: nothing the service sends comes near it.
+/// A body beyond this is refused, compressed or not: nothing the service sends comes near it.
 const BODY_LIMIT: usize = 256 * 1024 * 1024;
 
 /// A response of status 200.
@@ -72,6 +76,17 @@ pub struct Response {
     pub attempts: u32,
     /// Why the body is no data although the status is 200: it is an error document, or not JSON.
     pub refusal: Option<Box<Error>>,
+    /// The body's bytes among those of the client, until they are their caller's.
+    pub(crate) lease: Option<Arc<memory::Lease>>,
+}
+
+impl Response {
+    /// The body is its caller's from here on.
+    pub(crate) fn release(&self) {
+        if let Some(lease) = &self.lease {
+            lease.release();
+        }
+    }
 }
 
 /// Sends requests. Cheap to clone; clones share connections, budget and server clock.
@@ -89,6 +104,8 @@ struct Shared {
     /// For streams: of the Broadcast API, and the websocket.
     streams: [Mutex<Option<reqwest::Client>>; 2],
     budget: budget::Budget,
+    memory: Arc<memory::Memory>,
+    retry_log: retry_log::RetryLog,
     clock: clock::ServerClock,
     closed: watch::Sender<bool>,
     /// Whether the service has responded to anything.
@@ -103,7 +120,7 @@ impl Shared {
         if let Some(client) = &*slot {
             return Ok(client.clone());
         }
-        let client = http::client(&self.config, url, http::Use::Calls)?;
+        let client = http::client(&self.config, url, http::Use::Calls).map_err(|e| e.scrubbed(&self.scrubber))?;
         Ok(slot.insert(client).clone())
     }
 
@@ -119,13 +136,15 @@ impl Transport {
     /// Connects to nothing, starts nothing, needs no runtime. A bundle of authorities that cannot be read is an error now.
     pub fn new(config: Config) -> Result<Self> {
         http::check_authorities(&config)?;
-        Ok(Self::with_body_limit(config, BODY_LIMIT))
+        let body_limit = config.max_response_bytes.min(BODY_LIMIT);
+        Ok(Self::with_body_limit(config, body_limit))
     }
 
     /// For tests, which cannot send 256 MiB.
     #[doc(hidden)]
     pub fn with_body_limit(config: Config, body_limit: usize) -> Self {
         let budget = budget::Budget::new(config.max_concurrency, config.requests_per_second);
+        let memory = memory::Memory::new(config.max_response_bytes);
         let shared = Shared {
             scrubber: Scrubber::new(&config.secrets()),
             config,
@@ -133,6 +152,8 @@ impl Transport {
             broadcast: Mutex::default(),
             streams: Default::default(),
             budget,
+            memory,
+            retry_log: retry_log::RetryLog::default(),
             clock: clock::ServerClock::default(),
             closed: watch::Sender::new(false),
             reached: AtomicBool::new(false),
@@ -164,6 +185,18 @@ impl Transport {
     /// As [`Transport::send`]; `attempts` counts them, also where the request is given up.
     pub async fn send_counted(&self, request: &Request, attempts: &Attempts<'_>) -> Result<Response> {
         self.until_closed(send::send(&self.shared, request, attempts, None)).await
+    }
+
+    /// The most bytes of responses that were in memory at once, as `max_response_bytes` counts them.
+    pub fn peak_response_bytes(&self) -> usize {
+        self.shared.memory.peak()
+    }
+
+    /// Fails where no request of this kind could be sent, whatever it is: a credential is missing, or no HTTP client can be
+    /// made.
+    pub(crate) fn check(&self, request: &Request) -> Result<()> {
+        let target = Target::new(request, &self.shared.config).map_err(|error| error.scrubbed(self.scrubber()))?;
+        self.shared.client(request.auth, target.url()).map(drop)
     }
 
     /// Whether the service has responded to any request of this client.

@@ -5,7 +5,7 @@ use super::redirect::Redirect;
 use super::respond::{self, Clocks};
 use super::target::Target;
 use super::{Shared, Transport, http, send};
-use crate::error::{Error, Result};
+use crate::error::{Error, Requested, Result};
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use hyper::ext::ReasonPhrase;
@@ -63,7 +63,7 @@ impl Transport {
     ) -> std::result::Result<Response, Unopened> {
         let shared = &*self.shared;
         let scrubber = &shared.scrubber;
-        let target = Target::new(request, &shared.config).map_err(Unopened::of)?;
+        let target = Target::new(request, &shared.config).map_err(|error| Unopened::of(error.scrubbed(scrubber)))?;
         let client = shared.stream_client(Kind::Broadcast, target.url()).map_err(Unopened::of)?;
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -120,8 +120,13 @@ async fn execute(
     scrubber: &Scrubber,
     shown: &Scrubbed,
 ) -> std::result::Result<Response, Unopened> {
-    let failed = |error| Unopened::of(Failure::of(error).error(scrubber, shown, 1));
+    let failed = |error| Unopened::of(Failure::of(error).error(scrubber, requested(shown.clone())));
     client.execute(request).await.map_err(failed)
+}
+
+/// A stream is opened by one attempt, and how long that took nobody is told.
+fn requested(url: Scrubbed) -> Requested {
+    Requested { url, attempts: 1, elapsed: Duration::ZERO }
 }
 
 /// What came instead of a stream.
@@ -136,7 +141,7 @@ async fn unopened(
     let status = Some(response.status().as_u16());
     let phrase =
         response.extensions().get::<ReasonPhrase>().map(|p| String::from_utf8_lossy(p.as_bytes()).into_owned());
-    match send::receive(response, shared.body_limit, scrubber, url, refused).await {
+    match send::receive(response, &shared.memory.lease(), shared.body_limit, scrubber, url, refused).await {
         Ok(answer) => {
             let wait = answer.retry_after(SystemTime::now());
             let mut error = respond::error(&answer, auth, 1, Clocks::default());
@@ -149,7 +154,7 @@ async fn unopened(
             Unopened { error, status, wait }
         }
         Err(failure) => {
-            let error = failure.error(scrubber, &scrubber.url(url.as_str()), 1);
+            let error = failure.error(scrubber, requested(scrubber.url(url.as_str())));
             Unopened { error, status, wait: None }
         }
     }
@@ -170,5 +175,5 @@ fn check(shared: &Shared, response: Response, url: &Url) -> std::result::Result<
     };
     let (shown, why) = (shared.scrubber.url(url.as_str()), shared.scrubber.id(why));
     let text = format!("the answer of GET {shown} is no event stream: {why}");
-    Err(Unopened { error: Error::Transport(shared.scrubber.composed(text)), status: Some(200), wait: None })
+    Err(Unopened { error: Error::Transport(shared.scrubber.composed(text).into()), status: Some(200), wait: None })
 }

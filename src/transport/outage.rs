@@ -172,7 +172,12 @@ mod tests {
         let outage = Outage::new(true);
         let attempts = Attempts::of(&outage);
         for between in [
-            Error::Decode(crate::error::Undecodable { message: "x".into(), path: "$".into(), offset: 0 }),
+            Error::Decode(crate::error::Undecodable {
+                message: "x".into(),
+                path: "$".into(),
+                offset: 0,
+                advice: Default::default(),
+            }),
             Error::Timeout("late".into()),
         ] {
             for _ in 0..HANDFUL {

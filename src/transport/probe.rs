@@ -1,9 +1,10 @@
 //! How far a connection to the REST API gets: asked without a credential, once, over a connection of its own, by the HTTP
 //! client that all calls use, so that both meet the same trouble.
 
-use super::failure::{Failure, PROXY_CREDENTIALS};
+use super::failure::Failure;
 use super::http::{self, Use};
 use super::{Transport, clock, send, target};
+use crate::advice::Advice;
 use crate::error::{Error, Result};
 use crate::operation::Auth;
 use crate::signer;
@@ -41,7 +42,7 @@ pub struct Probe {
 pub struct Stopped {
     pub stage: Stage,
     pub text: String,
-    pub hint: String,
+    pub advice: Advice,
 }
 
 impl Transport {
@@ -76,7 +77,7 @@ impl Transport {
                 probe.ahead = send::measure(&response, sent);
                 if probe.status == Some(407) {
                     let text = "the proxy refused (status 407)".into();
-                    probe.stopped = Some(Stopped { stage: Stage::Proxy, text, hint: PROXY_CREDENTIALS.into() });
+                    probe.stopped = Some(Stopped { stage: Stage::Proxy, text, advice: Advice::GiveProxyCredentials });
                 }
                 return Ok(probe);
             }
@@ -92,14 +93,16 @@ impl Transport {
             }
         }
         let text = failure.story(&self.shared.scrubber).into();
-        probe.stopped = Some(Stopped { stage, text, hint: failure.hint.into() });
+        probe.stopped = Some(Stopped { stage, text, advice: failure.advice });
         Ok(probe)
     }
 
     /// The proxy of the requests to the REST API, and what names it.
     pub fn proxy(&self) -> Result<Option<(String, &'static str)>> {
         let config = &self.shared.config;
-        config.proxies.told(&address(&config.base_url)?)
+        let url = address(&config.base_url)?;
+        http::check_proxy(config, &url)?;
+        config.proxies.told(&url)
     }
 
     /// Refuses as every such request would, where a credential is missing.

@@ -1,6 +1,7 @@
 //! What an answer means. Pure: status, headers and body in, an error or nothing out.
 
 use super::{clock, retry};
+use crate::advice::Advice;
 use crate::error::{ApiError, ApiErrorKind};
 use crate::operation::{self, Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
@@ -86,7 +87,7 @@ impl Clocks {
                 format!("{skew}, more than the 24 hours that sideline corrects: set this machine's clock")
             }
             Some(skew) => format!("{skew}, and a signature is valid for 5 minutes only: set this machine's clock"),
-            None => "The service refused the request's date: check this machine's clock".into(),
+            None => Advice::SetClock.text().into(),
         })
     }
 }
@@ -179,28 +180,28 @@ pub(super) fn error(answer: &Answer, auth: Auth, attempts: u32, clocks: Clocks) 
         400 | 422 => vec![message.clone()],
         _ => Vec::new(),
     };
-    let hint: String = match kind {
-        Authentication => match (clocks.hint(&message), auth) {
-            (Some(hint), Auth::Signed) => hint,
-            (None, Auth::Signed) => {
-                let allowed_for = clocks.skew().map(|skew| format!(". {skew}, which the request's date allowed for"));
-                let check = "Check the username and the secret (SIDELINE_USERNAME, SIDELINE_SECRET)";
-                format!("{check}{}", allowed_for.unwrap_or_default())
-            }
-            (_, Auth::ApiKey) => "Check the key (SIDELINE_API_KEY)".into(),
-        },
-        PermissionDenied if said.author == Author::Service => {
-            "These credentials lack the privilege; the service grants it".into()
+    let advice = match kind {
+        Authentication if auth == Auth::ApiKey => Advice::CheckKey,
+        Authentication if clocks.hint(&message).is_some() => Advice::SetClock,
+        Authentication => Advice::CheckCredentials,
+        PermissionDenied if said.author == Author::Service => Advice::AskForPrivilege,
+        PermissionDenied => Advice::CheckProxyOrFirewall,
+        NotFound => Advice::CheckId,
+        InvalidRequest => Advice::CorrectRequest,
+        RateLimited => Advice::SlowDown,
+        Server => Advice::ReportToSupport,
+        Other if matches!(answer.status, 408 | 425) => Advice::TryLater,
+        Other if answer.status == 407 => Advice::GiveProxyCredentials,
+        Other => Advice::CheckBaseAddress,
+    };
+    let skew = clocks.skew().map(|skew| format!(". {skew}, which the request's date allowed for"));
+    let hint: String = match advice {
+        Advice::SetClock => clocks.hint(&message).unwrap_or_else(|| advice.text().into()),
+        Advice::CheckCredentials => format!("{}{}", advice.text(), skew.unwrap_or_default()),
+        _ if answer.refused.is_some() && kind == Other => {
+            "Set the base address to the server that answers itself".into()
         }
-        PermissionDenied => "The body is not the service's: a proxy or a firewall may have answered".into(),
-        NotFound => "Check the id, and that it belongs to this environment and sport".into(),
-        InvalidRequest => "Correct the request: .rules lists what it breaks".into(),
-        RateLimited => "Lower requests_per_second or max_concurrency, or try again later".into(),
-        Server => "The service failed; try again later, and name the request id to its support".into(),
-        Other if matches!(answer.status, 408 | 425) => "The service was busy; try again later".into(),
-        Other if answer.status == 407 => super::failure::PROXY_CREDENTIALS.into(),
-        Other if answer.refused.is_some() => "Set the base address to the server that answers itself".into(),
-        Other => "Check the base address".into(),
+        _ => advice.text().into(),
     };
     ApiError {
         kind,
@@ -211,6 +212,8 @@ pub(super) fn error(answer: &Answer, auth: Auth, attempts: u32, clocks: Clocks) 
         method: "GET".into(),
         url: answer.url.clone(),
         attempts,
+        elapsed: Duration::ZERO,
+        advice,
         hint: Scrubbed::local(hint),
         retry_after: None,
     }
@@ -250,9 +253,13 @@ pub(super) fn stated_error(answer: &Answer, request: &Request) -> Option<u16> {
 pub(super) fn document_error(answer: &Answer, status: u16, auth: Auth, attempts: u32, clocks: Clocks) -> ApiError {
     let mut error = error(&Answer { status, ..answer.clone() }, auth, attempts, clocks);
     error.hint = match status {
+        // No status says which error it is.
         200 => "The body is an error of a gateway, not data, although the status is 200".into(),
         _ => Scrubbed::local(format!("The body states this error, although the status is 200. {}", error.hint)),
     };
+    if status == 200 {
+        error.advice = Advice::CheckProxyOrFirewall;
+    }
     error
 }
 

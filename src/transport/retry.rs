@@ -8,6 +8,8 @@ const BASE: Duration = Duration::from_millis(500);
 const CAP: Duration = Duration::from_secs(20);
 /// First bound of the wait after a 429. The rate limiter slows down all requests, so that the refused one need not wait long.
 const BASE_REFUSED: Duration = Duration::from_millis(75);
+/// A longer `Retry-After` says no more than this: today it makes no sense to try again.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 /// The factor of that bound for each further retry.
 const FACTOR_REFUSED: u32 = 6;
 
@@ -22,6 +24,8 @@ pub(super) enum Outcome {
     Status(u16, Option<Duration>),
     /// What another attempt cannot cure: a certificate, a silent peer, a configuration.
     Final,
+    /// Other bodies needed the room of this one: it is requested again when there is some, whatever `max_retries` says.
+    NoRoom,
 }
 
 /// What was done so far.
@@ -47,7 +51,7 @@ pub(super) fn wait(
         Outcome::Status(500, asked) => (!past.after_500, asked),
         // 408 and 425: the request was not processed (RFC 9110, 15.5.9; RFC 8470, 5.2).
         Outcome::Status(408 | 425 | 429 | 502 | 503 | 504, asked) => (true, asked),
-        Outcome::Status(..) | Outcome::Final => (false, None),
+        Outcome::Status(..) | Outcome::Final | Outcome::NoRoom => (false, None),
     };
     if !worth_it || past.retries >= max_retries {
         return None;
@@ -72,11 +76,13 @@ fn bound_refused(retries: u32) -> Duration {
 /// `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3). A date is compared with the server's own clock.
 pub(super) fn retry_after(value: &str, server_now: SystemTime) -> Option<Duration> {
     let value = value.trim();
-    if let Ok(seconds) = value.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = httpdate::parse_http_date(value).ok()?;
-    Some(date.duration_since(server_now).unwrap_or_default())
+    let asked = match value.parse::<u64>() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        // More digits than a number of seconds has.
+        Err(_) if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => MAX_RETRY_AFTER,
+        Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(server_now).unwrap_or_default(),
+    };
+    Some(asked.min(MAX_RETRY_AFTER))
 }
 
 #[cfg(test)]
@@ -157,6 +163,10 @@ mod tests {
         assert_eq!(retry_after(" 7 ", noon), Some(seconds(7)));
         assert_eq!(retry_after("Sun, 01 Nov 2026 12:00:09 GMT", noon), Some(seconds(9)));
         assert_eq!(retry_after("Sun, 01 Nov 2026 11:00:00 GMT", noon), Some(Duration::ZERO));
+        for far in ["86401", "18446744073709551615", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"] {
+            assert_eq!(retry_after(far, noon), Some(MAX_RETRY_AFTER), "{far}");
+        }
+        assert_eq!(retry_after("", noon), None);
         assert_eq!(retry_after("soon", noon), None);
         assert_eq!(retry_after("-1", noon), None);
     }

@@ -2,14 +2,16 @@
 
 use super::budget::Kind;
 use super::failure::Failure;
-use super::inflate::{self, Refused};
+use super::inflate::{self, Inflation, Refused, Step};
+use super::memory::Lease;
 use super::outage::Attempts;
 use super::redirect::{self, Redirect};
 use super::respond::{self, Answer, Clocks};
 use super::retry::{self, Outcome, Past};
 use super::target::Target;
 use super::{Response, Shared, clock};
-use crate::error::{Error, Result};
+use crate::advice::Advice;
+use crate::error::{Error, Requested, Result, Unanswered, Undecodable};
 use crate::operation::{self, Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::table::Body;
@@ -17,9 +19,11 @@ use reqwest::Client;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 use tokio::task::spawn_blocking;
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
@@ -29,9 +33,6 @@ const ERROR_BODY: usize = 64 * 1024;
 const ERROR_BODY_WAIT: Duration = Duration::from_secs(2);
 /// A body's length is announced by its peer: more than this is reserved only as it arrives.
 const RESERVE: usize = 16 * 1024 * 1024;
-/// A compressed body of so many bytes is inflated in a millisecond, whatever it holds; a longer one not on the threads that
-/// read sockets.
-const SHORT: usize = 4 * 1024;
 
 /// What an attempt gave.
 enum Attempt {
@@ -48,7 +49,7 @@ pub(super) async fn send(
     silence_limit: Option<Duration>,
 ) -> Result<Response> {
     let scrubber = &shared.scrubber;
-    let target = Target::new(request, &shared.config)?;
+    let target = Target::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
     let client = shared.client(request.auth, target.url())?;
     let shown = target.shown(scrubber);
     let (total, max_retries) = (shared.config.timeouts.total, shared.config.max_retries);
@@ -63,6 +64,9 @@ pub(super) async fn send(
     loop {
         // A turn in the client's own queue is not the service's time: the deadline moves on with it.
         let queued = Instant::now();
+        if kind == Kind::Call {
+            shared.memory.room().await;
+        }
         let permit = shared.budget.admit(kind).await;
         deadline += queued.elapsed();
         let begun = Instant::now();
@@ -71,11 +75,15 @@ pub(super) async fn send(
         counted.begin();
         let silent = silence_limit.filter(|limit| *limit < deadline.saturating_duration_since(begun));
         let until = silent.map_or(deadline, |limit| begun + limit);
-        let attempt = timeout_at(until, attempt(shared, &client, &target)).await;
+        let lease = Arc::new(shared.memory.lease());
+        let attempt = within(until, &lease, attempt(shared, &client, &target, &lease)).await;
+        deadline += lease.waited();
+        let mut stated = None;
         if let Ok(Ok(Attempt::Answer(answer, _))) = &attempt {
             shared.reached.store(true, Ordering::Relaxed);
             let remaining = deadline.saturating_duration_since(Instant::now());
-            match answer.status {
+            stated = if answer.status == 200 { respond::stated_error(answer, request) } else { None };
+            match stated.unwrap_or(answer.status) {
                 // What asks for longer than a call may take fails this call, and holds no other.
                 429 => permit.refused(answer.retry_after(SystemTime::now()).filter(|wait| *wait < remaining)),
                 _ => permit.accepted(),
@@ -83,13 +91,19 @@ pub(super) async fn send(
         }
         drop(permit);
         let took = begun.elapsed();
+        let requested = || Requested { url: shown.clone(), attempts, elapsed: started.elapsed() };
+        if matches!(&attempt, Ok(Ok(Attempt::Failure(failure))) if failure.outcome == Outcome::NoRoom) {
+            continue;
+        }
 
         let mut document = None;
         let (outcome, error) = match attempt {
             Err(_) => {
                 let error = match silent {
-                    Some(limit) => Error::Timeout(no_answer(limit)),
-                    None => Failure::out_of_time(total.as_secs_f64(), last).error(scrubber, &shown, attempts),
+                    Some(limit) => {
+                        Error::Timeout(Unanswered::new(no_answer(limit), Advice::TryAgain, Some(requested())))
+                    }
+                    None => Failure::out_of_time(total.as_secs_f64(), last).error(scrubber, requested()),
                 };
                 counted.failed(&error, true);
                 return Err(error);
@@ -97,11 +111,10 @@ pub(super) async fn send(
             Ok(attempt) => match attempt? {
                 Attempt::Failure(failure) => {
                     log::debug!("GET {shown}: {} (attempt {attempts}, {took:.1?})", failure.story(scrubber));
-                    (failure.outcome, failure.error(scrubber, &shown, attempts))
+                    (failure.outcome, failure.error(scrubber, requested()))
                 }
                 Attempt::Answer(answer, clocks) => {
                     log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", answer.url, answer.status);
-                    let stated = if answer.status == 200 { respond::stated_error(&answer, request) } else { None };
                     if answer.status == 200 && stated.is_none() {
                         counted.responded();
                         // A token may come as plain text, and no error may quote it.
@@ -109,8 +122,17 @@ pub(super) async fn send(
                             operation::SUBSCRIPTION_TOKEN => Ok(()),
                             _ => respond::check_json(&answer),
                         };
-                        let refusal = is_json.err().map(|error| Box::new(error.scrubbed(scrubber)));
-                        return Ok(Response { refusal, ..response(answer, scrubber, started.elapsed(), attempts) });
+                        let refusal = is_json.err().map(|error| match error.scrubbed(scrubber) {
+                            Error::Decode(wrong) => {
+                                Box::new(Error::Decode(Undecodable { advice: Advice::CheckBaseAddress, ..wrong }))
+                            }
+                            other => Box::new(other),
+                        });
+                        return Ok(Response {
+                            refusal,
+                            lease: Some(lease),
+                            ..response(answer, scrubber, started.elapsed(), attempts)
+                        });
                     }
                     let status = stated.unwrap_or(answer.status);
                     let mut error = match stated {
@@ -118,6 +140,7 @@ pub(super) async fn send(
                         None => respond::error(&answer, request.auth, attempts, clocks),
                     };
                     error.retry_after = answer.retry_after(SystemTime::now());
+                    error.elapsed = started.elapsed();
                     // Not a retry: signed once more with the right date, whatever `max_retries` says.
                     if request.auth == Auth::Signed
                         && !clock_corrected
@@ -143,7 +166,12 @@ pub(super) async fn send(
         past.retries += 1;
         past.after_500 |= matches!(outcome, Outcome::Status(500, _));
         let reason = scrubber.composed(error.to_string());
-        log::warn!("{reason}; sent again in {:.1} s ({} of {max_retries})", wait.as_secs_f64(), past.retries);
+        let again = format!("{reason}; sent again in {:.1} s ({} of {max_retries})", wait.as_secs_f64(), past.retries);
+        match shared.retry_log.count(Instant::now()) {
+            Some(0) => log::warn!("{again}"),
+            Some(more) => log::warn!("{again}; {more} other requests were sent again since the last such warning"),
+            None => log::debug!("{again}"),
+        }
         last = Some(reason);
         sleep(wait).await;
     }
@@ -166,6 +194,20 @@ fn response(answer: Answer, scrubber: &Scrubber, elapsed: Duration, attempts: u3
         fetched_at: SystemTime::now(),
         attempts,
         refusal: None,
+        lease: None,
+    }
+}
+
+/// The attempt, if it ends until then. A wait for room in memory is no silence of the service: the time moves on with it.
+async fn within<T>(until: Instant, lease: &Lease, attempt: impl Future<Output = T>) -> std::result::Result<T, Elapsed> {
+    let mut attempt = std::pin::pin!(attempt);
+    let mut waited = Duration::ZERO;
+    loop {
+        match timeout_at(until + waited, &mut attempt).await {
+            Err(elapsed) if lease.waited() <= waited => return Err(elapsed),
+            Err(_) => waited = lease.waited(),
+            Ok(attempt) => return Ok(attempt),
+        }
     }
 }
 
@@ -184,7 +226,7 @@ fn learn(shared: &Shared, clocks: Clocks) -> bool {
 }
 
 /// One attempt, with the redirects of the same server.
-async fn attempt(shared: &Shared, client: &Client, target: &Target) -> Result<Attempt> {
+async fn attempt(shared: &Shared, client: &Client, target: &Target, lease: &Lease) -> Result<Attempt> {
     let mut url = target.url().clone();
     let mut followed = 0;
     loop {
@@ -203,7 +245,7 @@ async fn attempt(shared: &Shared, client: &Client, target: &Target) -> Result<At
             Redirect::Refused(why) => Some(why),
             Redirect::No => None,
         };
-        return Ok(match receive(response, shared.body_limit, &shared.scrubber, &url, refused).await {
+        return Ok(match receive(response, lease, shared.body_limit, &shared.scrubber, &url, refused).await {
             Ok(answer) => Attempt::Answer(answer, clocks),
             Err(failure) => Attempt::Failure(failure),
         });
@@ -228,6 +270,7 @@ pub(super) fn measure(response: &reqwest::Response, sent: SystemTime) -> Option<
 /// Reads an answer to its end.
 pub(super) async fn receive(
     mut response: reqwest::Response,
+    lease: &Lease,
     limit: usize,
     scrubber: &Scrubber,
     url: &Url,
@@ -237,6 +280,10 @@ pub(super) async fn receive(
     let announced = response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
     if status == 200 && announced > limit {
         return Err(Failure::too_large(limit));
+    }
+    // All of it before a byte is read: who waits here holds nothing that others need.
+    if status == 200 {
+        lease.grow_to(announced).await.map_err(Failure::no_room)?;
     }
     let mut body = Body::with_capacity(announced.min(RESERVE));
     let until = Instant::now() + ERROR_BODY_WAIT;
@@ -253,7 +300,13 @@ pub(super) async fn receive(
             Ok(None) => break,
             Ok(Some(chunk)) if status != 200 && body.len() + chunk.len() > ERROR_BODY => break,
             Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(Failure::too_large(limit)),
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(Some(chunk)) => {
+                // Of an error no more than `ERROR_BODY` is kept.
+                if status == 200 && body.len() + chunk.len() > announced {
+                    lease.grow_to(body.len() + chunk.len()).await.map_err(Failure::no_room)?;
+                }
+                body.extend_from_slice(&chunk);
+            }
             // The status is known: it says more than how its body ended.
             Err(_) if status != 200 => break,
             Err(error) => return Err(Failure::of(error)),
@@ -264,11 +317,11 @@ pub(super) async fn receive(
     let body = match is_compressed {
         false => body.finish(),
         true if status != 200 => inflate::inflate_start(body.as_slice(), ERROR_BODY),
-        true => inflated(body, limit).await.map_err(|refused| match refused {
-            Refused::TooLarge => Failure::too_large(limit),
-            Refused::Damaged => Failure::damaged(),
-        })?,
+        true => inflated(body, lease, limit).await?,
     };
+    if status == 200 {
+        lease.shrink_to(body.len());
+    }
     // Of a body that was inflated neither is true any more.
     let is_true = |name: &HeaderName| !is_compressed || (name != CONTENT_ENCODING && name != CONTENT_LENGTH);
     let text = |value: &HeaderValue| scrubber.header(String::from_utf8_lossy(value.as_bytes()));
@@ -277,17 +330,28 @@ pub(super) async fn receive(
     Ok(Answer { status, headers, body, url: scrubber.url(url.as_str()), refused, scrubber: scrubber.clone() })
 }
 
-async fn inflated(compressed: Body, limit: usize) -> std::result::Result<Body, Refused> {
-    if compressed.len() <= SHORT {
-        return inflate::inflate(compressed.as_slice(), limit);
-    }
-    match spawn_blocking(move || inflate::inflate(compressed.as_slice(), limit)).await {
-        Ok(inflated) => inflated,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => resume_unwind(panic),
-            // The runtime has ended, and nobody waits for this answer.
-            Err(_) => Err(Refused::Damaged),
-        },
+async fn inflated(compressed: Body, lease: &Lease, limit: usize) -> std::result::Result<Body, Failure> {
+    let mut inflation = Inflation::new(compressed, limit);
+    loop {
+        lease.grow_to(inflation.needs()).await.map_err(Failure::no_room)?;
+        let step = if inflation.is_short() {
+            inflation.run()
+        } else {
+            match spawn_blocking(move || inflation.run()).await {
+                Ok(step) => step,
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => resume_unwind(panic),
+                    // The runtime has ended, and nobody waits for this answer.
+                    Err(_) => Err(Refused::Damaged),
+                },
+            }
+        };
+        match step {
+            Ok(Step::Done(body)) => return Ok(body),
+            Ok(Step::More(more)) => inflation = more,
+            Err(Refused::TooLarge) => return Err(Failure::too_large(limit)),
+            Err(Refused::Damaged) => return Err(Failure::damaged()),
+        }
     }
 }
 

@@ -168,7 +168,7 @@ class Rest:
 
     def _check_signature(self, request: Request) -> Response | None:
         service = self.service
-        reason = signature.refusal(request.headers, request.method, request.path, service.credentials, now=service.now(), skew=service.skew)
+        reason = signature.refusal(request.headers, request.method, request.target if service.signs_query else request.path, service.credentials, now=service.now(), skew=service.skew)
         if reason is not None:
             return Response.of({"message": reason}, service.signature_status)
         pairs = signature.parse(request.headers["authorization"]) or {}

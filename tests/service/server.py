@@ -56,6 +56,8 @@ class Service:
         self.username, self.secret, self.api_key = "second-user", "second-secret-0123456789", "second-key-0123456789"
         self.credentials = {self.username: Credential(self.username, self.secret)}
         self.signature_status = 401
+        self.signs_query = False
+        """Whether the gateway computes signatures over the path with its query, as Kong 3 does; the specification has the path alone."""
         self.request_id_key = "serviceRequestId"
         self.faults = Faults()
         self.requests = Log()

@@ -51,10 +51,10 @@ impl Recorder {
         let (inner, changed, path) = (Mutex::new(inner), Condvar::new(), path.to_owned());
         let shared = Arc::new(Shared { inner, changed, file, path, sync_every });
         let behind = shared.clone();
-        let thread = std::thread::Builder::new()
-            .name("sideline-journal".into())
-            .spawn(move || behind.keep_up())
-            .map_err(|error| Error::Transport(Scrubbed::local(format!("no thread could be started: {error}"))))?;
+        let thread =
+            std::thread::Builder::new().name("sideline-journal".into()).spawn(move || behind.keep_up()).map_err(
+                |error| Error::Transport(Scrubbed::local(format!("no thread could be started: {error}")).into()),
+            )?;
         Ok(Recorder { shared, thread: Some(thread) })
     }
 
