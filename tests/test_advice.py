@@ -15,18 +15,18 @@ import sideline
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Service]:
-    with Service(seed=4) as service:
-        yield service
+    with Service(seed=4) as league:
+        yield league
 
 
 @pytest.fixture
-def service(running: Service) -> Iterator[Service]:
+def league(running: Service) -> Iterator[Service]:
     yield running
     running.faults.clear()
 
 
-def raised(service: Service, call: Callable[[sideline.Client], Any] = lambda client: client.teams(), **options: Any) -> sideline.SidelineError:
-    with sideline.Client(**service.client_options() | {"max_retries": 0} | options) as client, pytest.raises(sideline.SidelineError) as caught:
+def raised(league: Service, call: Callable[[sideline.Client], Any] = lambda client: client.teams(), **options: Any) -> sideline.SidelineError:
+    with sideline.Client(**league.client_options() | {"max_retries": 0} | options) as client, pytest.raises(sideline.SidelineError) as caught:
         call(client)
     error = caught.value
     assert isinstance(error.advice, str)
@@ -49,9 +49,9 @@ STATUSES = {
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_each_status_has_its_advice(service: Service, status: int) -> None:
-    service.faults.add("teams", status=status, body={"status": status, "message": "no. Not now. ", "serviceRequestId": "r"})
-    error = raised(service)
+def test_each_status_has_its_advice(league: Service, status: int) -> None:
+    league.faults.add("teams", status=status, body={"status": status, "message": "no. Not now. ", "serviceRequestId": "r"})
+    error = raised(league)
     kind, advice = STATUSES[status]
     assert isinstance(error, kind)
     assert error._advice_kind == advice
@@ -61,54 +61,54 @@ def test_each_status_has_its_advice(service: Service, status: int) -> None:
     assert error.elapsed > 0
 
 
-def test_credentials_clock_and_key_are_told_apart(service: Service) -> None:
-    assert raised(service, secret="mistyped")._advice_kind == "check_credentials"
-    assert raised(service, lambda client: client.broadcast_teams(), api_key="mistyped")._advice_kind == "check_key"
-    service.clock_offset = 3 * 86_400.0
+def test_credentials_clock_and_key_are_told_apart(league: Service) -> None:
+    assert raised(league, secret="mistyped")._advice_kind == "check_credentials"
+    assert raised(league, lambda client: client.broadcast_teams(), api_key="mistyped")._advice_kind == "check_key"
+    league.clock_offset = 3 * 86_400.0
     try:
-        error = raised(service)
+        error = raised(league)
     finally:
-        service.clock_offset = 0.0
+        league.clock_offset = 0.0
     assert error._advice_kind == "set_clock"
     assert "set this machine's clock" in error.advice
 
 
-def test_what_has_no_response_is_described_too(service: Service) -> None:
+def test_what_has_no_response_is_described_too(league: Service) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
-    error = raised(service, base_url=f"http://127.0.0.1:{port}", max_retries=1)
+    error = raised(league, base_url=f"http://127.0.0.1:{port}", max_retries=1)
     assert isinstance(error, sideline.ConnectError)
     assert (error.method, error.attempts, error._advice_kind) == ("GET", 2, "check_address")
     assert error.url == f"http://127.0.0.1:{port}/v1/data/teams"
     assert error.elapsed > 0
     assert str(error) == f"{error._found}. {error.advice}"
-    service.faults.add("teams", cut_at=3)
-    assert raised(service)._advice_kind == "try_again"
-    service.faults.clear()
-    service.faults.add("teams", delay=30.0)
-    assert raised(service, timeout=0.2)._advice_kind == "raise_timeout"
+    league.faults.add("teams", cut_at=3)
+    assert raised(league)._advice_kind == "try_again"
+    league.faults.clear()
+    league.faults.add("teams", delay=30.0)
+    assert raised(league, timeout=0.2)._advice_kind == "raise_timeout"
 
 
-def test_a_body_that_is_no_data_has_its_advice(service: Service) -> None:
-    service.faults.add("teams", body={"squads": []}, times=1)
-    assert raised(service)._advice_kind == "look_at_body"
-    service.faults.add("teams", body="<html>Log in", headers={"content-type": "text/html"}, times=1)
-    assert raised(service)._advice_kind == "check_base_address"
+def test_a_body_that_is_no_data_has_its_advice(league: Service) -> None:
+    league.faults.add("teams", body={"squads": []}, times=1)
+    assert raised(league)._advice_kind == "look_at_body"
+    league.faults.add("teams", body="<html>Log in", headers={"content-type": "text/html"}, times=1)
+    assert raised(league)._advice_kind == "check_base_address"
 
 
-def test_a_unit_that_was_not_attempted_has_the_advice_of_its_cause(service: Service) -> None:
+def test_a_unit_that_was_not_attempted_has_the_advice_of_its_cause(league: Service) -> None:
     def call(client: sideline.Client) -> None:
         batch = client.stats([f"s{number}" for number in range(30)], on_error="keep", progress=False)
         kept = {type(error).__name__: error for error in batch.errors.values()}
         raise kept["AuthenticationError"]
 
-    assert raised(service, call, secret="mistyped")._advice_kind == "check_credentials"
+    assert raised(league, call, secret="mistyped")._advice_kind == "check_credentials"
 
 
-def test_a_missing_credential_ends_a_batch_before_it_is_sent(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_credential_ends_a_batch_before_it_is_sent(league: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SIDELINE_SECRET", raising=False)
-    before = len(service.requests)
-    error = raised(service, lambda client: client.stats(["a", "b"], on_error="keep"), secret=None)
+    before = len(league.requests)
+    error = raised(league, lambda client: client.stats(["a", "b"], on_error="keep"), secret=None)
     assert isinstance(error, sideline.ConfigurationError)
     assert "SIDELINE_SECRET" in str(error)
-    assert len(service.requests) == before
+    assert len(league.requests) == before

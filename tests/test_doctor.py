@@ -452,7 +452,7 @@ def test_a_gateway_that_signs_the_query_is_recognised() -> None:
         assert those(report) == ["query"]
         assert "with a query are refused" in report["query"].found
         assert "Kong 3" in report["query"].advice
-        assert those(report, "skipped")[:2] == ["stats", "shots"]
+        assert {"stats", "shots"} <= set(those(report, "skipped"))
         # A secret that is wrong is the secret's fault all the same.
         report = looked(sideline.Client(**service.client_options() | {"secret": "mistyped"}))
         assert those(report) == ["signature"]

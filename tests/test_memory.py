@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,54 +15,54 @@ from service import Service
 import sideline
 
 MIB = 1 << 20
-BODY = json.dumps({"teams": [], "pad": "0" * 3 * MIB}).encode()
+BODY = b'{"teams": []' + b" " * 3 * MIB + b"}"
 TIGHT = 8 * MIB
 """Two such bodies, and their compressed bytes."""
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Service]:
-    with Service(seed=3) as service:
-        yield service
+    with Service(seed=3) as league:
+        yield league
 
 
 @pytest.fixture
-def service(running: Service) -> Iterator[Service]:
+def league(running: Service) -> Iterator[Service]:
     yield running
     running.faults.clear()
 
 
-def options(service: Service, **more: Any) -> dict[str, Any]:
-    return service.client_options() | {"max_response_bytes": TIGHT, "max_retries": 0} | more
+def options(league: Service, **more: Any) -> dict[str, Any]:
+    return league.client_options() | {"max_response_bytes": TIGHT, "max_retries": 0} | more
 
 
 @pytest.mark.parametrize("headers", [{}, {"content-encoding": "gzip"}], ids=["plain", "gzip"])
-def test_a_batch_of_more_bytes_than_fit_at_once_is_fetched(service: Service, headers: dict[str, str]) -> None:
-    service.faults.add("stats", status=200, body=gzip.compress(BODY, 1) if headers else BODY, headers=headers)
-    with sideline.Client(**options(service)) as client:
+def test_a_batch_of_more_bytes_than_fit_at_once_is_fetched(league: Service, headers: dict[str, str]) -> None:
+    league.faults.add("stats", status=200, body=gzip.compress(BODY, 1) if headers else BODY, headers=headers)
+    with sideline.Client(**options(league)) as client:
         batch = client.stats([f"s{number}" for number in range(20)], progress=False)
     assert [len(payload.raw) for payload in batch] == [len(BODY)] * 20
 
 
-def test_calls_of_threads_and_tasks_share_the_bound(service: Service) -> None:
-    service.faults.add("teams", body=gzip.compress(BODY, 1), headers={"content-encoding": "gzip"})
-    with sideline.Client(**options(service)) as client, ThreadPoolExecutor(8) as pool:
+def test_calls_of_threads_and_tasks_share_the_bound(league: Service) -> None:
+    league.faults.add("teams", body=gzip.compress(BODY, 1), headers={"content-encoding": "gzip"})
+    with sideline.Client(**options(league)) as client, ThreadPoolExecutor(8) as pool:
         sizes = list(pool.map(lambda _: len(client.teams().raw), range(12)))
 
     async def tasks() -> list[int]:
-        async with sideline.AsyncClient(**options(service)) as client:
+        async with sideline.AsyncClient(**options(league)) as client:
             return [len(payload.raw) for payload in await asyncio.gather(*(client.teams() for _ in range(12)))]
 
     assert sizes == asyncio.run(tasks()) == [len(BODY)] * 12
 
 
-def test_bodies_of_payloads_and_errors_that_are_kept_do_not_count(service: Service) -> None:
+def test_bodies_of_payloads_and_errors_that_are_kept_do_not_count(league: Service) -> None:
     kept: list[Any] = []
-    with sideline.Client(**options(service)) as client:
+    with sideline.Client(**options(league)) as client:
         for body in (BODY, BODY.replace(b"teams", b"squad"), b"<" + BODY):
-            service.faults.clear()
-            service.faults.add("teams", body=body)
-            service.faults.add("stats", status=200, body=body)
+            league.faults.clear()
+            league.faults.add("teams", body=body)
+            league.faults.add("stats", status=200, body=body)
             for _ in range(4):
                 try:
                     kept.append(client.teams())
@@ -75,10 +74,10 @@ def test_bodies_of_payloads_and_errors_that_are_kept_do_not_count(service: Servi
 
 
 @pytest.mark.parametrize("headers", [{}, {"content-encoding": "gzip"}], ids=["plain", "gzip"])
-def test_a_body_that_is_too_large_by_itself_names_the_option(service: Service, headers: dict[str, str]) -> None:
-    service.faults.add("teams", body=gzip.compress(BODY) if headers else BODY, headers=headers)
+def test_a_body_that_is_too_large_by_itself_names_the_option(league: Service, headers: dict[str, str]) -> None:
+    league.faults.add("teams", body=gzip.compress(BODY) if headers else BODY, headers=headers)
     with (
-        sideline.Client(**options(service, max_response_bytes=MIB)) as client,
+        sideline.Client(**options(league, max_response_bytes=MIB)) as client,
         pytest.raises(sideline.TransportError, match="1 MiB .max_response_bytes.") as caught,
     ):
         client.teams()
@@ -86,7 +85,7 @@ def test_a_body_that_is_too_large_by_itself_names_the_option(service: Service, h
     assert "raise max_response_bytes" in caught.value.advice
 
 
-def test_the_option_is_checked_and_pickled(service: Service) -> None:
+def test_the_option_is_checked_and_pickled(league: Service) -> None:
     with pytest.raises(sideline.ConfigurationError, match="max_response_bytes must be at least 1"):
         sideline.Client(max_response_bytes=0)
     wrong: list[Any] = ["64 MiB", 1.5]
@@ -95,10 +94,10 @@ def test_the_option_is_checked_and_pickled(service: Service) -> None:
             sideline.Client(max_response_bytes=value)
     with pytest.raises(ValueError, match="max_response_bytes"):
         sideline.Client(max_response_bytes=-1)
-    service.faults.add("teams", body=BODY)
+    league.faults.add("teams", body=BODY)
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in service.environ.items():
+        for name, value in league.environ.items():
             patch.setenv(name, value)
-        again = pickle.loads(pickle.dumps(sideline.Client(**options(service, max_response_bytes=MIB))))
+        again = pickle.loads(pickle.dumps(sideline.Client(**options(league, max_response_bytes=MIB))))
         with again, pytest.raises(sideline.TransportError, match="max_response_bytes"):
             again.teams()

@@ -116,6 +116,13 @@ _SIGNS_THE_QUERY = (
 )
 
 
+_OF_SETTINGS = {
+    "proxy": "correct the address of the proxy, give another with proxy=, or list the host in NO_PROXY",
+    "TLS": "give a file or folder of certificates with ca_bundle=, or install the system's (ca-certificates)",
+}
+"""What to do about settings that make no connection, by their step."""
+
+
 class _Doctor:
     def __init__(self, core: CoreClient, is_async: bool) -> None:
         self.core = core
@@ -185,7 +192,7 @@ class _Doctor:
             name = "TLS"
             probe: dict[str, Any] = await self.core.probe_async() if self.is_async else self.core.probe_sync()
         except SidelineError as error:
-            self.failed(name, error)
+            self.note(name, "failed", str(error), _OF_SETTINGS[name])
             self.skip(tuple(step for step in steps if step != name), "there is no way to the service")
             return False
         address = urlsplit(self.settings["base_url"][0] or "")

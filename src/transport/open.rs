@@ -63,7 +63,7 @@ impl Transport {
     ) -> std::result::Result<Response, Unopened> {
         let shared = &*self.shared;
         let scrubber = &shared.scrubber;
-        let target = Target::new(request, &shared.config).map_err(Unopened::of)?;
+        let target = Target::new(request, &shared.config).map_err(|error| Unopened::of(error.scrubbed(scrubber)))?;
         let client = shared.stream_client(Kind::Broadcast, target.url()).map_err(Unopened::of)?;
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));

@@ -1,8 +1,8 @@
 //! The sending rate of a client, from how often the service refuses with 429. Pure: the clock is an argument.
 //!
 //! - Without refusals there is no limit but the user's own (`requests_per_second`).
-//! - responses are counted in periods of a tenth of a second. If clearly more of them are refused than usual, the rate falls to
-//!   what was accepted: a multiplicative decrease, in proportion to the refusals.
+//! - Responses are counted in periods of a tenth of a second. If clearly more of them are refused than usual, the rate falls by
+//!   the share of those beyond the usual: a multiplicative decrease, in proportion to the refusals.
 //! - The rate then rests for two seconds, creeps past the old limit, and grows faster and faster: eight seconds after the last
 //!   decrease there is no limit, wherever it started.
 //! - Refusals that continue while the rate rests are usual: a slower rate does not avoid them, so they cost no speed.

@@ -50,7 +50,7 @@ pub(super) async fn send(
     limits: Option<&CallLimits>,
 ) -> Result<Response> {
     let scrubber = &shared.scrubber;
-    let target = Target::new(request, &shared.config)?;
+    let target = Target::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
     let client = match limits {
         Some(limits) => limits.client(shared, request.auth, target.url())?,
         None => shared.client(request.auth, target.url())?,
