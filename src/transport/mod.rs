@@ -239,18 +239,6 @@ impl Transport {
     /// Fails where no request of this kind could be sent, whatever it is: a credential is missing, or no HTTP client can be
     /// made.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
-        let target = Target::new(request, &self.shared.config)?;
-        self.shared.client(request.auth, target.url()).map(drop)
-    }
-
-    /// The most bytes of responses that were in memory at once, as `max_response_bytes` counts them.
-    pub fn peak_response_bytes(&self) -> usize {
-        self.shared.memory.peak()
-    }
-
-    /// Fails where no request of this kind could be sent, whatever it is: a credential is missing, or no HTTP client can be
-    /// made.
-    pub(crate) fn check(&self, request: &Request) -> Result<()> {
         let target = Target::new(request, &self.shared.config).map_err(|error| error.scrubbed(self.scrubber()))?;
         self.shared.client(request.auth, target.url()).map(drop)
     }
