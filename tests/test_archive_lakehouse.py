@@ -20,7 +20,9 @@ from trust import Memory, shown, untrue
 
 import sideline
 from sideline.archive import KEYS, compaction, sync
+from sideline.archive.changes import difference
 from sideline.archive.plan import TABLES
+from sideline.archive.store import contract
 
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
@@ -214,6 +216,19 @@ def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive:
     assert not found, shown(found)
 
 
+def test_rows_that_a_key_does_not_tell_apart_are_deleted_and_inserted() -> None:
+    def teams(*names: str) -> pa.Table:
+        return pa.Table.from_pylist([{"team_id": 1, "name": name} for name in names], contract("teams").empty_table().schema)
+
+    def marked(old: pa.Table, new: pa.Table) -> list[tuple[str, str]]:
+        return [(row["name"], row["_change"]) for row in difference("teams", old, new).to_pylist()]
+
+    assert marked(teams("a"), teams("b")) == [("b", "update")]
+    assert marked(teams("a", "b"), teams("a", "c")) == [("b", "delete"), ("c", "insert")]
+    assert marked(teams("a", "a"), teams("a")) == [("a", "delete")]
+    assert marked(teams("a"), teams()) == [("a", "delete")]
+
+
 def test_changes_of_a_version_that_never_was_are_refused(archive: sideline.Archive) -> None:
     with pytest.raises(FileNotFoundError, match="holds no archive"):
         archive.changes()
@@ -273,7 +288,8 @@ def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league
     league.change.correct_stat(league.season.played[-1].sessions[0].id)
     archive.sync(**SPAN)
     assert {field.name: field.metadata.get("comment") for field in archive.table("shots").schema().fields} == comments
-    units = archive.sql("select unit, url, served_at is not null, sideline_version from coverage where status = 'fetched'").fetchall()
+    rows = archive.table("coverage").to_pyarrow_table().to_pylist()
+    units = [(row["unit"], row["url"], row["served_at"] is not None, row["sideline_version"]) for row in rows if row["status"] == "fetched"]
     assert len(units) > 20
     for unit, url, is_served, version in units:
         assert url.startswith(league.base_url), unit

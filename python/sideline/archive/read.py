@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._frames import library
 from sideline.archive.decode import decoded
 from sideline.archive.plan import RESOURCES, TABLES, Unit
-from sideline.archive.store import LINEAGE, MONTH, Store, contract, own_schemas
+from sideline.archive.store import MONTH, Store, contract, own_schemas
 
 if TYPE_CHECKING:
     import duckdb
@@ -61,7 +61,7 @@ def scan(store: Store, name: str) -> "polars.LazyFrame":
 
 
 def _coverage(store: Store, table: "DeltaTable") -> "pyarrow.Table":
-    """The contract's columns and those of the lineage, with the last time that a list had a unit that was not due."""
+    """The contract's columns, with the last time that a list had a unit that was not due."""
     pa = library("pyarrow", "archive")
     rows = pa.table(table.to_pyarrow_table())
     listings = store.open("listings")
@@ -73,7 +73,7 @@ def _coverage(store: Store, table: "DeltaTable") -> "pyarrow.Table":
         later = [max((at for at in (listed.get(event), at) if at is not None), default=None) for event, at in times]
         place = rows.schema.get_field_index("listed_at")
         rows = rows.set_column(place, rows.schema.field(place), pa.array(later, rows.schema.field(place).type))
-    return rows.select([*contract("coverage").names, *LINEAGE])
+    return rows.select(contract("coverage").names)
 
 
 def typed(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame":
