@@ -53,7 +53,7 @@ def archive(tmp_path: Path, client: sideline.Client) -> sideline.Archive:
 
 def months(archive: sideline.Archive, table: str) -> dict[str, set[str]]:
     """By month, the sessions or games whose rows it has."""
-    rows = archive.table(table).to_pyarrow_table()
+    rows = archive.delta(table).to_pyarrow_table()
     key = "event_id" if table in ("events", "sessions") else "session_id"
     found: dict[str, set[str]] = {}
     for month, one in zip(rows["month"].to_pylist(), rows[key].to_pylist(), strict=True):
@@ -136,7 +136,7 @@ def test_nights_write_a_few_times_the_tables_and_leave_few_files(league: Service
         for table in ("shots", "raw", "coverage", "games"):
             folders = Counter(Path(file).parent for file in archive.files(table))
             assert max(folders.values()) <= compaction._MOST_FILES, (night, table)
-    history = archive.table("shots").history()
+    history = archive.delta("shots").history()
     assert any(commit["operation"] == "OPTIMIZE" for commit in history)
     assert {commit["sideline"] for commit in history if commit["operation"] in ("WRITE", "OPTIMIZE")} == {sideline.__version__}
     assert not untrue(archive, league, ["shots", "games", "events", "sessions"])
@@ -257,18 +257,18 @@ def test_five_readers_have_equal_frames(league: Service, archive: sideline.Archi
         expected = plain(archive.to_arrow(table))
         assert len(expected) > 4
         assert plain(archive.scan(table).collect().to_arrow()) == expected
-        assert plain(archive.table(table).to_pyarrow_table()) == expected
+        assert plain(archive.delta(table).to_pyarrow_table()) == expected
         assert plain(pa.concat_tables([pyarrow.parquet.ParquetFile(file).read() for file in files])) == expected
         assert plain(pl.read_parquet(files).to_arrow()) == expected
         connection = duckdb.connect()
         connection.sql("SET TimeZone = 'UTC'")
         assert plain(connection.sql(f"from read_parquet({files!r})").to_arrow_table()) == expected
         assert plain(archive.sql(f"from {table}").to_arrow_table()) == expected
-        pandas = archive.table(table).to_pandas()
+        pandas = archive.delta(table).to_pandas()
         assert (
             plain(
                 pa.Table.from_pandas(
-                    pandas, schema=pa.schema([field for field in archive.table(table).to_pyarrow_table().schema if field.name in names]), preserve_index=False
+                    pandas, schema=pa.schema([field for field in archive.delta(table).to_pyarrow_table().schema if field.name in names]), preserve_index=False
                 )
             )
             == expected
@@ -277,7 +277,7 @@ def test_five_readers_have_equal_frames(league: Service, archive: sideline.Archi
 
 def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league: Service, archive: sideline.Archive) -> None:
     archive.sync(**SPAN)
-    table = archive.table("shots")
+    table = archive.delta("shots")
     comments = {field.name: field.metadata.get("comment") for field in table.schema().fields}
     assert comments["points"] == "points scored; 0 on a miss [points]"
     assert all(comments.values()), comments
@@ -287,8 +287,8 @@ def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league
     # Rows that are written later change no comment.
     league.change.correct_stat(league.season.played[-1].sessions[0].id)
     archive.sync(**SPAN)
-    assert {field.name: field.metadata.get("comment") for field in archive.table("shots").schema().fields} == comments
-    rows = archive.table("coverage").to_pyarrow_table().to_pylist()
+    assert {field.name: field.metadata.get("comment") for field in archive.delta("shots").schema().fields} == comments
+    rows = archive.delta("coverage").to_pyarrow_table().to_pylist()
     units = [(row["unit"], row["url"], row["served_at"] is not None, row["sideline_version"]) for row in rows if row["status"] == "fetched"]
     assert len(units) > 20
     for unit, url, is_served, version in units:

@@ -39,7 +39,7 @@ def a_file(root: Path, table: str) -> Path:
 READS: dict[str, Callable[[sideline.Archive], Any]] = {
     "scan": lambda archive: archive.scan("shots"),
     "to_arrow": lambda archive: archive.to_arrow("shots"),
-    "table": lambda archive: archive.table("shots"),
+    "delta": lambda archive: archive.delta("shots"),
     "sql": lambda archive: archive.sql("select count(*) from shots"),
     "as_of": lambda archive: archive.as_of("2020-01-01").scan("shots"),
     "audit": lambda archive: archive.audit(),

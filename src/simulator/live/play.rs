@@ -46,7 +46,6 @@ async fn run(service: Arc<Service>, game: Arc<Game>, player: u64, starts_at: i64
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test says what it expects by failing")]
-    use super::*;
     use crate::simulator::{Options, Simulator};
 
     /// Before all games of a small season.
