@@ -389,11 +389,14 @@ def test_each_unit_knows_when_it_was_last_listed(archive: sideline.Archive, leag
     archive.sync(**SPAN)
     league.season.events = [event for event in league.season.events if event.sessions]
     league.season.revision += 1
+    # Once more after the correction window, and never again.
+    league.advance(timedelta(days=40))
+    archive.sync(**SPAN)
     league.advance(timedelta(days=40))
     archive.sync(**SPAN)
     units = archive.scan("coverage").filter(pl.col("session_id").is_not_null()).collect()
-    assert units["listed_at"].unique().to_list() == [datetime.fromisoformat(NOW) + timedelta(days=40)]
-    assert units["served_at"].unique().to_list() == [datetime.fromisoformat(NOW)]
+    assert units["listed_at"].unique().to_list() == [datetime.fromisoformat(NOW) + timedelta(days=80)]
+    assert max(units["served_at"]) == datetime.fromisoformat(NOW) + timedelta(days=40)
 
 
 # 6. Ids are compared as the type that tables use.

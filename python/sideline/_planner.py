@@ -125,7 +125,7 @@ def _raise_holes(table: str, lists: Discovery) -> None:
     ) from holes[0].cause
 
 
-def _units(events: Iterable[Event], operation: str, clock: datetime) -> list[PlanUnit]:
+def _units(events: Iterable[Event], operation: str, clock: "datetime") -> list[PlanUnit]:
     units: list[PlanUnit] = []
     problems: list[str] = []
     planned: set[str] = set()

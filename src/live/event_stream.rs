@@ -197,6 +197,11 @@ impl From<Unopened> for Refusal {
         let Unopened { error, status, wait } = unopened;
         // A wrong setting stays wrong, and what answers with a wrong certificate is not the service.
         let is_final = matches!(error, Error::Configuration(_) | Error::Argument(_) | Error::Certificate(_));
-        Refusal { reason: Scrubbed::local(error.to_string()), status, error: Some(error), wait, is_final }
+        // Trying again, which a lost connection's advice is, a stream does by itself.
+        let reason = match &error {
+            Error::Connect(_) | Error::Timeout(_) | Error::Transport(_) => error.found(),
+            _ => error.to_string(),
+        };
+        Refusal { reason: Scrubbed::local(reason), status, error: Some(error), wait, is_final }
     }
 }

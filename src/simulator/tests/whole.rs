@@ -33,7 +33,7 @@ fn what_is_no_resource_of_a_game_leads_nowhere() {
     let simulator = small();
     let sender = Sender::new(&simulator);
     let game = simulator.games()[0].event_id.clone();
-    for parts in ["videos", "stats,stats", "stats,ballscreens", "stats,", ",", "Stats"] {
+    for parts in ["clips", "stats,stats", "stats,ballscreens", "stats,", ",", "Stats"] {
         let refusal = sender.refusal(&format!("/v1/data/stats/games/{game}/{parts}"));
         assert_eq!(refusal, (404, "Not found".into()), "{parts}");
     }
