@@ -79,7 +79,7 @@ impl Error {
     /// What happened, without the advice.
     pub fn found(&self) -> String {
         match self {
-            Error::Api(answer) => answer.found().to_string(),
+            Error::Api(answer) => answer.found(),
             Error::Connect(unanswered)
             | Error::Certificate(unanswered)
             | Error::Timeout(unanswered)
@@ -209,18 +209,11 @@ pub struct ApiError {
 
 impl ApiError {
     /// What happened, without the advice.
-    fn found(&self) -> impl std::fmt::Display + '_ {
-        std::fmt::from_fn(|f| {
-            let answered = if self.attempts == 0 { "would be answered" } else { "answered" };
-            write!(f, "{} {} {answered} {}: {}", self.method, self.url, self.status, self.message)?;
-            if let Some(id) = &self.request_id {
-                write!(f, " (request id {id})")?;
-            }
-            if self.attempts > 1 {
-                write!(f, " after {} attempts", self.attempts)?;
-            }
-            Ok(())
-        })
+    fn found(&self) -> String {
+        let answered = if self.attempts == 0 { "would be answered" } else { "answered" };
+        let id = self.request_id.as_ref().map_or_else(String::new, |id| format!(" (request id {id})"));
+        let after = if self.attempts > 1 { format!(" after {} attempts", self.attempts) } else { String::new() };
+        format!("{} {} {answered} {}: {}{id}{after}", self.method, self.url, self.status, self.message)
     }
 }
 

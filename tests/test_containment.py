@@ -128,6 +128,7 @@ EACH: dict[str, tuple[str, Place, str]] = {
     "stat_events": ("stats_details", ("teams", 0, "player_stats", 0, "stats", "PTS"), "{}"),
     "team": ("roster", ("players",), "{}"),
     "teams": ("teams", ("teams",), '{"id":1}'),
+    "videos": ("videos", ("videos",), "{}"),
 }
 """Of each table that bodies have: where its rows stand in a documented body, and the shortest of them."""
 

@@ -7,6 +7,7 @@ import logging
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +16,7 @@ from independent import Asked, server
 
 import sideline
 import streams
+from sideline._names import Found
 from sideline._text import visible
 
 NAME = "\x1b[31mred\r\n\u202eback\u200b\x9b"
@@ -96,26 +98,20 @@ def test_a_chart_says_that_a_time_is_out_of_range(time: int) -> None:
     plt = pytest.importorskip("matplotlib.pyplot")
     possessions = {"team_id": [7], "start_timestamp": [time], "end_timestamp": [time], "period": ["Q1\0"], "turnover": [True]}
     locations = {"t": [time], "x": [0.0], "y": [0.0], "tag": ["a\0"], "team_id": [2**62], "player_id": [1], "game_clock": [NAME]}
-    for draw, rows in ((sideline.plot.possession_timeline, possessions), (sideline.plot.tracking, locations)):
+    for draw, rows in ((partial(sideline.plot.possession_timeline, clock="wall"), possessions), (sideline.plot.tracking, locations)):
         figure, axes = plt.subplots()
-        draw(rows, axes)
+        draw(rows, ax=axes)
         figure.canvas.draw()
         assert "<out of range>" in axes.get_xlabel()
         assert is_clean(axes.get_xlabel())
         plt.close(figure)
 
 
-def test_a_chart_leaves_out_names_of_no_team() -> None:
-    plt = pytest.importorskip("matplotlib.pyplot")
+def test_names_of_no_team_are_left_out() -> None:
     teams = [None, 7, {"name": "no id"}, {"id": None, "name": "x"}, {"id": "7", "name": "By text"}, {"id": 2**80, "name": "y"}, {"id": 1.5, "name": "z"}]
-    payload = sideline.Payload.from_bytes("shots", json.dumps({"teams": [{"id": 8, "name": "Owls"}]}).encode(), session_id="s")
-    from sideline.plot._data import _names
-
-    assert _names(teams) == {7: "By text"}
-    assert _names({"id": 7}) == {}
-    figure, axes = plt.subplots()
-    sideline.plot.shot_chart(payload, axes)
-    plt.close(figure)
+    bodies = [{"teams": teams}, {"teams": {"id": 7}}, [], [{"id": "x", "name": "y"}]]
+    found = Found(sideline.Payload.from_bytes("shots", json.dumps(body).encode(), session_id="s") for body in bodies)
+    assert found.teams == {7: "By text", 2**80: "y"}
 
 
 def test_an_unknown_field_is_told_in_a_short_line(client: sideline.Client, service: sideline.Simulator, caplog: pytest.LogCaptureFixture) -> None:

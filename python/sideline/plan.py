@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from sideline.client import Client
 
+__all__ = ["Part", "Plan", "PlanUnit"]
+
 _VERSION = 1
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

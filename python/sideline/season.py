@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     import polars
 
+__all__ = ["Season"]
+
 P = TypeVar("P")
 """What `plan` gives: a `Plan`, or a coroutine of one."""
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructType
 
+__all__ = ["decode", "fetch_bodies", "read"]
+
 _PARTS = 8
 """Parts where Spark does not say how many tasks it runs at once."""
 
