@@ -65,8 +65,9 @@ licences:
 test-rust:
 	cargo test --locked --quiet --no-default-features
 
+# A file's tests stay in one process, which has their servers and sessions.
 test-python: $(VENV)/.built $(VENV)/.tested-with
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 docs: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/python docs/make_tables.py
