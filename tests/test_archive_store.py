@@ -33,7 +33,7 @@ def archive(season: sideline.Simulator, tmp_path: Path) -> Iterator[sideline.Arc
 
 
 def a_file(root: Path, table: str) -> Path:
-    return next(iter(sorted((root / "season" / table).glob("*.parquet"))))
+    return next(iter(sorted((root / "season" / table).rglob("*.parquet"))))
 
 
 READS: dict[str, Callable[[sideline.Archive], Any]] = {
@@ -69,7 +69,7 @@ def test_a_cut_file_is_an_error_that_names_rebuild(read: str, archive: sideline.
 
 @pytest.mark.parametrize("table", ["raw", "coverage"])
 def test_a_cut_file_of_the_archives_own_record_says_that_no_rebuild_helps(table: str, archive: sideline.Archive, tmp_path: Path) -> None:
-    for file in (tmp_path / "season" / table).glob("*.parquet"):
+    for file in (tmp_path / "season" / table).rglob("*.parquet"):
         os.truncate(file, 100)
     with pytest.raises(sideline.DecodeError, match=r"has 100 bytes, but \d+ were written: restore .* from a copy"):
         archive.rebuild("shots")
@@ -163,3 +163,15 @@ def test_credentials_that_a_bucket_refuses_say_what_to_set_and_are_not_shown() -
         with pytest.raises(sideline.ConfigurationError, match="set AWS_ACCESS_KEY_ID") as caught:
             sideline.Archive("s3://bucket/season", storage_options=options).info()
     assert "canary" not in f"{caught.value!r}"
+
+
+def test_a_folder_may_have_any_name(season: sideline.Simulator, tmp_path: Path) -> None:
+    """Blanks and signs: `DeltaTable` percent-encodes paths, which polars takes as they are."""
+    with season.client() as client:
+        archive = sideline.Archive(tmp_path / "my season <1> é", client)
+        archive.sync(game_ids=[season.games[0]["event_id"]])
+        rows = archive.to_arrow("shots").num_rows
+        assert archive.scan("shots").collect().height == rows > 0
+        assert all(Path(file).is_file() for file in archive.files("shots"))
+        archive.sync(game_ids=[season.games[1]["event_id"]])
+        assert archive.scan("shots").collect().height > rows

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 from sideline._core import __version__
@@ -234,6 +234,19 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+@cache
+def _folder_table() -> Any:
+    deltalake: Any = library("deltalake", "archive")
+
+    class FolderTable(deltalake.DeltaTable):  # type: ignore[misc] # an optional library
+        """A table in a folder. `DeltaTable` percent-encodes the paths of files; readers take them as they are."""
+
+        def file_uris(self, *arguments: Any, **named: Any) -> list[str]:
+            return [unquote(path) for path in super().file_uris(*arguments, **named)]
+
+    return FolderTable
+
+
 class Store:
     """The archive's folder, here or in an object store."""
 
@@ -264,7 +277,8 @@ class Store:
         """The table as it stands now; `None` where nothing was stored yet."""
         deltalake: Any = library("deltalake", "archive")
         try:
-            table: DeltaTable = self.options.open(deltalake.DeltaTable, f"{self.root}/{name}")
+            kind = _folder_table() if self.is_local else deltalake.DeltaTable
+            table: DeltaTable = self.options.open(kind, f"{self.root}/{name}")
         except deltalake.exceptions.TableNotFoundError:
             return None
         except (deltalake.exceptions.DeltaError, OSError) as error:
