@@ -587,9 +587,9 @@ def test_a_service_that_refuses_too_many_is_asked_as_much_as_it_bears(tmp_path: 
         archive_of(client, tmp_path).sync(**SEASON).raise_if_incomplete()
     statuses = [request.status for request in league.requests[known:]]
     assert len(statuses) > 600
-    # The rate is found within the first third.
+    # The rate is found within the first third. How well it is kept is tested in src/transport/rate, on a simulated clock.
     later = statuses[len(statuses) // 3 :]
-    assert later.count(429) <= 0.02 * len(later), (statuses.count(429), len(statuses))
+    assert later.count(429) <= 0.1 * len(later), (statuses.count(429), len(statuses))
 
 
 @pytest.mark.parametrize("time", ["2020-01-01", "2020-01-01T00:00:00Z", 1_577_836_800_000, date(2020, 1, 1), datetime(2020, 1, 1, tzinfo=UTC)])

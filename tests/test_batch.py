@@ -760,7 +760,7 @@ def test_a_hidden_limit_is_found_with_few_refusals(service: sideline.Simulator, 
     assert batch.complete
     # The rate is found within the first third. How well it is kept is tested in src/transport/rate, on a simulated clock.
     later = seen[count // 3 :]
-    assert later.count(429) <= 0.02 * len(later), (Counter(seen), Counter(later))
+    assert later.count(429) <= 0.1 * len(later), (Counter(seen), Counter(later))
     assert took < 3 * count / per_second
 
 
