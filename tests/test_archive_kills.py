@@ -257,12 +257,12 @@ def test_a_body_that_was_fetched_earlier_does_not_take_the_place_of_a_later_one(
     )
     original, meanwhile = keeping._write, []
 
-    def slow(store: Store, outcomes: Any, *, touched: bool) -> None:
-        if any(outcome.unit.operation == "stats" for outcome in outcomes) and not meanwhile:
+    def slow(store: Store, outcomes: Any, months: Any, *, touched: bool) -> None:
+        if any(outcome.unit.operation == "stats" for outcome, _ in outcomes) and not meanwhile:
             meanwhile.append(True)
             league.correct(game, player, "AST", 1)
             archive_of(asks, tmp_path / "shared").sync(game_ids=[game])
-        original(store, outcomes, touched=touched)
+        original(store, outcomes, months, touched=touched)
 
     monkeypatch.setattr(keeping, "_write", slow)
     archive.sync(game_ids=[game])

@@ -54,6 +54,7 @@ ASKS: dict[str, Ask] = {
     "game_shots": lambda c: c.game_shots("g"),
     "play_by_play": lambda c: c.play_by_play("g"),
     "ball_screens": lambda c: c.ball_screens("g"),
+    "videos": lambda c: c.videos("g"),
     "catch_up": lambda c: c.catch_up("g"),
     "follow": lambda c: c.follow("/v1/data/stats/s/stats"),
     "get": lambda c: c.get("/v1/data/anything"),

@@ -52,8 +52,8 @@ def audit(store: "Store", events: "Collection[str] | None" = None) -> "Violation
 
     runs = []
     for first in range(0, max(1, len(over)), _EVENTS_AT_ONCE):
-        events = over[first : first + _EVENTS_AT_ONCE]
-        frames = {name: of(name, "event_id", events) for name in ("events", "sessions")}
+        some = over[first : first + _EVENTS_AT_ONCE]
+        frames = {name: of(name, "event_id", some) for name in ("events", "sessions")}
         ids = frames["sessions"]["session_id"].to_list()
         frames |= {name: of(name, "session_id", ids) for name in ("location_windows", *names)}
         runs.append(check(_plain(frames | shared)))
