@@ -388,10 +388,8 @@ class Archive:
         Parameters:
             as_of: only those who were listed at this time; default: everyone.
 
-        >>> archive.sync(team_ids=team_id, start="2027-02-01", end="2027-02-02").complete
-        True
-        >>> archive.players().to_dicts()[0]["listed_until"] is None
-        True
+        >>> archive.players().column_names[-3:]
+        ['team_name', 'listed_from', 'listed_until']
         """
         from sideline.archive.rosters import stints
 
