@@ -5,6 +5,7 @@ use super::options::Options;
 use super::session::{Connection, Lost, Read, Refusal, Wire, refuses_position};
 use super::spent::Spent;
 use super::sse::{Decoder, Frame};
+use crate::advice::Advice;
 use crate::error::Error;
 use crate::operation::Request;
 use crate::scrub::{Scrubbed, Scrubber};
@@ -197,11 +198,9 @@ impl From<Unopened> for Refusal {
         let Unopened { error, status, wait } = unopened;
         // A wrong setting stays wrong, and what answers with a wrong certificate is not the service.
         let is_final = matches!(error, Error::Configuration(_) | Error::Argument(_) | Error::Certificate(_));
-        // Trying again, which a lost connection's advice is, a stream does by itself.
-        let reason = match &error {
-            Error::Connect(_) | Error::Timeout(_) | Error::Transport(_) => error.found(),
-            _ => error.to_string(),
-        };
+        // That a stream tries again is its own doing.
+        let is_obvious = matches!(error.advice().0, Advice::TryAgain);
+        let reason = if is_obvious { error.found() } else { error.to_string() };
         Refusal { reason: Scrubbed::local(reason), status, error: Some(error), wait, is_final }
     }
 }
