@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -319,7 +319,8 @@ def _simulate(given: argparse.Namespace) -> int:
         port=given.port,
         tracking_hz=given.tracking_hz,
     )
-    with service:
+    # Ctrl-C ends it as meant, also between its first line and the wait.
+    with service, suppress(KeyboardInterrupt):
         if given.as_json:
             _print_json(service.environ)
         else:
@@ -328,11 +329,9 @@ def _simulate(given: argparse.Namespace) -> int:
                 print(f"export {name}={value}")
         # A reader of a pipe waits for these lines.
         sys.stdout.flush()
-        try:
-            while True:
-                time.sleep(3600)
-        except KeyboardInterrupt:
-            return Exit.DONE
+        while True:
+            time.sleep(3600)
+    return Exit.DONE
 
 
 def _sync(given: argparse.Namespace) -> int:
