@@ -215,7 +215,7 @@ def all_at_once(calls: list[Callable[[], object]]) -> None:
     def run(call: Callable[[], object]) -> None:
         try:
             call()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - asserted on in the main thread
             failed.append(error)
 
     threads = [threading.Thread(target=run, args=(call,)) for call in calls]

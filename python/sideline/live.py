@@ -404,8 +404,7 @@ class Batches:
                 if item is None:
                     break
                 self._items.append(item)
-        except Exception as error:
-            # What came before it is given first.
+        except Exception as error:  # noqa: BLE001 - raised after the items that were received before it
             self._error = error
         return self._give()
 
@@ -445,7 +444,7 @@ class Batches:
                         await core.wait()
                 except TimeoutError:
                     break
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised after the items that were received before it
             self._error = error
         return self._give()
 

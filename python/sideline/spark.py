@@ -116,7 +116,7 @@ def _parallelism(spark: "SparkSession") -> int | None:
     """How many tasks run at once; `None` where the session does not know, as with Spark Connect."""
     try:
         return max(1, int(spark.sparkContext.defaultParallelism))
-    except Exception:
+    except Exception:  # noqa: BLE001 - Spark Connect has no context, and each version says so with another class
         return None
 
 

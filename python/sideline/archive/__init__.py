@@ -43,7 +43,7 @@ from sideline._progress import Told
 from sideline.archive import audits, compaction, plan, read
 from sideline.archive.changes import KEYS, Changes, state, state_at
 from sideline.archive.changes import changes as rows_between
-from sideline.archive.export import Exported, deliver
+from sideline.archive.export import Address, Exported, deliver
 from sideline.archive.keep import coverage_row, to_arrow
 from sideline.archive.options import Options
 from sideline.archive.plan import TABLES
@@ -462,7 +462,9 @@ class Archive:
         >>> archive.export(f"duckdb://{tempfile.mkdtemp()}/season.duckdb").rows["shots"] > 0
         True
         """
-        return deliver(self._store, to, schema)
+        address = Address(to)
+        del to
+        return deliver(self._store, address, schema)
 
     def compact(self) -> None:
         """Join the small files of each month. A sync does so where they are many; the past stays readable.

@@ -4,10 +4,10 @@ One export is one transaction. It reads from the target which body of each unit 
 that have another one in the archive, and writes down which they are from now on.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from sideline._frames import library
 from sideline.archive.changes import changed, state
@@ -50,6 +50,7 @@ class Target:
 
     def close(self) -> None:
         """Undo what was not committed."""
+        # A connection that is broken raises a class of its driver; what counts is the error that broke it.
         with suppress(Exception):
             self._cursor.close()
         with suppress(Exception):
@@ -104,12 +105,56 @@ class Target:
         self.run("drop table sideline_rows")
 
 
-def deliver(store: Store, to: str, schema: Literal["evolve", "freeze"]) -> Exported:
+class Address:
+    """The address of a target, which may hold a password. Neither its `repr` nor a traceback of ours shows it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        try:
+            self._text = text
+        finally:
+            del text
+
+    def __repr__(self) -> str:
+        return "<address of an export's target>"
+
+    def open(self) -> Target:
+        """Begin a transaction; raises `ValueError` for no such address, `ConnectionError` for a target out of reach."""
+        failure = None
+        try:
+            scheme, separator, rest = self._text.partition("://")
+            if separator and scheme in ("postgresql", "postgres"):
+                return Target(library("adbc_driver_postgresql.dbapi", "export").connect(self._text))
+            if separator and scheme == "duckdb" and rest.startswith("/"):
+                return Target(library("adbc_driver_duckdb.dbapi", "export").connect(rest))
+        except ModuleNotFoundError:
+            raise
+        except Exception as error:  # noqa: BLE001 - drivers raise classes of their own, whose texts repeat the address
+            failure = self._without_password(str(error))
+        finally:
+            scheme = separator = rest = ""
+        if failure is None:
+            raise ValueError('to is an address: "postgresql://user@host/database" or "duckdb:///path/to/file.duckdb"')
+        raise ConnectionError(f"cannot connect to the target of the export: {failure}")
+
+    def _without_password(self, text: str) -> str:
+        try:
+            password = urlsplit(self._text).password or ""
+        except ValueError:
+            # The driver's text may repeat any part of it.
+            return "its address cannot be read"
+        for form in filter(None, {password, unquote(password), quote(unquote(password), safe="")}):
+            text = text.replace(form, "***")
+        return text
+
+
+def deliver(store: Store, to: Address, schema: Literal["evolve", "freeze"]) -> Exported:
     """Bring the target up to date in one transaction."""
     if schema not in ("evolve", "freeze"):
         raise ValueError(f'schema is "evolve" or "freeze", not {schema!r}')
     require(store)
-    with connected(to) as target:
+    with transaction(to) as target:
         done = _export(store, target, is_frozen=schema == "freeze")
         target.commit()
     return done
@@ -257,26 +302,10 @@ def _value(value: int | str) -> str:
 
 
 @contextmanager
-def connected(to: str) -> Iterator[Target]:
-    """A database; what is not committed when it closes is undone. No error has the address's password."""
-    driver, address = _driver(to)
-    secret = urlsplit(to).password or ""
-    try:
-        connection = driver(address)
-    except Exception as error:
-        text = str(error).replace(secret, "***") if secret else str(error)
-        raise ConnectionError(f"cannot connect to the target of the export: {text}") from None
-    target = Target(connection)
+def transaction(to: Address) -> Iterator[Target]:
+    """A target; what is not committed when it closes is undone."""
+    target = to.open()
     try:
         yield target
     finally:
         target.close()
-
-
-def _driver(to: str) -> tuple[Callable[[str], Any], str]:
-    scheme, separator, rest = to.partition("://")
-    if separator and scheme in ("postgresql", "postgres"):
-        return library("adbc_driver_postgresql.dbapi", "export").connect, to
-    if separator and scheme == "duckdb" and rest.startswith("/"):
-        return library("adbc_driver_duckdb.dbapi", "export").connect, rest
-    raise ValueError('to is an address: "postgresql://user@host/database" or "duckdb:///path/to/file.duckdb"')

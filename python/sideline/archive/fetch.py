@@ -96,7 +96,7 @@ def read(
         outcome.tables = decoded(unit, raw)
     except NOT_OF_ONE:
         raise
-    except Exception as error:  # whatever one body raises is that unit's hole, never the end of the sync
+    except Exception as error:  # noqa: BLE001 - a body that cannot be stored is its unit's hole, never the end of the sync
         outcome.error = line(error)
         return outcome
     outcome.rows = outcome.tables[RESOURCES[unit.operation].tables[0]].num_rows
@@ -296,7 +296,7 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], threads: int) 
                 return
             try:
                 future.set_result(work(item))
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - raised again where the result is read
                 # The items that are left would be read after this one, which ends all.
                 left.clear()
                 future.set_exception(error)

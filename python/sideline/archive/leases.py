@@ -112,7 +112,7 @@ class Leases:
         while not self._stopped.wait(self._seconds / 4):
             try:
                 self._change(change)
-            except Exception as error:  # whatever the bucket answers, the next renewal may succeed
+            except Exception as error:  # noqa: BLE001 - whatever the bucket raises, the next renewal may succeed
                 logging.getLogger("sideline").warning(
                     "a lease of the archive was not renewed: %s", type(error).__name__
                 )
@@ -154,7 +154,7 @@ def leases(store: "Store") -> Leases | None:
     try:
         found = Leases(store.options.open(_bucket, store.root))
         found.take([])
-    except Exception as error:  # syncs are right without leases
+    except Exception as error:  # noqa: BLE001 - leases save requests; a sync is right without them
         logging.getLogger("sideline").warning(
             "the archive's bucket has no leases (%s): machines that sync at once may request the same",
             type(error).__name__,

@@ -26,6 +26,5 @@ class Options:
         """Return the result of `call` with these options as its `storage_options`."""
         try:
             return call(*arguments, storage_options=self._values, **named)
-        except Exception as error:
-            # A traceback with locals would show the options in the library's frames.
+        except Exception as error:  # noqa: BLE001 - a traceback with locals would show the options in the library's frames
             raise error.with_traceback(None) from None

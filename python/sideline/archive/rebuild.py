@@ -43,8 +43,7 @@ def rebuild(store: Store, name: str) -> None:
         try:
             if store.replaced(table, rows, None, last=attempt == _ATTEMPTS - 1):
                 return
-        except Exception:
-            # The writer wraps it in an error of its own.
+        except Exception:  # the writer wraps the reader's error in one of its own
             if ahead.error is not None:
                 raise ahead.error from None
             raise
@@ -148,7 +147,7 @@ class _Ahead:
                 if not self._put(item):
                     return
             self._put(StopIteration())
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - raised again by the reader
             self.error = error
             self._put(error)
 
