@@ -234,6 +234,20 @@ def test_what_its_parent_no_longer_lists_leaves_the_tables_and_stays_in_the_past
     assert archive.sync(**SPAN).corrections.num_rows == 0
 
 
+def test_a_practice_that_turns_out_to_be_a_game_has_its_rows_once(archive: sideline.Archive, league: Service) -> None:
+    practice = league.season.add_practice(league.season.teams[0].id, datetime(2027, 2, 20, 12, tzinfo=UTC))
+    archive.sync(**SPAN)
+    for kind in ("game", "practice", "game"):
+        assert league.change.retype_event(practice.id), kind
+        report = archive.sync(**SPAN)
+        withdrawn = {row["unit"] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"}
+        assert withdrawn - {f"schedule/{practice.id}"} == {f"{'team_events' if kind == 'game' else 'game'}/{practice.id}"}
+        assert untrue(archive, league) == {}
+        assert archive.changes()["events"].num_rows == archive.to_arrow("events").num_rows
+        archive.rebuild("events")
+        assert untrue(archive, league) == {}
+
+
 def test_what_is_listed_again_is_there_again(archive: sideline.Archive, league: Service) -> None:
     archive.sync(**SPAN)
     game = next(event for event in league.season.games if event.sessions)

@@ -254,6 +254,12 @@ def test_the_release_waits_for_all_and_tries_each() -> None:
     assert WORKFLOW["permissions"] == {"contents": "read"}
 
 
+def test_every_action_is_pinned_to_a_commit() -> None:
+    used = [name for path in (ROOT / ".github/workflows").glob("*.yml") for name in re.findall(r"uses: (\S+)", path.read_text())]
+    assert len(used) > 10
+    assert [name for name in used if not name.startswith("./") and not re.search(r"@[0-9a-f]{40}$", name)] == []
+
+
 def test_a_cleaned_sbom_lists_every_crate_and_depends_on_the_commit_alone(wheel: Path, tmp_path: Path) -> None:
     cleaned = []
     for folder in (tmp_path / "one", tmp_path / "two"):

@@ -184,10 +184,7 @@ def _milliseconds(time: "Time | datetime | None") -> int | None:
 
 def _teams(given: object) -> list[int]:
     found = many("team_ids", given)
-    teams = _ids("team_ids", [given]) if found is None else found
-    if not all(str(team).isascii() and str(team).isdigit() for team in teams):
-        raise ValueError(f"team_ids are numbers, not {teams}")
-    return list(dict.fromkeys(map(int, teams)))
+    return archived.team_numbers(_ids("team_ids", [given]) if found is None else found)
 
 
 def _columns(table: str, columns: Sequence[str]) -> tuple[str, ...]:

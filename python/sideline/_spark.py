@@ -123,8 +123,7 @@ def _plan(options: Mapping[str, str], columns: list[str]) -> Plan:
         plan = _stored_plan(options)
         if plan.table != _table(options):
             raise ValueError(f"the plan is of {plan.table}, and the option table is {options['table']}: leave it out")
-        limits = {name: value for name, value in _limits(options).items() if value is not None}
-        return replace(plan, columns=tuple(columns), service={**plan.service, **limits})
+        return replace(plan, columns=tuple(columns), service={**plan.service, **_limits(options)})
     from sideline.client import Client
 
     selection = _planner.Selection(
@@ -136,20 +135,19 @@ def _plan(options: Mapping[str, str], columns: list[str]) -> Plan:
         end=_time(options, "end"),
         columns=columns,
     )
-    given: dict[str, Any] = {name: value for name, value in _limits(options).items() if value is not None}
-    with Client(base_url=options.get("base_url"), **given) as client:
+    with Client(base_url=options.get("base_url"), **_limits(options)) as client:
         return _planner.make(client, selection)
 
 
 def _limits(options: Mapping[str, str]) -> dict[str, Any]:
-    rate = options.get("requests_per_second")
+    """The limits that are given."""
+    text = options.get("requests_per_second")
     try:
-        return {
-            "requests_per_second": None if rate is None else float(rate),
-            "max_concurrency": _whole(options, "max_concurrency"),
-        }
+        rate = None if text is None else float(text)
     except ValueError:
-        raise ValueError(f"requests_per_second is {rate!r}; it must be a number") from None
+        raise ValueError(f"requests_per_second is {text!r}; it must be a number") from None
+    found = {"requests_per_second": rate, "max_concurrency": _whole(options, "max_concurrency")}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _whole(options: Mapping[str, str], name: str) -> int | None:

@@ -15,6 +15,7 @@ __all__ = [
     "ConnectError",
     "DecodeError",
     "IncompleteError",
+    "InternalError",
     "InvalidRequest",
     "NotFound",
     "PermissionDenied",
@@ -238,6 +239,10 @@ class DecodeError(SidelineError):
         self.path = path
         self.offset = offset
         self.payload = payload
+
+
+class InternalError(SidelineError):
+    """A defect of sideline: please report it, with the text and the traceback."""
 
 
 class IncompleteError(SidelineError):

@@ -219,7 +219,7 @@ def _place(
     if start is None:
         return None, 0.0, 0.0, NO_TIME
     of_row = [video for video in files if video.may_show(row)]
-    first, last = start.timestamp(), (end if end is not None and end >= start else start).timestamp()
+    first, last = _seconds(start), _seconds(end if end is not None and end >= start else start)
     for video in of_row:
         if video.start <= first - video.zero <= video.end:
             from_, to = first - video.zero - before, last - video.zero + after

@@ -150,9 +150,7 @@ def crosswalk(
     listed = {candidate for _, method, _, candidates in decided if method == "ambiguous" for candidate in candidates}
     left = [number for number in range(len(people)) if number not in taken]
     kind = known["player_id"].dtype
-    found = rows.rename(
-        {column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT.values())}
-    )
+    found = rows.rename({column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT)})
     matched = pl.DataFrame(
         {
             "player_id": pl.Series([None if one is None else ids[one] for one, *_ in decided], dtype=kind),
@@ -168,10 +166,10 @@ def crosswalk(
         }
     )
     whole = pl.concat([pl.concat([found, matched], how="horizontal"), alone], how="diagonal")
-    return table_of("crosswalk", whole.select("player_id", *found.columns, *_RESULT.values()))
+    return table_of("crosswalk", whole.select("player_id", *found.columns, *_RESULT))
 
 
-_RESULT = {name: name for name in ("method", "confidence", "candidates")}
+_RESULT = ("method", "confidence", "candidates")
 
 
 def _decided(

@@ -14,7 +14,6 @@ _SUFFIXES = {
 
 _LETTERS = str.maketrans(
     {
-        "ß": "ss",
         "æ": "ae",
         "œ": "oe",
         "ø": "o",
@@ -161,9 +160,7 @@ def _nicknames() -> tuple[dict[str, frozenset[int]], dict[str, frozenset[int]]]:
 
 def _cleaned(text: str) -> str:
     """In small letters; apostrophes and dots leave nothing behind, other signs a blank."""
-    text = re.sub(
-        "['.`\u00b4\u2018\u2019\u02bb\u02bc]", "", unicodedata.normalize("NFC", text).casefold().replace("ß", "ss")
-    )
+    text = re.sub("['.`\u00b4\u2018\u2019\u02bb\u02bc]", "", unicodedata.normalize("NFC", text).casefold())
     return re.sub(r"[^\w,]|_", " ", text)
 
 

@@ -193,15 +193,13 @@ class Archive:
         if game_ids is not None and team_ids is not None:
             raise ValueError("give team_ids with a range, or game_ids, not both")
         wanted = plan.operations(tables)
-        teams = _listed("team_ids", team_ids)
-        if teams is not None and not all(str(team).isascii() and str(team).isdigit() for team in teams):
-            raise ValueError(f"team_ids are numbers, not {teams}")
+        teams = _team_ids(team_ids)
         games = _listed("game_ids", game_ids)
         if game_ids is None and start is not None and (end is not None or self._clock is not None):
             plan.check_range(start, end, self._clock and self._clock())
         client._core.check_credentials()
         return (
-            teams if teams is None else list(dict.fromkeys(map(int, teams))),
+            teams,
             games if games is None else list(dict.fromkeys(map(str, games))),
             wanted,
         )
@@ -431,12 +429,10 @@ class Archive:
         if not isinstance(correction_window, timedelta):
             kind = type(correction_window).__name__
             raise TypeError(f"correction_window is a timedelta, not {kind}: write timedelta(days=7)")
-        teams = _listed("team_ids", team_ids)
-        if teams is not None and not all(str(team).isascii() and str(team).isdigit() for team in teams):
-            raise ValueError(f"team_ids are numbers, not {teams}")
+        teams = _team_ids(team_ids)
         return status(
             self._store,
-            None if teams is None else {int(team) for team in teams},
+            teams,
             None if since is None else _aware("since", since),
             self._clock and self._clock(),
             now(),
@@ -523,6 +519,11 @@ def _listed(name: str, ids: Any) -> list[Any] | None:
     # In an archive they have no order.
     several = many(name, sorted(ids) if isinstance(ids, (set, frozenset)) else ids)
     return _ids(name, [ids]) if several is None else several
+
+
+def _team_ids(given: Any) -> list[int] | None:
+    teams = _listed("team_ids", given)
+    return None if teams is None else plan.team_numbers(teams)
 
 
 def _aware(name: str, when: "Time") -> datetime:

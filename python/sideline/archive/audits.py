@@ -76,11 +76,8 @@ def _orphans(store: "Store", name: str, sessions: "polars.DataFrame") -> "polars
 
 
 def _rosters(store: "Store") -> "dict[str, polars.DataFrame]":
-    """The sport of each team, and its players where the archive knows since when each was listed."""
-    found = {"team": scan(store, "teams").collect()}
-    players = scan(store, "players").collect()
-    # Without it, a player who left before the first sync could not be told from one who never was there.
-    return found | ({"players": players} if "listed_from" in players.columns else {})
+    """The sport of each team, and its players."""
+    return {"team": scan(store, "teams").collect(), "players": scan(store, "players").collect()}
 
 
 def _plain(frames: "dict[str, polars.DataFrame]") -> "dict[str, polars.DataFrame]":

@@ -168,14 +168,14 @@ def _export(store: Store, target: Target, *, is_frozen: bool) -> Exported:
     for name in written:
         shapes.ensure(name, _plain(contract(name).empty_table()).schema)
     units = 0
-    gone: dict[tuple[str, str], list[int | str]] = {}
     new: dict[str, list[pyarrow.Table]] = {}
     names: list[str] = []
 
+    # Everything that is replaced is deleted first: a practice that is a game now has its rows in another unit.
+    _delete(target, [unit for unit in sorted(then) if then[unit] != now.get(unit, 0)])
+
     def flush() -> None:
         pa = library("pyarrow", "export")
-        for (name, key), ids in gone.items():
-            target.run(f"delete from {_name(name)} where {_name(key)} in ({', '.join(map(_value, ids))})")
         for name, tables in new.items():
             rows = _plain(pa.concat_tables(tables, promote_options="default"))
             shapes.ensure(name, rows.schema)
@@ -186,16 +186,14 @@ def _export(store: Store, target: Target, *, is_frozen: bool) -> Exported:
             kept = [(name, now[name]) for name in names if name in now]
             schema = pa.schema({"unit": pa.string(), "sequence": pa.int64()})
             target.add(STATE, pa.Table.from_pylist([{"unit": name, "sequence": at} for name, at in kept], schema))
-        for pending in (gone, new, names):
-            pending.clear()
+        new.clear()
+        names.clear()
 
     for unit, _, tables in changed(store, then, now):
         units += 1
         resource = RESOURCES[unit.operation]
         names.append(unit.name)
         for name in resource.tables:
-            if unit.name in then:
-                gone.setdefault((name, resource.key), []).append(unit.key)
             if tables[name].num_rows:
                 new.setdefault(name, []).append(tables[name])
         if len(names) == _AT_ONCE:
@@ -207,6 +205,20 @@ def _export(store: Store, target: Target, *, is_frozen: bool) -> Exported:
         target.add(name, rows)
         written[name] = rows.num_rows
     return Exported(units, written)
+
+
+def _delete(target: Target, units: list[str]) -> None:
+    """Delete the rows of some units."""
+    ids: dict[tuple[str, str], list[str]] = {}
+    for unit in units:
+        operation, _, id_ = unit.partition("/")
+        key = RESOURCES[operation].key
+        for name in RESOURCES[operation].tables:
+            ids.setdefault((name, key), []).append(id_ if key == "team_id" else _text(id_))
+    for (name, key), all_ in ids.items():
+        for first in range(0, len(all_), _AT_ONCE):
+            some = ", ".join(all_[first : first + _AT_ONCE])
+            target.run(f"delete from {_name(name)} where {_name(key)} in ({some})")
 
 
 def _state(store: Store, target: Target) -> dict[str, int]:
@@ -295,10 +307,6 @@ def _name(name: str) -> str:
 
 def _text(value: object) -> str:
     return "'" + str(value).replace("'", "''") + "'"
-
-
-def _value(value: int | str) -> str:
-    return str(value) if isinstance(value, int) else _text(value)
 
 
 @contextmanager

@@ -60,7 +60,7 @@ class Leases:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._stopped.set()
         self._thread.join()
-        self._change(lambda entry: entry["machines"].pop(self._id, None))
+        self._let_go(lambda entry: entry["machines"].pop(self._id, None))
 
     def take(self, parts: Sequence[int]) -> list[int]:
         """The parts of these that are free, or whose holder is gone; they are this sync's from now on."""
@@ -87,7 +87,13 @@ class Leases:
             if machine is not None:
                 machine["parts"] = [part for part in machine["parts"] if part not in parts]
 
-        self._change(change)
+        self._let_go(change)
+
+    def _let_go(self, change: Callable[[Entry], Any]) -> None:
+        try:
+            self._change(change)
+        except Exception as error:  # noqa: BLE001 - everything is stored, and leases expire by themselves
+            logging.getLogger("sideline").warning("leases were not given back: %s", type(error).__name__)
 
     def wait(self) -> None:
         """Between two attempts to take what others hold."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload
+from sideline._frames import library
 from sideline._text import cell, shorten, visible
 from sideline.archive.report import ArchiveInfo, hole_line, is_hole
 from sideline.errors import SidelineError
@@ -128,7 +129,13 @@ def _by_team_and_month(archive: "Archive", rows: Iterable[dict[str, Any]]) -> di
 
 
 def _unknown_fields(archive: "Archive", facts: Facts) -> None:
-    bodies = archive.scan("raw").select("operation", "stored_at", "body").filter(_has_body()).sort("stored_at")
+    pl = library("polars", "archive")
+    stored = archive.scan("raw").filter(pl.col("body").is_not_null())
+    # The times alone first: the bodies of a season do not fit into memory.
+    times = stored.select("stored_at").collect()["stored_at"].sort().tail(BODIES)
+    bodies = (
+        stored.filter(pl.col("stored_at") >= times.min()).select("operation", "stored_at", "body").sort("stored_at")
+    )
     for operation, _, body in bodies.tail(BODIES).collect().iter_rows():
         facts.bodies += 1
         try:
@@ -136,12 +143,6 @@ def _unknown_fields(archive: "Archive", facts: Facts) -> None:
         except (SidelineError, ValueError):
             continue
         facts.unknown.update((operation, path) for path in paths)
-
-
-def _has_body() -> Any:
-    import polars as pl
-
-    return pl.col("body").is_not_null()
 
 
 def page(facts: Facts) -> str:
@@ -188,7 +189,11 @@ def _summary(facts: Facts) -> str:
         ("holes", f"{len(info.holes):,}", not info.holes),
         ("new corrections", f"{len(facts.corrections):,}", None),
         ("unknown fields", f"{len(facts.unknown):,}", not facts.unknown),
-        ("audit findings", "not run" if facts.audit_error else f"{len(facts.violations):,}", not facts.violations),
+        (
+            "audit findings",
+            "not run" if facts.audit_error else f"{len(facts.violations):,}",
+            not (facts.audit_error or facts.violations),
+        ),
     ]
     shown = "".join(
         f'<div class="tile {"" if is_good is None else "good" if is_good else "bad"}"><dt>{name}</dt><dd>{text}'

@@ -1,6 +1,6 @@
 """What a sync requests: units of work from the schedule and the teams' events. Pure: no request, no file."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -193,6 +193,13 @@ def unit_of(row: Mapping[str, Any]) -> Unit:
         is_linked=bool(row["linked"]),
         is_malformed=row["unit"].startswith("event/"),
     )
+
+
+def team_numbers(teams: Sequence[object]) -> list[int]:
+    """Each team once; raises `ValueError` for what is no number."""
+    if not all(str(team).isascii() and str(team).isdigit() for team in teams):
+        raise ValueError(f"team_ids are numbers, not {teams}")
+    return list(dict.fromkeys(int(str(team)) for team in teams))
 
 
 def has_rows(row: Mapping[str, Any]) -> bool:

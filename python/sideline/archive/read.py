@@ -60,15 +60,20 @@ def scan(store: Store, name: str) -> "polars.LazyFrame":
     return typed(pl.from_arrow(_coverage(store, table)).lazy() if name == "coverage" else pl.scan_delta(table), name)
 
 
+def last_listed(store: Store) -> "dict[str, datetime]":
+    """When a list last had each event."""
+    table = store.readable("listings")
+    if table is None:
+        return {}
+    rows = table.to_pyarrow_table()
+    return dict(zip(rows["event_id"].to_pylist(), rows["listed_at"].to_pylist(), strict=True))
+
+
 def _coverage(store: Store, table: "DeltaTable") -> "pyarrow.Table":
     """The contract's columns, with the last time that a list had a unit that was not due."""
     pa = library("pyarrow", "archive")
     rows = pa.table(table.to_pyarrow_table())
-    listings = store.open("listings")
-    if listings is not None:
-        listed = dict(
-            zip(*(listings.to_pyarrow_table()[name].to_pylist() for name in ("event_id", "listed_at")), strict=True)
-        )
+    if listed := last_listed(store):
         times = zip(rows["event_id"].to_pylist(), rows["listed_at"].to_pylist(), strict=True)
         later = [max((at for at in (listed.get(event), at) if at is not None), default=None) for event, at in times]
         place = rows.schema.get_field_index("listed_at")

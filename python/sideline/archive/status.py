@@ -59,6 +59,10 @@ class _Game:
     """Why its sessions may not be all, or not as they are stored."""
 
 
+def _latest(*times: datetime | None) -> datetime | None:
+    return max((at for at in times if at is not None), default=None)
+
+
 def status(
     store: Store,
     team_ids: Collection[int] | None,
@@ -69,7 +73,10 @@ def status(
 ) -> Table:
     """The verdicts on games of some teams since a time; `clock` is the archive's own, `now` this machine's."""
     read.require(store)
-    units = read.coverage(store)
+    listed_at = read.last_listed(store)
+    units = [
+        {**row, "listed_at": _latest(row["listed_at"], listed_at.get(row["event_id"]))} for row in read.coverage(store)
+    ]
     schedule = read.to_arrow(store, "games")
     columns = ("game_id", "tipoff_at", "status", "home_team_id", "away_team_id")
     listed = schedule.select(columns).to_pylist()

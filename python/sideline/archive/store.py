@@ -332,13 +332,6 @@ class Store:
         growth = "merge" if predicate else "overwrite"
         return self._wrote(table, rows, last=last, mode="overwrite", predicate=predicate, schema_mode=growth)
 
-    def append(self, name: str, rows: "pyarrow.Table") -> None:
-        """Add the rows, in one transaction."""
-        for attempt in range(_ATTEMPTS):
-            if self._wrote(self.opened(name, rows.schema), rows, last=attempt == _ATTEMPTS - 1, mode="append"):
-                return
-            self.wait(attempt)
-
     def _wrote(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
         deltalake: Any = library("deltalake", "archive")
         self.written.add(table.table_uri.rstrip("/").rpartition("/")[2])

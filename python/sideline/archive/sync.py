@@ -161,6 +161,8 @@ class Sync:
                 text = "it lists no session any more: the next sync that finds none withdraws them"
                 lists.problems.append(_absent(unit, text))
                 lists.unstorable.add(event.id)
+        if "game" in self._wanted:
+            withdrawn += self._retyped()
         gone = [game for game in lists.missing_games if game.is_absence]
         for outcome in gone:
             # A game that is 404 for the second time: so is everything in it.
@@ -171,6 +173,13 @@ class Sync:
                     self._withdrawn(row, "its game is gone") for row in of_game if row["status"] != "withdrawn"
                 ]
         return lists.problems, withdrawn
+
+    def _retyped(self) -> Iterator[Outcome]:
+        """Practices that are games now, and the other way round: the rows of both units have the same key."""
+        for event in self._lists.events.values():
+            other = self._known.get(f"{'team_events' if event.is_game else 'game'}/{event.id}")
+            if event.id not in self._lists.unstorable and other is not None and plan.has_rows(other):
+                yield self._withdrawn(other, "its event is listed as another kind now")
 
     def _withdrawn(self, row: Mapping[str, Any], reason: str) -> Outcome:
         unit = plan.unit_of(row)
