@@ -268,7 +268,7 @@ async fn refuses(transport: &Transport, auth: Auth) -> bool {
 }
 
 fn lost() -> Error {
-    Error::Transport("internal error, please report it: a unit without an end".into())
+    Error::Internal("a unit without an end".to_owned())
 }
 
 fn put(ended: &mut [Option<Done>], place: usize, done: Done, counters: &Counters) {
@@ -288,7 +288,7 @@ fn given_up(transport: &Transport, unit: &Unit, stop: &Stop, attempts: u32) -> E
     let is_attempted = attempts > 0;
     let start = if is_attempted { "given up" } else { "not attempted" };
     let (cause, text) = match stop {
-        Stop::Closed => (Error::Closed, "not attempted: the client was closed".to_owned()),
+        Stop::Closed => (Error::Closed, format!("{start}: the client was closed")),
         Stop::Refused(refusal) if is_attempted => return refused(refusal),
         Stop::Refused(refusal) => {
             let cause = refused(refusal);
@@ -297,7 +297,8 @@ fn given_up(transport: &Transport, unit: &Unit, stop: &Stop, attempts: u32) -> E
         }
         Stop::Outage(error) => {
             let text = format!("{start}: every request fails in the same way: {error}");
-            let cause = if let Error::Api(response) = error { refused(response) } else { error.clone() };
+            let cause =
+                if let Error::Api(response) = error { refused(response) } else { error.clone().without_request() };
             (cause, text)
         }
     };

@@ -44,12 +44,12 @@ impl Backoff {
     pub(super) fn after_failure(&mut self, chance: f64) -> Duration {
         let factor = 1_u32.checked_shl(self.failed).unwrap_or(u32::MAX);
         let grown = match self.failed {
-            0 => self.retry_wait,
+            0 => self.retry_wait.min(self.max_wait),
             _ => self.retry_wait.max(MIN_STEP).saturating_mul(factor).min(self.max_wait),
         };
         self.failed = self.failed.saturating_add(1);
         // Never earlier, up to a fifth later: clients that were cut off together do not come back together.
-        grown + grown.mul_f64(chance.clamp(0.0, 1.0) / 5.0)
+        grown.saturating_add(grown.mul_f64(chance.clamp(0.0, 1.0) / 5.0))
     }
 
     /// The wait after a connection was lost that stood for `stood`.

@@ -214,6 +214,6 @@ struct EndOnDrop(Arc<Buffer>);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
-        self.0.end(Some(Error::Transport("internal error, please report it: the stream's task ended early".into())));
+        self.0.end(Some(Error::Internal("the stream's task ended early".to_owned())));
     }
 }

@@ -257,7 +257,7 @@ impl Transport {
         let shared = &*self.shared;
         let refused = |target: Target| {
             let (url, refusal) = (target.shown(&shared.scrubber), refusal.clone());
-            Error::Api(Box::new(ApiError { url, request_id: None, attempts: 0, ..refusal }))
+            Error::Api(Box::new(ApiError { url, request_id: None, attempts: 0, elapsed: Duration::ZERO, ..refusal }))
         };
         Target::new(request, &shared.config).map_or_else(|error| error, refused)
     }

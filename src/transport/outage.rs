@@ -1,5 +1,6 @@
 //! Whether several requests for one purpose have any prospect left: all of them have failed in the same way for a while.
 
+use crate::advice::Advice;
 use crate::error::{ApiErrorKind, Error};
 use std::mem::discriminant;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -128,7 +129,11 @@ impl State {
 fn may_concern_all(error: &Error) -> bool {
     match error {
         Error::Api(response) => matches!(response.kind, ApiErrorKind::RateLimited | ApiErrorKind::Server),
-        Error::Connect(_) | Error::Certificate(_) | Error::Timeout(_) | Error::Transport(_) => true,
+        // A body that is too large is one request's own.
+        Error::Transport(unanswered) => {
+            !matches!(unanswered.advice, Advice::AskForLess | Advice::RaiseMaxResponseBytes)
+        }
+        Error::Connect(_) | Error::Certificate(_) | Error::Timeout(_) => true,
         _ => false,
     }
 }

@@ -178,6 +178,8 @@ pub(super) async fn send(
             None => log::debug!("{again}"),
         }
         last = Some(reason);
+        // Nothing of the body is kept: others may have its room.
+        drop(lease);
         sleep(wait).await;
     }
 }

@@ -141,7 +141,8 @@ impl Shared {
                     let error = self.sync().err();
                     inner = self.inner();
                     inner.synced = (end, Some(Instant::now()));
-                    inner.sync_error = error;
+                    // A later success does not write what an earlier failure lost.
+                    inner.sync_error = inner.sync_error.take().or(error);
                 }
                 Some(_) => {
                     // Where it fails, the next item tells its reader; until then it is tried again and again.
