@@ -44,7 +44,7 @@ impl Backoff {
     pub(super) fn after_failure(&mut self, chance: f64) -> Duration {
         let factor = 1_u32.checked_shl(self.failed).unwrap_or(u32::MAX);
         let grown = match self.failed {
-            0 => self.retry_wait.min(self.max_wait),
+            0 => self.retry_wait,
             _ => self.retry_wait.max(MIN_STEP).saturating_mul(factor).min(self.max_wait),
         };
         self.failed = self.failed.saturating_add(1);

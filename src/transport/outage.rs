@@ -148,6 +148,7 @@ fn is_same(first: &Error, second: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Unanswered;
 
     fn connect() -> Error {
         Error::Connect("refused".into())
@@ -197,6 +198,19 @@ mod tests {
             attempts.failed(&connect(), true);
         }
         assert!(matches!(outage.error(), Some(Error::Connect(_))));
+    }
+
+    #[test]
+    fn bodies_that_are_too_large_are_no_outage() {
+        let outage = Outage::new(true);
+        let attempts = Attempts::of(&outage);
+        for advice in [Advice::AskForLess, Advice::RaiseMaxResponseBytes] {
+            let error = Error::Transport(Unanswered::new("too large".into(), advice, None));
+            for _ in 0..2 * HANDFUL {
+                attempts.failed(&error, true);
+            }
+            assert!(!may_concern_all(&error) && outage.error().is_none());
+        }
     }
 
     #[test]
