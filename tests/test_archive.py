@@ -22,8 +22,8 @@ import pytest
 from archives import MONTH, NOW, SEASON, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
 
 import sideline
-from sideline.archive import decode, fetch, keep, listing, plan, sync
-from sideline.archive.plan import RESOURCES, TABLES
+from sideline.archive import _decode as decode, _fetch as fetch, _writer as keep, _listing as listing, _plan as plan, _sync as sync
+from sideline.archive._plan import RESOURCES, TABLES
 from test_audit import OPERATIONS, SEEDED
 
 PER_SESSION = ["stats", "stats_details", "possessions", "shots"]

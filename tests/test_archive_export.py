@@ -23,10 +23,10 @@ from archives import sorted_rows
 from service import Service
 
 import sideline
-from sideline.archive import export
-from sideline.archive.export import Target, connected
-from sideline.archive.plan import TABLES
-from sideline.archive.store import contract
+from sideline.archive import _export as export
+from sideline.archive._export import Target, connected
+from sideline.archive._plan import TABLES
+from sideline.archive._store import contract
 
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}

@@ -19,10 +19,10 @@ from service import Service
 from trust import Memory, shown, untrue
 
 import sideline
-from sideline.archive import KEYS, compaction, sync
-from sideline.archive.changes import difference
-from sideline.archive.plan import TABLES
-from sideline.archive.store import contract
+from sideline.archive import KEYS, _compaction as compaction, _sync as sync
+from sideline.archive._changes import difference
+from sideline.archive._plan import TABLES
+from sideline.archive._store import contract
 
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}

@@ -21,9 +21,9 @@ from trust import shown, untrue
 
 import sideline
 from object_store import Bucket, bucket
-from sideline.archive import leases
-from sideline.archive.leases import Leases
-from sideline.archive.plan import TABLES
+from sideline.archive import _leases as leases
+from sideline.archive._leases import Leases
+from sideline.archive._plan import TABLES
 
 ROOT = "s3://bucket/season"
 NOW = datetime(2027, 3, 30, 12, tzinfo=UTC)
@@ -34,7 +34,7 @@ OF_UNITS = ("stats", "stats_details", "possessions", "shots", "play_by_play", "b
 
 MACHINE = f"""
 import sideline
-from sideline.archive import leases, sync
+from sideline.archive import _leases as leases, _sync as sync
 leases.SECONDS, sync._SHARE, sync._CHUNK = 3.0, 20, 20
 with sideline.Client(max_retries=0) as client:
     archive = sideline.Archive({ROOT!r}, client)

@@ -22,8 +22,8 @@ from service import NO_DATA, Features, Service, differences, ids_as_text, trunca
 from trust import Killed
 
 import sideline
-from sideline.archive.plan import SETTLED_STATUSES, TABLES
-from sideline.archive.store import Store, own_schemas
+from sideline.archive._plan import SETTLED_STATUSES, TABLES
+from sideline.archive._store import Store, own_schemas
 
 SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
 NOW = "2027-03-01T12:00:00+00:00"
@@ -568,7 +568,7 @@ def test_a_body_that_cannot_be_decoded_is_kept_as_it_is(archive: sideline.Archiv
 
 
 def test_a_rebuild_reads_what_an_earlier_version_could_not(archive: sideline.Archive, league: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sideline.archive import fetch
+    from sideline.archive import _fetch as fetch
 
     def too_old(*_: object) -> None:
         raise sideline.DecodeError("a field of next year")

@@ -21,7 +21,7 @@ import pytest
 from jupyter_client import BlockingKernelClient, KernelManager
 
 import sideline
-from sideline.display import View, told
+from sideline._display import View, told
 from streams import HEAD, Server, server
 
 

@@ -17,7 +17,7 @@ from service.season import MINUTE
 
 import sideline
 from sideline import _parts
-from sideline.plan import Part, Plan
+from sideline._plan import Part, Plan
 
 NOW = "2027-03-01T12:00:00Z"
 RANGE = {"start": "2027-02-01", "end": "2027-03-02"}

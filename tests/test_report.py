@@ -14,7 +14,7 @@ from archives import frozen, small_season
 from service import Service
 
 import sideline
-from sideline.archive.page import ArchiveReport, _heat, made_before
+from sideline.archive._html_report import ArchiveReport, _heat, made_before
 from sideline.cli import main
 
 DAYS = {"start": "2027-02-01", "end": "2027-03-02"}

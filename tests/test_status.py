@@ -22,7 +22,7 @@ from service import Service
 from trust import Killed, killed_after, untrue
 
 import sideline
-from sideline.archive.status import SEVERITY
+from sideline.archive._status import SEVERITY
 from test_trust_machine import ENDINGS, MACHINE, SEASON, TrustMachine
 
 EXAMPLES = os.environ.get("STATUS_EXAMPLES")

@@ -10,7 +10,7 @@ from typing import Any
 from service import EMPTY, NO_DATA, Row, Season, Service, differences, ids_as_text, odd_value, truncated
 
 import sideline
-from sideline.archive.store import Store
+from sideline.archive._store import Store
 
 PARENTS: dict[str, tuple[str, ...]] = {
     "teams": ("teams",),

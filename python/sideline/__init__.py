@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     )
     from sideline.journal import replay
     from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet
-    from sideline.plan import Part, Plan
-    from sideline.season import Season
+    from sideline._plan import Part, Plan
+    from sideline._season import Season
     from sideline.simulator import Simulator
-    from sideline.timeout import Timeout
+    from sideline._timeout import Timeout
 
     SCHEMAS: Mapping[str, Schema]
     """The schema of every table by its name: columns, types, units and meanings, known without a request."""
@@ -117,17 +117,17 @@ _MODULES = {
     "LiveBoxScore": "live",
     "LiveStream": "live",
     "Notice": "live",
-    "Part": "plan",
+    "Part": "_plan",
     "Payload": "_core",
-    "Plan": "plan",
+    "Plan": "_plan",
     "Progress": "_progress",
     "Quiet": "live",
     "Schema": "_core",
-    "Season": "season",
+    "Season": "_season",
     "Simulator": "simulator",
     "SyncReport": "archive",
     "Table": "_core",
-    "Timeout": "timeout",
+    "Timeout": "_timeout",
     "Update": "_core",
     "__version__": "_core",
     "audit": "_audit",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sideline._core import Payload, Table, _batch_table, _coverage_table
 from sideline._frames import library
-from sideline.archive.fetch import spread
+from sideline.archive._fetch import spread
 from sideline.batch import Batch, Unit
 from sideline.errors import IncompleteError
-from sideline.plan import Plan, PlanUnit
-from sideline.timeout import Timeout
+from sideline._plan import Plan, PlanUnit
+from sideline._timeout import Timeout
 
 if TYPE_CHECKING:
     import pyarrow

@@ -6,12 +6,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sideline._core import _epoch_ms, _ids
-from sideline.archive import plan as archived
-from sideline.archive.discover import Discovery
-from sideline.archive.listing import Event
+from sideline.archive import _plan as archived
+from sideline.archive._discovery import Discovery
+from sideline.archive._listing import Event
 from sideline.batch import many
 from sideline.errors import IncompleteError
-from sideline.plan import OPTIONS, Plan, PlanUnit, ids, operation_of
+from sideline._plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -11,7 +11,7 @@ from sideline._frames import library
 from sideline._parts import AT_ONCE, tables
 from sideline._planner import Selection
 from sideline._schemas import SCHEMAS
-from sideline.plan import Plan, PlanUnit
+from sideline._plan import Plan, PlanUnit
 
 if TYPE_CHECKING:
     import polars

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from sideline import _planner
-from sideline.plan import Part, Plan
+from sideline._plan import Part, Plan
 from sideline.spark import arrow_schema, conformed, refused_box_score, struct
 
 if TYPE_CHECKING:

@@ -268,7 +268,7 @@ def _report(given: argparse.Namespace) -> int:
 
 
 def _replay(given: argparse.Namespace) -> int:
-    from sideline.display import shown, told
+    from sideline._display import shown, told
     from sideline.journal import replay
 
     speed = None if given.fast else given.speed
@@ -335,7 +335,7 @@ def _simulate(given: argparse.Namespace) -> int:
 
 
 def _sync(given: argparse.Namespace) -> int:
-    from sideline.archive.command import sync
+    from sideline.archive._command import sync
 
     if given.start is None and given.games is None:
         raise ValueError("give the range: --from, and --to where it is not now; or --games")
@@ -357,7 +357,7 @@ def _sync(given: argparse.Namespace) -> int:
 
 
 def _status(given: argparse.Namespace) -> int:
-    from sideline.archive.command import status
+    from sideline.archive._command import status
 
     return status(given.path, given.teams, given.since, as_json=given.json)
 

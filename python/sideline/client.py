@@ -13,8 +13,8 @@ from sideline._progress import Told
 from sideline.batch import Asking, Batch, OnError, Question, check
 from sideline.errors import NotFound, SidelineError
 from sideline.operations import B, Ids, Operations, T
-from sideline.streams import Streams
-from sideline.timeout import Limit, Timeout, call_limits, limits
+from sideline._streams import Streams
+from sideline._timeout import Limit, Timeout, call_limits, limits
 
 if TYPE_CHECKING:
     import polars
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from sideline.doctor import Report
     from sideline.live import LiveStream
     from sideline.operations import Time
-    from sideline.plan import Plan
-    from sideline.season import Season
+    from sideline._plan import Plan
+    from sideline._season import Season
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -294,7 +294,7 @@ class Client(_Client[Payload, Many]):
         >>> client.season("2026-27").scan("shots").filter(game_id=game_id).collect().height > 0
         True
         """
-        from sideline.season import Season
+        from sideline._season import Season
 
         return Season(self, season, team_ids)
 
@@ -445,7 +445,7 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
         >>> service.async_client().season(2026).name
         '2026-27'
         """
-        from sideline.season import Season
+        from sideline._season import Season
 
         return Season(self, season, team_ids)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sideline._core import Payload
-    from sideline.archive.report import SyncReport
+    from sideline.archive._report import SyncReport
     from sideline.batch import Batch
 
 __all__ = [

@@ -10,7 +10,7 @@ from sideline._core import _repair_journal, _replay
 
 if TYPE_CHECKING:
     from sideline.live import LiveStream
-    from sideline.streams import Overflow
+    from sideline._streams import Overflow
 
 __all__ = ["LostBytes", "Repair", "repair", "replay"]
 

@@ -262,7 +262,7 @@ class LiveStream:
         """
         if not every > 0:
             raise ValueError(f"every is {every}; it must be more than 0")
-        from sideline.display import View, run, screen
+        from sideline._display import View, run, screen
 
         run(View(self, LiveBoxScore() if score is None else score), screen(), every)
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from sideline._core import Table
 from sideline._progress import Told
 from sideline.batch import Batch, OnError, Question, question
-from sideline.timeout import Limit, call_limits
+from sideline._timeout import Limit, call_limits
 
 __all__ = ["Operations"]
 

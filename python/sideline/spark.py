@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._core import Payload
 from sideline._frames import library
 from sideline._parts import bodies_schema, body_tables, of_unit
-from sideline.plan import Part, Plan, operation_of, schema
+from sideline._plan import Part, Plan, operation_of, schema
 
 if TYPE_CHECKING:
     import pyarrow

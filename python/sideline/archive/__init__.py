@@ -40,16 +40,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import Told
-from sideline.archive import audits, compaction, plan, read
-from sideline.archive.changes import KEYS, Changes, state, state_at
-from sideline.archive.changes import changes as rows_between
-from sideline.archive.export import Exported, deliver
-from sideline.archive.keep import coverage_row, to_arrow
-from sideline.archive.options import Options
-from sideline.archive.plan import TABLES
-from sideline.archive.report import ArchiveInfo, SyncReport, is_hole
-from sideline.archive.store import Store, contract, own_schemas
-from sideline.archive.sync import Sync
+from sideline.archive import _audits as audits, _compaction as compaction, _plan as plan, _read as read
+from sideline.archive._changes import KEYS, Changes, state, state_at
+from sideline.archive._changes import changes as rows_between
+from sideline.archive._export import Exported, deliver
+from sideline.archive._writer import coverage_row, to_arrow
+from sideline.archive._storage_options import Options
+from sideline.archive._plan import TABLES
+from sideline.archive._report import ArchiveInfo, SyncReport, is_hole
+from sideline.archive._store import Store, contract, own_schemas
+from sideline.archive._sync import Sync
 from sideline.batch import many
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
     from sideline._audit import Violations
-    from sideline.archive.page import ArchiveReport
+    from sideline.archive._html_report import ArchiveReport
     from sideline.client import Client
     from sideline.operations import Time
 
@@ -322,7 +322,7 @@ class Archive:
         >>> "Coverage by team and month" in archive.report().html
         True
         """
-        from sideline.archive.page import ArchiveReport, gather, made_before, page
+        from sideline.archive._html_report import ArchiveReport, gather, made_before, page
 
         start = _aware("since", since) if since is not None else made_before(Path(path)) if path is not None else None
         made = ArchiveReport(page(gather(self, start, datetime.now(UTC))))
@@ -391,7 +391,7 @@ class Archive:
         >>> archive.players().column_names[-3:]
         ['team_name', 'listed_from', 'listed_until']
         """
-        from sideline.archive.rosters import stints
+        from sideline.archive._rosters import stints
 
         read.require(self._store)
         return Table._from_arrow("players", stints(self._store, None if as_of is None else _aware("as_of", as_of)))
@@ -425,8 +425,8 @@ class Archive:
         >>> archive.status().column_names
         ['game_id', 'table', 'status', 'reasons', 'last_changed', 'last_listed', 'usual_delay_s']
         """
-        from sideline.archive.status import status
-        from sideline.archive.store import now
+        from sideline.archive._status import status
+        from sideline.archive._store import now
 
         if not isinstance(correction_window, timedelta):
             kind = type(correction_window).__name__
@@ -501,7 +501,7 @@ class Archive:
         """
         if table not in TABLES:
             raise ValueError(f"no table of bodies is named {table!r}; there are {', '.join(TABLES)}")
-        from sideline.archive.rebuild import rebuild
+        from sideline.archive._rebuild import rebuild
 
         rebuild(self._store, table)
 

@@ -12,17 +12,17 @@ from zlib import crc32
 
 from sideline._core import _epoch_ms
 from sideline._progress import Told, bar
-from sideline.archive import absence, compaction, plan
-from sideline.archive.decode import no_rows
-from sideline.archive.discover import Discovery
-from sideline.archive.fetch import Fetched, Outcome, fetch, read, unreachable
-from sideline.archive.keep import Context, Row, interrupted, keep, keep_bodies, version
-from sideline.archive.leases import PARTS, Leases, leases
-from sideline.archive.ledger import mark_listed, settle
-from sideline.archive.listing import Event, Received, fragment, moment
-from sideline.archive.plan import Unit
-from sideline.archive.read import coverage
-from sideline.archive.store import Store, now, own_schemas
+from sideline.archive import _withdrawals as withdrawals, _compaction as compaction, _plan as plan
+from sideline.archive._decode import no_rows
+from sideline.archive._discovery import Discovery
+from sideline.archive._fetch import Fetched, Outcome, fetch, read, unreachable
+from sideline.archive._writer import Context, Row, interrupted, keep, keep_bodies, version
+from sideline.archive._leases import PARTS, Leases, leases
+from sideline.archive._ledger import mark_listed, settle
+from sideline.archive._listing import Event, Received, fragment, moment
+from sideline.archive._plan import Unit
+from sideline.archive._read import coverage
+from sideline.archive._store import Store, now, own_schemas
 
 if TYPE_CHECKING:
     from sideline.client import Client
@@ -104,7 +104,7 @@ class Sync:
         first, last = (moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
         lists = self._lists.parents(first, last)
         known = self._known.values()
-        absent = absence.events(known, lists)
+        absent = withdrawals.events(known, lists)
         games = sorted(game for game in absent if any(row["game_id"] == game for row in known))
         # A game that is listed by its id at a time outside of the range has only moved.
         moved, unknown = self._lists.where_are(games, first, last)
@@ -127,7 +127,7 @@ class Sync:
                 self._lists.problems.append(
                     _absent(unit, "no list has it any more: the next sync that misses it withdraws it")
                 )
-        for game, verdict in absence.scheduled(known, lists).items():
+        for game, verdict in withdrawals.scheduled(known, lists).items():
             if game not in moved and game not in unknown:
                 is_strong = verdict == "withdrawn"
                 outcomes.append(
@@ -150,7 +150,7 @@ class Sync:
                 by_event.setdefault(row["event_id"], []).append(row)
         withdrawn: list[Outcome] = []
         for event in list(lists.events.values()):
-            absent = absence.within(event, by_event.get(event.id, ()), sessions)
+            absent = withdrawals.within(event, by_event.get(event.id, ()), sessions)
             if not absent:
                 continue
             hole = self._known.get(f"event/{event.id}")

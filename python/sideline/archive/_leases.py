@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._frames import library
 
 if TYPE_CHECKING:
-    from sideline.archive.store import Store
+    from sideline.archive._store import Store
 
 PARTS = 16
 """Into which the units of all syncs fall, by their event."""

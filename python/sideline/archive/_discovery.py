@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload, _epoch_ms
-from sideline.archive import listing
-from sideline.archive.absence import Lists, Parent
-from sideline.archive.fetch import OF_ONE, SEASON_DATE, Outcome, Refusals, failed, served_at, spread, unreachable
-from sideline.archive.listing import Event, Game, Listing, Received
-from sideline.archive.plan import Unit
-from sideline.archive.store import now
+from sideline.archive import _listing as listing
+from sideline.archive._withdrawals import Lists, Parent
+from sideline.archive._fetch import OF_ONE, SEASON_DATE, Outcome, Refusals, failed, served_at, spread, unreachable
+from sideline.archive._listing import Event, Game, Listing, Received
+from sideline.archive._plan import Unit
+from sideline.archive._store import now
 from sideline.errors import DecodeError, InvalidRequest
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
-from sideline.archive.read import coverage, require, scan
+from sideline.archive._read import coverage, require, scan
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars
 
     from sideline._audit import Violations
-    from sideline.archive.store import Store
+    from sideline.archive._store import Store
 
 _EVENTS_AT_ONCE = 50
 """Events that are audited together, to bound the memory."""

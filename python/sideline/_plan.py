@@ -199,7 +199,7 @@ class Plan:
     def to_json(self) -> str:
         """The plan as text, for a file or another machine. It holds no secret.
 
-        >>> from sideline.plan import Plan
+        >>> from sideline._plan import Plan
         >>> plan = client.plan("shots", session_ids=[session_id])
         >>> Plan.from_json(plan.to_json()) == plan
         True
@@ -375,7 +375,7 @@ def _day(milliseconds: int) -> str:
 
 def operation_of(table: str) -> str:
     """The operation whose responses hold the table. Raises `ValueError` for one that no plan reads."""
-    from sideline.archive.plan import OF_GAME, OF_SESSION, RESOURCES
+    from sideline.archive._plan import OF_GAME, OF_SESSION, RESOURCES
 
     planned = {name: operation for operation in (*OF_SESSION, *OF_GAME) for name in RESOURCES[operation].tables}
     if table in planned:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sideline._core import _epoch_ms
-from sideline.archive.listing import Event, Game, is_sendable, moment
+from sideline.archive._listing import Event, Game, is_sendable, moment
 
 SETTLED = timedelta(hours=3)
 """A game may continue for this long after the end that was last seen: a break between sessions looks like an end."""

@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
-from sideline.archive.decode import decoded
-from sideline.archive.plan import Unit
-from sideline.archive.read import bodies, conformed, coverage, scan, unit_of
-from sideline.archive.store import Store, contract, stored
+from sideline.archive._decode import decoded
+from sideline.archive._plan import Unit
+from sideline.archive._read import bodies, conformed, coverage, scan, unit_of
+from sideline.archive._store import Store, contract, stored
 
 if TYPE_CHECKING:
     import pyarrow

@@ -15,8 +15,8 @@ from urllib.request import url2pathname
 from sideline._core import __version__
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
-from sideline.archive.options import Options
-from sideline.archive.trouble import check_files, told
+from sideline.archive._storage_options import Options
+from sideline.archive._store_errors import check_files, told
 from sideline.errors import DecodeError
 
 if TYPE_CHECKING:

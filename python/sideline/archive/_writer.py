@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sideline._core import __version__
 from sideline._frames import library
-from sideline.archive import corrections, rosters
-from sideline.archive.decode import decoded, no_rows
-from sideline.archive.fetch import Outcome
-from sideline.archive.plan import BEGUN, COMPLETE, OF_LISTS, RESOURCES, TABLES, UNDATED, has_rows, is_final
-from sideline.archive.read import bodies, coverage, unit_of
-from sideline.archive.store import LINEAGE, MONTH, Store, in_month, one_of, own_schemas
+from sideline.archive import _corrections as corrections, _rosters as rosters
+from sideline.archive._decode import decoded, no_rows
+from sideline.archive._fetch import Outcome
+from sideline.archive._plan import BEGUN, COMPLETE, OF_LISTS, RESOURCES, TABLES, UNDATED, has_rows, is_final
+from sideline.archive._read import bodies, coverage, unit_of
+from sideline.archive._store import LINEAGE, MONTH, Store, in_month, one_of, own_schemas
 
 if TYPE_CHECKING:
     import pyarrow

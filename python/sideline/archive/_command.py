@@ -18,9 +18,9 @@ from sideline._frames import library
 from sideline._progress import Progress, text
 from sideline._text import visible
 from sideline.archive import Archive
-from sideline.archive.leases import is_available
-from sideline.archive.report import SyncReport, hole_line
-from sideline.archive.store import Store
+from sideline.archive._leases import is_available
+from sideline.archive._report import SyncReport, hole_line
+from sideline.archive._store import Store
 from sideline.client import Client
 
 _LINE_EVERY = 10.0
@@ -95,7 +95,7 @@ def _print(root: str, report: SyncReport) -> None:
 
 def status(root: str, teams: Sequence[int] | None, since: str | None, *, as_json: bool) -> int:
     """Print the verdicts; returns the exit status: 0 nothing is wrong, 3 something is."""
-    from sideline.archive.status import PROBLEMS, SEVERITY
+    from sideline.archive._status import PROBLEMS, SEVERITY
 
     rows = Archive(root).status(teams, since).to_dicts()
     problems = [row for row in rows if row["status"] in PROBLEMS]

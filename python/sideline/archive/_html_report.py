@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload
 from sideline._text import cell, shorten, visible
-from sideline.archive.report import ArchiveInfo, hole_line, is_hole
+from sideline.archive._report import ArchiveInfo, hole_line, is_hole
 from sideline.errors import SidelineError
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sideline._frames import library
-from sideline.archive import corrections
-from sideline.archive.decode import decoded, no_rows
-from sideline.archive.plan import RESOURCES, TABLES, Unit
-from sideline.archive.read import bodies, conformed, unit_of
-from sideline.archive.rosters import history
-from sideline.archive.store import Store, contract
+from sideline.archive import _corrections as corrections
+from sideline.archive._decode import decoded, no_rows
+from sideline.archive._plan import RESOURCES, TABLES, Unit
+from sideline.archive._read import bodies, conformed, unit_of
+from sideline.archive._rosters import history
+from sideline.archive._store import Store, contract
 
 if TYPE_CHECKING:
     import pyarrow

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload
 from sideline._frames import library
-from sideline.archive.plan import RESOURCES, Unit
-from sideline.archive.store import contract, stored
+from sideline.archive._plan import RESOURCES, Unit
+from sideline.archive._store import contract, stored
 
 if TYPE_CHECKING:
     import pyarrow

@@ -9,16 +9,16 @@ from queue import Full, Queue
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
-from sideline.archive.decode import decoded
-from sideline.archive.fetch import Outcome, read
-from sideline.archive.keep import Context, Row, keep
-from sideline.archive.ledger import close, is_list
-from sideline.archive.listing import Received, event
-from sideline.archive.plan import RESOURCES, Unit
-from sideline.archive.plan import unit_of as planned
-from sideline.archive.read import bodies, conformed, coverage, require, unit_of
-from sideline.archive.rosters import history
-from sideline.archive.store import MONTH, Store, contract, in_month, now, stored
+from sideline.archive._decode import decoded
+from sideline.archive._fetch import Outcome, read
+from sideline.archive._writer import Context, Row, keep
+from sideline.archive._ledger import close, is_list
+from sideline.archive._listing import Received, event
+from sideline.archive._plan import RESOURCES, Unit
+from sideline.archive._plan import unit_of as planned
+from sideline.archive._read import bodies, conformed, coverage, require, unit_of
+from sideline.archive._rosters import history
+from sideline.archive._store import MONTH, Store, contract, in_month, now, stored
 
 if TYPE_CHECKING:
     import pyarrow

@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sideline.archive.fetch import Outcome
-from sideline.archive.keep import Row, coverage_row, to_arrow
-from sideline.archive.plan import Unit
-from sideline.archive.read import coverage
-from sideline.archive.store import MONTH, Store, one_of, own_schemas
+from sideline.archive._fetch import Outcome
+from sideline.archive._writer import Row, coverage_row, to_arrow
+from sideline.archive._plan import Unit
+from sideline.archive._read import coverage
+from sideline.archive._store import MONTH, Store, one_of, own_schemas
 
 _ATTEMPTS = 100
 

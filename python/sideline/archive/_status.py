@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from sideline._core import Table
 from sideline._frames import library
-from sideline.archive import audits, read
-from sideline.archive.keep import UNDECODABLE, interrupted
-from sideline.archive.ledger import is_list
-from sideline.archive.plan import COMPLETE, RESOURCES, SETTLED
-from sideline.archive.store import Store
+from sideline.archive import _audits as audits, _read as read
+from sideline.archive._writer import UNDECODABLE, interrupted
+from sideline.archive._ledger import is_list
+from sideline.archive._plan import COMPLETE, RESOURCES, SETTLED
+from sideline.archive._store import Store
 
 if TYPE_CHECKING:
     import pyarrow

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from sideline._frames import library
-from sideline.archive.changes import changed, state
-from sideline.archive.plan import RESOURCES, TABLES
-from sideline.archive.read import require, to_arrow
-from sideline.archive.store import Store, contract
+from sideline.archive._changes import changed, state
+from sideline.archive._plan import RESOURCES, TABLES
+from sideline.archive._read import require, to_arrow
+from sideline.archive._store import Store, contract
 
 if TYPE_CHECKING:
     import pyarrow

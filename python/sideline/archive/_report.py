@@ -9,7 +9,7 @@ from typing import Any
 
 from sideline._core import Table
 from sideline._text import LEFT, facts_html, visible
-from sideline.archive.plan import SETTLED_STATUSES
+from sideline.archive._plan import SETTLED_STATUSES
 from sideline.batch import HOLES
 from sideline.errors import IncompleteError
 

@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
-from sideline.archive.decode import decoded
-from sideline.archive.plan import RESOURCES, TABLES, Unit
-from sideline.archive.store import MONTH, Store, contract, own_schemas
+from sideline.archive._decode import decoded
+from sideline.archive._plan import RESOURCES, TABLES, Unit
+from sideline.archive._store import MONTH, Store, contract, own_schemas
 
 if TYPE_CHECKING:
     import duckdb
@@ -225,7 +225,7 @@ class AsOf:
         return {ids[unit] for unit in changed}, {unit: sequence for unit, sequence in then.items() if unit in changed}
 
     def _decoded(self, name: str, then: Mapping[str, int]) -> "Iterator[pyarrow.Table]":
-        from sideline.archive.rosters import history
+        from sideline.archive._rosters import history
 
         for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in then.items()]):
             if name == "players":

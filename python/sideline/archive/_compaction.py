@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
-from sideline.archive.store import MONTH, Store, writing
+from sideline.archive._store import MONTH, Store, writing
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

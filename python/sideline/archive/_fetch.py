@@ -12,9 +12,9 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sideline._core import Payload
-from sideline.archive.decode import NOT_OF_ONE, decoded
-from sideline.archive.plan import COMPLETE, RESOURCES, Unit
-from sideline.archive.store import now
+from sideline.archive._decode import NOT_OF_ONE, decoded
+from sideline.archive._plan import COMPLETE, RESOURCES, Unit
+from sideline.archive._store import now
 from sideline.errors import (
     ApiError,
     AuthenticationError,
