@@ -67,7 +67,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[in
 
         monkeypatch.setattr(Store, name, write)
 
-    watched("replaced")
+    watched("try_replace")
     watched("append")
 
     def set_at(number: int | None) -> list[int]:

@@ -21,7 +21,7 @@ import pytest
 from jupyter_client import BlockingKernelClient, KernelManager
 
 import sideline
-from sideline._display import View, told
+from sideline._display import View, describe_notice
 from streams import HEAD, Server, server
 
 
@@ -156,7 +156,7 @@ assert "IPython" not in sys.modules
     ],
 )
 def test_a_notice_is_a_line(notice: sideline.Notice, line: str) -> None:
-    assert told(notice) == line
+    assert describe_notice(notice) == line
 
 
 def test_a_seeded_box_score_brings_the_names_and_who_has_none_is_told_by_the_id(

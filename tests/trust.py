@@ -82,7 +82,7 @@ class Killed(BaseException):
 def killed_after(transactions: int) -> Iterator[None]:
     """Whoever writes to an archive ends right after the transaction of this number."""
     done = 0
-    originals = {name: getattr(Store, name) for name in ("replaced", "append")}
+    originals = {name: getattr(Store, name) for name in ("try_replace", "append")}
 
     def watched(original: Any) -> Any:
         def write(self: Store, *arguments: Any, **options: Any) -> Any:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from sideline._answers.moments import moments
     from sideline._audit import audit
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
+    from sideline._plan import Part, Plan
     from sideline._progress import Progress
+    from sideline._season import Season
+    from sideline._timeout import Timeout
     from sideline.archive import Archive, SyncReport
     from sideline.batch import Batch
     from sideline.client import AsyncClient, Client
@@ -45,10 +48,7 @@ if TYPE_CHECKING:
     )
     from sideline.journal import replay
     from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet
-    from sideline._plan import Part, Plan
-    from sideline._season import Season
     from sideline.simulator import Simulator
-    from sideline._timeout import Timeout
 
     SCHEMAS: Mapping[str, Schema]
     """The schema of every table by its name: columns, types, units and meanings, known without a request."""

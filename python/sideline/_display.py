@@ -38,14 +38,14 @@ class View:
             self.updates.append(item)
             self.score.feed(item)
             return
-        text = told(item)
+        text = describe_notice(item)
         self.notices.append(text)
         self.fresh.append(text)
 
     def headline(self) -> str:
         """Its state in a line."""
         stats = self.stream.stats
-        last = f", the last {clock(self.updates[-1].received_at)}" if self.updates else ""
+        last = f", the last {format_clock(self.updates[-1].received_at)}" if self.updates else ""
         gaps = f"; {stats.gaps} gaps" if stats.gaps else ""
         return f"{self.stream._what}: {self.stream.state}; {stats.updates} updates{last}{gaps}"
 
@@ -67,7 +67,7 @@ class View:
         if columns is not None:
             body = table_html(self.score.table(), columns, ROWS)
         else:
-            body = "".join(f"<div><code>{escape(shown(update))}</code></div>" for update in self.updates)
+            body = "".join(f"<div><code>{escape(describe_update(update))}</code></div>" for update in self.updates)
         return f"<div><b>{escape(self.headline())}</b><small>{notices}</small>{body}</div>"
 
     def text(self) -> str:
@@ -169,32 +169,33 @@ def run(view: View, on: Screen, every: float, now: Callable[[], float] = monoton
         on.end(view)
 
 
-def told(notice: object) -> str:
+def describe_notice(notice: object) -> str:
     """A notice as a line."""
     match notice:
         case Connected(at):
-            return f"{clock(at)} connected"
+            return f"{format_clock(at)} connected"
         case Disconnected(at, reason, retry_at=retry_at):
-            again = f"; again at {clock(retry_at)}" if retry_at else ""
-            return f"{clock(at)} disconnected: {visible(shorten(reason, 120))}{again}"
+            again = f"; again at {format_clock(retry_at)}" if retry_at else ""
+            return f"{format_clock(at)} disconnected: {visible(shorten(reason, 120))}{again}"
         case Gap(start, end, "overflow", dropped):
-            return f"{clock(start)} to {clock(end) if end else 'the end'}: {dropped} updates dropped, not taken in time"
+            until = format_clock(end) if end else "the end"
+            return f"{format_clock(start)} to {until}: {dropped} updates dropped, not taken in time"
         case Gap(start, _, "restarted"):
-            return f"{clock(start)} the service's numbers began anew"
+            return f"{format_clock(start)} the service's sequence numbers restarted"
         case Gap(start, end):
-            return f"{clock(start)} to {clock(end) if end else 'the end'}: nothing was received"
+            return f"{format_clock(start)} to {format_clock(end) if end else 'the end'}: nothing was received"
         case Quiet(since):
-            return f"{clock(since)} quiet since then"
+            return f"{format_clock(since)} quiet since then"
     return str(notice)
 
 
-def shown(update: Update) -> str:
+def describe_update(update: Update) -> str:
     """An update as a line."""
     seq = f" {update.seq}" if update.seq is not None else ""
     name = visible(update.source or update.event)
-    return f"{clock(update.received_at)} {name}{seq} {visible(shorten(update.text, 100))}"
+    return f"{format_clock(update.received_at)} {name}{seq} {visible(shorten(update.text, 100))}"
 
 
-def clock(at: datetime) -> str:
+def format_clock(at: datetime) -> str:
     """A moment, to the second."""
     return f"{at.astimezone(UTC):%H:%M:%S}Z"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sideline._core import Payload, Table, _batch_table, _coverage_table
 from sideline._frames import library
-from sideline.archive._fetch import spread
-from sideline.batch import Batch, Unit
-from sideline.errors import IncompleteError
 from sideline._plan import Plan, PlanUnit
 from sideline._timeout import Timeout
+from sideline.archive._fetch import map_in_threads
+from sideline.batch import Batch, Unit
+from sideline.errors import IncompleteError
 
 if TYPE_CHECKING:
     import pyarrow
@@ -106,7 +106,7 @@ def _windows(client: "Client", units: Sequence[PlanUnit]) -> list[Outcome]:
         batch: Batch[Any] = client.locations([unit.id], unit.start, unit.end, **options)
         return Outcome(unit, batch._units[0], batch)
 
-    return list(spread(one, units, len(units)))
+    return list(map_in_threads(one, units, len(units)))
 
 
 def raise_holes(plan: Plan, found: Sequence[Outcome]) -> None:

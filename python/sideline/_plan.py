@@ -375,9 +375,11 @@ def _day(milliseconds: int) -> str:
 
 def operation_of(table: str) -> str:
     """The operation whose responses hold the table. Raises `ValueError` for one that no plan reads."""
-    from sideline.archive._plan import OF_GAME, OF_SESSION, RESOURCES
+    from sideline.archive._plan import GAME_OPERATIONS, RESOURCES, SESSION_OPERATIONS
 
-    planned = {name: operation for operation in (*OF_SESSION, *OF_GAME) for name in RESOURCES[operation].tables}
+    planned = {
+        name: operation for operation in (*SESSION_OPERATIONS, *GAME_OPERATIONS) for name in RESOURCES[operation].tables
+    }
     if table in planned:
         return planned[table]
     instead = {

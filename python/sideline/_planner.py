@@ -6,12 +6,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sideline._core import _epoch_ms, _ids
+from sideline._plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 from sideline.archive import _plan as archived
 from sideline.archive._discovery import Discovery
 from sideline.archive._listing import Event
 from sideline.batch import many
 from sideline.errors import IncompleteError
-from sideline._plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -66,7 +66,7 @@ class Selection:
             raise ValueError("team_ids go with a range: give start= too")
         if has_range and self.start is None:
             raise ValueError("end goes with start: give start= too")
-        if self.session_ids is not None and self.operation in archived.OF_GAME:
+        if self.session_ids is not None and self.operation in archived.GAME_OPERATIONS:
             raise ValueError(f"{self.table} is requested by game: give game_ids= or start=")
         if is_ranged and (self.start is None or self.end is None):
             raise ValueError("locations of session_ids take start= and end= too; game_ids= knows the sessions' times")
@@ -95,7 +95,7 @@ def make(client: "Client", selection: Selection, keep_teams: TeamFilter | None =
 def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter | None) -> None:
     start, end, team_ids = selection.start, selection.end, selection.team_ids
     if end is None:
-        end = lists.now_at_service()
+        end = lists.service_time()
         archived.check_range(start, None, end)
     if keep_teams is not None:
         if team_ids is None:
@@ -104,7 +104,7 @@ def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter |
         if not team_ids:
             return
     lists.read_lists(team_ids, start, end, with_teams=False)
-    lists.read_games(archived.unlisted(lists.games.values(), lists.events, lists.clock))
+    lists.read_games(archived.unlisted_games(lists.games.values(), lists.events, lists.clock))
     # A game of the schedule alone that the service says it does not have was not tracked.
     untracked = [game for game in lists.missing_games if game.is_absence]
     for game in untracked:
@@ -131,7 +131,7 @@ def _units(events: Iterable[Event], operation: str, clock: "datetime") -> list[P
     planned: set[str] = set()
     for event in sorted(events, key=lambda event: (str(event.starts_at or ""), event.id)):
         spans = {session.id: (session.start, session.end) for session in event.sessions}
-        for unit in archived.within(event, {operation}, clock):
+        for unit in archived.units_within(event, {operation}, clock):
             if unit.name in planned:
                 continue
             planned.add(unit.name)

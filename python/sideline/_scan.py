@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sideline import _planner
 from sideline._frames import library
 from sideline._parts import AT_ONCE, tables
+from sideline._plan import Plan, PlanUnit
 from sideline._planner import Selection
 from sideline._schemas import SCHEMAS
-from sideline._plan import Plan, PlanUnit
 
 if TYPE_CHECKING:
     import polars

@@ -268,7 +268,7 @@ def _report(given: argparse.Namespace) -> int:
 
 
 def _replay(given: argparse.Namespace) -> int:
-    from sideline._display import shown, told
+    from sideline._display import describe_notice, describe_update
     from sideline.journal import replay
 
     speed = None if given.fast else given.speed
@@ -282,7 +282,7 @@ def _replay(given: argparse.Namespace) -> int:
         if given.as_json:
             _print_json(line)
         else:
-            print(shown(item) if isinstance(item, Update) else told(item), flush=True)
+            print(describe_update(item) if isinstance(item, Update) else describe_notice(item), flush=True)
     return Exit.DONE
 
 
@@ -473,7 +473,7 @@ def _repair(given: argparse.Namespace) -> int:
 
 def _print(stream: "LiveStream", stopped: Callable[[], bool], *, as_json: bool) -> str | None:
     """Prints items; returns the last refusal, if the service answered with a status."""
-    from sideline import display
+    from sideline._display import describe_notice, describe_update
 
     core = stream._core
     refusal: str | None = None
@@ -482,9 +482,9 @@ def _print(stream: "LiveStream", stopped: Callable[[], bool], *, as_json: bool) 
         if item is None and core.ended and (item := core.take()) is None:
             break
         if isinstance(item, Update):
-            print(_document(item) if as_json else display.shown(item), flush=True)
+            print(_document(item) if as_json else describe_update(item), flush=True)
         elif item is not None:
-            print(display.told(item), file=sys.stderr, flush=True)
+            print(describe_notice(item), file=sys.stderr, flush=True)
         if isinstance(item, Disconnected) and item.status is not None:
             refusal = item.reason
     return refusal
@@ -502,7 +502,7 @@ def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
     terminal = sys.stderr.isatty()
     every = 0.5 if terminal else _LINE_EVERY
     last: datetime | None = None
-    told = time.monotonic()
+    describe_notice = time.monotonic()
     core = stream._core
     refusal: str | None = None
     try:
@@ -517,8 +517,8 @@ def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
             if isinstance(item, Disconnected) and item.attempt == 1 and item.retry_at is not None:
                 line = f"not connected: {item.reason}"
                 print(f"\r{line}\033[K" if terminal else line, file=sys.stderr, flush=True)
-            if time.monotonic() - told >= every:
-                told = time.monotonic()
+            if time.monotonic() - describe_notice >= every:
+                describe_notice = time.monotonic()
                 stats = stream.stats
                 when = f"last received {last.astimezone():%H:%M:%S}" if last else "nothing received yet"
                 line = f"{_told(stats.updates, stats.bytes, stats.gaps)}, {when}"

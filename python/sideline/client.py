@@ -10,20 +10,20 @@ from sideline._core import CoreClient, Payload, Table
 from sideline._drift import tell
 from sideline._find import LOOK, as_many, check_name, mixed_up, players_named, teams_named, tell_mixed_up
 from sideline._progress import Told
+from sideline._streams import Streams
+from sideline._timeout import Limit, Timeout, call_limits, limits
 from sideline.batch import Asking, Batch, OnError, Question, check
 from sideline.errors import NotFound, SidelineError
 from sideline.operations import B, Ids, Operations, T
-from sideline._streams import Streams
-from sideline._timeout import Limit, Timeout, call_limits, limits
 
 if TYPE_CHECKING:
     import polars
 
+    from sideline._plan import Plan
+    from sideline._season import Season
     from sideline.doctor import Report
     from sideline.live import LiveStream
     from sideline.operations import Time
-    from sideline._plan import Plan
-    from sideline._season import Season
 
 __all__ = ["AsyncClient", "Client"]
 

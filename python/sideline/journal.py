@@ -9,8 +9,8 @@ from sideline._arguments import named
 from sideline._core import _repair_journal, _replay
 
 if TYPE_CHECKING:
-    from sideline.live import LiveStream
     from sideline._streams import Overflow
+    from sideline.live import LiveStream
 
 __all__ = ["LostBytes", "Repair", "repair", "replay"]
 

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from sideline._core import Table
 from sideline._progress import Told
-from sideline.batch import Batch, OnError, Question, question
 from sideline._timeout import Limit, call_limits
+from sideline.batch import Batch, OnError, Question, question
 
 __all__ = ["Operations"]
 

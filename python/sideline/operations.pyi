@@ -7,8 +7,8 @@ from uuid import UUID
 
 from sideline._core import Table
 from sideline._progress import Told
-from sideline.batch import Batch, OnError, Question
 from sideline._timeout import Limit
+from sideline.batch import Batch, OnError, Question
 
 __all__ = ["Operations"]
 

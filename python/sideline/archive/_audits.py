@@ -1,4 +1,4 @@
-"""Audits of an archive: the rules of `sideline.audit` over the stored tables."""
+"""The rules of `sideline.audit` over the stored tables."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sideline._audit import Violations
     from sideline.archive._store import Store
 
-_EVENTS_AT_ONCE = 50
-"""Events that are audited together, to bound the memory."""
+_BATCH_SIZE = 50
+"""Events audited together, to bound the memory."""
 
 _TABLES = {
     "stats": ("player_stats",),
@@ -22,16 +22,16 @@ _TABLES = {
     "possessions": ("possessions", "possession_events"),
     "shots": ("shots",),
 }
-"""By operation, the tables of sessions that rules read."""
+"""For each operation, the session tables that rules read."""
 
-_OF_ORPHANS = ("sessions_are_listed", "withdrawn_sessions_have_no_rows")
+_ORPHAN_RULES = ("sessions_are_listed", "withdrawn_sessions_have_no_rows")
 """Rules about rows of sessions that no event lists."""
 
 
 def audit(store: "Store", events: "Collection[str] | None" = None) -> "Violations":
-    """The violations of the events that are over, a few events at a time, and of rows that belong to no event.
+    """Return the violations of finished events, a few events at a time, and of rows that belong to no event.
 
-    With `events`, of these alone.
+    With `events`, only the violations of these events.
     """
     from sideline._audit.run import check
     from sideline._audit.violations import merge
@@ -51,8 +51,8 @@ def audit(store: "Store", events: "Collection[str] | None" = None) -> "Violation
         return scan(store, name).filter(pl.col(key).is_in(ids)).collect()
 
     runs = []
-    for first in range(0, max(1, len(over)), _EVENTS_AT_ONCE):
-        some = over[first : first + _EVENTS_AT_ONCE]
+    for first in range(0, max(1, len(over)), _BATCH_SIZE):
+        some = over[first : first + _BATCH_SIZE]
         frames = {name: of(name, "event_id", some) for name in ("events", "sessions")}
         ids = frames["sessions"]["session_id"].to_list()
         frames |= {name: of(name, "session_id", ids) for name in ("location_windows", *names)}
@@ -62,12 +62,12 @@ def audit(store: "Store", events: "Collection[str] | None" = None) -> "Violation
     sessions = scan(store, "sessions").collect()
     orphans = {name: _orphans(store, name, sessions) for name in names}
     if any(frame.height for frame in orphans.values()):
-        runs.append(check(_plain(orphans | {"sessions": sessions, "coverage": covered}), rules=_OF_ORPHANS))
+        runs.append(check(_plain(orphans | {"sessions": sessions, "coverage": covered}), rules=_ORPHAN_RULES))
     return merge(runs)
 
 
 def _orphans(store: "Store", name: str, sessions: "polars.DataFrame") -> "polars.DataFrame":
-    """The rows of sessions that no event lists."""
+    """Return the rows of sessions that no event lists."""
     pl = library("polars", "archive")
     listed = sessions["session_id"].unique().to_list()
     unlisted = pl.col("session_id").is_not_null() & ~pl.col("session_id").is_in(listed)
@@ -76,14 +76,14 @@ def _orphans(store: "Store", name: str, sessions: "polars.DataFrame") -> "polars
 
 
 def _rosters(store: "Store") -> "dict[str, polars.DataFrame]":
-    """The sport of each team, and its players where the archive knows since when each was listed."""
+    """Return the sport of each team, and its players if the archive knows since when each was listed."""
     found = {"team": scan(store, "teams").collect()}
     players = scan(store, "players").collect()
-    # Without it, a player who left before the first sync could not be told from one who never was there.
+    # Otherwise a player who left before the first sync looks like one who was never there.
     return found | ({"players": players} if "listed_from" in players.columns else {})
 
 
 def _plain(frames: "dict[str, polars.DataFrame]") -> "dict[str, polars.DataFrame]":
-    """With texts in place of categories."""
+    """Convert categories to strings."""
     pl: Any = library("polars", "archive")
     return {name: frame.with_columns(pl.col(pl.Categorical).cast(pl.String)) for name, frame in frames.items()}

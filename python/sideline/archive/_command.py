@@ -1,4 +1,4 @@
-"""`sideline sync`: one sync for cron, with a lock, lines of its own and an exit status; and `sideline status`."""
+"""The commands `sideline sync`, with a lock and an exit status for cron, and `sideline status`."""
 
 import hashlib
 import json
@@ -23,8 +23,8 @@ from sideline.archive._report import SyncReport, hole_line
 from sideline.archive._store import Store
 from sideline.client import Client
 
-_LINE_EVERY = 10.0
-"""Seconds between two lines where there is no terminal."""
+_LINE_INTERVAL = 10.0
+"""Seconds between two progress lines without a terminal."""
 
 
 def sync(
@@ -39,14 +39,14 @@ def sync(
     allow_drift: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Sync and print a report; returns the exit status: 0 complete, 3 incomplete, 4 unknown fields and no hole."""
+    """Sync and print a report. Returns the exit status: 0 complete, 3 incomplete, 4 unknown fields and no hole."""
     deltalake: Any = library("deltalake", "archive")
     try:
         with Client() as client:
             archive = Archive(root, client)
-            # Before there is a folder for the lock.
-            archive._checked(teams, games, start, end, tables, window)
-            with _alone(archive._store):
+            # Check before creating a folder for the lock.
+            archive.check_sync(teams, games, start, end, tables, window)
+            with _exclusive(archive._store):
                 report = archive.sync(
                     teams,
                     games,
@@ -55,7 +55,7 @@ def sync(
                     tables=tables,
                     correction_window=window,
                     on_error="keep",
-                    progress=None if sys.stderr.isatty() else _Lines(),
+                    progress=None if sys.stderr.isatty() else _ProgressLines(),
                 )
     except deltalake.exceptions.DeltaError as error:
         print(f"sideline: {root}: {error}", file=sys.stderr)
@@ -94,7 +94,7 @@ def _print(root: str, report: SyncReport) -> None:
 
 
 def status(root: str, teams: Sequence[int] | None, since: str | None, *, as_json: bool) -> int:
-    """Print the verdicts; returns the exit status: 0 nothing is wrong, 3 something is."""
+    """Print the verdicts. Returns the exit status: 0 without problems, 3 otherwise."""
     from sideline.archive._status import PROBLEMS, SEVERITY
 
     rows = Archive(root).status(teams, since).to_dicts()
@@ -103,7 +103,7 @@ def status(root: str, teams: Sequence[int] | None, since: str | None, *, as_json
         print(json.dumps(rows, default=lambda time: time.isoformat(timespec="milliseconds"), indent=1))
         return Exit.INCOMPLETE if problems else Exit.DONE
     counts = Counter(row["status"] for row in rows)
-    state = "nothing is wrong" if not problems else f"{len(problems)} table{'s' * (len(problems) != 1)} to look at"
+    state = "no problems" if not problems else f"{len(problems)} table{'s' * (len(problems) != 1)} with problems"
     counted = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(SEVERITY) if counts[verdict])
     print(f"{root}: {state}; {counted or 'no games'}")
     for row in problems:
@@ -111,27 +111,27 @@ def status(root: str, teams: Sequence[int] | None, since: str | None, *, as_json
     return Exit.INCOMPLETE if problems else Exit.DONE
 
 
-class _Lines:
-    """A line now and then."""
+class _ProgressLines:
+    """Prints a progress line every few seconds."""
 
     def __init__(self) -> None:
-        self._next = time.monotonic() + _LINE_EVERY
+        self._next = time.monotonic() + _LINE_INTERVAL
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
         if now >= self._next or progress.done == progress.total:
-            self._next = now + _LINE_EVERY
+            self._next = now + _LINE_INTERVAL
             print(text(progress), file=sys.stderr, flush=True)
 
 
 @contextmanager
-def _alone(store: Store) -> Iterator[None]:
-    """One run of this command for an archive; the system releases the lock when the process ends, however it does.
+def _exclusive(store: Store) -> Iterator[None]:
+    """Run only one sync of an archive at a time. The system releases the lock when the process ends.
 
-    A run that stores nothing leaves neither lock nor folder.
+    A run that stores nothing leaves neither a lock nor a folder.
     """
     if is_available(store):
-        # Runs on all machines share the units.
+        # Concurrent runs share the units by leases.
         yield
         return
     if store.is_local:
@@ -165,7 +165,7 @@ def _locked(path: Path, root: str) -> Iterator[None]:
 
 
 def _remove(lock: Path, folders: Sequence[Path]) -> None:
-    """Remove the lock, and the folders that were made for it, innermost first."""
+    """Remove the lock and the folders that were created for it, innermost first."""
     with suppress(OSError):
         lock.unlink()
         for folder in folders:

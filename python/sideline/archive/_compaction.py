@@ -1,4 +1,4 @@
-"""Small files joined, and files that nothing refers to deleted."""
+"""Compacts small files, and deletes files that nothing refers to."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -7,92 +7,92 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
-from sideline.archive._store import MONTH, Store, writing
+from sideline.archive._store import MONTH, Store, writer_properties
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-_MOST_FILES = 12
-"""In a partition; beyond it the newest ones are joined."""
+_MAX_FILES = 12
+"""Files in a partition, beyond which the newest ones are compacted."""
 
-_LEAST_JOINED = 4
-
-
-_LARGE, _LARGE_OF_BODIES = 128 * 1024 * 1024, 8 * 1024 * 1024
-"""Bytes of a file that is not joined with others. Bodies are joined in memory, where they are ten times as large."""
-
-_FULL_VACUUM = timedelta(days=1)
-"""Files that no commit names are deleted where nothing younger is: a writer may be about to commit them."""
+_MIN_COMPACTED = 4
 
 
-def joined_size(sizes: Sequence[int], large: int = _LARGE) -> int | None:
-    """Below which size to join a partition's files, the newest of which is the first; `None` where they are few.
+_MAX_FILE_SIZE, _MAX_BODIES_FILE_SIZE = 128 * 1024 * 1024, 8 * 1024 * 1024
+"""Bytes of a file that is not compacted. Bodies are compacted in memory, where they are ten times as large."""
 
-    An older file is left alone while it weighs more than half of what is newer, so that in a season each row is
-    rewritten a few times. Only neighbours can be joined, which is why age counts and not size.
+_MIN_FULL_VACUUM = timedelta(days=1)
+"""Only a vacuum that retains at least this deletes uncommitted files: a writer may be about to commit younger ones."""
+
+
+def compaction_size(sizes: Sequence[int], large: int = _MAX_FILE_SIZE) -> int | None:
+    """Return the size below which files of a partition are compacted, or `None` if there are few.
+
+    `sizes` begins with the newest file. An older file is left alone while it is larger than half of all newer ones, so
+    that each row is rewritten only a few times in a season. Only neighbours can be compacted, so age counts, not size.
     """
-    if len(sizes) <= _MOST_FILES:
+    if len(sizes) <= _MAX_FILES:
         return None
     joined = 0
     for count, size in enumerate(sizes):
-        if count >= _LEAST_JOINED and 2 * size > joined:
+        if count >= _MIN_COMPACTED and 2 * size > joined:
             break
         joined += size
     return min(joined + 1, large)
 
 
-def join(store: Store, names: Iterable[str]) -> None:
-    """Join the small files of the tables, where a partition has more than a few. Another writer's commit goes first."""
+def compact(store: Store, names: Iterable[str]) -> None:
+    """Compact small files where a partition has many. Commits of other writers take precedence."""
     deltalake: Any = library("deltalake", "archive")
     for name in sorted(names):
         table = store.open(name)
         if table is None:
             continue
         for month, sizes in _sizes(table).items():
-            large = _large(name)
-            size = joined_size([size for size in sizes if size < large], large)
+            large = _max_file_size(name)
+            size = compaction_size([size for size in sizes if size < large], large)
             if size is None:
                 continue
-            # Where another writer replaced one of them, the next sync joins them.
+            # If another writer replaced one of the files, the next sync compacts them.
             with suppress(deltalake.exceptions.CommitFailedError):
-                if not _join(store, table, month, size):
-                    _join(store, table, month, large)
+                if not _compact(store, table, month, size):
+                    _compact(store, table, month, large)
 
 
-def join_all(store: Store, names: Iterable[str]) -> None:
-    """Join each partition's files, up to a size at which joining gains nothing."""
+def compact_all(store: Store, names: Iterable[str]) -> None:
+    """Compact each partition's files up to the size beyond which compacting gains nothing."""
     for name in names:
         if (table := store.open(name)) is not None:
             for month, sizes in _sizes(table).items():
                 if len(sizes) > 1:
-                    _join(store, table, month, _large(name))
+                    _compact(store, table, month, _max_file_size(name))
 
 
-def _large(name: str) -> int:
-    return _LARGE_OF_BODIES if name == "raw" else _LARGE
+def _max_file_size(name: str) -> int:
+    return _MAX_BODIES_FILE_SIZE if name == "raw" else _MAX_FILE_SIZE
 
 
-def _join(store: Store, table: "DeltaTable", month: str | None, size: int) -> bool:
-    """Whether any files could be joined."""
+def _compact(store: Store, table: "DeltaTable", month: str | None, size: int) -> bool:
+    """Return whether any files were compacted."""
     deltalake: Any = library("deltalake", "archive")
     try:
         done = table.optimize.compact(
             partition_filters=None if month is None else [(MONTH, "=", month)],
             target_size=size,
-            # One file after another: several at once are in memory.
+            # Concurrent tasks would hold several files in memory.
             max_concurrent_tasks=1,
-            writer_properties=writing(),
+            writer_properties=writer_properties(),
             commit_properties=store.commit_properties(),
         )
     except deltalake.exceptions.CommitFailedError:
         raise
     except (deltalake.exceptions.DeltaError, OSError) as error:
-        raise store.explained(table, error) from None
+        raise store.error_of_write(table, error) from None
     return bool(done["numFilesRemoved"])
 
 
 def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
-    """The sizes of the files of each month, the newest first."""
+    """Return the sizes of the files of each month, the newest first."""
     pa = library("pyarrow", "archive")
     sizes: dict[str | None, list[int]] = defaultdict(list)
     files = pa.table(table.get_add_actions(flatten=True))
@@ -104,7 +104,7 @@ def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
 
 
 def mean_size(store: Store, name: str) -> int | None:
-    """The bytes of a row in the table's files; `None` where there is none."""
+    """Return the mean bytes of a row in the table's files, or `None` without rows."""
     table = store.open(name)
     if table is None:
         return None
@@ -114,7 +114,7 @@ def mean_size(store: Store, name: str) -> int | None:
 
 
 def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:
-    """Delete files that were replaced longer ago; the result is how many. What a kill left goes with them."""
+    """Delete files that were replaced longer ago, including what a killed writer left. Returns their number."""
     deltalake: Any = library("deltalake", "archive")
     hours = -(retain // timedelta(hours=-1))
     deleted = 0
@@ -125,10 +125,10 @@ def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:
                     retention_hours=hours,
                     dry_run=False,
                     enforce_retention_duration=False,
-                    full=retain >= _FULL_VACUUM,
+                    full=retain >= _MIN_FULL_VACUUM,
                     commit_properties=store.commit_properties(),
                 )
             except (deltalake.exceptions.DeltaError, OSError) as error:
-                raise store.explained(table, error) from None
+                raise store.error_of_write(table, error) from None
             deleted += len(gone)
     return deleted

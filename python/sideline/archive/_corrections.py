@@ -1,4 +1,4 @@
-"""What a body that came again says otherwise than before: rows of the table `corrections`. Pure."""
+"""Compares two bodies of a unit: rows of the table `corrections`. Pure."""
 
 import json
 from collections import Counter, defaultdict
@@ -35,31 +35,31 @@ KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "ball_screens": (("game_id", "event_id"),),
     "locations": (("session_id", "t", "tag", "team_id", "player_id"),),
 }
-"""What names a row, the best first: rows that the first leaves alone are paired by the next. A box score is the same
-body as `player_stats`; windows are no measurements."""
+"""The keys that identify a row, the best first: rows left unpaired by one key are paired by the next. `box_score` has
+the same body as `player_stats`, and windows are not measurements."""
 
 _POSITIONS: Mapping[str, tuple[str, ...]] = {
     "sessions": ("position",),
     "possessions": ("possession",),
     "possession_events": ("possession", "position"),
 }
-"""Where a row stands in its list: a row that is inserted changes that of all that follow, which is no correction."""
+"""The position of a row in its list. An inserted row moves all rows after it, which is not a correction."""
 
 _LABELS = {"team_name", "first_name", "last_name"}
-"""Names in a session's tables: the same team or player under another name is no correction."""
+"""Names of teams and players in a session's tables. A new name of the same team or player is not a correction."""
 
 _NAMES = ("team_id", "game_id", "session_id", "player_id")
 _VALUE = {"player_stats": "value"}
-"""Where a row is one value, a row that comes is that value's change from nothing."""
+"""Tables with one value per row: a new row is a change of that value from nothing."""
 
 _DERIVED = {"TEAM_SCORE", "OPPOSING_TEAM_SCORE"}
-"""They are sums of PTS, over the sessions so far."""
+"""Sums of PTS over the sessions so far."""
 
 
 def corrections(table: str, old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
-    """Each changed value of one table of one body.
+    """Return each changed value of one table of one body.
 
-    Versions, links and positions are no values. A row that is new or gone is one change of the field `row`.
+    Versions, links and positions are not values. A new or removed row is one change of the field `row`.
     """
     changed = list(_changed(table, list(old), list(new)))
     if table == "player_stats":
@@ -75,7 +75,7 @@ def corrections(table: str, old: Iterable[Row], new: Iterable[Row]) -> list[Row]
             "new_version": after and after.get("version"),
         }
         if table in ("possessions", "possession_events") and (before is None or after is None):
-            # Which possession it is, on which side: `once` needs it.
+            # Identifies the possession and its side for `without_consequences`.
             named["possession"] = (before is not None, row["session_id"], row["team_id"], row["possession"])
         for field, was, now in _fields(table, before, after):
             found.append({**named, "field": field, "old": _optional(was), "new": _optional(now)})
@@ -93,7 +93,7 @@ def _fields(table: str, before: Row | None, after: Row | None) -> Iterator[tuple
 
 
 def _changed(table: str, old: Sequence[Row], new: Sequence[Row]) -> Iterator[tuple[Row | None, Row | None]]:
-    """Rows that are not the same, paired by key; those of one key in order."""
+    """Pair the rows that differ by key; rows with equal keys are paired in order."""
     old, new = _without_same(table, old, new)
     for key in KEYS[table]:
         pairs, old, new = _paired(key, old, new, is_first=key == KEYS[table][0])
@@ -120,11 +120,11 @@ def _without_same(table: str, old: Sequence[Row], new: Sequence[Row]) -> tuple[l
 def _paired(
     key: Sequence[str], old: Sequence[Row], new: Sequence[Row], *, is_first: bool
 ) -> tuple[list[tuple[Row | None, Row | None]], list[Row], list[Row]]:
-    """Pairs of rows with the same key, and the rows of both sides that are left."""
+    """Return pairs of rows with the same key, and the remaining rows of both sides."""
 
     def name(row: Row) -> str | None:
         values = [row.get(column) for column in key]
-        # That two rows both lack a time does not make them the same.
+        # Two rows that both lack a time are not necessarily the same.
         return _json(values) if is_first or None not in values else None
 
     waiting: dict[str | None, list[Row]] = defaultdict(list)
@@ -152,7 +152,7 @@ def _values(table: str, row: Row) -> Row:
 
 
 def _without_sums(changed: list[tuple[Row | None, Row | None]]) -> list[tuple[Row | None, Row | None]]:
-    """A team's total that changed as much as its players did is their correction, told already."""
+    """Leave out a team's total that changed by as much as its players: their corrections cover it."""
     by_players: dict[tuple[Any, Any], float] = defaultdict(float)
 
     def delta(before: Row | None, after: Row | None) -> float:
@@ -173,23 +173,23 @@ def _without_sums(changed: list[tuple[Row | None, Row | None]]) -> list[tuple[Ro
     ]
 
 
-def once(told: Sequence[Row]) -> list[Row]:
-    """Each correction once, where the box score tells it.
+def without_consequences(found: Sequence[Row]) -> list[Row]:
+    """Keep one row for each correction, the one of the box score.
 
-    A stat's occurrence that comes or goes with the stat's own correction, the play that was rewritten for it, and the
-    events of a possession that comes or goes, are consequences. `told` are the corrections of whole events: of their
-    sessions and of the games themselves.
+    Consequences are left out: a stat's occurrence that appears or disappears with the stat's own correction, the play
+    rewritten for it, and the events of an inserted or removed possession. `found` must hold the corrections of whole
+    events: of their sessions and of the games themselves.
     """
-    possessions = {row["possession"] for row in told if row["table"] == "possessions" and "possession" in row}
+    possessions = {row["possession"] for row in found if row["table"] == "possessions" and "possession" in row}
     corrected = {
         (row["session_id"], row["player_id"], json.loads(row["key"])["stat"])
-        for row in told
+        for row in found
         if row["table"] == "player_stats" and row["field"] == "value"
     }
     teams = {(session, stat) for session, _, stat in corrected}
     plays: dict[str, list[Row]] = defaultdict(list)
     kept = []
-    for row in told:
+    for row in found:
         if row["table"] == "play_by_play":
             plays[row["key"]].append(row)
             continue
@@ -212,7 +212,7 @@ def once(told: Sequence[Row]) -> list[Row]:
 
 
 def _stats(play: Row) -> set[str]:
-    """The stat codes whose count a changed play changes."""
+    """Return the stat codes whose count differs between two versions of a play."""
     old, new = (play[name] and json.loads(play[name]) for name in ("old", "new"))
     if play["field"] == "row":
         old, new = (old or {}).get("stats"), (new or {}).get("stats")

@@ -1,30 +1,30 @@
-"""A body's rows, as the archive stores them."""
+"""Decodes a body into the rows that the archive stores."""
 
 from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload
 from sideline._frames import library
 from sideline.archive._plan import RESOURCES, Unit
-from sideline.archive._store import contract, stored
+from sideline.archive._store import public_schema, to_storage_types
 
 if TYPE_CHECKING:
     import pyarrow
 
-NOT_OF_ONE = (ImportError, MemoryError)
-"""Errors that concern the machine; any other error of decoding a body is that body's."""
+MACHINE_ERRORS = (ImportError, MemoryError)
+"""Errors that concern the machine. Any other decoding error concerns only its body."""
 
 
-def decoded(unit: Unit, raw: bytes) -> "dict[str, pyarrow.Table]":
-    """A body's tables, with the keys that the plan knows.
+def decode_tables(unit: Unit, raw: bytes) -> "dict[str, pyarrow.Table]":
+    """Return a body's tables, with the keys known from the plan.
 
-    Raises what the decoder raises, and `ValueError` for a value or a column name that cannot be stored.
+    Raises the decoder's errors, and `ValueError` for a value or a column name that cannot be stored.
     """
     payload = Payload.from_bytes(unit.operation, raw, **_keys(unit))
-    return {name: _filled(stored(payload.to_arrow(name)), unit) for name in RESOURCES[unit.operation].tables}
+    return {name: _filled(to_storage_types(payload.to_arrow(name)), unit) for name in RESOURCES[unit.operation].tables}
 
 
 def _filled(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
-    """With the keys that the plan knows where the body has none."""
+    """Fill keys known from the plan that the body lacks."""
     pc = library("pyarrow.compute", "archive")
     keys: dict[str, str | None] = {"game_id": unit.game_id}
     if RESOURCES[unit.operation].key != "team_id":
@@ -36,9 +36,9 @@ def _filled(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
     return rows
 
 
-def no_rows(unit: Unit) -> "dict[str, pyarrow.Table]":
-    """The unit's tables without a row."""
-    return {name: stored(contract(name).empty_table()) for name in RESOURCES[unit.operation].tables}
+def empty_tables(unit: Unit) -> "dict[str, pyarrow.Table]":
+    """Return the unit's tables without rows."""
+    return {name: to_storage_types(public_schema(name).empty_table()) for name in RESOURCES[unit.operation].tables}
 
 
 def _keys(unit: Unit) -> dict[str, Any]:

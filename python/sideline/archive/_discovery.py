@@ -1,4 +1,4 @@
-"""What exists: the lists of one sync, requested and read."""
+"""Requests and reads the lists of one sync: teams, games and events."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,22 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload, _epoch_ms
 from sideline.archive import _listing as listing
-from sideline.archive._withdrawals import Lists, Parent
-from sideline.archive._fetch import OF_ONE, SEASON_DATE, Outcome, Refusals, failed, served_at, spread, unreachable
+from sideline.archive._fetch import (
+    REQUEST_ERRORS,
+    SEASON_DATE,
+    Outcome,
+    Refusals,
+    connection_error,
+    failed,
+    map_in_threads,
+    served_at,
+)
 from sideline.archive._listing import Event, Game, Listing, Received
 from sideline.archive._plan import Unit
 from sideline.archive._store import now
+from sideline.archive._withdrawals import Lists, Parent
 from sideline.errors import DecodeError, InvalidRequest
 
 if TYPE_CHECKING:
     from sideline.client import Client
 
 Request = tuple[Unit, Callable[[], Payload], str]
-"""A unit, the call that requests it, and the name of the list in its body; without one the body is an event."""
+"""A unit, the call that requests it, and the key of the list in its body; without a key the body is an event."""
 
 
 class Discovery:
-    """Teams, games and events, as the service lists them now."""
+    """The teams, games and events that the service lists now."""
 
     def __init__(self, client: "Client", clock: Callable[[], datetime] | None) -> None:
         self._client = client
@@ -30,15 +39,15 @@ class Discovery:
         self._service_clock: datetime | None = None
         self._parents: dict[str, Parent] = {}
         self.outcomes: list[Outcome] = []
-        """Of the requests for lists."""
+        """The outcomes of the requests for lists."""
         self.missing_games: list[Outcome] = []
-        """Of games that were requested by their id and did not come."""
+        """The outcomes of games that were requested by their id and could not be read."""
         self.problems: list[Outcome] = []
         """Entries that cannot be read, or that lists no longer have."""
-        self.readable: set[str] = set()
-        """Ids of events and games that are listed as they should be."""
+        self.open_checked: set[str] = set()
+        """Ids of well-formed events and games."""
         self.unstorable: set[str] = set()
-        """Ids of events whose body must not replace what is stored."""
+        """Ids of events whose body must not replace the stored one."""
         self.events: dict[str, Event] = {}
         self.games: dict[str, Game] = {}
         self.teams: dict[int, tuple[Mapping[str, Any], Received]] = {}
@@ -47,24 +56,24 @@ class Discovery:
 
     @property
     def clock(self) -> datetime:
-        """The plan's now: the service's, as its first response says, unless the archive has a clock of its own."""
+        """The time by which the sync plans: the archive's clock, or the time in the service's first response."""
         if self._own_clock is not None:
             return self._own_clock()
         return self._service_clock or now()
 
-    def now_at_service(self) -> datetime:
-        """The plan's now, before anything else was requested."""
+    def service_time(self) -> datetime:
+        """Return the time by which the sync plans, before any other request."""
         if self._own_clock is None:
             self._read_teams()
         return self.clock
 
     @property
     def teams_parent(self) -> Parent | None:
-        """The list of teams, where it was received."""
+        """The list of teams, if it was received."""
         return self._parents.get("teams/all")
 
     def parents(self, start: datetime, end: datetime) -> Lists:
-        """The lists that were received, for their range."""
+        """Return the received lists and their range."""
         teams = {team: self._parents.get(f"team_events/team {team}") for team in self.team_ids}
         found = {
             team: Parent(frozenset(), is_whole=False) if parent is None else parent for team, parent in teams.items()
@@ -72,7 +81,7 @@ class Discovery:
         return Lists(start, end, self._parents.get("schedule/all"), found)
 
     def read_lists(self, team_ids: Sequence[int] | None, start: Any, end: Any, *, with_teams: bool) -> None:
-        """The schedule, the teams, and the events of each team."""
+        """Request the schedule, the teams, and the events of each team."""
         first, last = (listing.moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
         schedule = Unit("schedule", "all", start=first, end=last)
         requests: list[Request] = [(schedule, lambda: self._client.schedule(start, end), "games")]
@@ -84,7 +93,7 @@ class Discovery:
         games = listing.games(items, _received(payload, schedule))
         self._note(schedule, payload, games)
         playing = {team for game in games.games for team in game.teams}
-        # Where the list of teams failed, the games name them.
+        # Without the list of teams, the games name them.
         self.team_ids = (list(self.teams) or sorted(playing)) if team_ids is None else list(team_ids)
         mine = set(self.team_ids)
         self.games = {game.id: game for game in games.games if set(game.teams) & mine}
@@ -102,19 +111,19 @@ class Discovery:
             for event in events.events:
                 self._add(event)
         if not self._were_teams_requested and any(map(_is_unknown, self.outcomes)):
-            # Whether such a team exists, the list of teams knows.
+            # The list of teams says whether such a team exists.
             self._read_teams()
 
     def read_games(self, game_ids: Iterable[str]) -> None:
-        """Games by their ids."""
+        """Request games by their ids."""
         for event in self._games(game_ids).values():
             if isinstance(event, Event):
                 self._add(event)
             else:
                 self.missing_games.append(event)
 
-    def where_are(self, game_ids: Sequence[str], start: datetime, end: datetime) -> tuple[set[str], set[str]]:
-        """Of games that no list of the range has: those that are elsewhere, and those of which nothing is known."""
+    def locate(self, game_ids: Sequence[str], start: datetime, end: datetime) -> tuple[set[str], set[str]]:
+        """Return the games that moved out of the range, and those that could not be read."""
         moved, unknown = set(), set()
         for game, event in self._games(game_ids).items():
             if isinstance(event, Event):
@@ -126,10 +135,10 @@ class Discovery:
                 self.missing_games.append(event)
         return moved, unknown
 
-    def is_about_nothing(
+    def are_all_ids_unknown(
         self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, known: Mapping[str, Any]
     ) -> bool:
-        """Whether all that was asked for by id is unknown to the service: then nothing is stored."""
+        """Return whether the service knows none of the requested ids; then nothing is stored."""
         if game_ids is not None:
             return all(self.is_unknown_game(outcome, known) for outcome in self.missing_games) and not self.events
         if not team_ids:
@@ -138,18 +147,20 @@ class Discovery:
         return all(self.is_unknown_team(outcome) for outcome in asked)
 
     def is_unknown_game(self, outcome: Outcome, known: Mapping[str, Any]) -> bool:
-        """Whether it is about a game that the user named, and neither the service nor the archive knows."""
+        """Return whether the user named a game that neither the service nor the archive knows."""
         return _is_unknown(outcome) and outcome.unit.name not in known and outcome.unit.id not in self.games
 
     def is_unknown_team(self, outcome: Outcome) -> bool:
-        """Whether it is about a team that the list of teams lacks and the service does not know: an id that was
-        mistyped. It is reported, and leaves nothing in the archive."""
+        """Return whether the outcome is of a mistyped team id: unknown to the service and to the list of teams.
+
+        Such a team is reported, and leaves nothing in the archive.
+        """
         unit, teams = outcome.unit, self.teams_parent
         is_of_team = unit.operation in ("team_events", "roster") and unit.event_id is None
         return is_of_team and teams is not None and unit.team_id not in self.teams and _is_unknown(outcome)
 
     def read_teams(self) -> None:
-        """The list of teams alone, once."""
+        """Request the list of teams, once."""
         if not self._were_teams_requested:
             self._read_teams()
 
@@ -200,13 +211,13 @@ class Discovery:
         return found
 
     def _request(self, requests: Sequence[Request]) -> list[tuple[Payload | None, list[Any]]]:
-        """What each request lists; nothing where it failed, which its outcome says."""
+        """Return what each request lists, or nothing if it failed; its outcome has the error."""
         refusals = Refusals(self._client)
 
         def one(unit: Unit, call: Callable[[], Payload], name: str) -> tuple[Outcome, Payload | None, list[Any]]:
             try:
                 payload, items = _received_items(call, name)
-            except OF_ONE as error:
+            except REQUEST_ERRORS as error:
                 refusals.check(error)
                 return failed(unit, error), None, []
             received = _received(payload)
@@ -215,18 +226,18 @@ class Discovery:
             return ended, payload, items
 
         threads = self._client._options["max_concurrency"]
-        results = list(spread(lambda request: one(*request), requests, threads))
+        results = list(map_in_threads(lambda request: one(*request), requests, threads))
         for _, payload, _ in results:
             if self._service_clock is None:
                 self._service_clock = served_at(payload, SEASON_DATE) or served_at(payload)
         outcomes = [outcome for outcome, _, _ in results]
-        if (cause := unreachable(outcomes)) is not None:
+        if (cause := connection_error(outcomes)) is not None:
             raise cause
         self.outcomes += outcomes
         return [(payload, items) for _, payload, items in results]
 
     def _note(self, unit: Unit, payload: Payload | None, found: Listing) -> None:
-        """What a list has, and the entries of it that cannot be read."""
+        """Record the entries of a list, and the entries that cannot be read."""
         if payload is None:
             return
         self._parents[unit.name] = Parent(frozenset(found.ids), is_whole=not found.unreadable)
@@ -236,13 +247,13 @@ class Discovery:
             self._problem(entry, text, None, _received(payload, unit))
         for game in found.games:
             if game.problem is None:
-                self.readable.add(game.id)
+                self.open_checked.add(game.id)
             else:
                 entry = Unit("schedule", game.id, game_id=game.id, is_malformed=True)
                 self._problem(entry, game.problem, game.body, game.received)
 
     def _add(self, event: Event) -> None:
-        """An event; of two lists that have it, the one that can be read counts."""
+        """Record an event. If two lists have it, the readable one counts."""
         is_upcoming = event.starts_at is not None and event.starts_at > self.clock
         has_no_results = not event.are_sessions_known and event.body.get("results") is None
         if event.problem is not None and not (is_upcoming and has_no_results):
@@ -254,7 +265,7 @@ class Discovery:
                 return
             self.unstorable.add(event.id)
         else:
-            self.readable.add(event.id)
+            self.open_checked.add(event.id)
             self.unstorable.discard(event.id)
         self.events[event.id] = event
 
@@ -286,7 +297,7 @@ def _is_unknown(outcome: Outcome) -> bool:
 
 
 def _received_items(call: Callable[[], Payload], name: str) -> tuple[Payload, list[Any]]:
-    """A list of which some entries cannot be read is a list; one of nothing but those is none."""
+    """Return the items of a list if at least one of them can be read."""
     try:
         payload = call()
         return payload, _items(payload, name)
@@ -303,7 +314,7 @@ def _items(payload: Payload, name: str) -> list[Any]:
     body = payload.to_dict()
     items = [body] if not name else body.get(name) if isinstance(body, dict) else None
     if items is None and name == "events":
-        # The specification can be read as a list of events, or as one event.
+        # The specification allows both a list of events and one event.
         items = body if isinstance(body, list) else [body] if isinstance(body, dict) and "id" in body else None
     if not isinstance(items, list):
         raise DecodeError(f"{payload.operation}: the response has no list of {name}", path=f"$.{name}", payload=payload)

@@ -1,7 +1,7 @@
-"""An archive's changes into another database by ADBC, each exactly once.
+"""Exports an archive's changes to another database by ADBC, each exactly once.
 
-One export is one transaction. It reads from the target which body of each unit it has, replaces the rows of the units
-that have another one in the archive, and writes down which they are from now on.
+An export is one transaction. It reads from the target which body of each unit it has, replaces the rows of units that
+have another body in the archive, and records the new bodies in the target.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from sideline._frames import library
-from sideline.archive._changes import changed, state
+from sideline.archive._changes import changed_units, current_state
 from sideline.archive._plan import RESOURCES, TABLES
 from sideline.archive._read import require, to_arrow
-from sideline.archive._store import Store, contract
+from sideline.archive._store import Store, public_schema
 
 if TYPE_CHECKING:
     import pyarrow
 
-STATE, SOURCE = "sideline_units", "sideline_source"
-"""Tables of the target: the body of each unit that it has, and the archive that they are from."""
+UNITS_TABLE, SOURCE_TABLE = "sideline_units", "sideline_source"
+"""Tables of the target: the body of each unit, and the archive that they are from."""
 
-WHOLE = ("coverage", "corrections")
-"""Tables that are small and replaced as a whole."""
+REPLACED_TABLES = ("coverage", "corrections")
+"""Small tables that are replaced as a whole."""
 
-_AT_ONCE = 200
+_BATCH_SIZE = 200
 _TYPES = {"bool": "bool", "int32": "int4", "int64": "int8", "double": "float8", "binary": "bytea"}
 
 
 class Exported(NamedTuple):
-    """What an export did; see `Archive.export`."""
+    """The result of an export; see `Archive.export`."""
 
     units: int
-    """Bodies whose rows were replaced."""
+    """Number of bodies whose rows were replaced."""
     rows: Mapping[str, int]
-    """Rows that were written, by table."""
+    """Number of written rows, by table."""
 
 
 class Target:
@@ -45,11 +45,11 @@ class Target:
         self._cursor = connection.cursor()
 
     def commit(self) -> None:
-        """Keep what was written."""
+        """Commit the transaction."""
         self._connection.commit()
 
     def close(self) -> None:
-        """Undo what was not committed."""
+        """Roll back uncommitted changes and close the connection."""
         with suppress(Exception):
             self._cursor.close()
         with suppress(Exception):
@@ -61,13 +61,13 @@ class Target:
         self._cursor.execute(text)
 
     def read(self, text: str) -> "pyarrow.Table":
-        """The result of a query."""
+        """Return the result of a query."""
         self._cursor.execute(text)
         found: pyarrow.Table = self._cursor.fetch_arrow_table()
         return found
 
     def has(self, name: str) -> bool:
-        """Whether there is a table of this name."""
+        """Return whether there is a table of this name."""
         found = self.read(
             "select count(*) as n from information_schema.tables"
             f" where table_name = {_text(name)} and table_schema = current_schema()"
@@ -75,16 +75,16 @@ class Target:
         return bool(found["n"].to_pylist()[0])
 
     def columns(self, name: str) -> list[str]:
-        """The columns of a table, in its order."""
-        return list(self.read(f"select * from {_name(name)} limit 0").column_names)
+        """Return the columns of a table, in order."""
+        return list(self.read(f"select * from {_quote_name(name)} limit 0").column_names)
 
     def create(self, name: str, schema: "pyarrow.Schema") -> None:
         """Make a table."""
-        columns = ", ".join(f"{_name(field.name)} {_type(field.type)}" for field in schema)
-        self.run(f"create table {_name(name)} ({columns})")
+        columns = ", ".join(f"{_quote_name(field.name)} {_type(field.type)}" for field in schema)
+        self.run(f"create table {_quote_name(name)} ({columns})")
 
     def add(self, name: str, rows: "pyarrow.Table") -> None:
-        """Append rows, their columns in the table's order."""
+        """Append rows, with their columns in the order of the table."""
         pa = library("pyarrow", "export")
         if not rows.num_rows:
             return
@@ -97,31 +97,31 @@ class Target:
         if len(present) == len(columns):
             self._cursor.adbc_ingest(name, table, mode="append")
             return
-        # A column that these rows lack: through a table that has theirs alone.
+        # `adbc_ingest` needs every column, so rows without one go through a temporary table.
         self._cursor.adbc_ingest("sideline_rows", table, mode="create", temporary=True)
-        listed = ", ".join(_name(column) for column, _ in present)
-        self.run(f"insert into {_name(name)} ({listed}) select {listed} from sideline_rows")
+        listed = ", ".join(_quote_name(column) for column, _ in present)
+        self.run(f"insert into {_quote_name(name)} ({listed}) select {listed} from sideline_rows")
         self.run("drop table sideline_rows")
 
 
-def deliver(store: Store, to: str, schema: Literal["evolve", "freeze"]) -> Exported:
+def export(store: Store, to: str, schema: Literal["evolve", "freeze"]) -> Exported:
     """Bring the target up to date in one transaction."""
     if schema not in ("evolve", "freeze"):
         raise ValueError(f'schema is "evolve" or "freeze", not {schema!r}')
     require(store)
-    with connected(to) as target:
+    with open_target(to) as target:
         done = _export(store, target, is_frozen=schema == "freeze")
         target.commit()
     return done
 
 
 def _export(store: Store, target: Target, *, is_frozen: bool) -> Exported:
-    then = _state(store, target)
-    now, _ = state(store)
-    shapes = _Shapes(target, is_frozen=is_frozen and bool(then))
-    written = dict.fromkeys((*TABLES, *WHOLE), 0)
+    then = _exported_units(store, target)
+    now, _ = current_state(store)
+    tables_of_target = _TargetTables(target, is_frozen=is_frozen and bool(then))
+    written = dict.fromkeys((*TABLES, *REPLACED_TABLES), 0)
     for name in written:
-        shapes.ensure(name, _plain(contract(name).empty_table()).schema)
+        tables_of_target.ensure(name, _plain(public_schema(name).empty_table()).schema)
     units = 0
     gone: dict[tuple[str, str], list[int | str]] = {}
     new: dict[str, list[pyarrow.Table]] = {}
@@ -130,21 +130,21 @@ def _export(store: Store, target: Target, *, is_frozen: bool) -> Exported:
     def flush() -> None:
         pa = library("pyarrow", "export")
         for (name, key), ids in gone.items():
-            target.run(f"delete from {_name(name)} where {_name(key)} in ({', '.join(map(_value, ids))})")
+            target.run(f"delete from {_quote_name(name)} where {_quote_name(key)} in ({', '.join(map(_value, ids))})")
         for name, tables in new.items():
             rows = _plain(pa.concat_tables(tables, promote_options="default"))
-            shapes.ensure(name, rows.schema)
+            tables_of_target.ensure(name, rows.schema)
             target.add(name, rows)
             written[name] += rows.num_rows
         if names:
-            target.run(f"delete from {STATE} where unit in ({', '.join(map(_text, names))})")
+            target.run(f"delete from {UNITS_TABLE} where unit in ({', '.join(map(_text, names))})")
             kept = [(name, now[name]) for name in names if name in now]
             schema = pa.schema({"unit": pa.string(), "sequence": pa.int64()})
-            target.add(STATE, pa.Table.from_pylist([{"unit": name, "sequence": at} for name, at in kept], schema))
+            target.add(UNITS_TABLE, pa.Table.from_pylist([{"unit": name, "sequence": at} for name, at in kept], schema))
         for pending in (gone, new, names):
             pending.clear()
 
-    for unit, _, tables in changed(store, then, now):
+    for unit, _, tables in changed_units(store, then, now):
         units += 1
         resource = RESOURCES[unit.operation]
         names.append(unit.name)
@@ -153,44 +153,44 @@ def _export(store: Store, target: Target, *, is_frozen: bool) -> Exported:
                 gone.setdefault((name, resource.key), []).append(unit.key)
             if tables[name].num_rows:
                 new.setdefault(name, []).append(tables[name])
-        if len(names) == _AT_ONCE:
+        if len(names) == _BATCH_SIZE:
             flush()
     flush()
-    for name in WHOLE:
+    for name in REPLACED_TABLES:
         rows = _plain(to_arrow(store, name))
-        target.run(f"delete from {_name(name)}")
+        target.run(f"delete from {_quote_name(name)}")
         target.add(name, rows)
         written[name] = rows.num_rows
     return Exported(units, written)
 
 
-def _state(store: Store, target: Target) -> dict[str, int]:
-    """The sequence of the body of each unit that the target has; made where it is not there.
+def _exported_units(store: Store, target: Target) -> dict[str, int]:
+    """Return the sequence of each unit's body in the target; creates the tables that record it.
 
-    Raises `ValueError` where the target has the rows of another archive.
+    Raises `ValueError` if the target has the rows of another archive.
     """
     pa = library("pyarrow", "export")
     coverage = store.open("coverage")
     source = "" if coverage is None else str(coverage.metadata().id)
-    if not target.has(STATE):
-        if taken := [name for name in (*TABLES, *WHOLE) if target.has(name)]:
+    if not target.has(UNITS_TABLE):
+        if taken := [name for name in (*TABLES, *REPLACED_TABLES) if target.has(name)]:
             raise ValueError(
                 f"the target has a table {taken[0]!r} that no export made: export into an empty database or schema"
             )
-        target.create(STATE, pa.schema({"unit": pa.string(), "sequence": pa.int64()}))
-        target.create(SOURCE, pa.schema({"archive": pa.string()}))
-        target.run(f"insert into {SOURCE} values ({_text(source)})")
+        target.create(UNITS_TABLE, pa.schema({"unit": pa.string(), "sequence": pa.int64()}))
+        target.create(SOURCE_TABLE, pa.schema({"archive": pa.string()}))
+        target.run(f"insert into {SOURCE_TABLE} values ({_text(source)})")
         return {}
-    # Of two exports at once, the second waits here, or fails.
-    target.run(f"update {SOURCE} set archive = archive")
-    if target.read(f"select archive from {SOURCE}")["archive"].to_pylist() != [source]:
+    # The second of two concurrent exports waits here, or fails.
+    target.run(f"update {SOURCE_TABLE} set archive = archive")
+    if target.read(f"select archive from {SOURCE_TABLE}")["archive"].to_pylist() != [source]:
         raise ValueError("the target has the rows of another archive: export into an empty database or schema")
-    rows = target.read(f"select unit, sequence from {STATE}")
+    rows = target.read(f"select unit, sequence from {UNITS_TABLE}")
     return dict(zip(rows["unit"].to_pylist(), rows["sequence"].to_pylist(), strict=True))
 
 
-class _Shapes:
-    """The columns of the target's tables."""
+class _TargetTables:
+    """Creates the target's tables and adds their columns."""
 
     def __init__(self, target: Target, *, is_frozen: bool) -> None:
         self._target = target
@@ -198,7 +198,7 @@ class _Shapes:
         self._columns: dict[str, set[str]] = {}
 
     def ensure(self, name: str, schema: "pyarrow.Schema") -> None:
-        """Make the table, or add its columns; raises `ValueError` where the schema is frozen and lacks one."""
+        """Create the table or add missing columns. Raises `ValueError` if the schema is frozen and lacks a column."""
         if name not in self._columns and self._target.has(name):
             self._columns[name] = set(self._target.columns(name))
         known = self._columns.get(name)
@@ -212,12 +212,14 @@ class _Shapes:
             self._target.create(name, schema)
         else:
             for field in missing:
-                self._target.run(f"alter table {_name(name)} add column {_name(field.name)} {_type(field.type)}")
+                self._target.run(
+                    f"alter table {_quote_name(name)} add column {_quote_name(field.name)} {_type(field.type)}"
+                )
         self._columns[name] = (known or set()) | set(schema.names)
 
 
 def _plain(rows: "pyarrow.Table") -> "pyarrow.Table":
-    """As databases have it: microseconds, texts for dictionaries, and JSON for what is nested."""
+    """Convert to types that databases have: microseconds, strings for dictionaries, JSON for nested values."""
     import json
 
     pa: Any = library("pyarrow", "export")
@@ -244,7 +246,7 @@ def _type(kind: Any) -> str:
     return "timestamptz" if text.startswith("timestamp") else _TYPES.get(text, "text")
 
 
-def _name(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -257,8 +259,8 @@ def _value(value: int | str) -> str:
 
 
 @contextmanager
-def connected(to: str) -> Iterator[Target]:
-    """A database; what is not committed when it closes is undone. No error has the address's password."""
+def open_target(to: str) -> Iterator[Target]:
+    """Connect to a database; closing it undoes uncommitted changes. Errors never contain the address's password."""
     driver, address = _driver(to)
     secret = urlsplit(to).password or ""
     try:

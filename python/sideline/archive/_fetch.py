@@ -1,4 +1,4 @@
-"""The seam between plan and service: units in, outcomes out."""
+"""Requests units and returns their outcomes."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sideline._core import Payload
-from sideline.archive._decode import NOT_OF_ONE, decoded
+from sideline.archive._decode import MACHINE_ERRORS, decode_tables
 from sideline.archive._plan import COMPLETE, RESOURCES, Unit
 from sideline.archive._store import now
 from sideline.errors import (
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
     from sideline.client import Client
 
-OF_ONE = (ApiError, TransportError, DecodeError, ValueError)
-"""Errors of one request; any other concerns all of them, and ends a sync."""
+REQUEST_ERRORS = (ApiError, TransportError, DecodeError, ValueError)
+"""Errors of one request. Any other error ends the sync."""
 
 SEASON_DATE = "x-simulated-date"
-"""The header in which a simulator with a frozen clock says its season's time."""
+"""The header with the season's time, sent by a simulator with a frozen clock."""
 
-_STEP = 0.05
+_CHECK_INTERVAL = 0.05
 """Seconds between two checks for Ctrl-C."""
 
-_TEAMS_REFUSED = 3
-"""So many refusals of the list of teams are no accident."""
+_MAX_REFUSALS = 3
+"""So many refusals of the list of teams mean that the credentials are refused."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -48,36 +48,36 @@ Result = TypeVar("Result")
 
 @dataclass
 class Outcome:
-    """How a unit ended; `status` is one of those of the table `coverage`."""
+    """How a unit ended; `status` is a status of the table `coverage`."""
 
     unit: Unit
     status: str
     fetched_at: datetime
     served_at: datetime | None = None
-    """The service's `Date`."""
+    """The time in the service's `Date` header."""
     raw: bytes | None = None
-    """Its body; also where that could not be decoded, which `error` says."""
+    """The body, even if it could not be decoded; then `error` says why."""
     tables: "Mapping[str, pyarrow.Table]" = field(default_factory=dict)
-    """As they are stored."""
+    """In storage types."""
     request_id: str | None = None
     url: str | None = None
     """Without secrets."""
     error: str | None = None
     attempts: int = 1
     rows: int = 0
-    """Of its first table."""
+    """Number of rows in the first table."""
     listed_at: datetime | None = None
     is_absence: bool = False
-    """Whether the service said that there is no such thing, or its parent no longer lists it."""
+    """Whether the service says that it does not exist, or its parent no longer lists it."""
     cause: Exception | None = None
 
     @property
     def is_stored(self) -> bool:
-        """Whether it changes rows: with those of its body, or with none where the unit was withdrawn."""
+        """Whether it changes rows: to those of its body, or to none if the unit was withdrawn."""
         return self.status in COMPLETE or self.status == "withdrawn"
 
     def release(self) -> None:
-        """Let body and rows go: they would add up."""
+        """Drop the body and the tables to free their memory."""
         self.raw, self.tables, self.cause = None, {}, None
 
 
@@ -90,14 +90,14 @@ def read(
     attempts: int = 1,
     url: str | None = None,
 ) -> Outcome:
-    """The outcome of a body. One that cannot be decoded or stored has failed, and its body is kept."""
+    """Return the outcome of a body. A body that cannot be decoded or stored has failed, and is kept."""
     outcome = Outcome(unit, "failed", fetched_at, served_at, raw, request_id=request_id, url=url, attempts=attempts)
     try:
-        outcome.tables = decoded(unit, raw)
-    except NOT_OF_ONE:
+        outcome.tables = decode_tables(unit, raw)
+    except MACHINE_ERRORS:
         raise
-    except Exception as error:  # whatever one body raises is that unit's hole, never the end of the sync
-        outcome.error = line(error)
+    except Exception as error:  # one bad body is a hole and must not end the sync
+        outcome.error = describe(error)
         return outcome
     outcome.rows = outcome.tables[RESOURCES[unit.operation].tables[0]].num_rows
     outcome.status = "fetched" if outcome.rows else "empty"
@@ -105,9 +105,9 @@ def read(
 
 
 def failed(unit: Unit, error: Exception) -> Outcome:
-    """The outcome of a request that ended with an error; a body that came with it is kept."""
+    """Return the outcome of a failed request, with its body if there is one."""
     response = error if isinstance(error, ApiError) else None
-    # A body that came with status 200 and is none, whatever status it names, is a failure.
+    # A body of status 200 that is an error document is a failure, whatever status it names.
     payload: Payload | None = getattr(error, "payload", None)
     return Outcome(
         unit,
@@ -117,7 +117,7 @@ def failed(unit: Unit, error: Exception) -> Outcome:
         None if payload is None else payload.raw,
         request_id=response.request_id if response else None,
         url=getattr(error, "url", None),
-        error=line(error),
+        error=describe(error),
         attempts=response.attempts if response else 1,
         is_absence=isinstance(error, NotFound) and payload is None,
         cause=error,
@@ -125,19 +125,19 @@ def failed(unit: Unit, error: Exception) -> Outcome:
 
 
 def status_of(error: Exception) -> str:
-    """The status of a unit that ended with the error."""
+    """Return the status of a unit that ended with the error."""
     if isinstance(error, PermissionDenied):
         return "forbidden"
     return "missing" if isinstance(error, NotFound) else "failed"
 
 
-def line(error: Exception) -> str:
-    """An error on one line."""
+def describe(error: Exception) -> str:
+    """Return the error's type and message."""
     return f"{type(error).__name__}: {error}"
 
 
 def served_at(payload: Payload | None, header: str = "date") -> datetime | None:
-    """The service's `Date`; `None` where there is none that can be read."""
+    """Return the time of the service's `Date` header, or `None` if it cannot be read."""
     if payload is None or not payload.headers:
         return None
     text = payload.headers.get(header)
@@ -148,58 +148,58 @@ def served_at(payload: Payload | None, header: str = "date") -> datetime | None:
     return date if date is None or date.tzinfo else date.replace(tzinfo=UTC)
 
 
-def unreachable(outcomes: Sequence[Outcome]) -> Exception | None:
-    """Why the service cannot be reached, where that is why each of them failed."""
+def connection_error(outcomes: Sequence[Outcome]) -> Exception | None:
+    """Return the connection error if every unit failed with one."""
     causes = [outcome.cause for outcome in outcomes if outcome.attempts or outcome.status != "failed"]
     return causes[0] if causes and all(isinstance(cause, ConnectError) for cause in causes) else None
 
 
 class Refusals:
-    """Watches for refused credentials, from all threads of a sync."""
+    """Recognises refused credentials, for all threads of a sync."""
 
     def __init__(self, client: "Client") -> None:
         self._client = client
-        self._one_asks = Lock()
+        self._lock = Lock()
         self._are_refused = False
 
     def check(self, error: Exception | None) -> None:
-        """Raise where the credentials as such are refused, which ends a sync: the teams are every client's to read.
+        """Raise if the service refuses the credentials even for the list of teams, which any client may read.
 
-        A gateway may refuse one id, one path, or a request now and then: that is a hole, and the rest is fetched.
+        A gateway that refuses only one id, one path or an occasional request causes a hole and does not end the sync.
         """
         if not isinstance(error, AuthenticationError):
             return
-        # The other threads wait, and send nothing meanwhile.
-        with self._one_asks:
+        # Other threads wait here and send nothing meanwhile.
+        with self._lock:
             self._are_refused = self._are_refused or self._teams_refused()
         if self._are_refused:
             raise error
 
     def _teams_refused(self) -> bool:
-        for _ in range(_TEAMS_REFUSED):
+        for _ in range(_MAX_REFUSALS):
             try:
                 self._client.teams()
             except AuthenticationError:
                 continue
-            except OF_ONE:
+            except REQUEST_ERRORS:
                 pass
             return False
         return True
 
 
 class Fetched(NamedTuple):
-    """What was fetched and is yet to be read."""
+    """A fetched unit whose body is not decoded yet."""
 
     operation: str
     size: int
-    """Bytes of its body."""
+    """Bytes of the body."""
     read: Callable[[], Outcome]
 
 
-def fetch(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Fetched]:
-    """Request each unit, as many at once as the client allows; `tell` is called with how many have ended.
+def fetch(client: "Client", units: Sequence[Unit], on_ended: Callable[[int], None]) -> Iterator[Fetched]:
+    """Request units concurrently. `on_ended` is called with the number of units that have ended.
 
-    A body is decoded by its `read`, so that decoding and storing need not hold up the next requests.
+    `read` decodes a body, so that decoding and storing do not hold up the next requests.
     """
     by_operation = sorted(units, key=lambda unit: unit.operation)
     done = 0
@@ -209,21 +209,21 @@ def fetch(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) 
         for unit in same:
             if unit.problem is not None:
                 ended = Outcome(unit, "failed", now(), error=unit.problem, attempts=0)
-                yield Fetched(operation, 0, partial(_same, ended))
-        each = _one_by_one if operation == "locations" else _at_once
+                yield Fetched(operation, 0, partial(_returned, ended))
+        each = _fetch_each if operation == "locations" else _fetch_batch
         if sendable:
-            yield from each(client, sendable, lambda ended, base=done: tell(base + ended))  # type: ignore[misc]
+            yield from each(client, sendable, lambda ended, base=done: on_ended(base + ended))  # type: ignore[misc]
         done += len(same)
-        tell(done)
+        on_ended(done)
 
 
-def _at_once(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Fetched]:
+def _fetch_batch(client: "Client", units: Sequence[Unit], on_ended: Callable[[int], None]) -> Iterator[Fetched]:
     operation = units[0].operation
     batch = getattr(client, operation)(
-        [unit.id for unit in units], on_error="keep", progress=lambda progress: tell(progress.done)
+        [unit.id for unit in units], on_error="keep", progress=lambda progress: on_ended(progress.done)
     )
     rows = batch.coverage.to_dicts()
-    # A batch that gave up says why in its first unit without an attempt.
+    # The first unit without an attempt says why a batch stopped.
     Refusals(client).check(
         next((one.error for one, row in zip(batch._units, rows, strict=True) if not row["attempts"]), None)
     )
@@ -231,11 +231,11 @@ def _at_once(client: "Client", units: Sequence[Unit], tell: Callable[[int], None
         if one.came and one.payload is not None:
             yield Fetched(operation, one.payload._size, partial(_read, unit, one.payload, row))
         else:
-            yield Fetched(operation, 0, partial(_same, _failed(unit, one.error, one.payload, row)))
+            yield Fetched(operation, 0, partial(_returned, _failed(unit, one.error, one.payload, row)))
 
 
 def _read(unit: Unit, payload: Payload, row: Mapping[str, Any]) -> Outcome:
-    # `raw` is a copy: before this the body is held once, by the payload.
+    # `raw` is a copy: until here only the payload holds the body.
     at, url = served_at(payload), payload.url
     return read(unit, payload.raw, row["fetched_at"], at, row["request_id"], row["attempts"], url)
 
@@ -249,19 +249,19 @@ def _failed(unit: Unit, error: Exception | None, payload: Payload | None, row: M
         None if payload is None else payload.raw,
         request_id=row["request_id"],
         url=getattr(error, "url", None),
-        error=line(error) if error and row["attempts"] else row["error"],
+        error=describe(error) if error and row["attempts"] else row["error"],
         attempts=row["attempts"],
         is_absence=row["status"] == "missing",
         cause=error,
     )
 
 
-def _same(outcome: Outcome) -> Outcome:
+def _returned(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _one_by_one(client: "Client", units: Sequence[Unit], tell: Callable[[int], None]) -> Iterator[Fetched]:
-    """Ranges of their own: no batch requests them. They are large, so that few are in memory."""
+def _fetch_each(client: "Client", units: Sequence[Unit], on_ended: Callable[[int], None]) -> Iterator[Fetched]:
+    """Request units with ranges, which batches do not support. They are large, so few are in memory."""
     refusals = Refusals(client)
 
     def one(unit: Unit) -> Fetched:
@@ -269,21 +269,21 @@ def _one_by_one(client: "Client", units: Sequence[Unit], tell: Callable[[int], N
         assert unit.end is not None
         try:
             payload: Payload = client.locations(unit.id, unit.start, unit.end)
-        except OF_ONE as error:
+        except REQUEST_ERRORS as error:
             refusals.check(error)
-            return Fetched(unit.operation, 0, partial(_same, failed(unit, error)))
+            return Fetched(unit.operation, 0, partial(_returned, failed(unit, error)))
         row = {"fetched_at": payload.fetched_at or now(), "request_id": payload.request_id, "attempts": 1}
         return Fetched(unit.operation, payload._size, partial(_read, unit, payload, row))
 
-    for done, fetched in enumerate(spread(one, units, 4), 1):
-        tell(done)
+    for done, fetched in enumerate(map_in_threads(one, units, 4), 1):
+        on_ended(done)
         yield fetched
 
 
-def spread(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> Iterator[Result]:
-    """The result of `work` for each item, in order, from several threads.
+def map_in_threads(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> Iterator[Result]:
+    """Return the result of `work` for each item, in order, from several threads.
 
-    The threads are daemons, which no pool's are: Ctrl-C leaves the requests under way alone, and waits for none.
+    The threads are daemons, unlike those of a pool, so that Ctrl-C does not wait for running requests.
     """
     futures: list[Future[Result]] = [Future() for _ in items]
     left = deque(zip(futures, items, strict=True))
@@ -297,7 +297,7 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], threads: int) 
             try:
                 future.set_result(work(item))
             except BaseException as error:
-                # The items that are left would be read after this one, which ends all.
+                # This error ends the whole run, so the remaining items are not needed.
                 left.clear()
                 future.set_exception(error)
 
@@ -305,8 +305,8 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], threads: int) 
         Thread(target=run, name="sideline archive", daemon=True).start()
     try:
         for future in futures:
-            # In steps: where polars is imported, Ctrl-C interrupts no wait.
-            while not wait([future], _STEP).done:
+            # Wait in steps: once polars is imported, Ctrl-C does not interrupt a wait.
+            while not wait([future], _CHECK_INTERVAL).done:
                 pass
             yield future.result()
     finally:

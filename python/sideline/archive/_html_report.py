@@ -1,4 +1,4 @@
-"""The morning report: what an archive holds, what it lacks and what changed, as one static page."""
+"""Renders the morning report: one static page with an archive's contents, holes and changes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,30 +17,30 @@ from sideline.errors import SidelineError
 if TYPE_CHECKING:
     from sideline.archive import Archive
 
-SHOWN = 100
-"""Rows of a list; how many more there are is said."""
-BODIES = 500
-"""The latest bodies are looked at for unknown fields."""
+MAX_ROWS = 100
+"""Rows shown of a list."""
+MAX_BODIES = 500
+"""Bodies checked for unknown fields, the latest first."""
 
 
 @dataclass
 class Facts:
-    """What the page is made of."""
+    """The contents of the page."""
 
     info: ArchiveInfo
     made_at: datetime
     since: datetime | None
-    """When the last report was made; `None`: this is the first."""
+    """When the last report was made, or `None` if this is the first."""
     units: Counter[str] = field(default_factory=Counter)
     """By status."""
     requests: int = 0
     newest: dict[str, datetime | None] = field(default_factory=dict)
     """When a body of each operation was last fetched."""
     covered: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
-    """By team and month: units that have what they should, and all."""
+    """By team and month: the units that are not holes, and all units."""
     corrections: list[dict[str, Any]] = field(default_factory=list)
     unknown: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Unknown fields by operation and path: in how many bodies."""
+    """Unknown fields by operation and path, with the number of bodies."""
     bodies: int = 0
     violations: list[dict[str, Any]] = field(default_factory=list)
     audit_error: str | None = None
@@ -48,14 +48,14 @@ class Facts:
 
 @dataclass(frozen=True)
 class ArchiveReport:
-    """A page about an archive: `html` is the whole of it, a notebook shows it.
+    """A page about an archive: `html` is the whole page, and a notebook displays it.
 
     >>> archive.report().html.startswith("<!doctype html>")
     True
     """
 
     html: str
-    """One static page; it loads nothing."""
+    """One static page that loads nothing."""
 
     def _repr_html_(self) -> str:
         style, _, rest = self.html.partition("</style>")
@@ -74,8 +74,8 @@ class ArchiveReport:
         Path(path).write_text(self.html, encoding="utf-8")
 
 
-def made_before(path: Path) -> datetime | None:
-    """When the report in a file was made; `None`: there is none."""
+def previous_report_time(path: Path) -> datetime | None:
+    """Return when the report in a file was made, or `None` without one."""
     try:
         head = path.read_text(encoding="utf-8")[:600]
         found = head.partition('name="sideline-report" content="')[2].partition('"')[0]
@@ -85,7 +85,7 @@ def made_before(path: Path) -> datetime | None:
 
 
 def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
-    """Read the archive, for what is said of it."""
+    """Read the facts of the report from the archive."""
     info = archive.info()
     facts = Facts(info, now, since)
     rows = archive.scan("coverage").collect().to_dicts()
@@ -129,7 +129,7 @@ def _by_team_and_month(archive: "Archive", rows: Iterable[dict[str, Any]]) -> di
 
 def _unknown_fields(archive: "Archive", facts: Facts) -> None:
     bodies = archive.scan("raw").select("operation", "stored_at", "body").filter(_has_body()).sort("stored_at")
-    for operation, _, body in bodies.tail(BODIES).collect().iter_rows():
+    for operation, _, body in bodies.tail(MAX_BODIES).collect().iter_rows():
         facts.bodies += 1
         try:
             paths = Payload.from_bytes(operation, body).unknown_fields()
@@ -144,7 +144,7 @@ def _has_body() -> Any:
     return pl.col("body").is_not_null()
 
 
-def page(facts: Facts) -> str:
+def render(facts: Facts) -> str:
     """The page."""
     info = facts.info
     title = f"Report of {visible(info.root)}"
@@ -203,7 +203,7 @@ def _section(title: str, body: str) -> str:
 
 
 def _table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], total: int | None = None) -> str:
-    """A table whose first column names its rows; cells that are numbers stand to the right."""
+    """Render a table whose first column has the row headers; numbers are aligned to the right."""
     shown = list(rows)
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     body = "".join(
@@ -261,7 +261,7 @@ def _heat(counts: tuple[int, int] | None) -> str:
     if counts is None:
         return "<td></td>"
     have, all_ = counts
-    # 99.9 % of a thousand is a hole, and must not be shown as all.
+    # 99.9 % of a thousand units is a hole, and must not be shown as 100 %.
     share = have / all_
     level = 4 if have == all_ else min(3, int(share * 4))
     percent = "100%" if have == all_ else f"{min(99, round(100 * share))}%"
@@ -273,8 +273,8 @@ def _holes(holes: Sequence[dict[str, Any]]) -> str:
         return _section("Holes", "<p>None: every planned unit is stored, or the service has nothing of it.</p>")
     reasons = Counter(f"{hole['operation']} {hole['status']}" for hole in holes)
     counts = _table("Holes by operation and status", ("kind", "holes"), reasons.most_common())
-    items = "".join(f"<li>{escape(shorten(hole_line(hole), 300))}</li>" for hole in holes[:SHOWN])
-    more = f"<p>and {len(holes) - SHOWN:,} more</p>" if len(holes) > SHOWN else ""
+    items = "".join(f"<li>{escape(shorten(hole_line(hole), 300))}</li>" for hole in holes[:MAX_ROWS])
+    more = f"<p>and {len(holes) - MAX_ROWS:,} more</p>" if len(holes) > MAX_ROWS else ""
     return _section("Holes", f"{counts}<ul>{items}</ul>{more}<p>The next sync requests them again.</p>")
 
 
@@ -293,7 +293,7 @@ def _corrections(facts: Facts) -> str:
             row["old"],
             row["new"],
         )
-        for row in facts.corrections[:SHOWN]
+        for row in facts.corrections[:MAX_ROWS]
     ]
     return _section(title, _table("Values that changed, newest first", heads, rows, len(facts.corrections)))
 
@@ -302,7 +302,7 @@ def _drift(facts: Facts) -> str:
     said = f"Of the {facts.bodies:,} bodies that were stored last."
     if not facts.unknown:
         return _section("Schema drift", f"<p>No unknown field. {said}</p>")
-    rows = [(f"{operation} {path}", count) for (operation, path), count in facts.unknown.most_common(SHOWN)]
+    rows = [(f"{operation} {path}", count) for (operation, path), count in facts.unknown.most_common(MAX_ROWS)]
     return _section("Schema drift", _table(f"Unknown fields. {said}", ("field", "bodies"), rows, len(facts.unknown)))
 
 
@@ -312,7 +312,7 @@ def _audit(facts: Facts) -> str:
     if not facts.violations:
         return _section("Audit", "<p>No rule is violated.</p>")
     names = [name for name in facts.violations[0] if any(row[name] is not None for row in facts.violations)]
-    rows = [[row[name] for name in names] for row in facts.violations[:SHOWN]]
+    rows = [[row[name] for name in names] for row in facts.violations[:MAX_ROWS]]
     rules = _table(
         "Findings by rule", ("rule", "findings"), Counter(row["rule"] for row in facts.violations).most_common()
     )

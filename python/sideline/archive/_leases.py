@@ -1,10 +1,10 @@
-"""Several machines on one archive in a bucket share what there is to request.
+"""Shares units between machines that sync one archive in a bucket.
 
-One object of the bucket says who works on which part of the units. Only a conditional put replaces it, so that each
-part has one holder. A holder renews its entry; who sees an entry unchanged for the time of a lease takes its parts
-over. No clock is compared with another machine's.
+One object of the bucket records which machine works on which part of the units. It is replaced only by conditional
+puts, so that each part has one holder. A holder renews its entry; a machine that sees an entry unchanged for the
+duration of a lease takes over its parts. Clocks of different machines are never compared.
 
-Leases save requests; what is stored is right without them too, because `keep` orders the bodies of all writers.
+Leases save requests. The stored data is right without them, because `_writer` orders the bodies of all writers.
 """
 
 import json
@@ -23,35 +23,35 @@ from sideline._frames import library
 if TYPE_CHECKING:
     from sideline.archive._store import Store
 
-PARTS = 16
-"""Into which the units of all syncs fall, by their event."""
+PART_COUNT = 16
+"""Number of parts into which units fall, by their event."""
 
-SECONDS = 60.0
-"""After which a holder that has not renewed has lost its parts."""
+LEASE_SECONDS = 60.0
+"""A holder that has not renewed for so long loses its parts."""
 
 _PATH = "_leases.json"
-_ATTEMPTS = 50
+_MAX_ATTEMPTS = 50
 _PREFIXES = ("aws_", "google_", "azure_")
-_NOT_OF_BUCKET = ("allow_http", "unsafe_rename", "locking_provider", "dynamo")
+_UNSUPPORTED_OPTIONS = ("allow_http", "unsafe_rename", "locking_provider", "dynamo")
 
 Entry = dict[str, Any]
 
 
 class Leases:
-    """The leases of one sync; a context manager that renews them and gives them back."""
+    """The leases of one sync: a context manager that renews and releases them."""
 
     def __init__(
         self, bucket: Any, *, seconds: float | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._bucket = bucket
-        self._seconds = SECONDS if seconds is None else seconds
+        self._seconds = LEASE_SECONDS if seconds is None else seconds
         self._clock = clock
         self._id = uuid.uuid4().hex
         self._seen: dict[str, tuple[int, float]] = {}
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="sideline leases", daemon=True)
         self.number = 0
-        """Grows with each part that anybody took: the last of this sync fences its commits."""
+        """Grows with each part that any machine takes; the last number of this sync is its fencing token."""
 
     def __enter__(self) -> "Leases":
         self._thread.start()
@@ -63,10 +63,10 @@ class Leases:
         self._change(lambda entry: entry["machines"].pop(self._id, None))
 
     def take(self, parts: Sequence[int]) -> list[int]:
-        """The parts of these that are free, or whose holder is gone; they are this sync's from now on."""
+        """Take the parts that are free or whose holder is gone, and return them."""
 
         def change(entry: Entry) -> list[int]:
-            self._drop_lost(entry)
+            self._drop_expired(entry)
             held = {part for machine in entry["machines"].values() for part in machine["parts"]}
             free = [part for part in parts if part not in held]
             if free:
@@ -79,8 +79,8 @@ class Leases:
         taken: list[int] = self._change(change)
         return taken
 
-    def give_back(self, parts: Sequence[int]) -> None:
-        """What was stored of them is accounted for."""
+    def release(self, parts: Sequence[int]) -> None:
+        """Release parts whose units are stored."""
 
         def change(entry: Entry) -> None:
             machine = entry["machines"].get(self._id)
@@ -90,10 +90,10 @@ class Leases:
         self._change(change)
 
     def wait(self) -> None:
-        """Between two attempts to take what others hold."""
+        """Wait between two attempts to take parts of other machines."""
         self._stopped.wait(min(1.0, self._seconds / 10))
 
-    def _drop_lost(self, entry: Entry) -> None:
+    def _drop_expired(self, entry: Entry) -> None:
         now = self._clock()
         for machine, of in list(entry["machines"].items()):
             if machine == self._id:
@@ -112,15 +112,15 @@ class Leases:
         while not self._stopped.wait(self._seconds / 4):
             try:
                 self._change(change)
-            except Exception as error:  # whatever the bucket answers, the next renewal may succeed
+            except Exception as error:  # the next renewal may succeed
                 logging.getLogger("sideline").warning(
                     "a lease of the archive was not renewed: %s", type(error).__name__
                 )
 
     def _change(self, change: Callable[[Entry], Any]) -> Any:
-        """Replace the object by what a function makes of it, after any other machine's change."""
+        """Apply a function to the object, after any other machine's change."""
         obstore: Any = library("obstore", "bucket")
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_MAX_ATTEMPTS):
             try:
                 found = obstore.get(self._bucket, _PATH)
             except FileNotFoundError:
@@ -139,16 +139,16 @@ class Leases:
                 time.sleep(0.01 * min(attempt + 1, 20))
             else:
                 return result
-        raise TimeoutError(f"the leases of the archive changed {_ATTEMPTS} times while one was written")
+        raise TimeoutError(f"the leases of the archive changed {_MAX_ATTEMPTS} times while one was written")
 
 
 def is_available(store: "Store") -> bool:
-    """Whether the archive is in a bucket, and there is a library that can put objects conditionally."""
+    """Return whether the archive is in a bucket, and obstore is installed."""
     return not store.is_local and find_spec("obstore") is not None
 
 
 def leases(store: "Store") -> Leases | None:
-    """The leases of an archive in a bucket; `None` of one in a folder, or where they cannot be had."""
+    """Return the leases of an archive in a bucket, or `None` if it has none."""
     if not is_available(store):
         return None
     try:
@@ -172,7 +172,7 @@ def _bucket(root: str, storage_options: Mapping[str, str] | None) -> Any:
     known = {
         name: value
         for name, value in options.items()
-        if name.startswith(_PREFIXES) and not any(part in name for part in _NOT_OF_BUCKET)
+        if name.startswith(_PREFIXES) and not any(part in name for part in _UNSUPPORTED_OPTIONS)
     }
     return library("obstore.store", "bucket").from_url(
         root, config=known, client_options={"allow_http": allow.lower() in ("true", "1")}

@@ -1,29 +1,30 @@
-"""Rows of `coverage` without a body: requests for lists, entries that cannot be read, and when units were listed."""
+"""Writes rows of `coverage` that have no body: lists, unreadable entries, and when units were listed."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from sideline.archive._fetch import Outcome
-from sideline.archive._writer import Row, coverage_row, to_arrow
 from sideline.archive._plan import Unit
 from sideline.archive._read import coverage
-from sideline.archive._store import MONTH, Store, one_of, own_schemas
+from sideline.archive._store import MONTH, Store, internal_schemas, is_in
+from sideline.archive._writer import Row, coverage_row, to_arrow
 
-_ATTEMPTS = 100
+_MAX_ATTEMPTS = 100
 
 
 def is_list(unit: str) -> bool:
-    """Whether the unit of this name is the request for a list."""
+    """Return whether the unit of this name is the request for a list."""
     return unit in ("schedule/all", "teams/all") or unit.startswith("team_events/team ")
 
 
-def settle(
+def update_holes(
     store: Store, lists: Sequence[Outcome], problems: Sequence[Outcome], readable: Collection[str], sync: str
 ) -> None:
     """Store the holes of lists and of their entries, and remove those that this sync closed.
 
-    A hole of a list is closed by a sync whose range holds all of it; that of an event also where a list has it whole.
+    A sync closes the hole of a list if its range contains the list's, and the hole of an event also if a list has the
+    event in readable form.
     """
     holes = [outcome for outcome in (*lists, *problems) if outcome.error is not None]
 
@@ -38,8 +39,8 @@ def settle(
     _replace(store, change)
 
 
-def close(store: Store, units: Collection[str]) -> None:
-    """Remove holes that were closed."""
+def remove_holes(store: Store, units: Collection[str]) -> None:
+    """Remove closed holes."""
 
     def change(stored: Iterable[Row]) -> list[Row] | None:
         return [{"unit": row["unit"]} for row in stored if row["unit"] in units] or None
@@ -49,7 +50,7 @@ def close(store: Store, units: Collection[str]) -> None:
 
 
 def mark_listed(store: Store, units: Mapping[str, Unit], listed_at: Mapping[str, datetime | None]) -> None:
-    """Store when units were listed last, and what their parents said of them."""
+    """Store when units were last listed, and the facts that their parents have about them."""
 
     def change(stored: Iterable[Row]) -> list[Row] | None:
         rows = []
@@ -64,25 +65,27 @@ def mark_listed(store: Store, units: Mapping[str, Unit], listed_at: Mapping[str,
 
     if units:
         _replace(store, change)
-        # In a table of its own: all of `coverage` would be written anew by each sync.
-        _list(store, {unit.event_id: at for name, unit in units.items() if (at := listed_at.get(name)) is not None})
+        # In a table of its own: otherwise each sync would rewrite all of `coverage`.
+        _store_listed_at(
+            store, {unit.event_id: at for name, unit in units.items() if (at := listed_at.get(name)) is not None}
+        )
 
 
-def _list(store: Store, listed_at: Mapping[str | None, datetime]) -> None:
+def _store_listed_at(store: Store, listed_at: Mapping[str | None, datetime]) -> None:
     rows = [{"event_id": event, "listed_at": at} for event, at in listed_at.items() if event is not None]
     if rows:
-        store.replace("listings", to_arrow(rows, "listings"), one_of("event_id", (row["event_id"] for row in rows)))
+        store.replace("listings", to_arrow(rows, "listings"), is_in("event_id", (row["event_id"] for row in rows)))
 
 
 def _replace(store: Store, change: Any) -> None:
-    """Put rows in place of those of the same units, in one transaction; a row of nothing but its unit removes one."""
-    for attempt in range(_ATTEMPTS + 1):
-        table = store.opened("coverage", own_schemas()["coverage"])
+    """Replace rows of the same units in one transaction. A row with only a unit removes that unit's row."""
+    for attempt in range(_MAX_ATTEMPTS + 1):
+        table = store.open_or_create("coverage", internal_schemas()["coverage"])
         rows = change(coverage(store))
         if rows is None:
             return
         full = to_arrow([row for row in rows if len(row) > 1], "coverage")
-        if store.replaced(table, full, one_of("unit", (row["unit"] for row in rows)), last=attempt == _ATTEMPTS):
+        if store.try_replace(table, full, is_in("unit", (row["unit"] for row in rows)), last=attempt == _MAX_ATTEMPTS):
             return
         store.wait(attempt)
 
@@ -90,7 +93,7 @@ def _replace(store: Store, change: Any) -> None:
 def _is_closed(row: Row, lists: Sequence[Outcome], readable: Collection[str]) -> bool:
     if row["unit"].startswith("event/") and row["unit"].partition("/")[2] in readable:
         return True
-    # A game's event is an entry of a team's list.
+    # The event of a game is an entry of a team's list.
     operation = "team_events" if row["operation"] == "game" else row["operation"]
     for outcome in lists:
         unit = outcome.unit

@@ -1,6 +1,6 @@
-"""What the lists of the service say: games of a schedule, events of a team, sessions of an event. Pure.
+"""Reads the service's lists: games of a schedule, events of a team, sessions of an event. Pure.
 
-An entry that cannot be read is a problem of its own, and the others are read.
+An entry that cannot be read is a problem of its own, and does not affect the others.
 """
 
 import json
@@ -12,8 +12,8 @@ from typing import Any
 
 _SENDABLE = re.compile(r"[A-Za-z0-9\-_.@:]+")
 
-_LONGEST = timedelta(days=1)
-"""An event without an end is over this long after its start."""
+_MAX_EVENT_LENGTH = timedelta(days=1)
+"""The assumed length of an event without an end."""
 
 _LINKS = {
     "stats": "_stats",
@@ -26,7 +26,7 @@ _LINKS = {
 
 @dataclass(frozen=True)
 class Received:
-    """When a list was received, by which request, and what it lists."""
+    """When and by which request a list was received, and its range."""
 
     fetched_at: datetime
     served_at: datetime | None = None
@@ -39,39 +39,39 @@ class Received:
 
 @dataclass(frozen=True)
 class Session:
-    """A session as its event lists it."""
+    """A session in the list of its event."""
 
     id: str
     start: datetime | None
     end: datetime | None
     links: frozenset[str]
-    """The operations that it links to."""
+    """The operations that it has links to."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """A game or practice as a list has it."""
+    """A game or practice in a list."""
 
     id: str
     body: Mapping[str, Any]
     received: Received
     is_game: bool
     team_id: int | None
-    """Whose list had it; a game is in the lists of both teams, and belongs to neither."""
+    """The team whose list has it; `None` for a game, which is in the lists of both teams."""
     teams: tuple[int, ...]
     """The teams whose lists should have it."""
     starts_at: datetime | None
     over_at: datetime | None
     sessions: tuple[Session, ...]
     problem: str | None = None
-    """Why it cannot be stored as it is."""
+    """Why it cannot be stored."""
     are_sessions_known: bool = True
-    """Whether `sessions` is all of them."""
+    """Whether `sessions` is complete."""
 
 
 @dataclass(frozen=True)
 class Game:
-    """A game as the schedule has it."""
+    """A game in the schedule."""
 
     id: str
     body: Mapping[str, Any]
@@ -84,21 +84,21 @@ class Game:
 
 @dataclass
 class Listing:
-    """A list, entry by entry."""
+    """The entries of a list."""
 
     events: list[Event] = field(default_factory=list)
     games: list[Game] = field(default_factory=list)
     unreadable: list[tuple[int, str]] = field(default_factory=list)
-    """Entries without an id that can be used: their position, and what is wrong."""
+    """Entries without a usable id: their position and the problem."""
 
     @property
     def ids(self) -> set[str]:
-        """Of the entries that have one."""
+        """The ids of the readable entries."""
         return {event.id for event in self.events} | {game.id for game in self.games}
 
 
 def events(items: Iterable[Any], team_id: int | None, received: Received) -> Listing:
-    """The events of a list."""
+    """Read the events of a list."""
     listing = Listing()
     for position, item in enumerate(items):
         key, problem = _id(item, "id")
@@ -110,7 +110,7 @@ def events(items: Iterable[Any], team_id: int | None, received: Received) -> Lis
 
 
 def games(items: Iterable[Any], received: Received) -> Listing:
-    """The games of a schedule."""
+    """Read the games of a schedule."""
     listing = Listing()
     for position, item in enumerate(items):
         key, problem = _id(item, "event_id")
@@ -125,7 +125,7 @@ def games(items: Iterable[Any], received: Received) -> Listing:
 
 
 def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Received) -> Event:
-    """One event. Times that cannot be read, or contradict each other, mean that it is not over."""
+    """Read one event. If its times cannot be read or contradict each other, it is not over."""
     is_game = bool(item.get("is_game_event"))
     starts_at, over_at, problem = _span(item)
     ends = [over_at]
@@ -152,7 +152,7 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
         sessions.append(Session(session_id, start, end, links))
     last = max((end for end in ends if end is not None), default=None)
     if last is None and starts_at is not None:
-        last = starts_at + _LONGEST
+        last = starts_at + _MAX_EVENT_LENGTH
     attributes = item.get("game_attributes")
     teams = _teams(attributes if isinstance(attributes, Mapping) else {}) if is_game else ()
     return Event(
@@ -171,19 +171,19 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
 
 
 def moment(milliseconds: float) -> datetime:
-    """Epoch milliseconds as a time."""
+    """Convert epoch milliseconds to a time."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def fragment(operation: str, entry: Any) -> bytes:
-    """A list's entry as a body of its own, in the shape of the operation's responses."""
+    """Return a list's entry as a body of its own, in the shape of the operation's responses."""
     root = {"teams": "teams", "schedule": "games", "team_events": "events"}.get(operation)
     body = entry if root is None else {root: [entry]}
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def number(value: object) -> int | None:
-    """A team's id as tables have it: the wire may send it as text."""
+    """Return a team id as a number; the wire may send a string."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -192,7 +192,7 @@ def number(value: object) -> int | None:
 
 
 def is_sendable(key: str) -> bool:
-    """Whether the id can be part of a path."""
+    """Return whether the id can be part of a path."""
     return _SENDABLE.fullmatch(key) is not None and key not in (".", "..")
 
 
@@ -208,7 +208,7 @@ def _id(item: object, name: str) -> tuple[str | None, str]:
 
 
 def _session_id(item: object) -> tuple[str | None, str]:
-    """An id that cannot be sent is still one: its units fail by themselves."""
+    """Return the id of a session, even one that cannot be sent: then its units fail by themselves."""
     key, problem = _id(item, "id")
     value = item.get("id") if isinstance(item, Mapping) else None
     return (value, "") if key is None and isinstance(value, str) and value else (key, problem)

@@ -1,4 +1,4 @@
-"""What a sync requests: units of work from the schedule and the teams' events. Pure: no request, no file."""
+"""Decides what a sync requests: units from the schedule and the teams' events. Pure: no request, no file."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 from sideline._core import _epoch_ms
 from sideline.archive._listing import Event, Game, is_sendable, moment
 
-SETTLED = timedelta(hours=3)
-"""A game may continue for this long after the end that was last seen: a break between sessions looks like an end."""
+MIN_SETTLED_TIME = timedelta(hours=3)
+"""A game may continue for so long after its last known end: a break between sessions looks like an end."""
 
-_OFF = {"CANCELED", "CANCELLED", "POSTPONED"}
+_NOT_PLAYED = {"CANCELED", "CANCELLED", "POSTPONED"}
 
 COMPLETE = ("fetched", "empty")
 """Statuses of a unit whose data is stored."""
 
 SETTLED_STATUSES = (*COMPLETE, "unavailable", "withdrawn")
-"""Statuses of a unit that is no hole."""
+"""Statuses of a unit that is not a hole."""
 
 
 class Resource(NamedTuple):
-    """One body's tables, and the column whose value names the body in all of them."""
+    """The tables of one body, and the column whose value identifies the body in all of them."""
 
     key: str
     tables: tuple[str, ...]
@@ -41,60 +41,60 @@ RESOURCES: Mapping[str, Resource] = {
     "play_by_play": Resource("game_id", ("play_by_play",)),
     "ball_screens": Resource("game_id", ("ball_screens",)),
 }
-"""What is archived. A game's event is stored as `game` returns it, a practice as `team_events` does."""
+"""The archived resources. The event of a game is stored from `game`, a practice from `team_events`."""
 
 TABLES: tuple[str, ...] = tuple(dict.fromkeys(name for resource in RESOURCES.values() for name in resource.tables))
 
-OF_SESSION = ("stats", "stats_details", "possessions", "shots", "locations")
-OF_GAME = ("play_by_play", "ball_screens")
-OF_LISTS = ("teams", "schedule", "game", "team_events")
+SESSION_OPERATIONS = ("stats", "stats_details", "possessions", "shots", "locations")
+GAME_OPERATIONS = ("play_by_play", "ball_screens")
+LIST_OPERATIONS = ("teams", "schedule", "game", "team_events")
 """Operations whose bodies are entries of lists."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One body to request, with the keys that the plan knows of it."""
+    """One body to request, with the keys known from the plan."""
 
     operation: str
     id: str
-    """Of the team, game, event or session: the value of `RESOURCES[operation].key`."""
+    """The id of the team, game, event or session: the value of `RESOURCES[operation].key`."""
     team_id: int | None = None
     game_id: str | None = None
     session_id: str | None = None
     start: datetime | None = None
     end: datetime | None = None
     over_at: datetime | None = None
-    """When its event was over, as far as is known; `None` where that is unknown, or it is no event."""
+    """When its event ended; `None` if that is unknown, or the unit has no event."""
     event_id: str | None = None
-    """The event that lists it; `None` where a list does."""
+    """The event that lists it; `None` if a list does."""
     starts_at: datetime | None = None
-    """When its event or game starts: the lists whose range has that time should have it."""
+    """When its event or game starts: lists whose range contains this time should have it."""
     teams: tuple[int, ...] = ()
     """The teams whose events should list it."""
     is_linked: bool = True
     """Whether its parent links to it. A resource that was never linked may not exist."""
     is_malformed: bool = False
-    """Whether this is a list's entry that cannot be read."""
+    """Whether it is an entry of a list that cannot be read."""
 
     @property
     def name(self) -> str:
-        """Names it in the archive."""
+        """The name of the unit in the archive, such as "stats/<session id>"."""
         return f"{'event' if self.is_malformed else self.operation}/{self.id}"
 
     @property
     def month(self) -> str:
-        """The month in which its game or practice starts, such as "2026-11": its rows are stored under it."""
+        """The month in which its game or practice starts, such as "2026-11": the partition of its rows."""
         at = self.starts_at
         return UNDATED if at is None else f"{at.year:04d}-{at.month:02d}"
 
     @property
     def key(self) -> int | str:
-        """The value that names its rows."""
+        """The value that identifies its rows."""
         return int(self.id) if RESOURCES[self.operation].key == "team_id" else self.id
 
     @property
     def problem(self) -> str | None:
-        """Why it cannot be requested."""
+        """Why it cannot be requested, or `None`."""
         if not is_sendable(self.id):
             return f"not sent: {self.id[:80]!r} is no id: ids hold ASCII letters, digits, - _ . @ and :"
         if self.operation == "locations" and not (self.start and self.end and self.start < self.end):
@@ -104,14 +104,14 @@ class Unit:
 
 
 UNDATED = "undated"
-"""The month of what belongs to no event: teams and their rosters."""
+"""The month of units without an event: teams and rosters."""
 
-BEGUN = 0
-"""The sequence of a unit that was to be stored for the first time, until it is."""
+RESERVED = 0
+"""The sequence of a new unit until its first body is stored."""
 
 
 def operations(tables: Iterable[str] | None) -> frozenset[str]:
-    """Those that give the tables; without a choice all but locations, which are a hundred times the rest."""
+    """Return the operations that have the tables; by default all but locations, which are about 100 times the rest."""
     if tables is None:
         return frozenset(RESOURCES) - {"locations"}
     names = [tables] if isinstance(tables, str) else list(tables)
@@ -121,7 +121,7 @@ def operations(tables: Iterable[str] | None) -> frozenset[str]:
 
 
 def of_event(event: Event) -> Unit:
-    """The event itself, whose body the teams' events hold."""
+    """Return the unit of the event itself, whose body is in the list of the team's events."""
     return Unit(
         "game" if event.is_game else "team_events",
         event.id,
@@ -134,12 +134,12 @@ def of_event(event: Event) -> Unit:
 
 
 def of_game(game: Game) -> Unit:
-    """A game of the schedule."""
+    """Return the unit of a game of the schedule."""
     return Unit("schedule", game.id, game_id=game.id, starts_at=game.tipoff_at, teams=game.teams)
 
 
-def within(event: Event, wanted: Collection[str], clock: datetime) -> list[Unit]:
-    """Each wanted resource of each session of an event, and of the game itself, linked or not.
+def units_within(event: Event, wanted: Collection[str], clock: datetime) -> list[Unit]:
+    """Return each wanted resource of each session of an event, and of the game itself, linked or not.
 
     Before its event is over, a session without a start and a later end has no locations yet.
     """
@@ -153,7 +153,7 @@ def within(event: Event, wanted: Collection[str], clock: datetime) -> list[Unit]
     }
     units = []
     for session in event.sessions:
-        for operation in OF_SESSION:
+        for operation in SESSION_OPERATIONS:
             if operation not in wanted:
                 continue
             span: dict[str, Any] = {"start": session.start, "end": session.end} if operation == "locations" else {}
@@ -162,13 +162,12 @@ def within(event: Event, wanted: Collection[str], clock: datetime) -> list[Unit]
             if operation != "locations" or unit.problem is None or not is_open:
                 units.append(unit)
     if event.is_game and event.sessions:
-        units += [Unit(name, event.id, is_linked=False, **of) for name in OF_GAME if name in wanted]
+        units += [Unit(name, event.id, is_linked=False, **of) for name in GAME_OPERATIONS if name in wanted]
     return units
 
 
-def known_within(event: Event, wanted: Collection[str], stored: Iterable[Mapping[str, Any]]) -> list[Unit]:
-    """The units of an event that were listed earlier, from their rows of `coverage`: for an event whose sessions
-    cannot be read now."""
+def known_units_within(event: Event, wanted: Collection[str], stored: Iterable[Mapping[str, Any]]) -> list[Unit]:
+    """Return the units of an event from their rows of `coverage`, for an event whose sessions cannot be read now."""
     return [
         unit_of(row)
         for row in stored
@@ -177,7 +176,7 @@ def known_within(event: Event, wanted: Collection[str], stored: Iterable[Mapping
 
 
 def unit_of(row: Mapping[str, Any]) -> Unit:
-    """The unit of a stored row of `coverage`."""
+    """Return the unit of a row of `coverage`."""
     return Unit(
         row["operation"],
         row["unit"].partition("/")[2],
@@ -196,25 +195,25 @@ def unit_of(row: Mapping[str, Any]) -> Unit:
 
 
 def has_rows(row: Mapping[str, Any]) -> bool:
-    """Whether the unit of a row of `coverage` has rows in the tables, or may have some of a storing that was killed."""
-    return row["body_id"] is not None or row["sequence"] == BEGUN
+    """Return whether the unit has rows in the tables, or may have some from an interrupted sync."""
+    return row["body_id"] is not None or row["sequence"] == RESERVED
 
 
 def is_final(unit: Unit, clock: datetime) -> bool:
-    """Whether its event is over, so that a change is a correction. What is no event is never over."""
-    return unit.over_at is not None and unit.over_at + SETTLED <= clock
+    """Return whether its event is over, so that a change is a correction. A unit without an event is never final."""
+    return unit.over_at is not None and unit.over_at + MIN_SETTLED_TIME <= clock
 
 
 def is_due(unit: Unit, stored: Mapping[str, Any] | None, clock: datetime, window: timedelta | None) -> bool:
-    """Whether to request it: it is new, was unfinished or a hole when last seen, or may have been corrected since.
+    """Return whether to request it: it is new, was unfinished or a hole, or may have been corrected since.
 
-    `stored` is its row of the table `coverage`; a `window` of `None` is without end.
+    `stored` is its row of the table `coverage`. A `window` of `None` has no end.
     """
     if stored is None or stored["status"] not in (*COMPLETE, "unavailable") or not stored["final"]:
         return True
     if unit.over_at is None or window is None or clock - unit.over_at <= window:
         return True
-    # What was corrected between the last request within the window and its end would never be seen.
+    # Otherwise a correction between the last request in the window and its end would be missed.
     if (planned_at := stored.get("planned_at")) is not None and planned_at - unit.over_at < window:
         return True
     if stored["game_id"] != unit.game_id or (stored["status"] == "unavailable" and unit.is_linked):
@@ -222,27 +221,27 @@ def is_due(unit: Unit, stored: Mapping[str, Any] | None, clock: datetime, window
     return bool(stored["over_at"] != unit.over_at)
 
 
-def unlisted(games: Iterable[Game], listed: Collection[str], clock: datetime) -> list[str]:
-    """Games of the schedule that were played and are in no team's events: each is requested by its id."""
+def unlisted_games(games: Iterable[Game], listed: Collection[str], clock: datetime) -> list[str]:
+    """Return the ids of games of the schedule that were played but are in no team's events."""
     return [
         game.id
         for game in games
         if game.id not in listed
         and game.tipoff_at is not None
-        and game.tipoff_at + SETTLED <= clock
-        and game.status not in _OFF
+        and game.tipoff_at + MIN_SETTLED_TIME <= clock
+        and game.status not in _NOT_PLAYED
     ]
 
 
 def check_range(start: Any, end: Any, now: datetime | None) -> None:
-    """Raise `ValueError` for a range without length; without `end` it ends `now`."""
+    """Raise `ValueError` for an empty range; without `end` it ends `now`."""
     ends = _epoch_ms("start", start), _epoch_ms("end", now if end is None else end)
     if ends[0] < ends[1]:
         return
     first, last = map(moment, ends)
     if end is None:
-        raise ValueError(f"start {first} is to come, and a range without end ends now, {last}: give the end too")
+        raise ValueError(f"start {first} is in the future, and a range without end ends now, {last}: pass end too")
     if first == last:
         day = (first + timedelta(days=1)).date()
-        raise ValueError(f"start and end are both {first}: a range has a length; for a day end it with {day}")
-    raise ValueError(f"start {first} is after end {last}: write them the other way round")
+        raise ValueError(f"start and end are both {first}: the range is empty; for a whole day, end it with {day}")
+    raise ValueError(f"start {first} is after end {last}: swap them")

@@ -1,4 +1,4 @@
-"""A table made anew from the bodies that were kept."""
+"""Decodes a table again from the stored bodies."""
 
 import json
 import threading
@@ -9,52 +9,52 @@ from queue import Full, Queue
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
-from sideline.archive._decode import decoded
+from sideline.archive._decode import decode_tables
 from sideline.archive._fetch import Outcome, read
-from sideline.archive._writer import Context, Row, keep
-from sideline.archive._ledger import close, is_list
+from sideline.archive._ledger import is_list, remove_holes
 from sideline.archive._listing import Received, event
 from sideline.archive._plan import RESOURCES, Unit
 from sideline.archive._plan import unit_of as planned
-from sideline.archive._read import bodies, conformed, coverage, require, unit_of
+from sideline.archive._read import bodies, conform, coverage, require, unit_of
 from sideline.archive._rosters import history
-from sideline.archive._store import MONTH, Store, contract, in_month, now, stored
+from sideline.archive._store import MONTH, Store, in_month, now, public_schema, to_storage_types
+from sideline.archive._writer import Context, Row, write_outcomes
 
 if TYPE_CHECKING:
     import pyarrow
 
-_ATTEMPTS = 5
-_AT_ONCE = 100
+_MAX_ATTEMPTS = 5
+_BATCH_SIZE = 100
 
 
 def rebuild(store: Store, name: str) -> None:
-    """Replace all rows in one transaction, after any other writer's; a body is in memory at a time.
+    """Replace all rows in one transaction, after those of other writers, with one body in memory at a time.
 
-    Bodies that could not be decoded when they were fetched are tried first.
+    First it tries bodies that could not be decoded when they were fetched.
     """
     require(store)
     _read_undecodable(store, name)
     pa: Any = library("pyarrow", "archive")
     schema = _schema(store, name)
-    for attempt in range(_ATTEMPTS):
-        table = store.opened(name, schema)
-        ahead = _Ahead(_batches(store, name, schema))
-        rows = pa.RecordBatchReader.from_batches(schema, ahead)
+    for attempt in range(_MAX_ATTEMPTS):
+        table = store.open_or_create(name, schema)
+        prefetched = _Prefetched(_batches(store, name, schema))
+        rows = pa.RecordBatchReader.from_batches(schema, prefetched)
         try:
-            if store.replaced(table, rows, None, last=attempt == _ATTEMPTS - 1):
+            if store.try_replace(table, rows, None, last=attempt == _MAX_ATTEMPTS - 1):
                 return
         except Exception:
-            # The writer wraps it in an error of its own.
-            if ahead.error is not None:
-                raise ahead.error from None
+            # deltalake wraps errors of its input in an error of its own.
+            if prefetched.error is not None:
+                raise prefetched.error from None
             raise
         finally:
-            ahead.stop()
+            prefetched.stop()
         store.wait(attempt)
 
 
 def _read_undecodable(store: Store, name: str) -> None:
-    """Store bodies that this version of sideline can decode and an earlier one could not."""
+    """Store bodies that an earlier version of sideline could not decode and this one can."""
     operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
     last: dict[str, tuple[int, str]] = {}
     for row in bodies(store, columns=("unit", "operation", "sequence", "status")):
@@ -62,18 +62,18 @@ def _read_undecodable(store: Store, name: str) -> None:
             last[row["unit"]] = max(last.get(row["unit"], (0, "")), (row["sequence"], row["status"]))
     entries = [f"{unit}#{sequence}" for unit, (sequence, status) in last.items() if status == "undecodable"]
     known = {row["unit"]: row for row in coverage(store)} if entries else {}
-    for first in range(0, len(entries), _AT_ONCE):
+    for first in range(0, len(entries), _BATCH_SIZE):
         outcomes = []
-        for row in bodies(store, entries=entries[first : first + _AT_ONCE]):
+        for row in bodies(store, entries=entries[first : first + _BATCH_SIZE]):
             outcome = read(_unit(row, known), row["body"], row["stored_at"], row["served_at"])
             if outcome.is_stored and not _is_malformed(row):
                 outcomes.append(outcome)
         if outcomes:
-            _keep(store, outcomes, known)
+            _write(store, outcomes, known)
 
 
 def _is_malformed(row: Row) -> bool:
-    """Whether it is an event that decodes and whose sessions cannot be believed, such as `"results": null`."""
+    """Return whether it is an event whose sessions cannot be read, such as with `"results": null`."""
     if row["operation"] not in ("game", "team_events"):
         return False
     body = json.loads(row["body"])
@@ -85,13 +85,13 @@ def _unit(row: Row, known: dict[str, Row]) -> Unit:
     if row["unit"] in known:
         return planned(known[row["unit"]])
     unit = unit_of(row)
-    # A game belongs to no team: what is kept of a malformed one is whose list had it.
+    # A game has no team: the row of a malformed one has the team whose list had it.
     return replace(unit, team_id=None) if unit.operation == "game" else unit
 
 
-def _keep(store: Store, outcomes: list[Outcome], known: dict[str, Row]) -> None:
-    keep(store, outcomes, Context(uuid.uuid4().hex, now(), known), now)
-    close(
+def _write(store: Store, outcomes: list[Outcome], known: dict[str, Row]) -> None:
+    write_outcomes(store, outcomes, Context(uuid.uuid4().hex, now(), known), now)
+    remove_holes(
         store,
         {
             f"event/{outcome.unit.id}"
@@ -109,13 +109,13 @@ def _current(store: Store, name: str) -> "Iterator[pyarrow.Table]":
         if row["operation"] in operations and row["sequence"] and (row["body_id"] or name == "players")
     ]
     for row in bodies(store, entries=entries):
-        rows = history(store, unit_of(row)) if name == "players" else decoded(unit_of(row), row["body"])[name]
+        rows = history(store, unit_of(row)) if name == "players" else decode_tables(unit_of(row), row["body"])[name]
         yield in_month(rows, row[MONTH])
 
 
 def _schema(store: Store, name: str) -> "pyarrow.Schema":
-    """The contract's columns, and those that only bodies name: stat codes of a box score."""
-    schema = in_month(stored(contract(name).empty_table()), "").schema
+    """Return the public columns, and the stat codes that the bodies of a box score add."""
+    schema = in_month(to_storage_types(public_schema(name).empty_table()), "").schema
     if name != "box_score":
         return schema
     pa: Any = library("pyarrow", "archive")
@@ -127,12 +127,12 @@ def _schema(store: Store, name: str) -> "pyarrow.Schema":
 
 def _batches(store: Store, name: str, schema: "pyarrow.Schema") -> "Iterator[pyarrow.RecordBatch]":
     for rows in _current(store, name):
-        yield from conformed(rows, schema).to_batches()
+        yield from conform(rows, schema).to_batches()
 
 
-class _Ahead:
-    """An iterator whose items another thread makes: the writer asks for them inside deltalake's own event loop, where
-    nothing of deltalake can be read."""
+class _Prefetched:
+    """Produces items in another thread: the writer requests them inside deltalake's event loop, where deltalake cannot
+    read."""
 
     def __init__(self, items: "Iterator[pyarrow.RecordBatch]") -> None:
         self._items = items
@@ -162,7 +162,7 @@ class _Ahead:
         return False
 
     def stop(self) -> None:
-        """Nothing more is wanted."""
+        """Stop the thread."""
         self._stopped.set()
         self._thread.join()
 

@@ -1,4 +1,4 @@
-"""How a sync ended, and what an archive holds."""
+"""Summaries of a sync and of an archive."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,31 +15,31 @@ from sideline.errors import IncompleteError
 
 
 def is_hole(row: Any) -> bool:
-    """Whether the unit of a row of `coverage` has no data though it should."""
+    """Return whether the unit of a row of `coverage` lacks data that it should have."""
     return row["status"] not in SETTLED_STATUSES
 
 
 class SyncReport:
-    """What was planned, and how each unit of it ended."""
+    """The planned units of a sync, and how each of them ended."""
 
     def __init__(self, coverage: Table, corrections: Table, drift: Table) -> None:
         self.coverage = coverage
-        """The table `coverage`: a row for each unit of work, with its status."""
+        """The table `coverage`: a row for each unit, with its status."""
         self.corrections = corrections
-        """The table `corrections`: what changed after it was first stored, as this sync saw it."""
+        """The table `corrections`: the changes of stored values that this sync found."""
         self.drift = drift
-        """The table `drift`: unknown fields that the client met in this sync, and how many responses had
-        each. They stay in `raw`."""
+        """The table `drift`: the unknown fields in the responses of this sync, with their number. The bodies are kept
+        in `raw`."""
         self.holes: list[dict[str, Any]] = [row for row in coverage.to_dicts() if is_hole(row)]
         """The rows of `coverage` that are forbidden, missing or failed."""
 
     @property
     def complete(self) -> bool:
-        """Whether there is no hole."""
+        """Whether there are no holes."""
         return not self.holes
 
     def raise_if_incomplete(self) -> None:
-        """Raise `IncompleteError`, with this report as its `report`, where there is a hole.
+        """Raise `IncompleteError`, with this report as its `report`, if there is a hole.
 
         >>> archive.sync(game_ids=[game_id]).raise_if_incomplete()
         """
@@ -47,8 +47,8 @@ class SyncReport:
             shown = "; ".join(hole_line(hole) for hole in self.holes[:5])
             more = f"; and {len(self.holes) - 5} more" if len(self.holes) > 5 else ""
             raise IncompleteError(
-                f"{len(self.holes)} of {self.coverage.num_rows} units are missing: {shown}{more}. What was fetched is "
-                "stored; sync again to request what is missing",
+                f"{len(self.holes)} of {self.coverage.num_rows} units are missing: {shown}{more}. The others are stored; "
+                "sync again to request the missing ones",
                 report=self,
             )
 
@@ -70,13 +70,13 @@ class SyncReport:
 
 
 def hole_line(hole: dict[str, Any]) -> str:
-    """One hole as text."""
+    """Describe a hole in one line."""
     return visible(f"{hole['unit']} {hole['status']}: {hole['error']}")
 
 
 @dataclass(frozen=True)
 class ArchiveInfo:
-    """What an archive holds: see `Archive.info`.
+    """The contents of an archive; see `Archive.info`.
 
     >>> info = archive.info()
     >>> info.holes, info.rows["box_score"] > 0
@@ -85,15 +85,15 @@ class ArchiveInfo:
 
     root: str
     rows: dict[str, int]
-    """Of each table."""
+    """Number of rows of each table."""
     games: int
     sessions: int
     holes: list[dict[str, Any]]
     """Rows of the table `coverage` that are forbidden, missing or failed."""
     unfinished: int
-    """Games that were not over when last seen."""
+    """Games that were not over at their last sync."""
     fetched_at: datetime | None
-    """When the last unit was fetched, by the clock of the machine that did."""
+    """When the last unit was fetched, by the clock of the machine that fetched it."""
     corrections: int
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
-"""Who was on a team's roster, and when: the table `players` has everyone that any stored roster had.
+"""Who was on a team's roster, and when.
 
-`stints` has everyone as often as they joined a team.
+The table `players` has every player of any stored roster once per team; `stints` has a row for each stay.
 """
 
 from collections import Counter
@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
-from sideline.archive._decode import decoded
+from sideline.archive._decode import decode_tables
 from sideline.archive._plan import Unit
-from sideline.archive._read import bodies, conformed, coverage, scan, unit_of
-from sideline.archive._store import Store, contract, stored
+from sideline.archive._read import bodies, conform, coverage, scan, unit_of
+from sideline.archive._store import Store, public_schema, to_storage_types
 
 if TYPE_CHECKING:
     import pyarrow
@@ -22,21 +22,21 @@ Key = tuple[int, int]
 
 
 def history(store: Store, unit: Unit, until: int | None = None) -> "pyarrow.Table":
-    """The rows of `players` of one team, from all its rosters in `raw`, or those up to a sequence.
+    """Return the rows of `players` of one team, from all its rosters in `raw`, or those up to a sequence.
 
-    Each player has the values of the last roster that lists him; `listed_from` is when a roster first did, and
-    `listed_until` when the first one after the last did not: null for who is listed now.
+    Each player has the values of the last roster that lists them. `listed_from` is the time of the first roster that
+    did, and `listed_until` that of the first roster after the last: null for players who are listed now.
     """
     rows = [row for row in bodies(store, [unit.name]) if row["status"] != "undecodable"]
     rows.sort(key=lambda row: row["sequence"])
     known: dict[Key, Row] = {}
     for row in rows:
         if until is None or row["sequence"] <= until:
-            # A roster that was withdrawn lists nobody.
-            players = [] if row["body"] is None else decoded(unit_of(row), row["body"])["players"].to_pylist()
+            # A withdrawn roster lists nobody.
+            players = [] if row["body"] is None else decode_tables(unit_of(row), row["body"])["players"].to_pylist()
             known = _next(known, players, row["served_at"] or row["stored_at"])
     pa: Any = library("pyarrow", "archive")
-    schema = stored(contract("players").empty_table()).schema
+    schema = to_storage_types(public_schema("players").empty_table()).schema
     return pa.Table.from_pylist(list(known.values()), schema)
 
 
@@ -44,7 +44,7 @@ def _next(known: Mapping[Key, Row], players: Iterable[Row], at: datetime) -> dic
     listed: dict[Key, Row] = {}
     seen: Counter[int] = Counter()
     for player in players:
-        # A roster may list someone twice.
+        # A roster may list a player twice.
         key = (player["player_id"], seen[player["player_id"]])
         seen[player["player_id"]] += 1
         first = known.get(key, {}).get("listed_from", at)
@@ -54,9 +54,9 @@ def _next(known: Mapping[Key, Row], players: Iterable[Row], at: datetime) -> dic
 
 
 def stints(store: Store, at: datetime | None) -> "pyarrow.Table":
-    """The columns of `players` and `team_name`: a row for each time that somebody was on a team's roster.
+    """Return the columns of `players` and `team_name`, with a row for each stay of a player on a team's roster.
 
-    With `at`, those who were listed then.
+    With `at`, only the stays at that time.
     """
     pa: Any = library("pyarrow", "archive")
     units = [row["unit"] for row in coverage(store, ("unit", "operation")) if row["operation"] == "roster"]
@@ -78,22 +78,22 @@ def stints(store: Store, at: datetime | None) -> "pyarrow.Table":
         if at is None or (row["listed_from"] <= at and (row["listed_until"] is None or at < row["listed_until"]))
     ]
     found.sort(key=lambda row: (row["player_id"], row["listed_from"], row["team_id"]))
-    target = contract("players")
+    target = public_schema("players")
     place = target.get_field_index("listed_from")
     target = target.insert(place, pa.field("team_name", pa.string()))
-    return conformed(pa.Table.from_pylist(found, stored(target.empty_table()).schema), target)
+    return conform(pa.Table.from_pylist(found, to_storage_types(target.empty_table()).schema), target)
 
 
 def _listed(row: Row) -> list[Row]:
-    """The players of a stored roster; one that was withdrawn lists nobody."""
+    """Return the players of a stored roster; a withdrawn one lists nobody."""
     if row["body"] is None:
         return []
-    players: list[Row] = decoded(unit_of(row), row["body"])["players"].to_pylist()
+    players: list[Row] = decode_tables(unit_of(row), row["body"])["players"].to_pylist()
     return players
 
 
 def _stints(rosters: Iterable[tuple[datetime, Iterable[Row]]]) -> Iterator[Row]:
-    """Each unbroken run of rosters of one team, in their order, that list somebody; the values are the last ones'."""
+    """Yield each unbroken run of rosters that list a player, with the values of the last one."""
     current: dict[int, Row] = {}
     for at, players in rosters:
         before, current = current, {}

@@ -1,6 +1,6 @@
-"""Whether each table of each game is in, whole and final: one verdict for each, from what the archive knows.
+"""Judges whether each table of each game is complete and final, from the archive alone.
 
-`verdicts` decides, without reading anything; `status` reads what it needs.
+`verdicts` decides without reading anything; `status` reads what it needs.
 """
 
 from collections import defaultdict
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from sideline._core import Table
 from sideline._frames import library
-from sideline.archive import _audits as audits, _read as read
-from sideline.archive._writer import UNDECODABLE, interrupted
+from sideline.archive import _audits as audits
+from sideline.archive import _read as read
 from sideline.archive._ledger import is_list
-from sideline.archive._plan import COMPLETE, RESOURCES, SETTLED
+from sideline.archive._plan import COMPLETE, MIN_SETTLED_TIME, RESOURCES
 from sideline.archive._store import Store
+from sideline.archive._writer import UNDECODABLE, interrupted_units
 
 if TYPE_CHECKING:
     import pyarrow
@@ -24,29 +25,29 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 SEVERITY = ("forbidden", "missing", "late", "degraded", "withdrawn", "pending", "provisional", "available")
-"""The worst first: of several sessions the worst is the table's."""
+"""The worst verdict first: a table has the worst of its sessions."""
 
 PROBLEMS = frozenset(("forbidden", "missing", "late", "degraded"))
-"""Verdicts that somebody should look at."""
+"""Verdicts that need attention."""
 
-_DEFAULT_DELAY = timedelta(days=1)
-"""The usual delay where the archive has no experience of its own."""
+_FALLBACK_DELAY = timedelta(days=1)
+"""The usual delay until the archive has learned its own."""
 
-_LEARNED = 3
-"""So many games teach how long a table takes."""
+_MIN_GAMES = 3
+"""Games needed to learn the usual delay of a table."""
 
-_WATCHED = timedelta(days=3)
-"""What was first requested later than this after its end says nothing about the delay."""
+_MAX_OBSERVED_DELAY = timedelta(days=3)
+"""A unit first requested later than this after its end says nothing about the delay."""
 
-_FEW = 20
-"""A session with fewer rows than this part of what is usual is unusual."""
+_FEW_ROWS_DIVISOR = 20
+"""A session with fewer than the usual rows divided by this is suspicious."""
 
-_OFF = {"CANCELED", "CANCELLED"}
+_CANCELLED = {"CANCELED", "CANCELLED"}
 
 
 @dataclass
 class _Game:
-    """What is known of a game, beside its tables."""
+    """The facts about a game, apart from its tables."""
 
     id: str
     starts_at: datetime | None = None
@@ -56,7 +57,7 @@ class _Game:
     units: list[Row] = field(default_factory=list)
     """Its rows of `coverage`."""
     concerns: list[str] = field(default_factory=list)
-    """Why its sessions may not be all, or not as they are stored."""
+    """Why its sessions may be incomplete or outdated."""
 
 
 def status(
@@ -67,7 +68,7 @@ def status(
     now: datetime,
     window: timedelta,
 ) -> Table:
-    """The verdicts on games of some teams since a time; `clock` is the archive's own, `now` this machine's."""
+    """Return the verdicts on games; `clock` is the archive's own clock, `now` this machine's."""
     read.require(store)
     units = read.coverage(store)
     schedule = read.to_arrow(store, "games")
@@ -89,9 +90,9 @@ def status(
         games.values(),
         units=units,
         first_stored=_first_stored(store),
-        interrupted=interrupted(store, {row["unit"]: row for row in units}),
+        interrupted_units=interrupted_units(store, {row["unit"]: row for row in units}),
         violations=[{**row, **rules[row["rule"]]} for row in found],
-        # The service's clock, of the last sync, where it is ahead of this machine's.
+        # The service's clock at the last sync may be ahead of this machine's.
         clock=clock or max([now, *seasons]),
         window=window,
     )
@@ -103,20 +104,20 @@ def verdicts(
     *,
     units: Sequence[Row],
     first_stored: Mapping[str, datetime],
-    interrupted: Collection[str],
+    interrupted_units: Collection[str],
     violations: Iterable[Row],
     clock: datetime,
     window: timedelta,
 ) -> list[Row]:
-    """A row of `status` for each game and table, in the order of the games' starts. Pure.
+    """Return a row of `status` for each game and table, in the order of the games' starts. Pure.
 
     Parameters:
-        units: all rows of `coverage`: what is usual is learned from them.
-        first_stored: of each unit the time of its first body.
-        interrupted: units whose storing did not come to its end.
-        violations: of the stored tables, with the `tables` of each one's rule, and those that it `needs`.
+        units: all rows of `coverage`; the usual delays and row counts are learned from them.
+        first_stored: the time of each unit's first body.
+        interrupted: units whose storing was interrupted.
+        violations: violations of the stored tables, with the `tables` of their rule and those that it `needs`.
         clock: now.
-        window: how long after its end a game is expected to be corrected.
+        window: how long after its end a game may be corrected.
     """
     usual = {operation: _usual_delay(operation, units, first_stored) for operation in RESOURCES}
     counts: dict[str, list[int]] = defaultdict(list)
@@ -124,24 +125,28 @@ def verdicts(
         if unit["status"] in COMPLETE and unit["final"] and unit["rows"] is not None:
             counts[unit["operation"]].append(unit["rows"])
     usual_rows = {operation: median(values) for operation, values in counts.items()}
-    # What the service has of no game at all, it does not have.
+    # An operation without data for any game is not offered by the service.
     has = {row["operation"] for row in units if row["status"] not in ("unavailable", "withdrawn")}
-    operations = [operation for operation in _OF_GAMES if operation in has]
+    operations = [operation for operation in _GAME_OPERATIONS if operation in has]
     violated = _violated(violations, units)
     rows = []
     for game in sorted(games, key=lambda game: (game.starts_at is None, game.starts_at, game.id)):
         for operation in operations:
             of_table = [row for row in game.units if row["operation"] == operation and not _is_malformed(row)]
             delay = usual[operation]
-            judged = [_judge(row, game, delay, usual_rows, interrupted, clock, window) for row in of_table]
-            if any(verdict != "withdrawn" for verdict, _ in judged):
-                # Sessions that are gone leave no row behind.
-                judged = [one for one in judged if one[0] != "withdrawn"]
-            if not judged:
-                judged = [_without_units(game, operation, delay, clock)]
-            judged += [("degraded", concern) for concern in game.concerns]
+            unit_verdicts = [
+                _unit_verdict(row, game, delay, usual_rows, interrupted_units, clock, window) for row in of_table
+            ]
+            if any(verdict != "withdrawn" for verdict, _ in unit_verdicts):
+                # Withdrawn sessions leave no row behind.
+                unit_verdicts = [one for one in unit_verdicts if one[0] != "withdrawn"]
+            if not unit_verdicts:
+                unit_verdicts = [_without_units(game, operation, delay, clock)]
+            unit_verdicts += [("degraded", concern) for concern in game.concerns]
             for table in RESOURCES[operation].tables:
-                whole = judged + [("degraded", f"violates {rule}") for rule in violated.get((game.id, table), ())]
+                whole = unit_verdicts + [
+                    ("degraded", f"violates {rule}") for rule in violated.get((game.id, table), ())
+                ]
                 verdict = min((one for one, _ in whole), key=SEVERITY.index)
                 listed = [row["listed_at"] for row in of_table if row["status"] != "withdrawn"]
                 rows.append(
@@ -158,30 +163,32 @@ def verdicts(
     return rows
 
 
-_OF_GAMES = tuple(operation for operation, resource in RESOURCES.items() if resource.key in ("game_id", "session_id"))
-_OF_GAMES = ("schedule", "game", *(operation for operation in _OF_GAMES if operation != "schedule"))
-"""Operations whose tables belong to games; the event has its own id."""
+_GAME_OPERATIONS = tuple(
+    operation for operation, resource in RESOURCES.items() if resource.key in ("game_id", "session_id")
+)
+_GAME_OPERATIONS = ("schedule", "game", *(operation for operation in _GAME_OPERATIONS if operation != "schedule"))
+"""Operations whose tables belong to games; an event has an id of its own."""
 
 
-def _judge(
+def _unit_verdict(
     row: Row,
     game: _Game,
     delay: timedelta | None,
     usual_rows: Mapping[str, float],
-    interrupted: Collection[str],
+    interrupted_units: Collection[str],
     clock: datetime,
     window: timedelta,
 ) -> tuple[str, str]:
-    """The verdict on one unit, and its reason."""
+    """Return the verdict on one unit, and its reason."""
     state, error = row["status"], row["error"] or row["status"]
     name = row["unit"]
     if state == "withdrawn":
         return "withdrawn", error
-    if name in interrupted:
-        return "degraded", f"{name}: a sync was ended while it stored it; sync again"
+    if name in interrupted_units:
+        return "degraded", f"{name}: a sync was interrupted while it stored this unit; sync again"
     if state == "forbidden":
         return "forbidden", f"{name}: {error}"
-    is_waiting = game.over_at is None or clock < game.over_at + max(delay or _DEFAULT_DELAY, SETTLED)
+    is_waiting = game.over_at is None or clock < game.over_at + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME)
     if state not in COMPLETE:
         if row["body_id"] is not None:
             return "degraded", f"{name}: the rows are older than the last request, which ended with {error}"
@@ -189,15 +196,15 @@ def _judge(
             return "pending", _waiting(game, clock)
         return "late" if state == "unavailable" else "missing", f"{name}: {error}"
     is_listing = row["operation"] == "schedule"
-    if not (row["final"] or is_listing) or game.over_at is None or game.over_at + SETTLED > clock:
+    if not (row["final"] or is_listing) or game.over_at is None or game.over_at + MIN_SETTLED_TIME > clock:
         return "pending", _waiting(game, clock)
     if not is_listing and row["over_at"] != game.over_at:
         return "provisional", f"{name}: its game's end has changed since it was fetched"
     usual = usual_rows.get(row["operation"], 0)
-    if row["rows"] is not None and row["rows"] * _FEW < usual:
+    if row["rows"] is not None and row["rows"] * _FEW_ROWS_DIVISOR < usual:
         if is_waiting:
             return "pending", _waiting(game, clock)
-        return "degraded", f"{name}: {row['rows']} rows, where {usual:g} are usual"
+        return "degraded", f"{name}: {row['rows']} rows, usually {usual:g}"
     seen_at = row.get("planned_at")
     if seen_at is None or seen_at < game.over_at + window:
         until = f"{game.over_at + window:%Y-%m-%d %H:%M} UTC"
@@ -206,27 +213,27 @@ def _judge(
 
 
 def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: datetime) -> tuple[str, str]:
-    """The verdict on a table of which no unit was ever planned for this game."""
-    if game.status in _OFF:
+    """Return the verdict on a table without any planned unit for this game."""
+    if game.status in _CANCELLED:
         return "withdrawn", f"the schedule says {game.status}"
-    end = game.over_at or (game.starts_at + SETTLED if game.starts_at is not None else None)
-    if end is None or clock < end + max(delay or _DEFAULT_DELAY, SETTLED):
+    end = game.over_at or (game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None)
+    if end is None or clock < end + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME):
         return "pending", _waiting(game, clock)
     if operation in ("schedule", "game"):
-        return "missing", "no list that was read has it"
+        return "missing", "no list has it"
     return "late", "its event lists no session"
 
 
 def _waiting(game: _Game, clock: datetime) -> str:
     if game.starts_at is not None and game.starts_at > clock:
         return f"starts at {game.starts_at:%Y-%m-%d %H:%M} UTC"
-    if game.over_at is None or game.over_at + SETTLED > clock:
-        return "not over, as far as is known"
+    if game.over_at is None or game.over_at + MIN_SETTLED_TIME > clock:
+        return "not over as far as known"
     return f"over since {game.over_at:%Y-%m-%d %H:%M} UTC"
 
 
 def _games(units: Sequence[Row], schedule: Iterable[Row]) -> list[_Game]:
-    """The games that the schedule or the ledger has, each with its units and what casts doubt on them."""
+    """Return the games of the schedule and of `coverage`, with their units and concerns."""
     games: dict[str, _Game] = {}
     for row in schedule:
         game = games.setdefault(row["game_id"], _Game(row["game_id"]))
@@ -243,7 +250,7 @@ def _games(units: Sequence[Row], schedule: Iterable[Row]) -> list[_Game]:
             game.over_at = row["over_at"]
             game.starts_at = row["starts_at"] or game.starts_at
             game.teams = tuple(row["teams"] or ()) or game.teams
-    # A malformed entry may be of any game, where its id is of none that is known and of no practice.
+    # A malformed entry may belong to any game if its id is of no known game or practice.
     practices = {row["unit"].partition("/")[2] for row in units if row["operation"] == "team_events" and row["body_id"]}
     unknown = [row for name, row in holes.items() if name not in games and name not in practices]
     for game in games.values():
@@ -260,10 +267,10 @@ def _games(units: Sequence[Row], schedule: Iterable[Row]) -> list[_Game]:
 
 
 def _holds(row: Row, game: _Game) -> bool:
-    """Whether the range of a list that has a hole may have the game."""
+    """Return whether the game may be in the range of a list with a hole."""
     if row["start"] is None or row["end"] is None or game.starts_at is None:
         return True
-    return bool(row["start"] - SETTLED <= game.starts_at <= row["end"] + SETTLED)
+    return bool(row["start"] - MIN_SETTLED_TIME <= game.starts_at <= row["end"] + MIN_SETTLED_TIME)
 
 
 def _is_malformed(row: Row) -> bool:
@@ -271,22 +278,22 @@ def _is_malformed(row: Row) -> bool:
 
 
 def _usual_delay(operation: str, units: Iterable[Row], first_stored: Mapping[str, datetime]) -> timedelta | None:
-    """How long after the end nine of ten bodies were there, as far as the archive watched; `None`: unknown."""
+    """Return the time after the end by which nine of ten bodies were stored, or `None` if unknown."""
     delays = []
     for row in units:
         stored = first_stored.get(row["unit"])
         if row["operation"] != operation or row["over_at"] is None or stored is None:
             continue
         delay = stored - row["over_at"]
-        if delay <= _WATCHED:
+        if delay <= _MAX_OBSERVED_DELAY:
             delays.append(max(0.0, delay.total_seconds()))
-    if len(delays) < _LEARNED:
+    if len(delays) < _MIN_GAMES:
         return None
     return timedelta(seconds=round(quantiles(delays, n=10, method="inclusive")[-1]))
 
 
 def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
-    """The rules that each game and table violates. That rows contradict those which are missing is no news."""
+    """Return the rules that each game and table violates, except those that only contradict missing rows."""
     holes = {
         (row["game_id"], table)
         for row in units
@@ -343,7 +350,7 @@ def _arrow(rows: Sequence[Row]) -> "pyarrow.Table":
             for name, kind in zip(schema.names, schema.types, strict=True)
         ]
     )
-    # Times of the archive are finer than the table's.
+    # Stored times are finer than public ones.
     cut = [
         {
             name: value.replace(microsecond=value.microsecond // 1000 * 1000) if isinstance(value, datetime) else value

@@ -1,11 +1,11 @@
-"""Options of an object store, which hold keys."""
+"""Options of an object store, which contain secrets."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 
 class Options:
-    """Options for `deltalake`. Neither their `repr` nor a traceback shows them, and no pickle has them."""
+    """Options for `deltalake` that no `repr`, traceback or pickle shows."""
 
     __slots__ = ("_values",)
 
@@ -19,7 +19,7 @@ class Options:
         return "None" if self._values is None else f"<{len(self._values)} options>"
 
     def __reduce__(self) -> tuple[type["Options"], tuple[None]]:
-        # Another process has them from its environment, as `deltalake` reads it.
+        # Another process reads them from its environment, as `deltalake` does.
         return Options, (None,)
 
     def open(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

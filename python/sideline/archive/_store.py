@@ -1,4 +1,4 @@
-"""Delta tables in a folder or an object store: opened, made, and the rows of some keys replaced in one transaction."""
+"""Opens and creates Delta tables in a folder or an object store, and replaces rows in one transaction."""
 
 import os
 import random
@@ -16,26 +16,26 @@ from sideline._core import __version__
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
 from sideline.archive._storage_options import Options
-from sideline.archive._store_errors import check_files, told
+from sideline.archive._store_errors import check_files, translated
 from sideline.errors import DecodeError
 
 if TYPE_CHECKING:
     import pyarrow
     from deltalake import DeltaTable
 
-_ATTEMPTS = 40
-"""Another writer's commit makes one of ours fail, and one of them always succeeds."""
+_MAX_ATTEMPTS = 40
+"""A commit fails when another writer commits first, so one of them always succeeds."""
 
 MONTH = "month"
-"""The column by which tables are partitioned. Readers of `scan` and `to_arrow` do not see it."""
+"""The partition column of the tables. `scan` and `to_arrow` do not show it."""
 
 LINEAGE = ("url", "sideline_version")
-"""Columns of `coverage` beside the contract's: where a unit's body is from, and which sideline stored it."""
+"""Internal columns of `coverage`: the address of a unit's body, and the version of sideline that stored it."""
 
-_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
+_BUCKET_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
 
-_STATS = {
-    # Min and max of whole bodies have no use.
+_CONFIGURATION = {
+    # Minimum and maximum of whole bodies are useless.
     "raw": {"delta.dataSkippingStatsColumns": "entry,unit,operation,id,sequence,status,body_id,stored_at"},
 }
 
@@ -47,9 +47,9 @@ _COMMENTS = {
     "body": "the response as it was received",
     "body_id": "digest of the body",
     "listed_from": "when a roster first listed the player",
-    "listed_until": "when a roster first listed him no more; null for who is listed now",
+    "listed_until": "when a roster first did not list the player any more; null for players who are listed now",
     "sequence": "number of the body among those of its unit",
-    "stored_at": "when the body was stored, by the clock of the machine that did",
+    "stored_at": "when the body was stored, by the clock of the machine that stored it",
 }
 
 _DESCRIPTIONS = {
@@ -59,13 +59,13 @@ _DESCRIPTIONS = {
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-_EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""The years 1 to 9999, which Python's times can hold, in microseconds of the epoch."""
+_MIN_TIME_US, _MAX_TIME_US = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The years 1 to 9999, the range of `datetime`, in microseconds of the epoch."""
 
 
 @cache
-def own_schemas() -> "Mapping[str, pyarrow.Schema]":
-    """The tables that tell of the archive itself, as they are stored. The first columns are the contract's."""
+def internal_schemas() -> "Mapping[str, pyarrow.Schema]":
+    """Return the schemas of the archive's own tables as they are stored. Public columns come first."""
     pa = library("pyarrow", "archive")
     text, number, when = pa.string(), pa.int64(), pa.timestamp("us", "UTC")
     return {
@@ -86,7 +86,7 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
                 "unit": text,
                 "served_at": when,
                 "listed_at": when,
-                # The archive's own, which readers do not see.
+                # Internal columns, which readers do not see.
                 MONTH: text,
                 "url": text,
                 "sideline_version": text,
@@ -142,36 +142,36 @@ def own_schemas() -> "Mapping[str, pyarrow.Schema]":
     }
 
 
-def contract(name: str) -> "pyarrow.Schema":
-    """A table's columns as its readers get them: milliseconds, and dictionaries for open sets."""
+def public_schema(name: str) -> "pyarrow.Schema":
+    """Return a table's schema for readers, with milliseconds, and dictionaries for open sets."""
     pa = library("pyarrow", "archive")
     if name not in SCHEMAS:
-        return own_schemas()[name]
+        return internal_schemas()[name]
     declared = pa.schema(SCHEMAS[name])
     if name != "players":
         return declared
-    return pa.schema([*declared, *_history(pa)], declared.metadata)
+    return pa.schema([*declared, *_listing_fields(pa)], declared.metadata)
 
 
-def _history(pa: Any) -> list[Any]:
+def _listing_fields(pa: Any) -> list[Any]:
     return [pa.field(name, pa.timestamp("ms", "UTC")) for name in ("listed_from", "listed_until")]
 
 
 def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":
-    """With the column by which the table is partitioned."""
+    """Add the partition column."""
     pa: Any = library("pyarrow", "archive")
     return rows.append_column(MONTH, pa.repeat(pa.scalar(month), rows.num_rows))
 
 
-def stored(table: "pyarrow.Table") -> "pyarrow.Table":
-    """As Delta Lake has it: microseconds, no dictionaries, and anything may be null, so that later columns can be.
+def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
+    """Convert to the types of Delta Lake: microseconds, no dictionaries, all columns nullable.
 
     Raises `ValueError` for a time or a column name that cannot be stored and read again.
     """
     pa: Any = library("pyarrow", "archive")
     plain = table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
     if len({name.lower() for name in plain.column_names}) < len(plain.column_names):
-        raise ValueError("two columns have the same name but for upper and lower case")
+        raise ValueError("two columns have names that differ only in case")
     for field in plain.schema:
         if _CONTROL.search(field.name):
             raise ValueError(f"a column is named {field.name[:80]!r}, with a control character")
@@ -183,8 +183,8 @@ def stored(table: "pyarrow.Table") -> "pyarrow.Table":
 def _check_times(name: str, column: Any) -> None:
     pa: Any = library("pyarrow", "archive")
     ends = library("pyarrow.compute", "archive").min_max(column.cast(pa.int64())).as_py()
-    if ends["min"] is not None and (ends["min"] < _EARLIEST or ends["max"] > _LATEST):
-        raise ValueError(f"{name} has a time outside of the years 1 to 9999")
+    if ends["min"] is not None and (ends["min"] < _MIN_TIME_US or ends["max"] > _MAX_TIME_US):
+        raise ValueError(f"{name} has a time outside the years 1 to 9999")
 
 
 def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
@@ -194,16 +194,16 @@ def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
     return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind
 
 
-def writing() -> Any:
-    """How files are written."""
+def writer_properties() -> Any:
+    """Return the options for writing files."""
     return library("deltalake", "archive").WriterProperties(compression="ZSTD")
 
 
-def _described(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
-    """The schema with the meaning and unit of its columns as their comments."""
+def _with_comments(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
+    """Add the meaning and unit of each column as its comment."""
     pa: Any = library("pyarrow", "archive")
-    told = {field.name: _comment(field) for field in contract(name)} | _COMMENTS
-    return pa.schema([field.with_metadata({"comment": told.get(field.name) or ""}) for field in schema])
+    translated = {field.name: _comment(field) for field in public_schema(name)} | _COMMENTS
+    return pa.schema([field.with_metadata({"comment": translated.get(field.name) or ""}) for field in schema])
 
 
 def _comment(field: "pyarrow.Field") -> str:
@@ -213,12 +213,12 @@ def _comment(field: "pyarrow.Field") -> str:
 
 
 def _description(name: str) -> str:
-    metadata = contract(name).metadata or {}
+    metadata = public_schema(name).metadata or {}
     return metadata.get(b"description", b"").decode() or _DESCRIPTIONS[name]
 
 
-def one_of(column: str, values: Iterable[object]) -> str:
-    """A predicate: the column has one of the values. By the bounds, files that have none of them are not opened."""
+def is_in(column: str, values: Iterable[object]) -> str:
+    """Return a predicate: the column has one of the values. The bounds let readers skip files without them."""
     listed = [str(value) if isinstance(value, int) else f"'{_quoted(value)}'" for value in sorted(values)]  # type: ignore[type-var]
     if not listed:
         return "false"
@@ -239,7 +239,7 @@ def _folder_table() -> Any:
     deltalake: Any = library("deltalake", "archive")
 
     class FolderTable(deltalake.DeltaTable):  # type: ignore[misc] # an optional library
-        """A table in a folder. `DeltaTable` percent-encodes the paths of files; readers take them as they are."""
+        """A table in a folder. `DeltaTable` percent-encodes paths of files, which readers do not decode."""
 
         def file_uris(self, *arguments: Any, **named: Any) -> list[str]:
             return [unquote(path) for path in super().file_uris(*arguments, **named)]
@@ -248,33 +248,33 @@ def _folder_table() -> Any:
 
 
 class Store:
-    """The archive's folder, here or in an object store."""
+    """The archive's location: a folder or an object store."""
 
     def __init__(self, root: str | os.PathLike[str], options: Options) -> None:
         library("deltalake", "archive")
         text = os.fspath(root)
         if not text:
-            raise ValueError("an archive is in a folder or a bucket: its path is empty")
+            raise ValueError("the path of the archive is empty: pass a folder or an address such as s3://bucket/name")
         if text.startswith("file://"):
             text = url2pathname(urlsplit(text).path)
         if text.startswith("memory:"):
-            raise ValueError("an archive in memory would be gone with each look at it; give a folder or a bucket")
+            raise ValueError("an archive cannot be in memory: pass a folder or an address such as s3://bucket/name")
         self.is_local = "://" not in text
         scheme, colon, rest = text.partition(":")
-        # A folder of that name would be filled, and be gone with the machine.
-        if self.is_local and colon and scheme.lower() in _SCHEMES:
+        # A mistyped scheme would create a local folder of that name.
+        if self.is_local and colon and scheme.lower() in _BUCKET_SCHEMES:
             raise ValueError(
                 f'{text} is neither a folder nor an address: write "{scheme.lower()}://{rest.lstrip("/")}"'
             )
         self.root = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = options
         self.fence: int | None = None
-        """The number of the last lease of this writer."""
+        """The number of this writer's last lease."""
         self.written: set[str] = set()
-        """The tables that were written through this object."""
+        """The names of the tables that this object has written."""
 
     def open(self, name: str) -> "DeltaTable | None":
-        """The table as it stands now; `None` where nothing was stored yet."""
+        """Return the current table, or `None` if nothing is stored yet."""
         deltalake: Any = library("deltalake", "archive")
         try:
             kind = _folder_table() if self.is_local else deltalake.DeltaTable
@@ -282,95 +282,99 @@ class Store:
         except deltalake.exceptions.TableNotFoundError:
             return None
         except (deltalake.exceptions.DeltaError, OSError) as error:
-            raise told(self.root, error) from None
+            raise translated(self.root, error) from None
         return table
 
-    def readable(self, name: str) -> "DeltaTable | None":
-        """The same, for reading: raises `DecodeError` where one of its files is damaged."""
+    def open_checked(self, name: str) -> "DeltaTable | None":
+        """Return the table for reading; raises `DecodeError` if one of its files is damaged."""
         table = self.open(name)
         if table is not None and self.is_local:
             check_files(self.root, name, table)
         return table
 
-    def opened(self, name: str, schema: "pyarrow.Schema") -> "DeltaTable":
-        """The table, made where it is not there."""
+    def open_or_create(self, name: str, schema: "pyarrow.Schema") -> "DeltaTable":
+        """Return the table; create it if it does not exist."""
         deltalake: Any = library("deltalake", "archive")
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_MAX_ATTEMPTS):
             if (table := self.open(name)) is not None:
                 return table
             try:
                 made: DeltaTable = self.options.open(
                     deltalake.DeltaTable.create,
                     f"{self.root}/{name}",
-                    _described(name, schema),
+                    _with_comments(name, schema),
                     mode="error",
                     partition_by=[MONTH] if MONTH in schema.names else None,
                     description=_description(name),
-                    configuration={"sideline.version": __version__, **_STATS.get(name, {})},
+                    configuration={"sideline.version": __version__, **_CONFIGURATION.get(name, {})},
                     raise_if_key_not_exists=False,
                 )
             except OSError as error:
-                raise told(self.root, error) from None
+                raise translated(self.root, error) from None
             except deltalake.exceptions.DeltaError as error:
-                # Another writer made it first.
-                if attempt == _ATTEMPTS - 1:
-                    raise told(self.root, error) from None
+                # Another writer created it first.
+                if attempt == _MAX_ATTEMPTS - 1:
+                    raise translated(self.root, error) from None
                 self.wait(attempt)
             else:
                 return made
         raise AssertionError
 
     def replace(self, name: str, rows: "pyarrow.Table", predicate: str) -> None:
-        """Put the rows in the place of those that the predicate names, in one transaction, after any other writer's."""
-        for attempt in range(_ATTEMPTS):
-            if self.replaced(self.opened(name, rows.schema), rows, predicate, last=attempt == _ATTEMPTS - 1):
+        """Replace the rows that match the predicate in one transaction, after those of other writers."""
+        for attempt in range(_MAX_ATTEMPTS):
+            if self.try_replace(
+                self.open_or_create(name, rows.schema), rows, predicate, last=attempt == _MAX_ATTEMPTS - 1
+            ):
                 return
             self.wait(attempt)
 
-    def replaced(self, table: "DeltaTable", rows: Any, predicate: str | None, *, last: bool = False) -> bool:
-        """The same on the table as it was opened: false where another writer changed such rows since."""
+    def try_replace(self, table: "DeltaTable", rows: Any, predicate: str | None, *, last: bool = False) -> bool:
+        """Replace rows of an opened table. Returns false if another writer has changed such rows since."""
         growth = "merge" if predicate else "overwrite"
-        return self._wrote(table, rows, last=last, mode="overwrite", predicate=predicate, schema_mode=growth)
+        return self._try_write(table, rows, last=last, mode="overwrite", predicate=predicate, schema_mode=growth)
 
     def append(self, name: str, rows: "pyarrow.Table") -> None:
-        """Add the rows, in one transaction."""
-        for attempt in range(_ATTEMPTS):
-            if self._wrote(self.opened(name, rows.schema), rows, last=attempt == _ATTEMPTS - 1, mode="append"):
+        """Append rows in one transaction."""
+        for attempt in range(_MAX_ATTEMPTS):
+            if self._try_write(
+                self.open_or_create(name, rows.schema), rows, last=attempt == _MAX_ATTEMPTS - 1, mode="append"
+            ):
                 return
             self.wait(attempt)
 
-    def _wrote(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
+    def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
         deltalake: Any = library("deltalake", "archive")
         self.written.add(table.table_uri.rstrip("/").rpartition("/")[2])
         try:
             deltalake.write_deltalake(
-                table, rows, writer_properties=writing(), commit_properties=self.commit_properties(), **how
+                table, rows, writer_properties=writer_properties(), commit_properties=self.commit_properties(), **how
             )
         except deltalake.exceptions.CommitFailedError:
-            # Rows of another writer that the predicate names; or two made the table at once.
+            # Another writer changed rows that the predicate matches, or created the table.
             if last:
                 raise
             return False
         except (deltalake.exceptions.DeltaError, OSError) as error:
-            raise self.explained(table, error) from None
+            raise self.error_of_write(table, error) from None
         return True
 
     def commit_properties(self) -> Any:
-        """What a commit says of its writer."""
+        """Return the metadata of a commit."""
         deltalake: Any = library("deltalake", "archive")
         fence = {} if self.fence is None else {"lease": str(self.fence)}
         return deltalake.CommitProperties(custom_metadata={"sideline": __version__, **fence})
 
-    def explained(self, table: "DeltaTable", error: Exception) -> Exception:
-        """The error to raise where a table could not be changed."""
+    def error_of_write(self, table: "DeltaTable", error: Exception) -> Exception:
+        """Return the error to raise when a table could not be changed."""
         try:
             if self.is_local:
                 check_files(self.root, table.table_uri.rstrip("/").rpartition("/")[2], table)
         except DecodeError as damage:
             return damage
-        return told(self.root, error)
+        return translated(self.root, error)
 
     @staticmethod
     def wait(attempt: int) -> None:
-        """Between two attempts to commit."""
+        """Wait between two attempts to commit."""
         time.sleep(random.uniform(0.005, 0.02 * 2 ** min(attempt, 5)))

@@ -1,4 +1,4 @@
-"""One sync: read the lists, plan, fetch and store, a chunk of events at a time."""
+"""Runs one sync: reads the lists, plans, fetches and stores, a chunk of events at a time."""
 
 import uuid
 from collections import deque
@@ -12,40 +12,42 @@ from zlib import crc32
 
 from sideline._core import _epoch_ms
 from sideline._progress import Told, bar
-from sideline.archive import _withdrawals as withdrawals, _compaction as compaction, _plan as plan
-from sideline.archive._decode import no_rows
+from sideline.archive import _compaction as compaction
+from sideline.archive import _plan as plan
+from sideline.archive import _withdrawals as withdrawals
+from sideline.archive._decode import empty_tables
 from sideline.archive._discovery import Discovery
-from sideline.archive._fetch import Fetched, Outcome, fetch, read, unreachable
-from sideline.archive._writer import Context, Row, interrupted, keep, keep_bodies, version
-from sideline.archive._leases import PARTS, Leases, leases
-from sideline.archive._ledger import mark_listed, settle
+from sideline.archive._fetch import Fetched, Outcome, connection_error, fetch, read
+from sideline.archive._leases import PART_COUNT, Leases, leases
+from sideline.archive._ledger import mark_listed, update_holes
 from sideline.archive._listing import Event, Received, fragment, moment
 from sideline.archive._plan import Unit
 from sideline.archive._read import coverage
-from sideline.archive._store import Store, now, own_schemas
+from sideline.archive._store import Store, internal_schemas, now
+from sideline.archive._writer import Context, Row, interrupted_units, version, write_outcomes, write_undecodable
 
 if TYPE_CHECKING:
     from sideline.client import Client
 
-_CHUNK = 400
-_CHUNK_BYTES = 5 * 1024 * 1024
-"""Units, or bytes of bodies, fetched before they are stored: twice as many are in memory, and may be lost by a kill."""
+_MAX_CHUNK_UNITS = 400
+_MAX_CHUNK_BYTES = 5 * 1024 * 1024
+"""Units, or bytes of bodies, fetched before they are stored. Twice as many are in memory, and may be lost by a kill."""
 
-_SHARE = 100
-"""Units of the parts that a machine takes at once."""
+_UNITS_PER_LEASE = 100
+"""Number of units whose parts a machine leases at once."""
 
-_JOIN_EVERY = 8
-"""Chunks. Each reads all files of `coverage` and `raw`, which would grow with the square of the season."""
+_COMPACT_INTERVAL = 8
+"""Chunks between two compactions. Each chunk reads all files of `coverage` and `raw`, so they must stay few."""
 
-_BODY, _LOCATIONS = 64 * 1024, 16 * 1024 * 1024
-"""Bytes of a body, and of one of locations, before one was fetched."""
+_DEFAULT_BODY_SIZE, _DEFAULT_LOCATIONS_SIZE = 64 * 1024, 16 * 1024 * 1024
+"""Assumed bytes of a body, and of locations, until the first one is fetched."""
 
-_COMPRESSED = 10
-"""A body has some ten times the bytes that it has in a file."""
+_COMPRESSION_RATIO = 10
+"""The approximate ratio of a body's bytes to its bytes in a file."""
 
 
 class Sync:
-    """What one sync requests, and how it ended."""
+    """One sync: its requests and outcomes."""
 
     def __init__(
         self,
@@ -64,50 +66,52 @@ class Sync:
         self._progress = progress
         self._id = uuid.uuid4().hex
         self._known: dict[str, Row] = {row["unit"]: row for row in coverage(store)}
-        self._interrupted = interrupted(store, self._known)
+        self._interrupted = interrupted_units(store, self._known)
         self._lists = Discovery(client, clock)
         self._listed_at: dict[str, datetime | None] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
-        self._body = min(_BODY, _COMPRESSED * (compaction.mean_size(store, "raw") or _BODY))
+        self._body_size = min(
+            _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (compaction.mean_size(store, "raw") or _DEFAULT_BODY_SIZE)
+        )
         self._stored_chunks = 0
         self.done = self.rows = 0
         self.outcomes: list[Outcome] = []
         self.corrections: list[Row] = []
 
     def run(self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, start: Any, end: Any) -> None:
-        """Request and store."""
+        """Request and store everything that is due."""
         lists = self._lists
         if game_ids is None:
             if end is None:
-                end = lists.now_at_service()
+                end = lists.service_time()
                 plan.check_range(start, None, end)
             lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
-            lists.read_games(plan.unlisted(lists.games.values(), lists.events, lists.clock))
+            lists.read_games(plan.unlisted_games(lists.games.values(), lists.events, lists.clock))
         else:
             lists.read_games(game_ids)
         self._context = Context(self._id, lists.clock, self._known)
-        is_about_nothing = lists.is_about_nothing(team_ids, game_ids, self._known)
+        are_all_ids_unknown = lists.are_all_ids_unknown(team_ids, game_ids, self._known)
         self.outcomes += [*lists.outcomes, *lists.missing_games]
-        if is_about_nothing:
+        if are_all_ids_unknown:
             return
         withdrawn = self._withdrawals(start, end) if game_ids is None else []
         problems, withdrawn_within = self._problems()
-        self._settle(problems)
-        self._keep([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
-        for outcomes in _slices([*withdrawn, *withdrawn_within], _CHUNK):
-            self._keep(outcomes)
+        self._update_holes(problems)
+        self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
+        for outcomes in _slices([*withdrawn, *withdrawn_within], _MAX_CHUNK_UNITS):
+            self._write(outcomes)
             self.outcomes += outcomes
         self._fetch_due(game_ids is None)
 
     def _withdrawals(self, start: Any, end: Any) -> list[Outcome]:
-        """Games, practices and teams that their lists no longer have."""
+        """Return the withdrawals of games, practices and teams that their lists no longer have."""
         first, last = (moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
         lists = self._lists.parents(first, last)
         known = self._known.values()
         absent = withdrawals.events(known, lists)
         games = sorted(game for game in absent if any(row["game_id"] == game for row in known))
-        # A game that is listed by its id at a time outside of the range has only moved.
-        moved, unknown = self._lists.where_are(games, first, last)
+        # A game that still exists by its id at a time outside the range has only moved.
+        moved, unknown = self._lists.locate(games, first, last)
         outcomes = []
         for event_id, verdict in absent.items():
             if event_id in moved or event_id in unknown:
@@ -121,7 +125,7 @@ class Sync:
                 outcomes += [
                     self._withdrawn(row, "no list has its event any more") for row in known if _is_of(row, event_id)
                 ]
-                self._lists.readable.add(event_id)
+                self._lists.open_checked.add(event_id)
             else:
                 unit = Unit("team_events", event_id, start=first, end=last, is_malformed=True)
                 self._lists.problems.append(
@@ -131,17 +135,17 @@ class Sync:
             if game not in moved and game not in unknown:
                 is_strong = verdict == "withdrawn"
                 outcomes.append(
-                    self._gone(self._known[f"schedule/{game}"], is_strong, "the schedule no longer lists it")
+                    self._missed(self._known[f"schedule/{game}"], is_strong, "the schedule no longer lists it")
                 )
         for row in known:
             if row["operation"] == "teams" and plan.has_rows(row) and self._lists.teams_parent is not None:
                 parent = self._lists.teams_parent
                 if parent.is_whole and row["unit"].partition("/")[2] not in parent.ids:
-                    outcomes.append(self._gone(row, bool(parent.ids), "the list of teams no longer has it"))
+                    outcomes.append(self._missed(row, bool(parent.ids), "the list of teams no longer has it"))
         return outcomes
 
     def _problems(self) -> tuple[list[Outcome], list[Outcome]]:
-        """Events that cannot be stored as they are, and the sessions that events no longer list."""
+        """Return events that cannot be stored, and withdrawals of sessions that events no longer list."""
         lists = self._lists
         sessions = {session.id for event in lists.events.values() for session in event.sessions}
         by_event: dict[str, list[Row]] = {}
@@ -150,7 +154,7 @@ class Sync:
                 by_event.setdefault(row["event_id"], []).append(row)
         withdrawn: list[Outcome] = []
         for event in list(lists.events.values()):
-            absent = withdrawals.within(event, by_event.get(event.id, ()), sessions)
+            absent = withdrawals.unlisted_sessions(event, by_event.get(event.id, ()), sessions)
             if not absent:
                 continue
             hole = self._known.get(f"event/{event.id}")
@@ -163,7 +167,7 @@ class Sync:
                 lists.unstorable.add(event.id)
         gone = [game for game in lists.missing_games if game.is_absence]
         for outcome in gone:
-            # A game that is 404 for the second time: so is everything in it.
+            # A game that responds with 404 for the second time is withdrawn with everything in it.
             known = self._known.get(outcome.unit.name)
             if known is not None and known["body_id"] is not None and known["absent_in"]:
                 of_game = by_event.get(outcome.unit.id, ())
@@ -174,9 +178,9 @@ class Sync:
 
     def _withdrawn(self, row: Mapping[str, Any], reason: str) -> Outcome:
         unit = plan.unit_of(row)
-        return Outcome(unit, "withdrawn", now(), tables=no_rows(unit), error=reason, attempts=0)
+        return Outcome(unit, "withdrawn", now(), tables=empty_tables(unit), error=reason, attempts=0)
 
-    def _gone(self, row: Row, is_strong: bool, reason: str) -> Outcome:
+    def _missed(self, row: Row, is_strong: bool, reason: str) -> Outcome:
         unit = plan.unit_of(row)
         return (
             self._withdrawn(row, reason)
@@ -184,16 +188,18 @@ class Sync:
             else _absent(unit, f"{reason}: the next sync that misses it withdraws it")
         )
 
-    def _settle(self, problems: Sequence[Outcome]) -> None:
+    def _update_holes(self, problems: Sequence[Outcome]) -> None:
         lists = self._lists
         self.outcomes += problems
         kept = [outcome for outcome in lists.outcomes if not lists.is_unknown_team(outcome)]
-        settle(self._store, kept, problems, lists.readable - {problem.unit.id for problem in problems}, self._id)
-        # Bodies that cannot be read are kept, so that a later version may read them.
-        keep_bodies(self._store, [outcome for outcome in (*kept, *problems) if outcome.raw], now())
+        update_holes(
+            self._store, kept, problems, lists.open_checked - {problem.unit.id for problem in problems}, self._id
+        )
+        # Undecodable bodies are kept for a later version.
+        write_undecodable(self._store, [outcome for outcome in (*kept, *problems) if outcome.raw], now())
 
     def _fragments(self) -> Iterator[Outcome]:
-        """Teams, games and events are received in lists: each is stored as a body of its own."""
+        """Yield each team, game and event of the lists as a body of its own."""
         lists = self._lists
         pieces: list[tuple[Unit, Any, Received]] = []
         if "teams" in self._wanted:
@@ -210,20 +216,20 @@ class Sync:
             outcome.listed_at = received.served_at
             yield outcome
 
-    def _keep_fragments(self) -> None:
+    def _write_fragments(self) -> None:
         fragments = self._fragments()
-        while chunk := list(islice(fragments, _CHUNK)):
-            # What is stored is not reported: the list that had it is.
+        while chunk := list(islice(fragments, _MAX_CHUNK_UNITS)):
+            # Stored fragments are not reported, because their list is.
             problems = [outcome for outcome in chunk if not outcome.is_stored]
             for outcome in problems:
                 of_list = self._source(outcome.unit)
                 outcome.unit = replace(
                     outcome.unit, team_id=of_list.team_id, start=of_list.start, end=of_list.end, is_malformed=True
                 )
-            keep_bodies(self._store, problems, now())
-            settle(self._store, (), problems, (), self._id)
+            write_undecodable(self._store, problems, now())
+            update_holes(self._store, (), problems, (), self._id)
             self.outcomes += problems
-            self._keep([outcome for outcome in chunk if outcome.is_stored])
+            self._write([outcome for outcome in chunk if outcome.is_stored])
             for outcome in chunk:
                 outcome.release()
 
@@ -233,12 +239,12 @@ class Sync:
             return lists.teams[int(unit.id)][1]
         return (lists.games if unit.operation == "schedule" else lists.events)[unit.id].received
 
-    def _keep(self, outcomes: Sequence[Outcome]) -> None:
+    def _write(self, outcomes: Sequence[Outcome]) -> None:
         if outcomes:
-            self.corrections += keep(self._store, outcomes, self._context, now)
+            self.corrections += write_outcomes(self._store, outcomes, self._context, now)
 
     def _plan(self, with_rosters: bool) -> tuple[list[list[Unit]], dict[str, Unit]]:
-        """What is due, by events, and what is listed and not due."""
+        """Return the due units by event, and the listed units that are not due."""
         lists = self._lists
         rosters = lists.team_ids if with_rosters and "roster" in self._wanted else []
         groups = [[Unit("roster", str(team), team_id=team)] for team in rosters]
@@ -247,9 +253,9 @@ class Sync:
         planned: set[str] = set()
         for event in sorted(lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id)):
             again: list[Unit] = []
-            units = {unit.name: unit for unit in plan.within(event, self._wanted, self._context.clock)}
+            units = {unit.name: unit for unit in plan.units_within(event, self._wanted, self._context.clock)}
             if not event.are_sessions_known:
-                units |= {unit.name: unit for unit in self._known_within(event) if unit.name not in units}
+                units |= {unit.name: unit for unit in self._known_units_within(event) if unit.name not in units}
             for name, unit in units.items():
                 if name in planned:
                     continue
@@ -263,44 +269,46 @@ class Sync:
                 else:
                     new.append(unit)
             groups.append(again)
-        # By month and id, so that the files of one chunk need not be read for the next.
+        # Sorted by month and id, so that storing a chunk does not read the files of the one before.
         return groups + [[unit] for unit in sorted(new, key=lambda unit: (unit.month, unit.id))], listed
 
-    def _known_within(self, event: Event) -> list[Unit]:
-        return plan.known_within(event, self._wanted, self._known.values())
+    def _known_units_within(self, event: Event) -> list[Unit]:
+        return plan.known_units_within(event, self._wanted, self._known.values())
 
     def _chunks(
         self, groups: Sequence[Sequence[Unit]], leases: Leases | None
     ) -> Iterator[tuple[list[Unit], list[int]]]:
-        """What to fetch next, and the parts that are done once it is stored."""
+        """Yield the next units to fetch, and the parts to release once they are stored."""
         if leases is None:
-            for chunk in _chunks(groups, self._size):
+            for chunk in _chunks(groups, self._expected_size):
                 yield chunk, []
             return
         parts: dict[int, list[Sequence[Unit]]] = {}
         for group in groups:
             for unit in group[:1]:
-                parts.setdefault(crc32((unit.event_id or unit.name).encode()) % PARTS, []).append(group)
+                parts.setdefault(crc32((unit.event_id or unit.name).encode()) % PART_COUNT, []).append(group)
         order = sorted(parts, key=lambda part: crc32(f"{part} {self._id}".encode()))
         while order:
             counts = accumulate(sum(map(len, parts[part])) for part in order)
-            size = next((number for number, units in enumerate(counts, 1) if units >= _SHARE), len(order))
+            size = next((number for number, units in enumerate(counts, 1) if units >= _UNITS_PER_LEASE), len(order))
             taken = next(filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), [])
             if not taken:
                 leases.wait()
                 continue
             self._store.fence = leases.number
             order = [part for part in order if part not in taken]
-            chunks = list(_chunks(self._left([group for part in taken for group in parts[part]]), self._size))
+            chunks = list(
+                _chunks(self._units_left([group for part in taken for group in parts[part]]), self._expected_size)
+            )
             for chunk in chunks[:-1]:
                 yield chunk, []
             if chunks:
                 yield chunks[-1], taken
             else:
-                leases.give_back(taken)
+                leases.release(taken)
 
-    def _left(self, groups: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
-        """The units that no other machine has accounted for since this sync began; the others are reported."""
+    def _units_left(self, groups: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
+        """Return the units that no other machine has stored since this sync began, and report the others."""
         rows = {
             row["unit"]: row for row in coverage(self._store, units=[unit.name for group in groups for unit in group])
         }
@@ -309,14 +317,14 @@ class Sync:
             row = rows.get(unit.name)
             return (
                 row is not None
-                and row["sequence"] != plan.BEGUN
+                and row["sequence"] != plan.RESERVED
                 and version(row) != version(self._known.get(unit.name))
             )
 
         left = []
         for group in groups:
             done = [unit for unit in group if is_done(unit)]
-            self.outcomes += [_elsewhere(unit, rows[unit.name]) for unit in done]
+            self.outcomes += [_done_elsewhere(unit, rows[unit.name]) for unit in done]
             self.done += len(done)
             left.append([unit for unit in group if unit not in done])
         return [group for group in left if group]
@@ -335,63 +343,63 @@ class Sync:
         shown = bar(self._progress, "sync", sum(map(len, groups)), self)  # type: ignore[arg-type]
         done = 0
 
-        def tell(ended: int) -> None:
+        def on_ended(ended: int) -> None:
             self.done = done + ended
             if shown:
                 shown()
 
-        # One chunk is decoded and stored while the next is fetched; what the lists held is the first.
+        # One chunk is decoded and stored while the next is fetched; the fragments of the lists come first.
         with ThreadPoolExecutor(1) as storing:
-            stored_last: Future[None] = storing.submit(self._keep_fragments)
+            stored_last: Future[None] = storing.submit(self._write_fragments)
             for chunk, parts in self._chunks(groups, leases):
-                fetched = deque(fetch(self._client, chunk, tell))
+                fetched = deque(fetch(self._client, chunk, on_ended))
                 done += len(chunk)
-                self._weigh(fetched)
+                self._record_sizes(fetched)
                 stored_last.result()
-                stored_last = storing.submit(self._read_and_keep, fetched, leases, parts)
+                stored_last = storing.submit(self._read_and_write, fetched, leases, parts)
             stored_last.result()
-        self._store.opened("coverage", own_schemas()["coverage"])
-        compaction.join(self._store, self._store.written)
+        self._store.open_or_create("coverage", internal_schemas()["coverage"])
+        compaction.compact(self._store, self._store.written)
         if shown:
             shown(True)
 
-    def _size(self, unit: Unit) -> int:
-        """What its body is likely to weigh: the mean of its operation's."""
-        unknown = _LOCATIONS if unit.operation == "locations" else self._body
+    def _expected_size(self, unit: Unit) -> int:
+        """Return the expected size of the unit's body: the mean of its operation."""
+        unknown = _DEFAULT_LOCATIONS_SIZE if unit.operation == "locations" else self._body_size
         count, size = self._sizes.get(unit.operation, (1, unknown))
         return size // count
 
-    def _weigh(self, fetched: Iterable[Fetched]) -> None:
+    def _record_sizes(self, fetched: Iterable[Fetched]) -> None:
         for one in fetched:
             if one.size:
                 count, size = self._sizes.get(one.operation, (0, 0))
                 self._sizes[one.operation] = (count + 1, size + one.size)
 
-    def _read_and_keep(self, fetched: deque[Fetched], leases: Leases | None, parts: Sequence[int]) -> None:
+    def _read_and_write(self, fetched: deque[Fetched], leases: Leases | None, parts: Sequence[int]) -> None:
         outcomes = []
         while fetched:
-            # One after another, so that no body is held twice.
+            # One after another, so that only one body is held twice.
             outcome = fetched.popleft().read()
             outcome.listed_at = self._listed_at.get(outcome.unit.name)
             outcomes.append(outcome)
         known = [outcome for outcome in outcomes if not self._lists.is_unknown_team(outcome)]
-        self._keep(known)
+        self._write(known)
         if leases is not None and parts:
-            leases.give_back(parts)
-        cause = unreachable(outcomes)
+            leases.release(parts)
+        cause = connection_error(outcomes)
         self.rows += sum(outcome.rows for outcome in outcomes)
         for outcome in outcomes:
             outcome.release()
         self.outcomes += outcomes
         self._stored_chunks += 1
-        if self._stored_chunks % _JOIN_EVERY == 0:
-            compaction.join(self._store, ("coverage", "raw"))
+        if self._stored_chunks % _COMPACT_INTERVAL == 0:
+            compaction.compact(self._store, ("coverage", "raw"))
         if cause is not None:
             raise cause
 
 
-def _elsewhere(unit: Unit, row: Mapping[str, Any]) -> Outcome:
-    """How a unit ended that another machine requested."""
+def _done_elsewhere(unit: Unit, row: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of a unit that another machine requested."""
     return Outcome(
         unit,
         row["status"],
@@ -405,7 +413,7 @@ def _elsewhere(unit: Unit, row: Mapping[str, Any]) -> Outcome:
 
 
 def _is_of(row: Mapping[str, Any], event_id: str) -> bool:
-    """Whether it is a unit of the event, or the event itself."""
+    """Return whether the row is a unit of the event, or the event itself."""
     is_event = row["operation"] in ("game", "team_events") and row["unit"] == f"{row['operation']}/{event_id}"
     return row["status"] != "withdrawn" and bool(is_event or row["event_id"] == event_id)
 
@@ -420,13 +428,13 @@ def _slices(outcomes: Sequence[Outcome], most: int) -> Iterator[list[Outcome]]:
 
 
 def _chunks(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int]) -> Iterator[list[Unit]]:
-    """Whole events, so that a correction is seen in all that it changes."""
+    """Yield chunks of whole events, so that a correction is seen with all of its consequences."""
     chunk: list[Unit] = []
     held = 0
     for group in groups:
         chunk += group
         held += sum(map(size, group))
-        if len(chunk) >= _CHUNK or held >= _CHUNK_BYTES:
+        if len(chunk) >= _MAX_CHUNK_UNITS or held >= _MAX_CHUNK_BYTES:
             yield chunk
             chunk, held = [], 0
     if chunk:

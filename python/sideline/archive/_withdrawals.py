@@ -1,7 +1,7 @@
-"""What the lists of a sync no longer have. Pure.
+"""Finds what the lists of a sync no longer have. Pure.
 
-A parent that is whole and lists other entries withdraws what it no longer lists; one that lists nothing at all does so
-when a second sync finds the same.
+A complete list with other entries withdraws what it no longer lists at once; an empty list does so when a second sync
+finds the same.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -15,17 +15,17 @@ from sideline.archive._plan import has_rows
 Row = Mapping[str, Any]
 
 Verdict = Literal["withdrawn", "missed", "unconfirmed"]
-"""Of an entry that lists no longer have: gone at once, gone when the next sync misses it too, or a list that might have
-it could not be read."""
+"""The verdict on a missing entry: gone at once, gone if the next sync misses it too, or unknown because a list that may
+have it could not be read."""
 
 
 @dataclass(frozen=True)
 class Parent:
-    """A list that was received."""
+    """A received list."""
 
     ids: frozenset[str]
     is_whole: bool
-    """Whether each of its entries has an id: one without may be any that is missed."""
+    """Whether each entry has an id: an entry without one may be any missing one."""
 
 
 @dataclass
@@ -38,13 +38,13 @@ class Lists:
     teams: dict[int, Parent] = field(default_factory=dict)
 
     def has(self, row: Row) -> bool:
-        """Whether the range has all of what the row's event may last: how the service reads a range is unknown."""
+        """Return whether the range contains the whole event: how the service reads a range is unknown."""
         starts_at, ends_at = row["starts_at"], row["over_at"] or row["starts_at"]
         return starts_at is not None and self.start <= starts_at and ends_at < self.end
 
 
 def events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
-    """Events that no list has any more."""
+    """Return the events that no list has any more."""
     found: dict[str, Verdict] = {}
     for row in stored:
         event_id = row["event_id"] or (
@@ -63,7 +63,7 @@ def events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
 
 
 def scheduled(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
-    """Games that the schedule no longer has."""
+    """Return the games that the schedule no longer has."""
     found: dict[str, Verdict] = {}
     for row in stored:
         if row["operation"] == "schedule" and has_rows(row) and lists.has(row):
@@ -74,8 +74,8 @@ def scheduled(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
 
 
 def _absent(key: str, parents: Iterable[Parent | None]) -> Verdict | None:
-    """`None` where one of the parents has it, or none can be believed."""
-    believed = []
+    """Return `None` if one of the parents has it, or none can be read."""
+    readable = []
     verdict: Verdict = "missed"
     for parent in parents:
         if parent is None or not parent.is_whole:
@@ -83,16 +83,16 @@ def _absent(key: str, parents: Iterable[Parent | None]) -> Verdict | None:
         elif key in parent.ids:
             return None
         else:
-            believed.append(parent)
-    if not believed:
+            readable.append(parent)
+    if not readable:
         return None
-    if verdict == "missed" and any(parent.ids for parent in believed):
+    if verdict == "missed" and any(parent.ids for parent in readable):
         return "withdrawn"
     return verdict
 
 
-def within(event: Event, stored: Iterable[Row], listed: Collection[str]) -> list[Row]:
-    """Rows of units of sessions that the event no longer lists, and no other event does."""
+def unlisted_sessions(event: Event, stored: Iterable[Row], listed: Collection[str]) -> list[Row]:
+    """Return rows of units of sessions that neither this event nor another one lists any more."""
     if not event.are_sessions_known:
         return []
     return [

@@ -1,12 +1,13 @@
-"""Outcomes into the tables, so that a kill at any point leaves nothing lost and nothing twice.
+"""Writes outcomes into the tables, so that a kill at any point loses and duplicates nothing.
 
-A chunk is stored in five steps, each a transaction of its own table: `coverage` for units that are new, as failed; the
-bodies (`raw`); the tables' rows, each body's in place of its earlier ones; the corrections; and last `coverage`, which
-says what is done. A body that lies in `raw` and is not in `coverage` was interrupted: it is requested and stored again,
-in the same places, or withdrawn where no list has it any more.
+A chunk is written in five steps, each a transaction of its own table: `coverage` for new units, as failed; the bodies
+(`raw`); the tables' rows, which replace those of earlier bodies; the corrections; and last `coverage` with the
+outcomes. A body in `raw` that `coverage` does not account for was interrupted: it is requested and stored again in the
+same place, or withdrawn if no list has it any more.
 
-Bodies of one unit are numbered by `sequence`. Where another writer stored the unit after this sync looked at it, the
-service's `Date` decides whose body is newer; where that cannot be told, the stored one stays and is requested again.
+The bodies of a unit are numbered by `sequence`. If another writer stored the unit after this sync read it, the
+service's `Date` decides whose body is newer; if that is impossible, the stored body stays and the unit is requested
+again.
 """
 
 import hashlib
@@ -18,12 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sideline._core import __version__
 from sideline._frames import library
-from sideline.archive import _corrections as corrections, _rosters as rosters
-from sideline.archive._decode import decoded, no_rows
+from sideline.archive import _corrections as corrections
+from sideline.archive import _rosters as rosters
+from sideline.archive._decode import decode_tables, empty_tables
 from sideline.archive._fetch import Outcome
-from sideline.archive._plan import BEGUN, COMPLETE, OF_LISTS, RESOURCES, TABLES, UNDATED, has_rows, is_final
+from sideline.archive._plan import COMPLETE, LIST_OPERATIONS, RESERVED, RESOURCES, TABLES, UNDATED, has_rows, is_final
 from sideline.archive._read import bodies, coverage, unit_of
-from sideline.archive._store import LINEAGE, MONTH, Store, in_month, one_of, own_schemas
+from sideline.archive._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
 
 if TYPE_CHECKING:
     import pyarrow
@@ -33,17 +35,17 @@ Row = dict[str, Any]
 UNDECODABLE, WITHDRAWN = "undecodable", "withdrawn"
 """Statuses of rows of `raw`, besides "stored"."""
 
-_OF_BODY = ("body_id", "sequence", "stored_at", "served_at", "rows", *LINEAGE)
-"""Columns of `coverage` that tell of the body whose rows are stored."""
+_BODY_COLUMNS = ("body_id", "sequence", "stored_at", "served_at", "rows", *LINEAGE)
+"""Columns of `coverage` about the stored body."""
 
-_TABLES_AT_ONCE = 4
-_ATTEMPTS = 100
+_MAX_THREADS = 4
+_MAX_ATTEMPTS = 100
 
-_PLACE = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)
+_PLACE_COLUMNS = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)
 
 
-def interrupted(store: Store, known: Mapping[str, Row]) -> set[str]:
-    """The units of which a body lies in `raw` whose storing did not come to its end."""
+def interrupted_units(store: Store, known: Mapping[str, Row]) -> set[str]:
+    """Return the units with a body in `raw` whose storing was interrupted."""
     return {
         row["unit"]
         for row in bodies(store, columns=("unit", "sequence", "status"))
@@ -53,95 +55,97 @@ def interrupted(store: Store, known: Mapping[str, Row]) -> set[str]:
 
 @dataclass(frozen=True)
 class Context:
-    """What a sync knows that its outcomes are judged by."""
+    """The state of a sync by which its outcomes are judged."""
 
     sync: str
-    """Its id: the same absence in two of them counts."""
+    """The id of the sync: an absence counts once in each sync."""
     clock: datetime
-    """The plan's time."""
+    """The time by which the sync plans."""
     known: Mapping[str, Row]
     """Rows of `coverage` before the requests."""
 
 
-class _Places(NamedTuple):
-    """Where the bodies of units lie in `raw`, and their rows in the tables."""
+class _BodyPlaces(NamedTuple):
+    """The places of bodies in `raw`, and of their rows in the tables."""
 
     bodies: dict[str, tuple[int, datetime]]
-    """Of each unit that is stored: the sequence of its body, and when it was stored."""
-    interrupted: set[str]
-    """Whose last body is not accounted for."""
+    """For each stored unit, the sequence of its body and when it was stored."""
+    interrupted_units: set[str]
+    """Units whose last body is not accounted for."""
     months: dict[str, set[str]]
-    """In which rows of any of its bodies may lie."""
+    """The months that may have rows of any of a unit's bodies."""
 
 
 @dataclass
-class _Stored:
+class _WriteResult:
     at: datetime
     places: dict[str, tuple[int, datetime]]
-    """Of each unit that is stored: the sequence of its body, and when it was stored."""
+    """For each stored unit, the sequence of its body and when it was stored."""
     corrections: list[Row] = field(default_factory=list)
 
 
-def keep(store: Store, outcomes: Sequence[Outcome], context: Context, now: Callable[[], datetime]) -> list[Row]:
-    """Store what was fetched and account for all; the result are the corrections that it brought."""
+def write_outcomes(
+    store: Store, outcomes: Sequence[Outcome], context: Context, now: Callable[[], datetime]
+) -> list[Row]:
+    """Store and account for outcomes; return the corrections."""
     mine = {outcome.unit.name: outcome for outcome in outcomes}
-    _refuse_columns(store, outcomes)
+    _reject_case_conflicts(store, outcomes)
     written: set[str] = set()
     attempt = 0
     while True:
         seen = {row["unit"]: row for row in coverage(store, units=mine)}
         for outcome in outcomes:
-            _judge(outcome, seen.get(outcome.unit.name), context)
-        if _begin(store, [mine[name] for name in mine.keys() - seen.keys()], context):
+            _resolve_absence(outcome, seen.get(outcome.unit.name), context)
+        if _reserve(store, [mine[name] for name in mine.keys() - seen.keys()], context):
             continue
-        behind = {name for name, row in seen.items() if _is_behind(mine[name], row, context.known.get(name))}
-        ours = [outcome for name, outcome in mine.items() if name not in behind]
-        stored = _store(store, ours, seen, context, now())
-        _restore(store, [seen[name] for name in behind & written])
+        outdated = {name for name, row in seen.items() if _is_outdated(mine[name], row, context.known.get(name))}
+        ours = [outcome for name, outcome in mine.items() if name not in outdated]
+        stored = _write_units(store, ours, seen, context, now())
+        _restore_newer(store, [seen[name] for name in outdated & written])
         written |= {outcome.unit.name for outcome in ours if outcome.is_stored}
         while True:
-            table = store.opened("coverage", own_schemas()["coverage"])
+            table = store.open_or_create("coverage", internal_schemas()["coverage"])
             after = {row["unit"]: row for row in coverage(store, units=mine)}
             if any(version(row) != version(seen.get(name)) for name, row in after.items()):
                 break
-            rows = [_account(outcome, seen.get(outcome.unit.name), stored, context) for outcome in ours]
-            # Nobody can say whose body is newer: the next sync requests it again.
-            rows += [{**seen[name], "final": False} for name in behind if _is_tie(mine[name], seen[name])]
-            last = attempt >= _ATTEMPTS
-            if not rows or store.replaced(
-                table, to_arrow(rows, "coverage"), one_of("unit", (row["unit"] for row in rows)), last=last
+            rows = [_coverage_after(outcome, seen.get(outcome.unit.name), stored, context) for outcome in ours]
+            # Which body is newer is unknown: the next sync requests the unit again.
+            rows += [{**seen[name], "final": False} for name in outdated if _is_tie(mine[name], seen[name])]
+            last = attempt >= _MAX_ATTEMPTS
+            if not rows or store.try_replace(
+                table, to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)), last=last
             ):
                 return stored.corrections
             attempt += 1
             store.wait(attempt)
 
 
-def _begin(store: Store, outcomes: Sequence[Outcome], context: Context) -> bool:
-    """Account for units that are to be stored for the first time, so that a kill leaves no rows that nothing names."""
+def _reserve(store: Store, outcomes: Sequence[Outcome], context: Context) -> bool:
+    """Reserve rows of `coverage` for new units, so that a kill leaves no unaccounted rows."""
     rows: list[Row] = []
     for outcome in outcomes:
         if outcome.is_stored:
-            row = _account(outcome, None, _Stored(context.clock, {}), context)
+            row = _coverage_after(outcome, None, _WriteResult(context.clock, {}), context)
             row |= {"status": "failed", "error": "storing was interrupted", "rows": 0, "final": False}
-            rows.append({**row, "sequence": BEGUN})
+            rows.append({**row, "sequence": RESERVED})
     if rows:
-        table = store.opened("coverage", own_schemas()["coverage"])
-        store.replaced(table, to_arrow(rows, "coverage"), one_of("unit", (row["unit"] for row in rows)))
+        table = store.open_or_create("coverage", internal_schemas()["coverage"])
+        store.try_replace(table, to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)))
     return bool(rows)
 
 
-def keep_bodies(store: Store, outcomes: Sequence[Outcome], at: datetime) -> None:
-    """Add bodies that cannot be decoded to `raw`."""
+def write_undecodable(store: Store, outcomes: Sequence[Outcome], at: datetime) -> None:
+    """Add undecodable bodies to `raw`."""
     _store_bodies(store, outcomes, {}, at)
 
 
 def body_id(raw: bytes) -> str:
-    """Names a body by its content."""
+    """Return the id of a body, by its content."""
     return hashlib.sha256(raw).hexdigest()[:32]
 
 
 def entry(unit: str, sequence: int) -> str:
-    """Names a row of `raw`."""
+    """Return the id of a row of `raw`."""
     return f"{unit}#{sequence}"
 
 
@@ -150,33 +154,33 @@ def _sequence(row: Row | None) -> int:
 
 
 def _is_withdrawn(row: Row | None) -> bool:
-    """Whether its last entry in `raw` says so; it may have failed since."""
+    """Return whether the unit's last entry in `raw` is a withdrawal; a later request may have failed."""
     return row is not None and bool(row["sequence"]) and row["body_id"] is None
 
 
 def version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:
-    """Changes whenever a writer accounted for the unit."""
+    """Return a value that changes whenever a writer accounts for the unit."""
     return tuple(row and row[name] for name in ("sequence", "status", "served_at", "fetched_at", "attempts"))
 
 
-def _judge(outcome: Outcome, seen: Row | None, context: Context) -> None:
-    """What a 404 means. A resource that was never linked and never stored may not exist; one that was stored is
-    withdrawn by the second sync that misses it."""
+def _resolve_absence(outcome: Outcome, seen: Row | None, context: Context) -> None:
+    """Decide what a 404 means: a resource that was never linked or stored may not exist; the second sync that misses a
+    stored one withdraws it."""
     if not outcome.is_absence:
         return
     if seen is not None and has_rows(seen):
         is_second = seen["absent_in"] is not None and seen["absent_in"] != context.sync
         outcome.status = WITHDRAWN if is_second else "missing"
-        outcome.tables = no_rows(outcome.unit) if is_second else {}
+        outcome.tables = empty_tables(outcome.unit) if is_second else {}
     elif _is_withdrawn(seen):
-        outcome.status, outcome.tables = WITHDRAWN, no_rows(outcome.unit)
+        outcome.status, outcome.tables = WITHDRAWN, empty_tables(outcome.unit)
     else:
         was_linked = outcome.unit.is_linked or (seen is not None and bool(seen["linked"]))
         outcome.status = "missing" if was_linked else "unavailable"
 
 
-def _is_behind(outcome: Outcome, row: Row, known: Row | None) -> bool:
-    """Whether another writer stored something newer since this sync looked, or something as new."""
+def _is_outdated(outcome: Outcome, row: Row, known: Row | None) -> bool:
+    """Return whether another writer stored a body that is newer or as new since this sync read the archive."""
     if row["body_id"] is None or version(row) == version(known):
         return False
     if not outcome.is_stored:
@@ -192,8 +196,8 @@ def _is_tie(outcome: Outcome, row: Row) -> bool:
     )
 
 
-def _refuse_columns(store: Store, outcomes: Sequence[Outcome]) -> None:
-    """A stat code that differs from a column by upper and lower case alone cannot be one: that body has failed."""
+def _reject_case_conflicts(store: Store, outcomes: Sequence[Outcome]) -> None:
+    """Fail bodies with a stat code that differs from a column only in case, which cannot be a column."""
     names: dict[str, str] = {}
     for outcome in outcomes:
         rows = outcome.tables.get("box_score")
@@ -211,9 +215,9 @@ def _refuse_columns(store: Store, outcomes: Sequence[Outcome]) -> None:
             outcome.error = f"ValueError: the stat code {odd!r} has the name of the column {names[odd.lower()]!r}"
 
 
-def _store(
+def _write_units(
     store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], context: Context, at: datetime
-) -> _Stored:
+) -> _WriteResult:
     places, interrupted_before, months = _store_bodies(store, outcomes, seen, at)
     changed = {
         outcome.unit.name: outcome
@@ -224,21 +228,21 @@ def _store(
             or outcome.unit.name in interrupted_before
         )
     }
-    stored = _Stored(at, places)
+    stored = _WriteResult(at, places)
     if not changed:
         return stored
     is_touched = any(name in seen or name in interrupted_before for name in changed)
     _write(store, [(outcome, outcome.unit.month) for outcome in changed.values()], months, touched=is_touched)
     stored.corrections = _corrections(store, changed, seen, context.clock, at)
-    changes = {name: _change(name, seen[name]) for name in changed if name in seen}
+    changes = {name: _change_id(name, seen[name]) for name in changed if name in seen}
     if changes and (stored.corrections or interrupted_before & changes.keys()):
-        store.replace("corrections", to_arrow(stored.corrections, "corrections"), one_of("change", changes.values()))
+        store.replace("corrections", to_arrow(stored.corrections, "corrections"), is_in("change", changes.values()))
     return stored
 
 
-def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], at: datetime) -> _Places:
-    """Each body once, also where two writers bring it."""
-    # Nothing whose storing never began needs an entry that says that it is withdrawn.
+def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], at: datetime) -> _BodyPlaces:
+    """Store each body once, even if two writers bring it."""
+    # A unit that was never reserved needs no withdrawal.
     begun = {name for name, row in seen.items() if row["sequence"] is not None}
     rows = (
         _body(outcome, at)
@@ -246,15 +250,15 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
         if outcome.raw or (outcome.status == WITHDRAWN and outcome.unit.name in begun)
     )
     wanted = {row["unit"]: row for row in rows}
-    names = {name for unit in wanted for name in _same_rows(unit)}
-    for attempt in range(_ATTEMPTS + 1):
-        table = store.opened("raw", own_schemas()["raw"]) if wanted else None
+    names = {name for unit in wanted for name in _units_with_same_rows(unit)}
+    for attempt in range(_MAX_ATTEMPTS + 1):
+        table = store.open_or_create("raw", internal_schemas()["raw"]) if wanted else None
         last: dict[str, Row] = {}
         number: dict[str, int] = {}
         months = {name: {row[MONTH]} for name, row in wanted.items()}
-        for row in bodies(store, names, columns=_PLACE) if wanted else ():
+        for row in bodies(store, names, columns=_PLACE_COLUMNS) if wanted else ():
             name = row["unit"]
-            for same in wanted.keys() & _same_rows(name):
+            for same in wanted.keys() & _units_with_same_rows(name):
                 months[same].add(row[MONTH])
             if name not in wanted:
                 continue
@@ -271,8 +275,8 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
                 new.append({**row, "entry": entry(name, row["sequence"])})
         if not new or (
             table is not None
-            # The predicate names no row that is there: with it, of two writers of one entry one must try again.
-            and store.replaced(table, to_arrow(new, "raw"), _entries(new), last=attempt == _ATTEMPTS)
+            # The predicate matches no row. It makes one of two writers of the same entry try again.
+            and store.try_replace(table, to_arrow(new, "raw"), _entries(new), last=attempt == _MAX_ATTEMPTS)
         ):
             break
         store.wait(attempt)
@@ -287,24 +291,24 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
         for name, row in last.items()
         if row["status"] != UNDECODABLE and row["sequence"] > _sequence(seen.get(name))
     }
-    return _Places(places, interrupted_before, months)
+    return _BodyPlaces(places, interrupted_before, months)
 
 
-def _same_rows(unit: str) -> set[str]:
-    """The names of the units whose rows have the same key: an event is that of a game or of a practice."""
+def _units_with_same_rows(unit: str) -> set[str]:
+    """Return the units whose rows have the same key: an event may be requested as a game or as a practice."""
     operation, _, key = unit.partition("/")
     return {f"game/{key}", f"team_events/{key}"} if operation in ("game", "team_events") else {unit}
 
 
 def _entries(rows: Sequence[Row]) -> str:
-    return f"{one_of(MONTH, {row[MONTH] for row in rows})} AND {one_of('entry', (row['entry'] for row in rows))}"
+    return f"{is_in(MONTH, {row[MONTH] for row in rows})} AND {is_in('entry', (row['entry'] for row in rows))}"
 
 
 def _body(outcome: Outcome, at: datetime) -> Row:
     unit = outcome.unit
     status = WITHDRAWN if outcome.status == WITHDRAWN else "stored" if outcome.is_stored else UNDECODABLE
     return {
-        # An entry of a list that cannot be read is kept as the unit that it should be.
+        # An unreadable entry of a list is stored under the name of its unit.
         "unit": f"{unit.operation}/{unit.id}",
         MONTH: unit.month,
         "status": status,
@@ -323,7 +327,7 @@ def _body(outcome: Outcome, at: datetime) -> Row:
 def _write(
     store: Store, outcomes: Sequence[tuple[Outcome, str]], months: Mapping[str, set[str]], *, touched: bool
 ) -> None:
-    """Each table's rows of these bodies, in place of their earlier ones, by key within a month."""
+    """Replace the rows of earlier bodies in each table, by key within the months."""
     pa = library("pyarrow", "archive")
     parts: dict[str, list[pyarrow.Table]] = {}
     keys: dict[str, list[object]] = {}
@@ -338,23 +342,23 @@ def _write(
         rows = pa.concat_tables(parts[name], promote_options="default")
         if rows.num_rows or touched:
             key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
-            store.replace(name, rows, f"{one_of(MONTH, within)} AND {one_of(key, keys[name])}")
+            store.replace(name, rows, f"{is_in(MONTH, within)} AND {is_in(key, keys[name])}")
 
-    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_MAX_THREADS) as pool:
         list(pool.map(write, parts))
 
 
-def _restore(store: Store, rows: Sequence[Row]) -> None:
-    """Put back what another writer stored of bodies that are newer than ours."""
+def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
+    """Restore the rows of bodies of another writer that are newer than ours."""
     found = []
     months: dict[str, set[str]] = {row["unit"]: set() for row in rows}
-    names = {name for unit in months for name in _same_rows(unit)}
+    names = {name for unit in months for name in _units_with_same_rows(unit)}
     for row in bodies(store, names, columns=("unit", MONTH)):
-        for same in months.keys() & _same_rows(row["unit"]):
+        for same in months.keys() & _units_with_same_rows(row["unit"]):
             months[same].add(row[MONTH])
     for row in bodies(store, entries=[entry(row["unit"], row["sequence"]) for row in rows]):
         unit = unit_of(row)
-        tables = no_rows(unit) if row["body"] is None else decoded(unit, row["body"])
+        tables = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"])
         found.append((Outcome(unit, "fetched", row["stored_at"], raw=row["body"], tables=tables), row[MONTH]))
     if found:
         _write(store, found, months, touched=True)
@@ -363,7 +367,7 @@ def _restore(store: Store, rows: Sequence[Row]) -> None:
 def _corrections(
     store: Store, changed: Mapping[str, Outcome], seen: Mapping[str, Row], clock: datetime, at: datetime
 ) -> list[Row]:
-    """What is not what it was when its game was already over; of the schedule, and of what was withdrawn, always."""
+    """Return changes of values whose game was over; changes of the schedule and withdrawals always count."""
     found: list[Row] = []
     before: dict[str, Row] = {}
     for name, outcome in changed.items():
@@ -379,7 +383,7 @@ def _corrections(
             before[entry(name, row["sequence"])] = row
     for row in bodies(store, entries=before):
         name = row["unit"]
-        old = decoded(unit_of(row), row["body"])
+        old = decode_tables(unit_of(row), row["body"])
         for table, rows in changed[name].tables.items():
             if table in corrections.KEYS:
                 found += [
@@ -387,14 +391,14 @@ def _corrections(
                     for one in corrections.corrections(table, old[table].to_pylist(), rows.to_pylist())
                 ]
     return [
-        {**one, "seen_at": at, "change": _change(name, seen[name])}
-        for one in corrections.once(found)
+        {**one, "seen_at": at, "change": _change_id(name, seen[name])}
+        for one in corrections.without_consequences(found)
         for name in [one.pop("unit")]
     ]
 
 
 def _status_corrections(outcome: Outcome, was: str) -> list[Row]:
-    """A unit that was withdrawn, or is listed again, is one correction of the status for each of its tables."""
+    """Return one correction of the status for each table of a unit that was withdrawn or is listed again."""
     unit = outcome.unit
     named = {"team_id": unit.team_id, "game_id": unit.game_id, "session_id": unit.session_id, "player_id": None}
     if unit.operation == "teams":
@@ -409,12 +413,12 @@ def _status_corrections(outcome: Outcome, was: str) -> list[Row]:
     ]
 
 
-def _change(name: str, before: Row) -> str:
-    """Names the step from one body of a unit to the next, so that recording it again replaces it."""
+def _change_id(name: str, before: Row) -> str:
+    """Return the id of the change from one body to the next, so that recording it again replaces it."""
     return entry(name, _sequence(before))
 
 
-def _account(outcome: Outcome, seen: Row | None, stored: _Stored, context: Context) -> Row:
+def _coverage_after(outcome: Outcome, seen: Row | None, stored: _WriteResult, context: Context) -> Row:
     unit = outcome.unit
     row = coverage_row(outcome)
     row |= {
@@ -428,22 +432,22 @@ def _account(outcome: Outcome, seen: Row | None, stored: _Stored, context: Conte
         "absent_in": None,
         "url": outcome.url,
         "sideline_version": __version__,
-        # The clock by which a change was or was not to be expected when it was last fetched.
+        # The time that decides whether later changes are corrections.
         "planned_at": context.clock if outcome.is_stored else seen and seen.get("planned_at"),
     }
     if unit.name in stored.places:
         row["sequence"], row["stored_at"] = stored.places[unit.name]
         row["body_id"] = None if outcome.raw is None or outcome.status == WITHDRAWN else body_id(outcome.raw)
     elif seen is not None and seen["sequence"] is not None:
-        # Rows that are stored stay.
-        row |= {name: seen[name] for name in _OF_BODY}
+        # Stored rows stay.
+        row |= {name: seen[name] for name in _BODY_COLUMNS}
     if outcome.status in ("missing", WITHDRAWN):
         row["absent_in"] = (seen and seen["absent_in"]) or context.sync
     return row
 
 
 def coverage_row(outcome: Outcome) -> Row:
-    """An outcome as a row of `coverage`."""
+    """Return an outcome as a row of `coverage`."""
     unit = outcome.unit
     return {
         "operation": unit.operation,
@@ -461,11 +465,11 @@ def coverage_row(outcome: Outcome) -> Row:
         "unit": unit.name,
         "served_at": outcome.served_at,
         "listed_at": outcome.listed_at,
-        # Each sync accounts for all entries of lists: apart from the others, they are rewritten alone.
-        MONTH: UNDATED if unit.operation in OF_LISTS else unit.month,
+        # Each sync rewrites the entries of lists, so they have a partition of their own.
+        MONTH: UNDATED if unit.operation in LIST_OPERATIONS else unit.month,
     }
 
 
 def to_arrow(rows: Sequence[Row], name: str) -> "pyarrow.Table":
-    """Rows of one of the archive's own tables."""
-    return library("pyarrow", "archive").Table.from_pylist(list(rows), own_schemas()[name])
+    """Return rows of one of the archive's own tables."""
+    return library("pyarrow", "archive").Table.from_pylist(list(rows), internal_schemas()[name])
