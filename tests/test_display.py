@@ -180,8 +180,8 @@ def test_what_the_service_sends_is_text_in_the_page_and_not_its_markup() -> None
     data = b'data: {"n":"<script>alert(1)</script>"}\n\n'
     with holding(data) as made, made.client() as client, client.live_stats("g1") as stream:
         view = View(stream, sideline.LiveBoxScore())
-        view.take(next(stream))
-        view.take(next(stream))
+        view.add(next(stream))
+        view.add(next(stream))
         page = view.html()
     assert "&lt;script&gt;alert(1)" in page
     assert "<script>" not in page

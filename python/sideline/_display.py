@@ -1,4 +1,4 @@
-"""A live stream to look at: a table that refreshes in a notebook, lines elsewhere."""
+"""Displays a live stream: a table that refreshes in a notebook, lines elsewhere."""
 
 import sys
 from collections import deque
@@ -15,79 +15,79 @@ from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream
 
 __all__ = ["View", "run", "screen"]
 
-ROWS = 60
-"""Of a box score: two teams of thirty."""
-LAST = 5
-"""So many notices, and so many updates where there is no box score."""
+MAX_ROWS = 60
+"""Rows shown of a box score: two teams of thirty."""
+MAX_NOTICES = 5
+"""Number of notices shown, and of updates if there is no box score."""
 
 
 class View:
-    """What there is to see of a stream: its state, its last notices, the box score or the last updates."""
+    """The visible state of a stream: its state, its last notices, the box score or the last updates."""
 
     def __init__(self, stream: LiveStream, score: LiveBoxScore) -> None:
         self.stream = stream
         self.score = score
-        self.notices: deque[str] = deque(maxlen=LAST)
-        self.updates: deque[Update] = deque(maxlen=LAST)
-        self.fresh: list[str] = []
-        """The notices since they were last shown as lines."""
+        self.notices: deque[str] = deque(maxlen=MAX_NOTICES)
+        self.updates: deque[Update] = deque(maxlen=MAX_NOTICES)
+        self.new_notices: list[str] = []
+        """The notices that are not yet shown as lines."""
 
-    def take(self, item: object) -> None:
-        """An item of the stream."""
+    def add(self, item: object) -> None:
+        """Add an item of the stream."""
         if isinstance(item, Update):
             self.updates.append(item)
             self.score.feed(item)
             return
         text = describe_notice(item)
         self.notices.append(text)
-        self.fresh.append(text)
+        self.new_notices.append(text)
 
     def headline(self) -> str:
-        """Its state in a line."""
+        """Return the stream's state in one line."""
         stats = self.stream.stats
         last = f", the last {format_clock(self.updates[-1].received_at)}" if self.updates else ""
         gaps = f"; {stats.gaps} gaps" if stats.gaps else ""
-        return f"{self.stream._what}: {self.stream.state}; {stats.updates} updates{last}{gaps}"
+        return f"{self.stream._title}: {self.stream.state}; {stats.updates} updates{last}{gaps}"
 
     def columns(self) -> list[str] | None:
-        """Those of the box score that are worth their room; `None`: there is no line yet."""
+        """Return the columns of the box score to show, or `None` if it has no rows yet."""
         table = self.score.table()
         if not table.num_rows:
             return None
         rows = table.to_dicts()
-        # The streams' messages have ids alone; what a box score was seeded with brings names.
+        # Messages have only ids; a seeded box score has names.
         named = {name for name in ("team_name", "last_name") if any(row[name] for row in rows)}
         team = "team_name" if "team_name" in named else "team_id"
         return [team, "player_id", *(named & {"last_name"}), *STATISTICS]
 
     def html(self) -> str:
-        """All of it, as a page."""
+        """Render the whole view as HTML."""
         notices = "".join(f"<div>{escape(text)}</div>" for text in self.notices)
         columns = self.columns()
         if columns is not None:
-            body = table_html(self.score.table(), columns, ROWS)
+            body = table_html(self.score.table(), columns, MAX_ROWS)
         else:
             body = "".join(f"<div><code>{escape(describe_update(update))}</code></div>" for update in self.updates)
         return f"<div><b>{escape(self.headline())}</b><small>{notices}</small>{body}</div>"
 
     def text(self) -> str:
-        """The box score, where there is one."""
+        """Render the box score as text, or return "" without one."""
         columns = self.columns()
-        return "" if columns is None else aligned(self.score.table(), columns, ROWS)
+        return "" if columns is None else aligned(self.score.table(), columns, MAX_ROWS)
 
 
 class Screen(Protocol):
-    """Where a view is shown."""
+    """A place where a view is shown."""
 
     def show(self, view: View) -> None:
-        """Show it as it is now."""
+        """Show the current state."""
 
-    def end(self, view: View) -> None:
-        """Show it for the last time."""
+    def finish(self, view: View) -> None:
+        """Show the last state."""
 
 
 class Notebook:
-    """One output of a cell, that is replaced."""
+    """An output of a notebook cell that is replaced."""
 
     def __init__(self) -> None:
         self._ipython = import_module("IPython.display")
@@ -103,13 +103,13 @@ class Notebook:
             self._handle.update(self._ipython.HTML(page))
         self._shown = page
 
-    def end(self, view: View) -> None:
+    def finish(self, view: View) -> None:
         """See `Screen`."""
         self.show(view)
 
 
 class Lines:
-    """Lines of text: a line where something came, the box score at the end."""
+    """Lines of text: a line for each change, and the box score at the end."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
@@ -117,15 +117,15 @@ class Lines:
 
     def show(self, view: View) -> None:
         """See `Screen`."""
-        for text in view.fresh:
+        for text in view.new_notices:
             self._write(text)
-        view.fresh.clear()
+        view.new_notices.clear()
         line = view.headline()
         if line != self._shown:
             self._write(line)
         self._shown = line
 
-    def end(self, view: View) -> None:
+    def finish(self, view: View) -> None:
         """See `Screen`."""
         self.show(view)
         if text := view.text():
@@ -133,8 +133,8 @@ class Lines:
 
 
 def screen() -> Screen:
-    """The notebook where code runs in one, else standard output."""
-    # Not imported: where nobody has, there is no notebook.
+    """Return the notebook if the code runs in one, else standard output."""
+    # A notebook has already imported IPython.
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if hasattr(shell, "kernel"):
@@ -143,8 +143,8 @@ def screen() -> Screen:
 
 
 def run(view: View, on: Screen, every: float, now: Callable[[], float] = monotonic) -> None:
-    """Show a stream until it ends or is interrupted; it is closed then unless its `with` will."""
-    core, entered = view.stream._core, view.stream._entered
+    """Show a stream until it ends or is interrupted; then close it, unless it was entered with `with`."""
+    core, entered = view.stream._core, view.stream._is_entered
     try:
         core.open()
         on.show(view)
@@ -152,12 +152,12 @@ def run(view: View, on: Screen, every: float, now: Callable[[], float] = monoton
         while True:
             item = core.next_within(until - now())
             if item is not None:
-                view.take(item)
+                view.add(item)
             elif core.ended:
-                # It may have ended between the two.
+                # An item may have arrived before the stream ended.
                 if (item := core.take()) is None:
                     break
-                view.take(item)
+                view.add(item)
             if now() >= until:
                 on.show(view)
                 until = now() + every
@@ -166,17 +166,17 @@ def run(view: View, on: Screen, every: float, now: Callable[[], float] = monoton
     finally:
         if not entered:
             core.close()
-        on.end(view)
+        on.finish(view)
 
 
 def describe_notice(notice: object) -> str:
-    """A notice as a line."""
+    """Describe a notice in one line."""
     match notice:
         case Connected(at):
             return f"{format_clock(at)} connected"
         case Disconnected(at, reason, retry_at=retry_at):
-            again = f"; again at {format_clock(retry_at)}" if retry_at else ""
-            return f"{format_clock(at)} disconnected: {visible(shorten(reason, 120))}{again}"
+            retry = f"; again at {format_clock(retry_at)}" if retry_at else ""
+            return f"{format_clock(at)} disconnected: {visible(shorten(reason, 120))}{retry}"
         case Gap(start, end, "overflow", dropped):
             until = format_clock(end) if end else "the end"
             return f"{format_clock(start)} to {until}: {dropped} updates dropped, not taken in time"
@@ -190,12 +190,12 @@ def describe_notice(notice: object) -> str:
 
 
 def describe_update(update: Update) -> str:
-    """An update as a line."""
+    """Describe an update in one line."""
     seq = f" {update.seq}" if update.seq is not None else ""
     name = visible(update.source or update.event)
     return f"{format_clock(update.received_at)} {name}{seq} {visible(shorten(update.text, 100))}"
 
 
 def format_clock(at: datetime) -> str:
-    """A moment, to the second."""
+    """Format a time to the second."""
     return f"{at.astimezone(UTC):%H:%M:%S}Z"

@@ -17,7 +17,7 @@ Overflow = Literal["block", "drop_oldest", "latest"]
 
 
 class Streams:
-    """The streams of a client: given at once, by either client, and not awaited."""
+    """The methods of both clients that open streams; they are not awaited."""
 
     _core: CoreClient
 
@@ -40,23 +40,22 @@ class Streams:
     ) -> "LiveStream":
         """Streams the live stats of a game from the Broadcast API (docs/live.md, docs/wire.md, "Event stream").
 
-        It takes the API key. Each update is a whole snapshot. The stream connects at `with`, or when the first item is
-        taken.
+        It requires the API key. Each update is a whole snapshot. The stream connects at `with`, or at the first item.
 
         Parameters:
             mock: stream the service's sample game, which never ends, with the schedule id "mock-service".
             silence_limit: seconds without a byte after which the connection counts as lost.
-            retry_wait, max_wait: seconds to wait after a failed attempt, and the limit to which they grow. Up to a
-                fifth is added at random.
+            retry_wait, max_wait: seconds to wait after a failed attempt, and the limit to which they grow, plus up to a
+                fifth of random jitter.
             notices: whether notices are among the items.
-            overflow: what happens when updates come faster than they are taken: "block" (the service waits),
+            overflow: what happens when updates arrive faster than you take them: "block" (the service waits),
                 "drop_oldest" (a `Gap` counts them), "latest" (only the newest is kept).
-            buffer: items that may wait to be taken.
-            max_event_bytes: an event beyond it is skipped; a `Gap` names its size.
+            buffer: number of items that may wait to be taken.
+            max_event_bytes: larger events are skipped; a `Gap` names their size.
             max_buffer_bytes: bytes of the items that may wait to be taken.
-            quiet_after: seconds without an update, while heartbeats come, after which `Quiet` comes.
-            give_up_on: statuses that end the stream with their error; any other is tried again. A certificate that
-                cannot be trusted ends it too.
+            quiet_after: seconds with heartbeats but no update until a `Quiet`.
+            give_up_on: statuses that end the stream with their error; other statuses are retried. An untrusted
+                certificate also ends it.
             last_event_id: sent with the first request.
 
         >>> stream = client.live_stats(live_game_id)
@@ -103,24 +102,22 @@ class Streams:
     ) -> "LiveStream":
         """Streams the live websocket of a game (docs/live.md, docs/wire.md, "Websocket").
 
-        After a lost connection it resumes behind the highest number below which none is missing, and leaves out what an
-        earlier connection delivered (`stats.repeats` counts it). `batches(table="stat_updates")` makes rows of stats
-        messages, and `sideline.LiveBoxScore` the current box score. The stream connects at `with`, or when the first
-        item is taken.
+        After a lost connection it resumes after the highest number below which none is missing, and leaves out repeats
+        (`stats.repeats` counts them). `batches(table="stat_updates")` returns rows of stats messages, and
+        `sideline.LiveBoxScore` the current box score. The stream connects at `with`, or at the first item.
 
         Parameters:
-            game_id: the game, by the schedule's `event_id`: its token is asked for, and asked for again when it is
-                refused.
-            token: one that `subscription_token` gave; without `game_id` it cannot be renewed.
-            sources: names of what to receive, such as "stats" or "broadcastsummary"; none: all that you may see. The
-                service sends nothing for a name that it does not know, and does not refuse it. So a stream of named
-                sources gives a `Quiet` once nothing came for `quiet_after` seconds, with `notices=False` too until
-                its first update.
-            last_seq: resume behind this number; without it sequenced sources begin with the game. The service may
-                send this one again.
-            broadcast_summary_level: how much of the source "broadcastsummary", such as "game_stats".
-            silence_limit, retry_wait, max_wait, notices, overflow: as for `live_stats`; a refused token is a failed
-                attempt too.
+            game_id: the game, by the schedule's `event_id`; its token is requested, and requested again when refused.
+            token: a token from `subscription_token`; without `game_id` it cannot be renewed.
+            sources: names of the sources to receive, such as "stats" or "broadcastsummary"; default: all that you may
+                read. The service neither refuses an unknown name nor sends anything for it. So a stream with named
+                sources yields a `Quiet` after `quiet_after` seconds of silence, until its first update even with
+                `notices=False`.
+            last_seq: resume after this number; without it sequenced sources begin with the game. The service may send
+                this message again.
+            broadcast_summary_level: the level of the source "broadcastsummary", such as "game_stats".
+            silence_limit, retry_wait, max_wait, notices, overflow: as for `live_stats`; a refused token also counts as
+                a failed attempt.
             buffer, max_event_bytes, max_buffer_bytes, quiet_after, give_up_on: as for `live_stats`.
 
         >>> stream = client.live(live_game_id, sources=["stats"])
@@ -153,6 +150,6 @@ class Streams:
 
             core = _live(self._core, what | {"token": token}, options)
         finally:
-            # What a traceback shows of its frames must not be this.
+            # A traceback with locals must not show it.
             del token
         return LiveStream(core, f"live {game_id or 'by token'}")

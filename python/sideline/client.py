@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from sideline._core import CoreClient, Payload, Table
 from sideline._drift import tell
 from sideline._find import LOOK, as_many, check_name, mixed_up, players_named, teams_named, tell_mixed_up
-from sideline._progress import Told
+from sideline._progress import ProgressOption
 from sideline._streams import Streams
 from sideline._timeout import Limit, Timeout, call_limits, limits
 from sideline.batch import Asking, Batch, OnError, Question, check
@@ -298,7 +298,9 @@ class Client(_Client[Payload, Many]):
 
         return Season(self, season, team_ids)
 
-    def _many(self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None) -> Many:
+    def _many(
+        self, question: Question, on_error: OnError, progress: ProgressOption, before: Batch[Any] | None = None
+    ) -> Many:
         check(on_error)
         batch = Asking(self, question, progress, before).wait(self._core)
         if on_error == "raise":
@@ -357,9 +359,9 @@ class Client(_Client[Payload, Many]):
         >>> report["username"]
         Check(name='username', state='ok', found='... (argument)', advice='')
         """
-        from sideline.doctor import examine, waited_for
+        from sideline.doctor import examine, run_sync
 
-        return waited_for(examine(self._core, self._live_by_token, is_async=False))
+        return run_sync(examine(self._core, self._live_by_token, is_async=False))
 
     def close(self) -> None:
         """Close the connections; a call in flight ends with an error. It may be called again."""
@@ -450,7 +452,7 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
         return Season(self, season, team_ids)
 
     def _many(
-        self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None
+        self, question: Question, on_error: OnError, progress: ProgressOption, before: Batch[Any] | None = None
     ) -> Coroutine[Any, Any, ManyAwaited]:
         return _named(question.operation, self._come_all(question, on_error, progress, before))
 
@@ -467,7 +469,7 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
             del required, optional  # as above
 
     async def _come_all(
-        self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None
+        self, question: Question, on_error: OnError, progress: ProgressOption, before: Batch[Any] | None
     ) -> ManyAwaited:
         check(on_error)
         batch = await Asking(self, question, progress, before).come(self._core)

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
-from sideline._progress import Told
+from sideline._progress import ProgressOption
 from sideline.archive import _audits as audits
 from sideline.archive import _compaction as compaction
 from sideline.archive import _plan as plan
@@ -125,7 +125,7 @@ class Archive:
         end: "Time | None" = None,
         *,
         tables: Iterable[str] | None = None,
-        progress: Told = None,
+        progress: ProgressOption = None,
         correction_window: timedelta | None = _CORRECTION_WINDOW,
         on_error: Literal["raise", "keep"] = "raise",
     ) -> SyncReport:

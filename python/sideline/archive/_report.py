@@ -47,8 +47,8 @@ class SyncReport:
             shown = "; ".join(hole_line(hole) for hole in self.holes[:5])
             more = f"; and {len(self.holes) - 5} more" if len(self.holes) > 5 else ""
             raise IncompleteError(
-                f"{len(self.holes)} of {self.coverage.num_rows} units are missing: {shown}{more}. The others are stored; "
-                "sync again to request the missing ones",
+                f"{len(self.holes)} of {self.coverage.num_rows} units are missing: {shown}{more}. The others are "
+                "stored; sync again to request the missing ones",
                 report=self,
             )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from sideline._core import _epoch_ms
-from sideline._progress import Told, bar
+from sideline._progress import ProgressOption, bar
 from sideline.archive import _compaction as compaction
 from sideline.archive import _plan as plan
 from sideline.archive import _withdrawals as withdrawals
@@ -57,7 +57,7 @@ class Sync:
         wanted: frozenset[str],
         window: timedelta | None,
         clock: Callable[[], datetime] | None,
-        progress: Told,
+        progress: ProgressOption,
     ) -> None:
         self._store = store
         self._client = client
