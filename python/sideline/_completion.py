@@ -16,8 +16,9 @@ def _offered(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> "Iterato
     """What may follow each command: commands below it, its options, and their choices."""
     own: list[str] = []
     below: dict[str, argparse.ArgumentParser] = {}
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
+    # argparse has no public way to list options and commands.
+    for action in parser._actions:  # noqa: SLF001
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             below = dict(action.choices)
         else:
             own += action.option_strings

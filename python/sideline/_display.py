@@ -9,6 +9,7 @@ from importlib import import_module
 from time import monotonic
 from typing import Any, Protocol
 
+from sideline._access import core_of_stream, is_entered, title_of
 from sideline._core import Update
 from sideline._text import STATISTICS, aligned, shorten, table_html, visible
 from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Quiet
@@ -47,7 +48,7 @@ class View:
         stats = self.stream.stats
         last = f", the last {format_clock(self.updates[-1].received_at)}" if self.updates else ""
         gaps = f"; {stats.gaps} gaps" if stats.gaps else ""
-        return f"{self.stream._title}: {self.stream.state}; {stats.updates} updates{last}{gaps}"
+        return f"{title_of(self.stream)}: {self.stream.state}; {stats.updates} updates{last}{gaps}"
 
     def columns(self) -> list[str] | None:
         """Return the columns of the box score to show, or `None` if it has no rows yet."""
@@ -144,7 +145,7 @@ def screen() -> Screen:
 
 def run(view: View, on: Screen, every: float, now: Callable[[], float] = monotonic) -> None:
     """Show a stream until it ends or is interrupted; then close it, unless it was entered with `with`."""
-    core, entered = view.stream._core, view.stream._is_entered
+    core, entered = core_of_stream(view.stream), is_entered(view.stream)
     try:
         core.open()
         on.show(view)

@@ -7,8 +7,10 @@ from sideline._core import Payload
 
 def tell(payload: Payload, *, strict: bool) -> None:
     """Warn of each path that the client meets for the first time; where `strict`, refuse the answer."""
+    from sideline._access import refusal_of
+
     told(payload, warn=not strict)
-    if strict and (refusal := payload._refusal()):
+    if strict and (refusal := refusal_of(payload)):
         raise refusal
 
 
@@ -18,9 +20,10 @@ def told(payload: Payload, *, warn: bool) -> None:
     import logging
     import warnings
 
+    from sideline._access import drift_of
     from sideline.errors import SchemaDriftWarning
 
-    for path, kind, _, is_new in payload._met:
+    for path, kind, _, is_new in drift_of(payload):
         if is_new:
             field, _, odd = path.partition(" (")
             if odd.startswith("not a whole"):
@@ -37,7 +40,7 @@ def told(payload: Payload, *, warn: bool) -> None:
 
 def _outside() -> int:
     """How many frames above the caller the first one is that is not of this package."""
-    level, frame = 1, sys._getframe(1)
+    level, frame = 1, sys._getframe(1)  # noqa: SLF001
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sideline":
         level, frame = level + 1, frame.f_back
     return level

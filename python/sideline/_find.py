@@ -47,7 +47,9 @@ def is_named(wanted: str, *names: str | None) -> bool:
 
 def _rows_named(table: Table, wanted: str, columns: tuple[str, ...]) -> Table:
     names = zip(*(table[column] for column in columns), strict=True)
-    return table._take([place for place, row in enumerate(names) if is_named(wanted, *row)])
+    from sideline._access import take_rows
+
+    return take_rows(table, [place for place, row in enumerate(names) if is_named(wanted, *row)])
 
 
 def teams_named(teams: Payload, name: str) -> Table:

@@ -36,7 +36,8 @@ def stream_as(table: "Table", schema: object) -> object | None:
     """The stream of a table in a schema that its reader asks for, both as capsules; `None` where it cannot be had."""
     try:
         pyarrow: Any = import_module("pyarrow")
-        return pyarrow.table(table).cast(pyarrow.Schema._import_from_c_capsule(schema)).__arrow_c_stream__()  # type: ignore[no-any-return]
+        target = pyarrow.Schema._import_from_c_capsule(schema)  # noqa: SLF001
+        return pyarrow.table(table).cast(target).__arrow_c_stream__()  # type: ignore[no-any-return]
     except (ImportError, ValueError, TypeError, NotImplementedError, KeyError):
         return None
 

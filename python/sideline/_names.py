@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from sideline._access import with_texts
 from sideline._core import Payload, Table
 
 
@@ -65,7 +66,7 @@ def with_names(table: Table, payloads: Iterable[Payload]) -> Table:
         else:
             values = [names.get(one) for one in table[column]]
         added.append((name, f"name of {column}, where the same body has it", values, is_list))
-    return table._with_texts(added) if added else table
+    return with_texts(table, added) if added else table
 
 
 def _named(column: str) -> tuple[str | None, bool]:

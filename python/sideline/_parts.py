@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sideline._access import core_of, planned_units, shape_of, table_from_arrow, units_of
 from sideline._core import Payload, Table, _batch_table, _coverage_table
 from sideline._frames import library
 from sideline._plan import Plan, PlanUnit
@@ -79,9 +80,9 @@ def outcomes(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | 
         kind = type(client).__name__
         raise TypeError(f"client is a sideline.Client, which waits, or None; not {kind}")
     asks = client_of(plan) if client is None else client
-    asks._core.check_credentials()
+    core_of(asks).check_credentials()
     most = _WINDOWS_AT_ONCE if plan.operation == "locations" else AT_ONCE
-    left = iter(plan._units)
+    left = iter(planned_units(plan))
     while units := list(islice(left, min(most, most if sizes is None else next(sizes)))):
         yield _windows(asks, units) if plan.operation == "locations" else _batch(asks, plan.operation, units)
 
@@ -91,7 +92,7 @@ def _batch(client: "Client", operation: str, units: Sequence[PlanUnit]) -> list[
     if units[0].session_id is not None:
         options["game_id"] = [unit.game_id for unit in units]
     batch: Batch[Any] = getattr(client, operation)([unit.id for unit in units], **options)
-    return [Outcome(unit, ended, batch) for unit, ended in zip(units, batch._units, strict=True)]
+    return [Outcome(unit, ended, batch) for unit, ended in zip(units, units_of(batch), strict=True)]
 
 
 def _windows(client: "Client", units: Sequence[PlanUnit]) -> list[Outcome]:
@@ -104,7 +105,7 @@ def _windows(client: "Client", units: Sequence[PlanUnit]) -> list[Outcome]:
         if unit.game_id is not None:
             options["game_id"] = unit.game_id
         batch: Batch[Any] = client.locations([unit.id], unit.start, unit.end, **options)
-        return Outcome(unit, batch._units[0], batch)
+        return Outcome(unit, units_of(batch)[0], batch)
 
     return list(map_in_threads(one, units, len(units)))
 
@@ -141,7 +142,7 @@ def of_unit(payload: Payload, name: str, columns: Sequence[str] | None, until: i
     needed = None if columns is None else list(dict.fromkeys((*columns, "t")))
     rows = payload.table(name, needed).to_arrow()
     rows = rows.filter(pc.less(rows["t"], pa.scalar(until, rows.schema.field("t").type)))
-    return Table._from_arrow(name, rows if columns is None else rows.select(list(columns)))
+    return table_from_arrow(name, rows if columns is None else rows.select(list(columns)))
 
 
 def read(plan: Plan, client: "Client | None") -> Table:
@@ -150,15 +151,15 @@ def read(plan: Plan, client: "Client | None") -> Table:
         pa = library("pyarrow", "arrow")
         found = [table.to_arrow() for table in tables(plan, client)]
         whole = pa.concat_tables([plan.schema.to_arrow().empty_table(), *found]).unify_dictionaries()
-        return Table._from_arrow(plan.table, whole)
+        return table_from_arrow(plan.table, whole)
     payloads: list[Payload] = []
     shape: Payload | None = None
     for ended in outcomes(plan, client):
         raise_holes(plan, ended)
-        shape = ended[0].batch._shape
+        shape = shape_of(ended[0].batch)
         payloads += [one.payload for one in ended if one.payload is not None]
     if shape is None:
-        return Table._from_arrow(plan.table, plan.schema.to_arrow().empty_table())
+        return table_from_arrow(plan.table, plan.schema.to_arrow().empty_table())
     return _batch_table(shape, payloads, plan.table, plan.columns)
 
 
@@ -200,4 +201,4 @@ def bodies(plan: Plan, client: "Client | None") -> Table:
     """All of them as one table."""
     pa = library("pyarrow", "arrow")
     whole = pa.concat_tables([bodies_schema().empty_table(), *body_tables(plan, client)]).unify_dictionaries()
-    return Table._from_arrow("bodies", whole)
+    return table_from_arrow("bodies", whole)

@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from sideline._access import planned_units, table_from_arrow
 from sideline._core import Schema, Table
 from sideline._frames import library
 from sideline.batch import many
@@ -146,7 +147,7 @@ class Plan:
             "linked": ([unit.is_linked for unit in self._units], pa.bool_()),
         }
         arrays = {name: pa.array(values, kind) for name, (values, kind) in columns.items()}
-        return Table._from_arrow("units", pa.table(arrays))
+        return table_from_arrow("units", pa.table(arrays))
 
     def split(self, parts: int, *, tasks: int | None = None) -> "list[Part]":
         """At most `parts` parts of neighbouring sessions and about as many units each; none for a plan without units.
@@ -352,10 +353,10 @@ def _unpickled_plan(compressed: bytes) -> Plan:
 
 def describe(plan: Plan) -> str:
     """How much a plan is, on one line."""
-    games = len({unit.event_id for unit in plan._units if unit.is_game})
-    practices = len({unit.event_id for unit in plan._units if unit.event_id and not unit.is_game})
-    starts = [unit.start for unit in plan._units if unit.start is not None]
-    ends = [unit.end for unit in plan._units if unit.end is not None]
+    games = len({unit.event_id for unit in planned_units(plan) if unit.is_game})
+    practices = len({unit.event_id for unit in planned_units(plan) if unit.event_id and not unit.is_game})
+    starts = [unit.start for unit in planned_units(plan) if unit.start is not None]
+    ends = [unit.end for unit in planned_units(plan) if unit.end is not None]
     events = " and ".join(
         f"{count} {name}{'' if count == 1 else 's'}"
         for count, name in ((games, "game"), (practices, "practice"))
@@ -403,7 +404,7 @@ def schema(table: str, columns: Sequence[str] | None) -> Schema:
     pa = library("pyarrow", "arrow")
     arrow = whole.to_arrow()
     some = pa.schema([arrow.field(name) for name in columns], arrow.metadata)
-    return Table._from_arrow(table, some.empty_table()).schema
+    return table_from_arrow(table, some.empty_table()).schema
 
 
 def ids(name: str, given: object) -> list[str]:

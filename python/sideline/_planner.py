@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from sideline._access import core_of, options_of
 from sideline._core import _epoch_ms, _ids
 from sideline._plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 from sideline.archive import _plan as archived
@@ -82,7 +83,7 @@ def make(client: "Client", selection: Selection, keep_teams: TeamFilter | None =
             span = _milliseconds(selection.start), _milliseconds(selection.end)
             units = [window for unit in units for window in _windows(unit._replace(start=span[0], end=span[1]))]
         return _plan(client, selection, units)
-    client._core.check_credentials()
+    core_of(client).check_credentials()
     lists = Discovery(client, None)
     if selection.game_ids is not None:
         lists.read_games(selection.game_ids)
@@ -167,9 +168,9 @@ def _plan(client: "Client", selection: Selection, units: Iterable[PlanUnit]) -> 
 
 def service_of(client: "_Client[Any, Any]") -> dict[str, Any]:
     """Where a client sends requests, and as whom: resolved here, so that no worker's environment redirects a part."""
-    core = client._core
+    core = core_of(client)
     settings = {name: value for name, value, _ in core.settings()}
-    options = {name: value for name, value in client._options.items() if name in OPTIONS and value is not None}
+    options = {name: value for name, value in options_of(client).items() if name in OPTIONS and value is not None}
     for name in ("environment", "sport", "base_url", "websocket_url", "broadcast_base_url", "username"):
         if settings.get(name) is not None:
             options[name] = settings[name]

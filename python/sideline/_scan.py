@@ -7,6 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from sideline import _planner
+from sideline._access import planned_units
 from sideline._frames import library
 from sideline._parts import AT_ONCE, tables
 from sideline._plan import Plan, PlanUnit
@@ -62,7 +63,7 @@ class _Source:
         # A limit that comes with a predicate is that of the rows before it: those must be the same rows.
         terms = [] if predicate is None or n_rows is not None else _terms(predicate)
         whole = self._plan(terms)
-        units = tuple(unit for unit in whole._units if _may_hold(unit, terms))
+        units = tuple(unit for unit in planned_units(whole) if _may_hold(unit, terms))
         chosen = replace(whole, columns=tuple(needed), _units=units)
         # The first rows of a table are likely to be in its first unit.
         growing = chain((2**power for power in range(5)), repeat(AT_ONCE))

@@ -7,6 +7,8 @@ from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from sideline._access import drift_of, size_of
+
 if TYPE_CHECKING:
     from sideline._core import Payload, Schema, Table
 
@@ -212,8 +214,8 @@ def payload_html(payload: "Payload") -> str:
             "request id": payload.request_id,
             "fetched": None if at is None else f"{at:%Y-%m-%d %H:%M:%S} UTC{took}",
             "responses merged": len(payload.parts) if len(payload.parts) > 1 else None,
-            "bytes": payload._size,
-            "unknown fields": len(payload._met) or None,
+            "bytes": size_of(payload),
+            "unknown fields": len(drift_of(payload)) or None,
             "tables": ", ".join(payload.tables) or "none: use to_dict()",
         },
     )

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sideline._access import core_of, core_of_stream
 from sideline._completion import SHELLS, script
 from sideline._core import Update, __version__
 from sideline._exits import Exit
@@ -424,7 +425,7 @@ def _stream(client: "Client", given: argparse.Namespace) -> "LiveStream":
     game, schedule = given.game_id, given.schedule_id
     stream = client.live(game) if game is not None else client.live_stats(schedule)
     # Before there is a journal.
-    client._core.check_credentials(broadcast=game is None)
+    core_of(client).check_credentials(broadcast=game is None)
     return stream
 
 
@@ -475,7 +476,7 @@ def _print(stream: "LiveStream", stopped: Callable[[], bool], *, as_json: bool) 
     """Prints items; returns the last refusal, if the service answered with a status."""
     from sideline._display import describe_notice, describe_update
 
-    core = stream._core
+    core = core_of_stream(stream)
     refusal: str | None = None
     while not stopped():
         item = core.next_within(0.2)
@@ -503,7 +504,7 @@ def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
     every = 0.5 if terminal else _LINE_EVERY
     last: datetime | None = None
     describe_notice = time.monotonic()
-    core = stream._core
+    core = core_of_stream(stream)
     refusal: str | None = None
     try:
         while not stopped():

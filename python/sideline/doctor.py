@@ -12,6 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
+from sideline._access import core_of_stream, finding_of
 from sideline._core import CoreClient, Payload, _certificate
 from sideline.errors import AuthenticationError, NotFound, PermissionDenied, SidelineError
 
@@ -425,7 +426,7 @@ def run_sync(steps: Coroutine[Any, Any, T]) -> T:
 def _describe(error: SidelineError) -> tuple[str, str]:
     """Return what happened, and what to do."""
     advice = error.advice or "see the message; the page on errors of the documentation says what to do"
-    return error._found or str(error), advice
+    return finding_of(error) or str(error), advice
 
 
 def _describe_certificate(certificate: tuple[str, int] | None) -> tuple[State, str]:
@@ -464,7 +465,7 @@ def _open_error(stream: "LiveStream") -> str | None:
     """Return why a stream cannot be opened, or `None` if it stays open for longer than a service needs to refuse it."""
     from sideline.live import Connected, Disconnected
 
-    core = stream._core
+    core = core_of_stream(stream)
     core.open()
     try:
         is_open = False

@@ -116,6 +116,29 @@ class StreamStats:
     """Seconds that the oldest update has waited to be taken."""
 
 
+class _Life:
+    """Whether a stream was entered or has ended, shared with its iterators."""
+
+    __slots__ = ("_core", "has_ended", "is_entered")
+
+    def __init__(self, core: CoreStream) -> None:
+        self._core = core
+        self.is_entered = False
+        self.has_ended = False
+
+    def check_not_ended(self) -> None:
+        if self.has_ended:
+            raise StreamClosed("this stream has ended or was closed; open another one")
+
+    def close(self) -> None:
+        self.has_ended = True
+        self._core.close()
+
+    def close_unless_entered(self) -> None:
+        if not self.is_entered:
+            self.close()
+
+
 class LiveStream:
     """A live stream: an iterator of updates and of notices about the connection.
 
@@ -134,11 +157,10 @@ class LiveStream:
     def __init__(self, core: CoreStream, title: str) -> None:
         self._core = core
         self._title = title
-        self._is_entered = False
-        self._has_ended = False
+        self._life = _Life(core)
 
     def __iter__(self) -> Iterator[Update | Notice]:
-        self._check_not_ended()
+        self._life.check_not_ended()
         return self._items()
 
     def _items(self) -> Iterator[Update | Notice]:
@@ -147,22 +169,21 @@ class LiveStream:
             core.open()
             while (item := core.next()) is not None:
                 yield item
-            self._has_ended = True
+            self._life.has_ended = True
         finally:
-            if not self._is_entered:
-                self.close()
+            self._life.close_unless_entered()
 
     def __next__(self) -> Update | Notice:
         self._core.open()
         item = self._core.next()
         if item is None:
-            self._has_ended = True
+            self._life.has_ended = True
             raise StopIteration
         return item
 
     def __aiter__(self) -> AsyncIterator[Update | Notice]:
-        self._check_not_ended()
-        return _AsyncIterator(self)
+        self._life.check_not_ended()
+        return _AsyncIterator(self, self._core, self._life)
 
     async def __anext__(self) -> Update | Notice:
         core = self._core
@@ -183,15 +204,11 @@ class LiveStream:
                 # An item may have arrived before the stream ended.
                 item = core.take()
                 if item is None:
-                    self._has_ended = True
+                    self._life.has_ended = True
                     raise StopAsyncIteration
                 return item
             await core.wait()
             core.begin_turn()
-
-    def _check_not_ended(self) -> None:
-        if self._has_ended:
-            raise StreamClosed("this stream has ended or was closed; open another one")
 
     def batches(
         self,
@@ -215,7 +232,7 @@ class LiveStream:
             raise ValueError(f"max_seconds is {max_seconds}; it must be more than 0")
         # Check the name before any item is taken.
         _items_table([], table)
-        return Batches(self, max_rows, max_seconds, table)
+        return Batches(self, self._core, self._life, max_rows, max_seconds, table)
 
     def record(self, path: str | PathLike[str], *, sync_every: float | None = 5.0) -> Self:
         """Append each item taken from now on, including notices, to the journal at `path`; returns the stream.
@@ -302,12 +319,11 @@ class LiveStream:
 
         Raises `OSError` if the last items of a journal could not be written.
         """
-        self._has_ended = True
-        self._core.close()
+        self._life.close()
 
     def __enter__(self) -> Self:
         self._core.open()
-        self._is_entered = True
+        self._life.is_entered = True
         return self
 
     def __exit__(
@@ -337,23 +353,24 @@ def _check_asyncio() -> None:
 class _AsyncIterator:
     """The iterator of one `async for` over a stream."""
 
-    __slots__ = ("_stream",)
+    __slots__ = ("_core", "_life", "_stream")
 
-    def __init__(self, stream: LiveStream) -> None:
+    def __init__(self, stream: LiveStream, core: CoreStream, life: _Life) -> None:
         self._stream = stream
+        self._core = core
+        self._life = life
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Update | Notice:
         # Most items are already buffered: this saves a coroutine for each.
-        item = self._stream._core.take_in_turn()
+        item = self._core.take_in_turn()
         return await self._stream.__anext__() if item is None else item
 
     def __del__(self) -> None:
         # The loop ended, or its task was cancelled.
-        if not self._stream._is_entered:
-            self._stream.close()
+        self._life.close_unless_entered()
 
 
 class Batches:
@@ -368,8 +385,12 @@ class Batches:
     True
     """
 
-    def __init__(self, stream: LiveStream, max_rows: int, max_seconds: float, table: str) -> None:
+    def __init__(
+        self, stream: LiveStream, core: CoreStream, life: _Life, max_rows: int, max_seconds: float, table: str
+    ) -> None:
         self._stream = stream
+        self._core = core
+        self._life = life
         self._max_rows = max_rows
         self._max_seconds = max_seconds
         self._table = table
@@ -378,17 +399,17 @@ class Batches:
         self._error: Exception | None = None
 
     def __iter__(self) -> Self:
-        self._stream._check_not_ended()
+        self._life.check_not_ended()
         return self
 
     def __next__(self) -> Table:
-        core = self._stream._core
+        core = self._core
         core.open()
         self._raise_pending()
         if not self._items:
             first = core.next()
             if first is None:
-                self._stream._has_ended = True
+                self._life.has_ended = True
                 self._close_unless_entered()
                 raise StopIteration
             self._start(first)
@@ -404,14 +425,14 @@ class Batches:
         return self._take_table()
 
     def __aiter__(self) -> Self:
-        self._stream._check_not_ended()
+        self._life.check_not_ended()
         return self
 
     async def __anext__(self) -> Table:
         _check_asyncio()
         # Other tasks of the loop get a turn before anything is taken.
         await asyncio.sleep(0)
-        core = self._stream._core
+        core = self._core
         core.open()
         self._raise_pending()
         if not self._items:
@@ -458,8 +479,7 @@ class Batches:
         return _items_table(items, self._table)
 
     def _close_unless_entered(self) -> None:
-        if not self._stream._is_entered:
-            self._stream.close()
+        self._life.close_unless_entered()
 
     def __del__(self) -> None:
         # The loop ended, or its task was cancelled.

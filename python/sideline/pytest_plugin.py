@@ -94,9 +94,11 @@ def sideline_client(sideline_simulator: "Simulator") -> "Iterator[Client]":
 @pytest.fixture
 def sideline_async_client(sideline_simulator: "Simulator") -> "Iterator[AsyncClient]":
     """A `sideline.AsyncClient` of the simulated service, for any event loop; it reads no `SIDELINE_` variable."""
+    from sideline._access import core_of
+
     client = sideline_simulator.async_client()
     yield client
-    client._core.close()
+    core_of(client).close()
 
 
 @pytest.hookimpl(trylast=True)

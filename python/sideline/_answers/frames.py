@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sideline._access import table_from_arrow
 from sideline._core import Table
 from sideline._frames import library
 
@@ -43,7 +44,7 @@ def arrow_of(frame: "polars.DataFrame") -> "pyarrow.Table":
 
 def table_of(name: str, frame: "polars.DataFrame") -> Table:
     """A frame as a `Table` of this name."""
-    return Table._from_arrow(name, arrow_of(frame))
+    return table_from_arrow(name, arrow_of(frame))
 
 
 def _plain(pa: Any, kind: Any) -> Any:

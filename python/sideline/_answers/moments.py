@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sideline._access import table_from_arrow
 from sideline._answers.frames import arrow_of, frame_of, time_column
 from sideline._core import Table
 from sideline._frames import library
@@ -87,7 +88,7 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
         )
         for part in _around(windows, lazy, at_once)
     ]
-    return Table._from_arrow("moments", library("pyarrow", "arrow").concat_tables(parts))
+    return table_from_arrow("moments", library("pyarrow", "arrow").concat_tables(parts))
 
 
 def _locations(source: object) -> "tuple[polars.LazyFrame, int | None]":

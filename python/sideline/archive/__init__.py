@@ -38,6 +38,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
+from sideline._access import core_of, table_from_arrow
 from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import ProgressOption
@@ -159,7 +160,7 @@ class Archive:
         """
         if on_error not in ("keep", "raise"):
             raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
-        teams, games, wanted = self.check_sync(team_ids, game_ids, start, end, tables, correction_window)
+        teams, games, wanted = self._check_sync(team_ids, game_ids, start, end, tables, correction_window)
         client = self._client_of_sync()
         before = _drift_counts(client)
         run = Sync(
@@ -180,7 +181,7 @@ class Archive:
             report.raise_if_incomplete()
         return report
 
-    def check_sync(
+    def _check_sync(
         self,
         team_ids: Iterable[int] | int | None,
         game_ids: Iterable[str] | str | None,
@@ -205,7 +206,7 @@ class Archive:
         games = _id_list("game_ids", game_ids)
         if game_ids is None and start is not None and (end is not None or self._clock is not None):
             plan.check_range(start, end, self._clock and self._clock())
-        client._core.check_credentials()
+        core_of(client).check_credentials()
         return (
             teams if teams is None else list(dict.fromkeys(map(int, teams))),
             games if games is None else list(dict.fromkeys(map(str, games))),
@@ -406,9 +407,7 @@ class Archive:
         from sideline.archive._rosters import stints
 
         read.require(self._store)
-        return Table._from_arrow(
-            "players", stints(self._store, None if as_of is None else _to_datetime("as_of", as_of))
-        )
+        return table_from_arrow("players", stints(self._store, None if as_of is None else _to_datetime("as_of", as_of)))
 
     def status(
         self,
@@ -548,7 +547,7 @@ def _to_datetime(name: str, when: "Time") -> datetime:
 
 def _table_of(name: str, rows: list[dict[str, Any]]) -> Table:
     target = public_schema(name)
-    return Table._from_arrow(name, read.conform(to_arrow(rows, name).select(target.names), target))
+    return table_from_arrow(name, read.conform(to_arrow(rows, name).select(target.names), target))
 
 
 def _drift_counts(client: "Client") -> dict[tuple[str, str], int]:
@@ -562,4 +561,4 @@ def _drift_since(client: "Client", before: Mapping[tuple[str, str], int]) -> Tab
     rows = [
         {**row, "count": row["count"] - before.get((row["operation"], row["path"]), 0)} for row in table.to_pylist()
     ]
-    return Table._from_arrow("drift", pa.Table.from_pylist([row for row in rows if row["count"]], table.schema))
+    return table_from_arrow("drift", pa.Table.from_pylist([row for row in rows if row["count"]], table.schema))

@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from sideline._access import check_sync, store_of
 from sideline._exits import Exit
 from sideline._frames import library
 from sideline._progress import Progress, text
@@ -45,8 +46,8 @@ def sync(
         with Client() as client:
             archive = Archive(root, client)
             # Check before creating a folder for the lock.
-            archive.check_sync(teams, games, start, end, tables, window)
-            with _exclusive(archive._store):
+            check_sync(archive, teams, games, start, end, tables, window)
+            with _exclusive(store_of(archive)):
                 report = archive.sync(
                     teams,
                     games,

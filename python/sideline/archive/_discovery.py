@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from sideline._access import options_of
 from sideline._core import Payload, _epoch_ms
 from sideline.archive import _listing as listing
 from sideline.archive._fetch import (
@@ -225,7 +226,7 @@ class Discovery:
             ended = Outcome(unit, status, received.fetched_at, received.served_at, request_id=payload.request_id)
             return ended, payload, items
 
-        threads = self._client._options["max_concurrency"]
+        threads = options_of(self._client)["max_concurrency"]
         results = list(map_in_threads(lambda request: one(*request), requests, threads))
         for _, payload, _ in results:
             if self._service_clock is None:

@@ -11,6 +11,7 @@ from itertools import groupby
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from sideline._access import size_of, units_of
 from sideline._core import Payload
 from sideline.archive._decode import MACHINE_ERRORS, decode_tables
 from sideline.archive._plan import COMPLETE, RESOURCES, Unit
@@ -225,11 +226,11 @@ def _fetch_batch(client: "Client", units: Sequence[Unit], on_ended: Callable[[in
     rows = batch.coverage.to_dicts()
     # The first unit without an attempt says why a batch stopped.
     Refusals(client).check(
-        next((one.error for one, row in zip(batch._units, rows, strict=True) if not row["attempts"]), None)
+        next((one.error for one, row in zip(units_of(batch), rows, strict=True) if not row["attempts"]), None)
     )
-    for unit, one, row in zip(units, batch._units, rows, strict=True):
+    for unit, one, row in zip(units, units_of(batch), rows, strict=True):
         if one.came and one.payload is not None:
-            yield Fetched(operation, one.payload._size, partial(_read, unit, one.payload, row))
+            yield Fetched(operation, size_of(one.payload), partial(_read, unit, one.payload, row))
         else:
             yield Fetched(operation, 0, partial(_returned, _failed(unit, one.error, one.payload, row)))
 
@@ -273,7 +274,7 @@ def _fetch_each(client: "Client", units: Sequence[Unit], on_ended: Callable[[int
             refusals.check(error)
             return Fetched(unit.operation, 0, partial(_returned, failed(unit, error)))
         row = {"fetched_at": payload.fetched_at or now(), "request_id": payload.request_id, "attempts": 1}
-        return Fetched(unit.operation, payload._size, partial(_read, unit, payload, row))
+        return Fetched(unit.operation, size_of(payload), partial(_read, unit, payload, row))
 
     for done, fetched in enumerate(map_in_threads(one, units, 4), 1):
         on_ended(done)

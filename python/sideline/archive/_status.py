@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
+from sideline._access import table_from_arrow
 from sideline._core import Table
 from sideline._frames import library
 from sideline.archive import _audits as audits
@@ -96,7 +97,7 @@ def status(
         clock=clock or max([now, *seasons]),
         window=window,
     )
-    return Table._from_arrow("status", _arrow(rows))
+    return table_from_arrow("status", _arrow(rows))
 
 
 def verdicts(

@@ -202,8 +202,8 @@ def writer_properties() -> Any:
 def _with_comments(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
     """Add the meaning and unit of each column as its comment."""
     pa: Any = library("pyarrow", "archive")
-    translated = {field.name: _comment(field) for field in public_schema(name)} | _COMMENTS
-    return pa.schema([field.with_metadata({"comment": translated.get(field.name) or ""}) for field in schema])
+    comments = {field.name: _comment(field) for field in public_schema(name)} | _COMMENTS
+    return pa.schema([field.with_metadata({"comment": comments.get(field.name) or ""}) for field in schema])
 
 
 def _comment(field: "pyarrow.Field") -> str:

@@ -35,13 +35,13 @@ class Columns:
 
     def __init__(self, rows: Rows, table: str, needed: Sequence[str]) -> None:
         parts = list(rows) if isinstance(rows, (list, tuple)) else [rows]
-        self._parts = [_arrow(part, table) for part in parts]
-        self._chosen: list[npt.NDArray[np.bool_]] | None = None
+        self.parts = [_arrow(part, table) for part in parts]
+        self.chosen: list[npt.NDArray[np.bool_]] | None = None
         # Bodies have names that tables lack; those of locations have none, and are large.
         bodies = parts if table != "locations" else []
         self._bodies = [one for part in bodies for one in (part if isinstance(part, Batch) else [part])]
         self._found: Found | None = None
-        for part in self._parts:
+        for part in self.parts:
             missing = [name for name in needed if name not in part.column_names]
             if missing:
                 there = ", ".join(part.column_names) or "none"
@@ -50,12 +50,12 @@ class Columns:
     def only(self, rows: npt.NDArray[np.bool_]) -> Self:
         """Some of the rows of all. What lies before and after them is not read: texts are slow to read."""
         some = copy(self)
-        some._parts, some._chosen = [], []
-        for part, mask in zip(self._parts, np.split(rows, np.cumsum(list(map(len, self._parts)))[:-1]), strict=True):
+        some.parts, some.chosen = [], []
+        for part, mask in zip(self.parts, np.split(rows, np.cumsum(list(map(len, self.parts)))[:-1]), strict=True):
             found = np.flatnonzero(mask)
             start, end = (int(found[0]), int(found[-1]) + 1) if len(found) else (0, 0)
-            some._parts.append(part.slice(start, end - start))
-            some._chosen.append(mask[start:end])
+            some.parts.append(part.slice(start, end - start))
+            some.chosen.append(mask[start:end])
         return some
 
     def numbers(self, name: str) -> Numbers:
@@ -69,10 +69,10 @@ class Columns:
     def _gathered(self, name: str, read: Any, null: object, dtype: Any) -> npt.NDArray[Any]:
         found = [
             read(name, part.column(name)) if name in part.column_names else np.full(len(part), null, dtype=dtype)
-            for part in self._parts
+            for part in self.parts
         ]
-        if self._chosen is not None:
-            found = [column[chosen] for column, chosen in zip(found, self._chosen, strict=True)]
+        if self.chosen is not None:
+            found = [column[chosen] for column, chosen in zip(found, self.chosen, strict=True)]
         return np.concatenate(found) if found else np.empty(0, dtype=dtype)
 
     @property
@@ -83,15 +83,17 @@ class Columns:
 
     def team_names(self, given: Named | None) -> dict[int, str]:
         """Names by team id: those given, else of the rows, else of the body they came in."""
-        return self._in_bodies.teams | self._in_rows("team_id", ("team_name",)) | dict(names_of(given, "team"))
+        return self._in_bodies.teams | self.values_by_id("team_id", ("team_name",)) | dict(names_of(given, "team"))
 
     def player_names(self, given: Named | None) -> dict[int, str]:
         """Names by player id, from the same places."""
-        found = self._in_rows("player_id", ("first_name", "last_name")) | self._in_rows("player_id", ("player_name",))
+        found = self.values_by_id("player_id", ("first_name", "last_name")) | self.values_by_id(
+            "player_id", ("player_name",)
+        )
         return self._in_bodies.players | found | dict(names_of(given, "player"))
 
-    def _in_rows(self, key: str, columns: tuple[str, ...]) -> dict[int, str]:
-        if not any(columns[-1] in part.column_names for part in self._parts):
+    def values_by_id(self, key: str, columns: tuple[str, ...]) -> dict[int, str]:
+        if not any(columns[-1] in part.column_names for part in self.parts):
             return {}
         texts = [self.texts(column) for column in columns]
         rows = zip(self.numbers(key), zip(*texts, strict=True), strict=True)
@@ -114,7 +116,7 @@ def names_of(given: Named | None, what: str) -> Names:
     columns = Columns(given, f"{what}s", [f"{what}_id"])
     if what == "player":
         return columns.player_names(None)
-    return columns._in_rows("team_id", ("name",)) | columns._in_rows("team_id", ("team_name",))
+    return columns.values_by_id("team_id", ("name",)) | columns.values_by_id("team_id", ("team_name",))
 
 
 def chosen_id(what: str, wanted: int | str | None, there: Numbers, names: Names) -> int | None:
