@@ -13,7 +13,7 @@ import pytest
 
 import sideline
 from sideline._answers.crosswalk import MIN_CONFIDENCE
-from sideline._answers.names import grade, parsed
+from sideline._answers.names import grade, parse
 
 ROSTERS = int(os.environ.get("CROSSWALK_ROSTERS", "120"))
 """A thousand by hand."""
@@ -53,13 +53,13 @@ Row = dict[str, Any]
     ],
 )
 def test_names_agree_as_far_as_they_do(one: str, other: str, expected: str | None) -> None:
-    ours, theirs = parsed(one), parsed(other)
+    ours, theirs = parse(one), parse(other)
     assert ours is not None and theirs is not None
     assert grade(ours, theirs) == grade(theirs, ours) == expected
 
 
 def test_what_has_no_letter_is_no_name() -> None:
-    assert parsed(" - ,. ") is None
+    assert parse(" - ,. ") is None
 
 
 def players(*rows: tuple[Any, ...]) -> pl.DataFrame:

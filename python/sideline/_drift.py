@@ -5,16 +5,16 @@ import sys
 from sideline._core import Payload
 
 
-def tell(payload: Payload, *, strict: bool) -> None:
+def check_drift(payload: Payload, *, strict: bool) -> None:
     """Warn of each path that the client meets for the first time; where `strict`, refuse the answer."""
     from sideline._access import refusal_of
 
-    told(payload, warn=not strict)
+    report_drift(payload, warn=not strict)
     if strict and (refusal := refusal_of(payload)):
         raise refusal
 
 
-def told(payload: Payload, *, warn: bool) -> None:
+def report_drift(payload: Payload, *, warn: bool) -> None:
     """Log each path that is met for the first time, and warn at the line outside this package that asked."""
     # Not at the top: hardly an answer needs them.
     import logging
@@ -25,8 +25,8 @@ def told(payload: Payload, *, warn: bool) -> None:
 
     for path, kind, _, is_new in drift_of(payload):
         if is_new:
-            field, _, odd = path.partition(" (")
-            if odd.startswith("not a whole"):
+            field, _, problem = path.partition(" (")
+            if problem.startswith("not a whole"):
                 what = f"a number that is not whole where a table has integers: {field}"
             else:
                 what = f"an unknown field: {path} ({kind})" if kind else f"an answer without {field}"
@@ -35,10 +35,10 @@ def told(payload: Payload, *, warn: bool) -> None:
             )
             logging.getLogger("sideline").warning("%s", text)
             if warn:
-                warnings.warn(text, SchemaDriftWarning, stacklevel=_outside())
+                warnings.warn(text, SchemaDriftWarning, stacklevel=_stack_level())
 
 
-def _outside() -> int:
+def _stack_level() -> int:
     """How many frames above the caller the first one is that is not of this package."""
     level, frame = 1, sys._getframe(1)  # noqa: SLF001
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sideline":

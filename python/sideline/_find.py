@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sideline.errors import NotFound
     from sideline.operations import Ids
 
-LOOK: dict[str, Any] = {"timeout": (None, None, 10.0)}
+LOOKUP_OPTIONS: dict[str, Any] = {"timeout": (None, None, 10.0)}
 """How long it may take to find out what an id is of."""
 
 _SESSIONS = ("stats", "stats_details", "possessions", "shots", "locations")
@@ -41,8 +41,8 @@ def check_name(name: str) -> None:
 
 def is_named(wanted: str, *names: str | None) -> bool:
     """Whether each wanted word begins a word of these names."""
-    there = [word for name in names if name for word in words(name)]
-    return all(any(word.startswith(one) for word in there) for one in words(wanted))
+    found = [word for name in names if name for word in words(name)]
+    return all(any(word.startswith(one) for word in found) for one in words(wanted))
 
 
 def _rows_named(table: Table, wanted: str, columns: tuple[str, ...]) -> Table:
@@ -64,18 +64,18 @@ def players_named(rosters: "Batch[Any]", name: str) -> Table:
     return _rows_named(rosters.table("players"), name, ("first_name", "last_name", "display_name"))
 
 
-def as_many(ids: "Ids | Payload") -> Any:
+def as_list(ids: "Ids | Payload") -> Any:
     """Ids as several, also where it is one."""
     is_many = isinstance(ids, Table) or (hasattr(ids, "__iter__") and not isinstance(ids, str))
     return ids if is_many else [ids]
 
 
-def mixed_up(operation: str, required: dict[str, Any]) -> Any:
+def possible_game_id(operation: str, required: dict[str, Any]) -> Any:
     """The id of which it is worth finding out whether it is a game's; `None` where there is none."""
     return required.get("session_id") if operation in _SESSIONS else None
 
 
-def tell_mixed_up(error: "NotFound", operation: str, game_id: object, game: Payload) -> None:
+def explain_game_id(error: "NotFound", operation: str, game_id: object, game: Payload) -> None:
     """Add to an error that its id is a game's, where the service has such a game."""
     if not game.table("sessions").num_rows and not game.table("events").num_rows:
         return

@@ -106,7 +106,7 @@ def _csv(value: Any) -> object:
     return value
 
 
-def given(argument: str, source: object, tables: Mapping[str, Iterable[str]]) -> "dict[str, polars.DataFrame]":
+def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]) -> "dict[str, polars.DataFrame]":
     """Those of some tables that a caller's argument holds, as polars frames whose categories are text.
 
     `tables`: the columns that each must have. The argument is an answer, a `Table`, a polars frame, any other Arrow
@@ -114,7 +114,7 @@ def given(argument: str, source: object, tables: Mapping[str, Iterable[str]]) ->
     """
     polars = library("polars", "polars")
     if isinstance(source, list | tuple):
-        parts = [given(argument, part, tables) for part in source]
+        parts = [tables_of(argument, part, tables) for part in source]
         if not parts:
             raise ValueError(f"{argument} is an empty list")
         return {

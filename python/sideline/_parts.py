@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from sideline.client import Client
 
-AT_ONCE = 32
+BATCH_SIZE = 32
 """Units in memory at once."""
 
-_WINDOWS_AT_ONCE = 4
+_WINDOW_BATCH_SIZE = 4
 """Windows of locations are large."""
 
-_STATUS = 6
+_STATUS_INDEX = 6
 """Its place in a row of `coverage`."""
 
 _clients: dict[tuple[str, int], "Client"] = {}
@@ -58,11 +58,11 @@ def client_of(plan: Plan) -> "Client":
     found = _clients.get(key)
     if found is None:
         # Two threads may both make one; no lock can be held by a thread that a fork leaves behind.
-        found = _clients.setdefault(key, _built(plan))
+        found = _clients.setdefault(key, _client_for(plan))
     return found
 
 
-def _built(plan: Plan) -> "Client":
+def _client_for(plan: Plan) -> "Client":
     from sideline.client import Client
 
     options = dict(plan.service)
@@ -79,12 +79,12 @@ def outcomes(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | 
     if client is not None and not isinstance(client, Client):
         kind = type(client).__name__
         raise TypeError(f"client is a sideline.Client, which waits, or None; not {kind}")
-    asks = client_of(plan) if client is None else client
-    core_of(asks).check_credentials()
-    most = _WINDOWS_AT_ONCE if plan.operation == "locations" else AT_ONCE
-    left = iter(planned_units(plan))
-    while units := list(islice(left, min(most, most if sizes is None else next(sizes)))):
-        yield _windows(asks, units) if plan.operation == "locations" else _batch(asks, plan.operation, units)
+    reader = client_of(plan) if client is None else client
+    core_of(reader).check_credentials()
+    limit = _WINDOW_BATCH_SIZE if plan.operation == "locations" else BATCH_SIZE
+    remaining = iter(planned_units(plan))
+    while units := list(islice(remaining, min(limit, limit if sizes is None else next(sizes)))):
+        yield _windows(reader, units) if plan.operation == "locations" else _batch(reader, plan.operation, units)
 
 
 def _batch(client: "Client", operation: str, units: Sequence[PlanUnit]) -> list[Outcome]:
@@ -131,10 +131,10 @@ def tables(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | No
         raise_holes(plan, found)
         for one in found:
             if one.payload is not None:
-                yield of_unit(one.payload, plan.table, plan.columns, one.unit.end if one.unit.has_next else None)
+                yield rows_of_unit(one.payload, plan.table, plan.columns, one.unit.end if one.unit.has_next else None)
 
 
-def of_unit(payload: Payload, name: str, columns: Sequence[str] | None, until: int | None) -> Table:
+def rows_of_unit(payload: Payload, name: str, columns: Sequence[str] | None, until: int | None) -> Table:
     """One payload's table; rows from `until` on are those of the next window."""
     if until is None:
         return payload.table(name, columns)
@@ -189,7 +189,7 @@ def body_tables(plan: Plan, client: "Client | None") -> "Iterator[pyarrow.Table]
         for one in found:
             row = list(one.ended.row)
             if one.is_unavailable:
-                row[_STATUS] = "unavailable"
+                row[_STATUS_INDEX] = "unavailable"
             rows.append(tuple(row))
         table = _coverage_table(rows).to_arrow()
         raw = [None if one.ended.payload is None else one.ended.payload.raw for one in found]

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("sideline")
 
-_WINDOW = 30 * 60_000
+_MAX_WINDOW_MS = 30 * 60_000
 """The longest range of locations that the service accepts, in milliseconds."""
 
-_NAMED = 5
+_MAX_NAMED = 5
 """So many holes are named in an error."""
 
 TeamFilter = Callable[[list[int]], list[int]]
@@ -75,7 +75,7 @@ class Selection:
             archived.check_range(self.start, self.end, None)
 
 
-def make(client: "Client", selection: Selection, keep_teams: TeamFilter | None = None) -> Plan:
+def make_plan(client: "Client", selection: Selection, keep_teams: TeamFilter | None = None) -> Plan:
     """Request what must be requested. Raises `IncompleteError` where any of the lists did not come, or is not whole."""
     if selection.session_ids is not None:
         units = [PlanUnit(one, None, False, (), None, None) for one in selection.session_ids]
@@ -118,8 +118,8 @@ def _raise_holes(table: str, lists: Discovery) -> None:
     holes += [*lists.problems, *lists.missing_games]
     if not holes:
         return
-    named = "; ".join(f"{hole.unit.name}: {hole.error}" for hole in holes[:_NAMED])
-    more = f"; and {len(holes) - _NAMED} more" if len(holes) > _NAMED else ""
+    named = "; ".join(f"{hole.unit.name}: {hole.error}" for hole in holes[:_MAX_NAMED])
+    more = f"; and {len(holes) - _MAX_NAMED} more" if len(holes) > _MAX_NAMED else ""
     raise IncompleteError(
         f"the plan of {table} would lack sessions, because {len(holes)} of its lists or their entries did not come as "
         f"they should: {named}{more}. Plan again, or give team_ids=, game_ids= or session_ids= that leave them out"
@@ -145,9 +145,9 @@ def _units(events: Iterable[Event], operation: str, clock: "datetime") -> list[P
             one = PlanUnit(unit.session_id, event.id, event.is_game, teams, *span, unit.is_linked)
             units += _windows(one) if operation == "locations" else [one]
     if problems:
-        more = f"; and {len(problems) - _NAMED} more" if len(problems) > _NAMED else ""
+        more = f"; and {len(problems) - _MAX_NAMED} more" if len(problems) > _MAX_NAMED else ""
         raise IncompleteError(
-            f"{len(problems)} sessions cannot be planned: {'; '.join(problems[:_NAMED])}{more}. "
+            f"{len(problems)} sessions cannot be planned: {'; '.join(problems[:_MAX_NAMED])}{more}. "
             "Give game_ids= or session_ids= that leave them out"
         )
     return units
@@ -157,16 +157,16 @@ def _windows(unit: PlanUnit) -> Iterator[PlanUnit]:
     """Windows that touch: whether the service counts the last millisecond to a range is not documented."""
     assert unit.start is not None
     assert unit.end is not None
-    cuts = [*range(unit.start, unit.end, _WINDOW), unit.end]
+    cuts = [*range(unit.start, unit.end, _MAX_WINDOW_MS), unit.end]
     for first, last in pairwise(cuts):
         yield unit._replace(start=first, end=last, has_next=last < unit.end)
 
 
 def _plan(client: "Client", selection: Selection, units: Iterable[PlanUnit]) -> Plan:
-    return Plan(selection.table, selection.operation, selection.columns, service_of(client), tuple(units))
+    return Plan(selection.table, selection.operation, selection.columns, service_options(client), tuple(units))
 
 
-def service_of(client: "_Client[Any, Any]") -> dict[str, Any]:
+def service_options(client: "_Client[Any, Any]") -> dict[str, Any]:
     """Where a client sends requests, and as whom: resolved here, so that no worker's environment redirects a part."""
     core = core_of(client)
     settings = {name: value for name, value, _ in core.settings()}

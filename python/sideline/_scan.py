@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sideline import _planner
 from sideline._access import planned_units
 from sideline._frames import library
-from sideline._parts import AT_ONCE, tables
+from sideline._parts import BATCH_SIZE, tables
 from sideline._plan import Plan, PlanUnit
 from sideline._planner import Selection
 from sideline._schemas import SCHEMAS
@@ -66,8 +66,8 @@ class _Source:
         units = tuple(unit for unit in planned_units(whole) if _may_hold(unit, terms))
         chosen = replace(whole, columns=tuple(needed), _units=units)
         # The first rows of a table are likely to be in its first unit.
-        growing = chain((2**power for power in range(5)), repeat(AT_ONCE))
-        sizes = repeat(AT_ONCE) if n_rows is None else growing
+        growing = chain((2**power for power in range(5)), repeat(BATCH_SIZE))
+        sizes = repeat(BATCH_SIZE) if n_rows is None else growing
         left = n_rows
         yield pl.DataFrame(schema={name: self._types[name] for name in columns})
         for table in tables(chosen, self._client, sizes):
@@ -96,7 +96,7 @@ class _Source:
                     def keep(teams: list[int]) -> list[int]:
                         return [team for team in teams if _holds_for_any(of_team, [{"team_id": team}])]
 
-                self._plans[key] = _planner.make(self._client, selection, keep)
+                self._plans[key] = _planner.make_plan(self._client, selection, keep)
             return self._plans[key]
 
 

@@ -44,11 +44,11 @@ class SidelineDataSource(DataSource):  # type: ignore[misc]
 
     def schema(self) -> "StructType":
         """The schema of the table, known without a request."""
-        return struct(arrow_schema(_table(_checked(self.options)), None))
+        return struct(arrow_schema(_table(_check_options(self.options)), None))
 
     def reader(self, schema: "StructType") -> "SidelineReader":
         """A reader of the schema's columns."""
-        options = _checked(self.options)
+        options = _check_options(self.options)
         known = {field.name: field.dataType for field in struct(arrow_schema(_table(options), None))}
         for field in schema:
             if known.get(field.name) != field.dataType:
@@ -78,9 +78,10 @@ class SidelineReader(DataSourceReader):  # type: ignore[misc]
     def partitions(self) -> "list[InputPartition]":
         """The parts of the plan; requests the lists of the service."""
         options = self._options
-        tasks = _whole(options, "tasks")
+        tasks = _positive_integer(options, "tasks")
         return [
-            Share(part) for part in _plan(options, self._columns).split(_whole(options, "parts") or _PARTS, tasks=tasks)
+            Share(part)
+            for part in _plan(options, self._columns).split(_positive_integer(options, "parts") or _PARTS, tasks=tasks)
         ]
 
     def read(self, partition: "InputPartition") -> "Iterator[pyarrow.RecordBatch]":
@@ -91,8 +92,8 @@ class SidelineReader(DataSourceReader):  # type: ignore[misc]
             yield from conformed(part.batches(), arrow_schema(part.table, self._columns))
 
 
-def _checked(given: Mapping[str, str]) -> dict[str, str]:
-    options = {name.lower(): value for name, value in given.items()}
+def _check_options(raw: Mapping[str, str]) -> dict[str, str]:
+    options = {name.lower(): value for name, value in raw.items()}
     for name in options:
         if any(word in name for word in _SECRET_WORDS):
             raise ValueError(
@@ -129,16 +130,16 @@ def _plan(options: Mapping[str, str], columns: list[str]) -> Plan:
 
     selection = _planner.Selection(
         _table(options),
-        team_ids=_listed(options, "team_ids"),
-        game_ids=_listed(options, "game_ids"),
-        session_ids=_listed(options, "session_ids"),
+        team_ids=_id_list(options, "team_ids"),
+        game_ids=_id_list(options, "game_ids"),
+        session_ids=_id_list(options, "session_ids"),
         start=_time(options, "start"),
         end=_time(options, "end"),
         columns=columns,
     )
-    given: dict[str, Any] = {name: value for name, value in _limits(options).items() if value is not None}
-    with Client(base_url=options.get("base_url"), **given) as client:
-        return _planner.make(client, selection)
+    client_options = {name: value for name, value in _limits(options).items() if value is not None}
+    with Client(base_url=options.get("base_url"), **client_options) as client:
+        return _planner.make_plan(client, selection)
 
 
 def _limits(options: Mapping[str, str]) -> dict[str, Any]:
@@ -146,13 +147,13 @@ def _limits(options: Mapping[str, str]) -> dict[str, Any]:
     try:
         return {
             "requests_per_second": None if rate is None else float(rate),
-            "max_concurrency": _whole(options, "max_concurrency"),
+            "max_concurrency": _positive_integer(options, "max_concurrency"),
         }
     except ValueError:
         raise ValueError(f"requests_per_second is {rate!r}; it must be a number") from None
 
 
-def _whole(options: Mapping[str, str], name: str) -> int | None:
+def _positive_integer(options: Mapping[str, str], name: str) -> int | None:
     text = options.get(name)
     if text is None:
         return None
@@ -161,7 +162,7 @@ def _whole(options: Mapping[str, str], name: str) -> int | None:
     return int(text)
 
 
-def _listed(options: Mapping[str, str], name: str) -> list[str] | None:
+def _id_list(options: Mapping[str, str], name: str) -> list[str] | None:
     """Ids with commas between them."""
     text = options.get(name)
     return None if text is None else [one.strip() for one in text.split(",") if one.strip()]

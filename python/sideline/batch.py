@@ -16,7 +16,7 @@ from sideline._core import (
     _coverage_table,
     _ids,
 )
-from sideline._drift import told
+from sideline._drift import report_drift
 from sideline._progress import UPDATE_INTERVAL, ProgressOption, bar
 from sideline.errors import AuthenticationError, IncompleteError
 
@@ -430,6 +430,6 @@ class Asking:
         for place, (payload, error, row) in zip(self._open, came.made(), strict=True):
             units[place] = Unit(self._question.ids[place], payload, error, row)
             if payload is not None and payload._met:
-                told(payload, warn=not self._strict)
+                report_drift(payload, warn=not self._strict)
         batch: Batch[Any] = Batch(self._client, self._question, shape, [unit for unit in units if unit])
         return batch

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_LINE_EVERY = 10.0
+_LINE_INTERVAL = 10.0
 """Seconds between the lines of `record` where its standard error is no terminal."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the result is its exit status."""
-    given = _parser().parse_args(arguments)
+    args = _parser().parse_args(arguments)
     try:
-        status: int = given.run(given)
+        status: int = args.run(args)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except (SidelineError, ModuleNotFoundError, OSError, OverflowError, ValueError) as error:
@@ -254,46 +254,46 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def _report(given: argparse.Namespace) -> int:
+def _report(args: argparse.Namespace) -> int:
     from sideline.archive import Archive
 
-    archive = Archive(given.path)
-    archive.report(given.out, since=given.since)
+    archive = Archive(args.path)
+    archive.report(args.out, since=args.since)
     info = archive.info()
-    if given.as_json:
+    if args.as_json:
         facts = {"games": info.games, "holes": len(info.holes), "last_fetched": info.fetched_at}
-        _print_json({"archive": given.path, "report": str(given.out), **facts})
+        _print_json({"archive": args.path, "report": str(args.out), **facts})
     else:
-        print(f"{given.out}: {info.games} games, {len(info.holes)} hole{'s' * (len(info.holes) != 1)}")
+        print(f"{args.out}: {info.games} games, {len(info.holes)} hole{'s' * (len(info.holes) != 1)}")
     return Exit.INCOMPLETE if info.holes else Exit.DONE
 
 
-def _replay(given: argparse.Namespace) -> int:
+def _replay(args: argparse.Namespace) -> int:
     from sideline._display import describe_notice, describe_update
     from sideline.journal import replay
 
-    speed = None if given.fast else given.speed
-    for item in replay(given.path, speed):
+    speed = None if args.fast else args.speed
+    for item in replay(args.path, speed):
         line: dict[str, object]
         if isinstance(item, Update):
             line = {"kind": "update", "received_at": item.received_at, "event": item.event, "id": item.id}
             line |= {"seq": item.seq, "source": item.source, "data": item.text}
         else:
-            line = {"kind": type(item).__name__.lower(), **vars_of(item)}
-        if given.as_json:
+            line = {"kind": type(item).__name__.lower(), **fields_of(item)}
+        if args.as_json:
             _print_json(line)
         else:
             print(describe_update(item) if isinstance(item, Update) else describe_notice(item), flush=True)
     return Exit.DONE
 
 
-def vars_of(of: object) -> dict[str, object]:
+def fields_of(of: object) -> dict[str, object]:
     """The fields of a dataclass."""
     return {name: getattr(of, name) for name in getattr(of, "__dataclass_fields__", ())}
 
 
-def _complete(given: argparse.Namespace) -> int:
-    print(script(given.shell, _parser()), end="")
+def _complete(args: argparse.Namespace) -> int:
+    print(script(args.shell, _parser()), end="")
     return Exit.DONE
 
 
@@ -303,26 +303,26 @@ def _add_stream(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--game-id", metavar="ID", help="the live websocket of a game")
 
 
-def _demo(given: argparse.Namespace) -> int:
+def _demo(args: argparse.Namespace) -> int:
     from sideline._demo import demo
 
-    demo(given.seed, given.out)
+    demo(args.seed, args.out)
     return Exit.DONE
 
 
-def _simulate(given: argparse.Namespace) -> int:
+def _simulate(args: argparse.Namespace) -> int:
     service = Simulator(
-        given.seed,
-        sport=given.sport,
-        teams=given.teams,
-        games=given.games,
-        now=given.now,
-        port=given.port,
-        tracking_hz=given.tracking_hz,
+        args.seed,
+        sport=args.sport,
+        teams=args.teams,
+        games=args.games,
+        now=args.now,
+        port=args.port,
+        tracking_hz=args.tracking_hz,
     )
     # Ctrl-C ends it as meant, also between its first line and the wait.
     with service, suppress(KeyboardInterrupt):
-        if given.as_json:
+        if args.as_json:
             _print_json(service.environ)
         else:
             print("# The simulated service runs until Ctrl-C. In another shell:")
@@ -335,94 +335,94 @@ def _simulate(given: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-def _sync(given: argparse.Namespace) -> int:
+def _sync(args: argparse.Namespace) -> int:
     from sideline.archive._command import sync
 
-    if given.start is None and given.games is None:
+    if args.start is None and args.games is None:
         raise ValueError("give the range: --from, and --to where it is not now; or --games")
     try:
-        window = None if given.correction_window == math.inf else timedelta(days=given.correction_window)
+        window = None if args.correction_window == math.inf else timedelta(days=args.correction_window)
     except (OverflowError, ValueError):
-        raise ValueError(f"--correction-window is {given.correction_window}; it is a number of days, or inf") from None
+        raise ValueError(f"--correction-window is {args.correction_window}; it is a number of days, or inf") from None
     return sync(
-        given.path,
-        given.teams,
-        given.games,
-        given.start,
-        given.end,
-        given.tables,
+        args.path,
+        args.teams,
+        args.games,
+        args.start,
+        args.end,
+        args.tables,
         window,
-        allow_drift=given.allow_drift,
-        as_json=given.as_json,
+        allow_drift=args.allow_drift,
+        as_json=args.as_json,
     )
 
 
-def _status(given: argparse.Namespace) -> int:
+def _status(args: argparse.Namespace) -> int:
     from sideline.archive._command import status
 
-    return status(given.path, given.teams, given.since, as_json=given.json)
+    return status(args.path, args.teams, args.since, as_json=args.json)
 
 
-def _export(given: argparse.Namespace) -> int:
+def _export(args: argparse.Namespace) -> int:
     from sideline.archive import Archive
 
-    done = Archive(given.path).export(given.to, schema=given.schema)
-    print(f"{given.path}: {done.units} units, {sum(done.rows.values())} rows exported")
+    done = Archive(args.path).export(args.to, schema=args.schema)
+    print(f"{args.path}: {done.units} units, {sum(done.rows.values())} rows exported")
     return Exit.DONE
 
 
-def _compact(given: argparse.Namespace) -> int:
+def _compact(args: argparse.Namespace) -> int:
     from sideline.archive import Archive
 
-    Archive(given.path).compact()
+    Archive(args.path).compact()
     return Exit.DONE
 
 
-def _vacuum(given: argparse.Namespace) -> int:
+def _vacuum(args: argparse.Namespace) -> int:
     from sideline.archive import Archive
 
     try:
-        retain = timedelta(days=given.retain)
+        retain = timedelta(days=args.retain)
     except (OverflowError, ValueError):
-        raise ValueError(f"--retain is {given.retain}; it is a number of days") from None
-    print(f"{given.path}: {Archive(given.path).vacuum(retain=retain)} files deleted")
+        raise ValueError(f"--retain is {args.retain}; it is a number of days") from None
+    print(f"{args.path}: {Archive(args.path).vacuum(retain=retain)} files deleted")
     return Exit.DONE
 
 
-def _doctor(given: argparse.Namespace) -> int:
+def _doctor(args: argparse.Namespace) -> int:
     from sideline.client import Client
 
-    with Client(environment=given.environment, sport=given.sport) as client:
+    with Client(environment=args.environment, sport=args.sport) as client:
         report = client.doctor()
-    if given.as_json:
-        _print_json({"ok": report.ok, "checks": [vars_of(check) for check in report]})
+    if args.as_json:
+        _print_json({"ok": report.ok, "checks": [fields_of(check) for check in report]})
     else:
         print(report)
     return Exit.DONE if report.ok else Exit.ERROR
 
 
-def _live(given: argparse.Namespace) -> int:
+def _live(args: argparse.Namespace) -> int:
     from sideline.client import Client
 
-    with Client() as client, _until_stopped() as is_stopped, _stream(client, given) as stream:
-        refusal = _print(stream, is_stopped, as_json=given.json)
-    return _ended(stream, refusal)
+    with Client() as client, _until_stopped() as is_stopped, _stream(client, args) as stream:
+        refusal = _print(stream, is_stopped, as_json=args.json)
+    return _status_of_stream(stream, refusal)
 
 
-def _record(given: argparse.Namespace) -> int:
+def _record(args: argparse.Namespace) -> int:
     from sideline.client import Client
 
     with Client() as client:
-        stream = _stream(client, given)
-        with _until_stopped() as is_stopped, stream.record(given.path):
+        stream = _stream(client, args)
+        with _until_stopped() as is_stopped, stream.record(args.path):
             refusal = _watch(stream, is_stopped)
     stats = stream.stats
-    print(f"recorded {_told(stats.updates, stats.bytes, stats.gaps)} to {given.path}")
-    return _ended(stream, refusal)
+    print(f"recorded {_summary(stats.updates, stats.bytes, stats.gaps)} to {args.path}")
+    return _status_of_stream(stream, refusal)
 
 
-def _stream(client: "Client", given: argparse.Namespace) -> "LiveStream":
-    game, schedule = given.game_id, given.schedule_id
+def _stream(client: "Client", args: argparse.Namespace) -> "LiveStream":
+    game, schedule = args.game_id, args.schedule_id
     stream = client.live(game) if game is not None else client.live_stats(schedule)
     # Before there is a journal.
     core_of(client).check_credentials(broadcast=game is None)
@@ -438,28 +438,28 @@ def _until_stopped() -> Iterator[Callable[[], bool]]:
         nonlocal stopped
         stopped = True
 
-    before = [(number, signal.signal(number, stop)) for number in (signal.SIGINT, signal.SIGTERM)]
+    previous = [(number, signal.signal(number, stop)) for number in (signal.SIGINT, signal.SIGTERM)]
     try:
         yield lambda: stopped
     finally:
-        for number, handler in before:
+        for number, handler in previous:
             signal.signal(number, handler)
 
 
-def _ended(stream: "LiveStream", refusal: str | None) -> int:
+def _status_of_stream(stream: "LiveStream", refusal: str | None) -> int:
     if not stream.stats.updates and refusal:
         print(f"sideline: nothing was received: {refusal}", file=sys.stderr)
         return Exit.ERROR
     return Exit.DONE
 
 
-def _repair(given: argparse.Namespace) -> int:
+def _repair(args: argparse.Namespace) -> int:
     from sideline.journal import repair
 
-    repaired = repair(given.path, given.out)
-    where = given.path if given.out is None else given.out
-    if given.as_json:
-        lost_bytes = [vars_of(one) for one in repaired.lost]
+    repaired = repair(args.path, args.out)
+    where = args.path if args.out is None else args.out
+    if args.as_json:
+        lost_bytes = [fields_of(one) for one in repaired.lost]
         _print_json({"path": str(where), "blocks": repaired.blocks, "items": repaired.items, "lost": lost_bytes})
         return Exit.DONE
     print(f"{repaired.blocks} blocks with {repaired.items} items are whole: {where}")
@@ -467,8 +467,8 @@ def _repair(given: argparse.Namespace) -> int:
         start, end = (f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else None for at in (lost.after, lost.before))
         when = f"received between {start or 'the beginning'} and {end or 'the end'}"
         print(f"lost: {lost.bytes} bytes from byte {lost.start} on, {when}")
-    if repaired.lost and given.out is None:
-        print(f"the damaged journal is kept as {given.path}.damaged")
+    if repaired.lost and args.out is None:
+        print(f"the damaged journal is kept as {args.path}.damaged")
     return Exit.DONE
 
 
@@ -501,9 +501,9 @@ def _document(update: Update) -> str:
 def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
     """Takes and reports items; returns the last refusal, if the service answered with a status."""
     terminal = sys.stderr.isatty()
-    every = 0.5 if terminal else _LINE_EVERY
+    every = 0.5 if terminal else _LINE_INTERVAL
     last: datetime | None = None
-    describe_notice = time.monotonic()
+    last_line = time.monotonic()
     core = core_of_stream(stream)
     refusal: str | None = None
     try:
@@ -518,11 +518,11 @@ def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
             if isinstance(item, Disconnected) and item.attempt == 1 and item.retry_at is not None:
                 line = f"not connected: {item.reason}"
                 print(f"\r{line}\033[K" if terminal else line, file=sys.stderr, flush=True)
-            if time.monotonic() - describe_notice >= every:
-                describe_notice = time.monotonic()
+            if time.monotonic() - last_line >= every:
+                last_line = time.monotonic()
                 stats = stream.stats
                 when = f"last received {last.astimezone():%H:%M:%S}" if last else "nothing received yet"
-                line = f"{_told(stats.updates, stats.bytes, stats.gaps)}, {when}"
+                line = f"{_summary(stats.updates, stats.bytes, stats.gaps)}, {when}"
                 print(
                     f"\r{line}\033[K" if terminal else line, end="" if terminal else "\n", file=sys.stderr, flush=True
                 )
@@ -532,6 +532,6 @@ def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
     return refusal
 
 
-def _told(updates: int, size: int, gaps: int) -> str:
+def _summary(updates: int, size: int, gaps: int) -> str:
     sized = f"{size} bytes" if size < 1000 else f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
     return f"{updates} update{'s' * (updates != 1)}, {sized}, {gaps} gap{'s' * (gaps != 1)}"

@@ -7,8 +7,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from sideline._core import CoreClient, Payload, Table
-from sideline._drift import tell
-from sideline._find import LOOK, as_many, check_name, mixed_up, players_named, teams_named, tell_mixed_up
+from sideline._drift import check_drift
+from sideline._find import (
+    LOOKUP_OPTIONS,
+    as_list,
+    check_name,
+    explain_game_id,
+    players_named,
+    possible_game_id,
+    teams_named,
+)
 from sideline._progress import ProgressOption
 from sideline._streams import Streams
 from sideline._timeout import Limit, Timeout, call_limits, limits
@@ -155,7 +163,7 @@ class _Client(Operations[T, B], Streams):
 
     def _arrived(self, payload: Payload) -> Payload:
         if payload._met:
-            tell(payload, strict=self._options["strict"])
+            check_drift(payload, strict=self._options["strict"])
         return payload
 
     def __repr__(self) -> str:
@@ -240,10 +248,10 @@ class Client(_Client[Payload, Many]):
         try:
             return self._arrived(self._core.call_sync(operation, required, optional))
         except NotFound as error:
-            if looks := mixed_up(operation, required):
+            if looks := possible_game_id(operation, required):
                 with suppress(SidelineError):
-                    found = self._core.call_sync("game", {"game_id": looks}, LOOK)
-                    tell_mixed_up(error, operation, looks, found)
+                    found = self._core.call_sync("game", {"game_id": looks}, LOOKUP_OPTIONS)
+                    explain_game_id(error, operation, looks, found)
             raise
         finally:
             del required, optional  # as above
@@ -284,7 +292,7 @@ class Client(_Client[Payload, Many]):
             end=end,
             columns=columns,
         )
-        return _planner.make(self, selection)
+        return _planner.make_plan(self, selection)
 
     def season(self, season: str | int, *, team_ids: Any = None) -> "Season[Plan]":
         """A season by its name, "2026-27", or by the year in which it begins: July to June.
@@ -344,7 +352,7 @@ class Client(_Client[Payload, Many]):
         ['Ezra']
         """
         check_name(name)
-        teams = as_many(self.teams(timeout=timeout) if team_id is None else team_id)
+        teams = as_list(self.teams(timeout=timeout) if team_id is None else team_id)
         return players_named(self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
     def doctor(self) -> "Report":
@@ -437,7 +445,7 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
             end=end,
             columns=columns,
         )
-        return await asyncio.to_thread(_planner.make, self._waiting(), selection)
+        return await asyncio.to_thread(_planner.make_plan, self._waiting(), selection)
 
     def season(self, season: str | int, *, team_ids: Any = None) -> "Season[Coroutine[Any, Any, Plan]]":
         """A season by its name, "2026-27", or by the year in which it begins: July to June.
@@ -460,10 +468,10 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
         try:
             return self._arrived(await self._core.call_async(operation, required, optional))
         except NotFound as error:
-            if looks := mixed_up(operation, required):
+            if looks := possible_game_id(operation, required):
                 with suppress(SidelineError):
-                    found = await self._core.call_async("game", {"game_id": looks}, LOOK)
-                    tell_mixed_up(error, operation, looks, found)
+                    found = await self._core.call_async("game", {"game_id": looks}, LOOKUP_OPTIONS)
+                    explain_game_id(error, operation, looks, found)
             raise
         finally:
             del required, optional  # as above
@@ -520,7 +528,7 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
         ['Ezra']
         """
         check_name(name)
-        teams = as_many(await self.teams(timeout=timeout) if team_id is None else team_id)
+        teams = as_list(await self.teams(timeout=timeout) if team_id is None else team_id)
         return players_named(await self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
     async def doctor(self) -> "Report":

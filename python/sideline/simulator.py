@@ -34,7 +34,7 @@ class SeenRequest(NamedTuple):
     """0 where the connection was cut before a status."""
 
 
-_OF_A_FAULT = {
+_FAULT_OPTIONS = {
     "path": 'a str such as "/v1/data/teams"',
     "headers": 'a mapping of str to str, or pairs such as [("X-Odd", "1")]',
     "informational": "a list of statuses such as [103]",
@@ -112,7 +112,7 @@ class Faults:
             kind = type(trailing).__name__
             raise TypeError(f'trailing is bytes, not {kind}: write b"..."')
         pairs = headers.items() if isinstance(headers, Mapping) else headers or ()
-        with named(**_OF_A_FAULT):
+        with named(**_FAULT_OPTIONS):
             self._core.add_fault(
                 path,
                 status=status,

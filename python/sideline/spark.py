@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload
 from sideline._frames import library
-from sideline._parts import bodies_schema, body_tables, of_unit
+from sideline._parts import bodies_schema, body_tables, rows_of_unit
 from sideline._plan import Part, Plan, operation_of, schema
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def decode(bodies: "DataFrame", table: str) -> "DataFrame":
                 keys = {name: row[name] for name in ("session_id", "game_id") if row[name] is not None}
                 payload = Payload.from_bytes(operation, bytes(row["body"]), **keys)
                 until = round(row["end"].timestamp() * 1000) if row["has_next"] else None
-                yield from conformed(of_unit(payload, table, None, until).to_arrow().to_batches(), target)
+                yield from conformed(rows_of_unit(payload, table, None, until).to_arrow().to_batches(), target)
 
     return bodies.mapInArrow(decoded, struct(target))
 

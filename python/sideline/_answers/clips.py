@@ -40,7 +40,7 @@ class _Video:
     end: float
     """The positions that are known to be there, in seconds."""
 
-    def may_show(self, row: Mapping[str, Any]) -> bool:
+    def covers(self, row: Mapping[str, Any]) -> bool:
         """Whether it is of the row's session, or else game, as far as both are known."""
         for name, ids in (("session_id", self.session_ids), ("game_id", self.game_ids)):
             if ids and row.get(name) is not None:
@@ -122,7 +122,7 @@ class Clips(Table):
         target = Path(path)
         is_m3u = target.suffix.lower() in (".m3u", ".m3u8")
         lines = ["#EXTM3U"] if is_m3u else ["ffconcat version 1.0"]
-        for video, start, end, label in self._played():
+        for video, start, end, label in self._file_time():
             if is_m3u:
                 lines += [f"#EXTINF:{end - start:.3f},{label}", f"#EXTVLCOPT:start-time={start:.3f}"]
                 lines += [f"#EXTVLCOPT:stop-time={end:.3f}", f"{video}#t={start:.3f},{end:.3f}"]
@@ -134,7 +134,7 @@ class Clips(Table):
     def _clips(self) -> list[dict[str, Any]]:
         return [row for row in self.to_dicts() if row["video"] is not None]
 
-    def _played(self) -> "Iterator[tuple[str, float, float, str]]":
+    def _file_time(self) -> "Iterator[tuple[str, float, float, str]]":
         """Address, start, end and label of what is played, without what a clip before it has just shown."""
         video, ended = None, 0.0
         for row in self._clips():
@@ -218,7 +218,7 @@ def _place(
     """The video that shows a row, from where to where, or the reason why none does."""
     if start is None:
         return None, 0.0, 0.0, NO_TIME
-    of_row = [video for video in files if video.may_show(row)]
+    of_row = [video for video in files if video.covers(row)]
     first, last = start.timestamp(), (end if end is not None and end >= start else start).timestamp()
     for video in of_row:
         if video.start <= first - video.zero <= video.end:
@@ -231,9 +231,9 @@ def _overlaps(shown: list[tuple[float, float]], start: float, end: float) -> boo
     """Whether a clip shares seconds with the ones so far, which are joined, in order, and now have it too."""
     first = bisect_left(shown, start, key=itemgetter(1))
     last = bisect_right(shown, end, key=itemgetter(0))
-    touched = shown[first:last]
-    shown[first:last] = [(min([start, *(one for one, _ in touched)]), max([end, *(one for _, one in touched)]))]
-    return any(one < end and start < other for one, other in touched)
+    overlapped = shown[first:last]
+    shown[first:last] = [(min([start, *(one for one, _ in overlapped)]), max([end, *(one for _, one in overlapped)]))]
+    return any(one < end and start < other for one, other in overlapped)
 
 
 def _videos(source: object, offset: float) -> list[_Video]:

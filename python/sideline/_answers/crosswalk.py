@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from sideline._answers.frames import frame_of, table_of
-from sideline._answers.names import Name, grade, keys, parsed
+from sideline._answers.names import Name, grade, keys, parse
 from sideline._core import Table
 from sideline._frames import library
 
@@ -138,14 +138,14 @@ def crosswalk(
     ids, people = _people(known, birth_date, are_team_ids=are_ids, needs_team=team is not None)
     others = [
         _Person(
-            _parsed([" ".join(str(row[column]) for column in names if row[column] is not None)]),
-            _known(row[team] if team else None, _team_id if are_ids else _plain),
-            _known(row[jersey] if jersey else None, _jersey),
-            _known(row[birth_date] if birth_date else None, _day),
+            _parse_names([" ".join(str(row[column]) for column in names if row[column] is not None)]),
+            _values(row[team] if team else None, _team_id if are_ids else _plain),
+            _values(row[jersey] if jersey else None, _jersey),
+            _values(row[birth_date] if birth_date else None, _day),
         )
         for row in rows.select(*dict.fromkeys([*names, *filter(None, (team, jersey, birth_date))])).to_dicts()
     ]
-    decided = _decided(people, others)
+    decided = _decide(people, others)
     taken = {player for player, *_ in decided if player is not None}
     listed = {candidate for _, method, _, candidates in decided if method == "ambiguous" for candidate in candidates}
     left = [number for number in range(len(people)) if number not in taken]
@@ -174,11 +174,11 @@ def crosswalk(
 _RESULT = {name: name for name in ("method", "confidence", "candidates")}
 
 
-def _decided(
+def _decide(
     people: Sequence[_Person], others: Sequence[_Person]
 ) -> list[tuple[int | None, str, float | None, list[int]]]:
     """For each of the others: the player, the method, the confidence, and the candidates where there is no player."""
-    usual = _Usual.of(people, others)
+    counts = _NameCounts.of(people, others)
     index: dict[object, list[int]] = {}
     for number, person in enumerate(people):
         for key in person.keys:
@@ -191,7 +191,7 @@ def _decided(
     """By the first row of each group: its candidates."""
     for first, *_ in groups.values():
         near = set().union(*(index.get(key, ()) for key in others[first].keys))
-        compared = ((player, _compare(people[player], others[first], usual)) for player in sorted(near))
+        compared = ((player, _compare(people[player], others[first], counts)) for player in sorted(near))
         claims[first] = {player: match for player, match in compared if match is not None}
     rivals: dict[int, list[float]] = {}
     for candidates in claims.values():
@@ -220,7 +220,7 @@ def _decided(
 
 
 @dataclass(frozen=True)
-class _Usual:
+class _NameCounts:
     """How usual names are: how many people have each word, on both sides together."""
 
     given: Counter[str]
@@ -229,7 +229,7 @@ class _Usual:
     teams: int
 
     @classmethod
-    def of(cls, *sides: Sequence[_Person]) -> "_Usual":
+    def of(cls, *sides: Sequence[_Person]) -> "_NameCounts":
         # Several rows of one person are one.
         distinct = [person for side in sides for person in {person.key: person for person in side}.values()]
         given = Counter(word for person in distinct for word in {name.words[0] for name in person.names})
@@ -250,7 +250,7 @@ class _Usual:
         return found
 
 
-def _compare(player: _Person, other: _Person, usual: _Usual) -> _Match | None:
+def _compare(player: _Person, other: _Person, counts: _NameCounts) -> _Match | None:
     """How doubtful it is that the two are one person; `None` where they are not."""
     evidence = [
         (what, bool(ours & theirs))
@@ -272,7 +272,7 @@ def _compare(player: _Person, other: _Person, usual: _Usual) -> _Match | None:
             if agreed is None:
                 continue
             doubt = _DOUBTS[agreed] * (_SINGLE_WORD if len(ours.words) == 1 else 1.0)
-            doubt += _NAMESAKES * usual.namesakes(ours, theirs) / (usual.teams if ("team", True) in evidence else 1)
+            doubt += _NAMESAKES * counts.namesakes(ours, theirs) / (counts.teams if ("team", True) in evidence else 1)
             if best is None or doubt < best[0]:
                 best = doubt, agreed
     if best is None:
@@ -322,21 +322,21 @@ def _people(
     for row in known.to_dicts():
         person = people.setdefault(row["player_id"], _Person([]))
         whole = " ".join(row.get(part) or "" for part in ("first_name", "last_name"))
-        for name in _parsed([whole, row.get("display_name"), row.get("name")]):
+        for name in _parse_names([whole, row.get("display_name"), row.get("name")]):
             if name not in person.names:
                 person.names.append(name)
-        person.teams |= _known(row.get(team), _team_id if are_team_ids else _plain)
+        person.teams |= _values(row.get(team), _team_id if are_team_ids else _plain)
         number = row.get("jersey_number_str")
-        person.jerseys |= _known(row.get("jersey_number") if number is None else number, _jersey)
-        person.birth_dates |= _known(row.get(born) if born else None, _day)
+        person.jerseys |= _values(row.get("jersey_number") if number is None else number, _jersey)
+        person.birth_dates |= _values(row.get(born) if born else None, _day)
     return list(people), list(people.values())
 
 
-def _parsed(texts: "Sequence[str | None]") -> list[Name]:
-    return [name for text in texts if text and (name := parsed(text)) is not None]
+def _parse_names(texts: "Sequence[str | None]") -> list[Name]:
+    return [name for text in texts if text and (name := parse(text)) is not None]
 
 
-def _known(value: object, read: Any) -> set[object]:
+def _values(value: object, read: Any) -> set[object]:
     found = None if value is None else read(value)
     return set() if found is None else {found}
 
@@ -352,7 +352,7 @@ def _team_id(value: object) -> int | None:
 
 
 def _plain(value: object) -> str | None:
-    name = parsed(str(value).replace(",", " "))
+    name = parse(str(value).replace(",", " "))
     return min(name.spellings) + (name.suffix or "") if name else None
 
 

@@ -70,7 +70,7 @@ class Name(NamedTuple):
     """The whole name without blanks, in each way in which its letters may be written."""
 
 
-def parsed(text: str) -> Name | None:
+def parse(text: str) -> Name | None:
     """A name as people write it: "Last, First", "First Last Jr.", "LAST, FIRST III"; `None` where it has no letter."""
     parts = [part.split() for part in _cleaned(text).split(",")]
     suffix = None

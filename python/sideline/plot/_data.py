@@ -44,8 +44,8 @@ class Columns:
         for part in self.parts:
             missing = [name for name in needed if name not in part.column_names]
             if missing:
-                there = ", ".join(part.column_names) or "none"
-                raise ValueError(f"{table} without the column {', '.join(missing)}; there are: {there}")
+                present = ", ".join(part.column_names) or "none"
+                raise ValueError(f"{table} without the column {', '.join(missing)}; there are: {present}")
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Self:
         """Some of the rows of all. What lies before and after them is not read: texts are slow to read."""
@@ -119,11 +119,11 @@ def names_of(given: Named | None, what: str) -> Names:
     return columns.values_by_id("team_id", ("name",)) | columns.values_by_id("team_id", ("team_name",))
 
 
-def chosen_id(what: str, wanted: int | str | None, there: Numbers, names: Names) -> int | None:
+def chosen_id(what: str, wanted: int | str | None, present: Numbers, names: Names) -> int | None:
     """The id of a team or player that is given by its id or by its name; raises where it is not among them."""
     if wanted is None:
         return None
-    ids = {int(one) for one in there[np.isfinite(there)]} | {one for one in names if one}
+    ids = {int(one) for one in present[np.isfinite(present)]} | {one for one in names if one}
     known = ", ".join(f"{one} {names[one]}" if one in names else str(one) for one in sorted(ids))
     if isinstance(wanted, str):
         check_name(wanted)
@@ -132,7 +132,7 @@ def chosen_id(what: str, wanted: int | str | None, there: Numbers, names: Names)
             return found[0]
         reason = "is the name of none" if not found else f"is the name of {len(found)}: write {what}_id=, or more of it"
         raise ValueError(visible(f"{what} {wanted!r} {reason}; there are: {known or 'none'}"))
-    if len(there) and int(wanted) not in ids:
+    if len(present) and int(wanted) not in ids:
         raise ValueError(visible(f"there is no {what} {wanted} among these; there are: {known}"))
     return int(wanted)
 

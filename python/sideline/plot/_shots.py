@@ -41,9 +41,9 @@ class Shots:
         # To find a player's name takes a while, and is needed for the title alone.
         people = {} if player is None else columns.player_names(players)
         player_id = chosen_id("player", player, data["player_id"], people)
-        asked = {"team_id": chosen_id("team", team, data["team_id"], labels), "player_id": player_id}
+        requested = {"team_id": chosen_id("team", team, data["team_id"], labels), "player_id": player_id}
         chosen = np.ones(len(data["team_id"]), dtype=bool)
-        for name, value in asked.items():
+        for name, value in requested.items():
             if value is not None:
                 chosen &= data[name] == value
         whole = chosen & np.all([np.isfinite(data[name]) for name in needed], axis=0)
@@ -118,7 +118,7 @@ def shot_chart(
         raise ValueError(f"kind is {kind!r}; it must be one of scatter, hexbin, heatmap, zones; court= is the court")
     if not cell > 0:
         raise ValueError(f"cell is {cell}; it must be more than 0")
-    team, player = one_of("team", team, team_id), one_of("player", player, player_id)
+    team, player = select_id("team", team, team_id), select_id("player", player, player_id)
     if kind == "zones":
         return zones(shots, ax, court=court, team=team, player=player, teams=teams, players=players, **options)
     needed = (*FRAME, "is_make", "points") if kind == "hexbin" else (*FRAME, "is_make")
@@ -138,7 +138,7 @@ def shot_chart(
     return _titled(ax, found, *notes)
 
 
-def one_of(what: str, named: int | str | None, by_id: int | None) -> int | str | None:
+def select_id(what: str, named: int | str | None, by_id: int | None) -> int | str | None:
     """What is meant by `team=` and `team_id=`."""
     if named is not None and by_id is not None:
         raise TypeError(f"give {what}= or {what}_id=, not both")
@@ -316,7 +316,7 @@ def zones(
     'Elkhorn Mariners and Harrow Rangers'
     """
     column = "advanced_zone" if advanced else "zone"
-    team, player = one_of("team", team, team_id), one_of("player", player, player_id)
+    team, player = select_id("team", team, team_id), select_id("player", player, player_id)
     found = Shots(shots, court, (*FRAME, "is_make", "points", column), team, player, teams, players)
     ax = draw_court(ax, court)
     if not len(found):
