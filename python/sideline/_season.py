@@ -1,4 +1,4 @@
-"""A season: the twelve months from July, planned and scanned by its name."""
+"""Seasons: twelve months from July."""
 
 import re
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 __all__ = ["Season"]
 
 P = TypeVar("P")
-"""What `plan` gives: a `Plan`, or a coroutine of one."""
+"""The result of `plan`: a `Plan`, or a coroutine of one."""
 
 _FIRST_MONTH = 7
 
 
 class Season(Generic[P]):
-    """One season of some or all teams, from July to June. A client's `season` returns it, without a request.
+    """One season of some or all teams, from July to June. A client's `season` creates it without a request.
 
     >>> season = client.season("2026-27", team_ids=[team_id])
     >>> season
@@ -38,7 +38,7 @@ class Season(Generic[P]):
 
     @property
     def range(self) -> tuple[datetime, datetime]:
-        """The first moment of July, and that of the next year's, in UTC: `start` and `end` of other calls.
+        """The start of July, and of the next July, in UTC: `start` and `end` of other calls.
 
         >>> [f"{moment:%Y-%m-%d}" for moment in client.season(2026).range]
         ['2026-07-01', '2027-07-01']
@@ -46,7 +46,7 @@ class Season(Generic[P]):
         return datetime(self._year, _FIRST_MONTH, 1, tzinfo=UTC), datetime(self._year + 1, _FIRST_MONTH, 1, tzinfo=UTC)
 
     def plan(self, table: str, *, columns: Sequence[str] | None = None) -> P:
-        """The plan of a table, as the client's `plan` over the season's range. A coroutine on `AsyncClient`.
+        """Plan a table over the season, like the client's `plan`. A coroutine on `AsyncClient`.
 
         >>> len(client.season("2026-27", team_ids=[team_id]).plan("shots")) > 0
         True
@@ -56,7 +56,7 @@ class Season(Generic[P]):
         return found
 
     def scan(self, table: str) -> "polars.LazyFrame":
-        """A table as a polars LazyFrame, as the client's `scan` over the season's range.
+        """Return a table as a polars LazyFrame over the season, like the client's `scan`.
 
         >>> client.season("2026-27").scan("possessions").collect_schema().names()[:3]
         ['session_id', 'game_id', 'team_id']
@@ -72,7 +72,7 @@ class Season(Generic[P]):
 
 
 def first_year(season: object) -> int:
-    """The year in which a season begins. Raises `ValueError` for what is no season's name."""
+    """Return the year in which a season begins. Raises `ValueError` for an invalid season."""
     if isinstance(season, int) and not isinstance(season, bool):
         year, second = season, None
     elif isinstance(season, str) and (found := re.fullmatch(r"(\d{4})(?:[-/](\d{2}|\d{4}))?", season)):

@@ -1,4 +1,4 @@
-"""How long a request may take."""
+"""Timeouts of requests."""
 
 from typing import NamedTuple
 
@@ -6,22 +6,22 @@ __all__ = ["Timeout"]
 
 
 class Timeout(NamedTuple):
-    """Limits in seconds; all three are always on.
+    """Limits in seconds; all three always apply.
 
     >>> Timeout(total=60)
     Timeout(connect=10.0, read=30.0, total=60)
     """
 
     connect: float = 10.0
-    """For the connection to stand."""
+    """For connecting."""
     read: float = 30.0
-    """Between two pieces of an answer."""
+    """Between two reads of a response."""
     total: float = 120.0
-    """For the call, with all its attempts and waits."""
+    """For the whole call, with all attempts and waits."""
 
 
 def limits(timeout: "Timeout | float | None") -> tuple[float, float, float] | None:
-    """Connect, read and total; a number is the total, which no single limit need exceed."""
+    """Return connect, read and total limits; a number is the total, which also bounds the other two."""
     if timeout is None:
         return None
     if isinstance(timeout, Timeout):
@@ -33,11 +33,11 @@ def limits(timeout: "Timeout | float | None") -> tuple[float, float, float] | No
 
 
 Limit = Timeout | float | None
-"""How long one call may take: seconds for all of it, or each limit; None is the client's."""
+"""The timeout of one call: seconds for the whole call, or each limit; `None` is the client's."""
 
 
 def call_limits(timeout: Limit) -> "tuple[float | None, float | None, float] | None":
-    """Connect, read and total of one call; a number limits the whole call, and leaves the others to the client."""
+    """Return the limits of one call; a number limits the whole call and keeps the client's other limits."""
     if timeout is None or isinstance(timeout, Timeout):
         return timeout
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
