@@ -314,8 +314,8 @@ def test_a_season_is_july_to_june(second: Service, asking: sideline.Client) -> N
     [
         ({"table": "shots"}, "give one of start="),
         ({"table": "shots", "session_ids": ["a"], **RANGE}, "give one of start="),
-        ({"table": "shots", "game_ids": ["a"], "team_ids": [1]}, "team_ids go with a range"),
-        ({"table": "shots", "end": "2027-01-01"}, "end goes with start"),
+        ({"table": "shots", "game_ids": ["a"], "team_ids": [1]}, "team_ids need a range"),
+        ({"table": "shots", "end": "2027-01-01"}, "end needs a start"),
         ({"table": "shots", "start": "2027-01-02", "end": "2027-01-01"}, "after end"),
         ({"table": "shots", "team_ids": ["x"], **RANGE}, "team_ids are numbers"),
         ({"table": "shots", "columns": ["nope"], **RANGE}, "no column 'nope'"),

@@ -1,4 +1,4 @@
-"""Unknown fields, which no schema has: each is a warning once, or an error."""
+"""Reports unknown fields: as a warning for each path, or as an error."""
 
 import sys
 
@@ -6,7 +6,7 @@ from sideline._core import Payload
 
 
 def check_drift(payload: Payload, *, strict: bool) -> None:
-    """Warn of each path that the client meets for the first time; where `strict`, refuse the answer."""
+    """Warn of each path that the client finds for the first time; with `strict`, raise the error of the response."""
     from sideline._access import refusal_of
 
     report_drift(payload, warn=not strict)
@@ -15,8 +15,8 @@ def check_drift(payload: Payload, *, strict: bool) -> None:
 
 
 def report_drift(payload: Payload, *, warn: bool) -> None:
-    """Log each path that is met for the first time, and warn at the line outside this package that asked."""
-    # Not at the top: hardly an answer needs them.
+    """Log each path that is found for the first time, and warn at the caller's line outside this package."""
+    # Imported here, because few responses need them.
     import logging
     import warnings
 
@@ -29,17 +29,15 @@ def report_drift(payload: Payload, *, warn: bool) -> None:
             if problem.startswith("not a whole"):
                 what = f"a number that is not whole where a table has integers: {field}"
             else:
-                what = f"an unknown field: {path} ({kind})" if kind else f"an answer without {field}"
-            text = (
-                f"{payload.operation}: the service sent {what}; to_dict() has it all, client.drift() lists what was met"
-            )
+                what = f"an unknown field: {path} ({kind})" if kind else f"a response without {field}"
+            text = f"{payload.operation}: the service sent {what}; to_dict() has it, client.drift() lists all"
             logging.getLogger("sideline").warning("%s", text)
             if warn:
                 warnings.warn(text, SchemaDriftWarning, stacklevel=_stack_level())
 
 
 def _stack_level() -> int:
-    """How many frames above the caller the first one is that is not of this package."""
+    """Return the stack level of the first frame outside this package."""
     level, frame = 1, sys._getframe(1)  # noqa: SLF001
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sideline":
         level, frame = level + 1, frame.f_back

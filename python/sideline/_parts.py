@@ -1,4 +1,4 @@
-"""The units of a plan, requested and decoded, some at a time."""
+"""Requests and decodes the units of a plan, a few at a time."""
 
 import json
 import os
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from sideline.client import Client
 
 BATCH_SIZE = 32
-"""Units in memory at once."""
+"""Units in memory at the same time."""
 
 _WINDOW_BATCH_SIZE = 4
-"""Windows of locations are large."""
+"""Windows of locations are large, so fewer are in memory."""
 
 _STATUS_INDEX = 6
-"""Its place in a row of `coverage`."""
+"""The position of the status in a row of `coverage`."""
 
 _clients: dict[tuple[str, int], "Client"] = {}
 
@@ -42,22 +42,22 @@ class Outcome(NamedTuple):
 
     @property
     def is_unavailable(self) -> bool:
-        """Whether it is 404 for what no link names, which is no hole."""
+        """Whether it is a 404 of a resource without a link, which is not a hole."""
         return self.ended.status == "missing" and not self.unit.is_linked
 
     @property
     def payload(self) -> Payload | None:
-        """The response, where it counts as data."""
+        """The response, if it counts as data."""
         return self.ended.payload if self.ended.came else None
 
 
 def client_of(plan: Plan) -> "Client":
-    """The client of this process for the plan's service: its connections and its rate are shared by all parts."""
-    # With the secret's hash, a secret that was set or changed later is used.
+    """Return this process's client for the plan's service; all parts share its connections and its rate."""
+    # The key has a hash of the secret, so that a changed secret gets a new client.
     key = json.dumps(dict(plan.service), sort_keys=True), hash(os.environ.get("SIDELINE_SECRET"))
     found = _clients.get(key)
     if found is None:
-        # Two threads may both make one; no lock can be held by a thread that a fork leaves behind.
+        # Two threads may both create one: a lock could stay locked after a fork.
         found = _clients.setdefault(key, _client_for(plan))
     return found
 
@@ -73,12 +73,12 @@ def _client_for(plan: Plan) -> "Client":
 
 
 def outcomes(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[list[Outcome]]:
-    """How each unit ended, in the plan's order; `sizes` are how many units to request at once, each time."""
+    """Yield the outcomes in the plan's order; `sizes` gives the number of units to request at once."""
     from sideline.client import Client
 
     if client is not None and not isinstance(client, Client):
         kind = type(client).__name__
-        raise TypeError(f"client is a sideline.Client, which waits, or None; not {kind}")
+        raise TypeError(f"client is a synchronous sideline.Client or None, not {kind}")
     reader = client_of(plan) if client is None else client
     core_of(reader).check_credentials()
     limit = _WINDOW_BATCH_SIZE if plan.operation == "locations" else BATCH_SIZE
@@ -96,7 +96,7 @@ def _batch(client: "Client", operation: str, units: Sequence[PlanUnit]) -> list[
 
 
 def _windows(client: "Client", units: Sequence[PlanUnit]) -> list[Outcome]:
-    """Each has a range of its own, so that each is a batch of one."""
+    """Request each unit as a batch of one, because its range is its own."""
 
     def one(unit: PlanUnit) -> Outcome:
         assert unit.start is not None
@@ -111,22 +111,22 @@ def _windows(client: "Client", units: Sequence[PlanUnit]) -> list[Outcome]:
 
 
 def raise_holes(plan: Plan, found: Sequence[Outcome]) -> None:
-    """Raise `IncompleteError` where a unit did not come."""
+    """Raise `IncompleteError` if a unit is missing."""
     holes = [one for one in found if not one.ended.came and not one.is_unavailable]
     if not holes:
         return
     counts = Counter(hole.ended.status for hole in holes)
     first = holes[0]
     raise IncompleteError(
-        f"{plan.table}: {len(holes)} of {len(found)} units did not come "
+        f"{plan.table}: {len(holes)} of {len(found)} units are missing "
         f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is {first.unit.name}: "
-        f"{first.ended.error}. Read again, or read part.bodies(), where what did not come is a row",
+        f"{first.ended.error}. Read again, or use part.bodies(), which has a row for each missing unit",
         batch=first.batch,
     ) from first.ended.error
 
 
 def tables(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[Table]:
-    """The rows of each unit. Raises `IncompleteError` where one did not come."""
+    """Yield the rows of each unit. Raises `IncompleteError` if one is missing."""
     for found in outcomes(plan, client, sizes):
         raise_holes(plan, found)
         for one in found:
@@ -135,7 +135,7 @@ def tables(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | No
 
 
 def rows_of_unit(payload: Payload, name: str, columns: Sequence[str] | None, until: int | None) -> Table:
-    """One payload's table; rows from `until` on are those of the next window."""
+    """Return the table of one payload; rows from `until` on belong to the next window."""
     if until is None:
         return payload.table(name, columns)
     pa, pc = library("pyarrow", "arrow"), library("pyarrow.compute", "arrow")
@@ -146,7 +146,7 @@ def rows_of_unit(payload: Payload, name: str, columns: Sequence[str] | None, unt
 
 
 def read(plan: Plan, client: "Client | None") -> Table:
-    """All rows as one table."""
+    """Return all rows as one table."""
     if plan.operation == "locations":
         pa = library("pyarrow", "arrow")
         found = [table.to_arrow() for table in tables(plan, client)]
@@ -164,17 +164,17 @@ def read(plan: Plan, client: "Client | None") -> Table:
 
 
 def batches(plan: Plan, client: "Client | None") -> "Iterator[pyarrow.RecordBatch]":
-    """The rows as record batches of the plan's schema."""
+    """Yield the rows as record batches of the plan's schema."""
     if plan.table == "box_score" and plan.columns is None:
         raise ValueError(
-            "box_score has columns that depend on the data, so that its batches have no schema in common: plan "
-            "player_stats, or name the columns"
+            "box_score has columns that depend on the data, so its batches have no common schema: plan player_stats, "
+            "or name the columns"
         )
     return (batch for table in tables(plan, client) for batch in table.to_arrow().to_batches())
 
 
 def bodies_schema() -> "pyarrow.Schema":
-    """The columns of `Part.bodies`."""
+    """Return the schema of `Part.bodies`."""
     from sideline._schemas import SCHEMAS
 
     pa = library("pyarrow", "arrow")
@@ -182,7 +182,7 @@ def bodies_schema() -> "pyarrow.Schema":
 
 
 def body_tables(plan: Plan, client: "Client | None") -> "Iterator[pyarrow.Table]":
-    """Coverage and body of some units at a time. A unit that did not come is a row."""
+    """Yield coverage and bodies, a few units at a time. A missing unit is a row."""
     pa = library("pyarrow", "arrow")
     for found in outcomes(plan, client):
         rows = []
@@ -198,7 +198,7 @@ def body_tables(plan: Plan, client: "Client | None") -> "Iterator[pyarrow.Table]
 
 
 def bodies(plan: Plan, client: "Client | None") -> Table:
-    """All of them as one table."""
+    """Return coverage and bodies of all units as one table."""
     pa = library("pyarrow", "arrow")
     whole = pa.concat_tables([bodies_schema().empty_table(), *body_tables(plan, client)]).unify_dictionaries()
     return table_from_arrow("bodies", whole)

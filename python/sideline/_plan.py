@@ -1,13 +1,13 @@
-"""A read that is planned once, split into parts, and read by any process: what scans, engines and schedulers share.
+"""Plans: reads that are planned once, split into parts, and read by any process.
 
-    plan.py        Plan, Part and their units: pure, and how they travel
-    _planner.py    the lists of the service as a plan
-    _parts.py      the units of a part, requested and decoded
+    _plan.py       Plan, Part and their units, and their serialisation: pure
+    _planner.py    makes a plan from the lists of the service
+    _parts.py      requests and decodes the units of a part
     _scan.py       a plan as a polars LazyFrame
-    season.py      a season's range
+    _season.py     the range of a season
     spark.py       plans in Spark
 
-The examples run against the simulator; `client`, `team_id`, `game_id` and `session_id` are at hand in them.
+The examples run against the simulator. They assume `client`, `team_id`, `game_id` and `session_id`.
 """
 
 import json
@@ -54,50 +54,50 @@ OPTIONS = frozenset(
         "max_response_bytes",
     )
 )
-"""Options of a client that travel with a plan. No secret is among them."""
+"""Options of a client that a plan carries. None of them is secret."""
 
 
 class PlanUnit(NamedTuple):
     """One planned request: a session, one window of a session's locations, or a game."""
 
     session_id: str | None
-    """`None` for what is requested by game."""
+    """`None` for a request by game."""
     event_id: str | None
-    """The game or practice; `None` where only the session is known."""
+    """The game or practice; `None` if only the session is known."""
     is_game: bool
     team_ids: tuple[int, ...]
-    """The teams that play; empty where they are not known."""
+    """The teams that play; empty if unknown."""
     start: int | None
-    """Of the session, window or game, in epoch milliseconds."""
+    """The start of the session, window or game, in epoch milliseconds."""
     end: int | None
     is_linked: bool = True
     """Whether its event links to it: a resource that was never linked may not exist."""
     has_next: bool = False
-    """Whether another window of the session begins where this one ends."""
+    """Whether another window of the session follows."""
 
     @property
     def game_id(self) -> str | None:
-        """The game, where it is one."""
+        """The game; `None` for a practice."""
         return self.event_id if self.is_game else None
 
     @property
     def id(self) -> str:
-        """The id that is requested."""
+        """The requested id."""
         return self.session_id or self.event_id or ""
 
     @property
     def name(self) -> str:
-        """Names it in an error."""
+        """The name in error messages."""
         of_game = f" of game {self.game_id}" if self.session_id and self.game_id else ""
         return f"session {self.session_id}{of_game}" if self.session_id else f"game {self.event_id}"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a table of a season takes: every request, by session or game, known before the first is sent.
+    """All requests that a table needs, by session or game, planned before the first of them is sent.
 
-    A plan is what a client's `plan` returns. It holds the resolved addresses, environment, sport and username, and no
-    secret: whoever reads it signs with `SIDELINE_SECRET` of their own environment.
+    A client's `plan` returns it. It has the resolved addresses, environment, sport and username, but no secret: each
+    reader signs with the `SIDELINE_SECRET` of its own environment.
 
     >>> plan = client.plan("stat_events", start="2026-10-20", end="2026-10-27")
     >>> plan.units.num_rows == len(plan)
@@ -109,16 +109,16 @@ class Plan:
     table: str
     """The name of the table."""
     operation: str
-    """The operation that is requested for each unit."""
+    """The operation of the requests."""
     columns: tuple[str, ...] | None
-    """The columns that are read; `None`: all."""
+    """The columns to read; `None`: all."""
     service: Mapping[str, Any] = field(repr=False)
-    """Options of the client that reads it."""
+    """Options of the client that reads the plan."""
     _units: tuple[PlanUnit, ...] = field(repr=False)
 
     @property
     def schema(self) -> Schema:
-        """The schema of what is read, known without a request.
+        """The schema of the rows, known without a request.
 
         >>> client.plan("shots", session_ids=[session_id], columns=["session_id", "points"]).schema.names
         ['session_id', 'points']
@@ -129,7 +129,7 @@ class Plan:
     def units(self) -> Table:
         """A row for each unit: `operation`, `session_id`, `game_id`, `event_id`, `team_ids`, `start`, `end`, `linked`.
 
-        `start` and `end` are those of the session, window or game. It takes pyarrow.
+        `start` and `end` are those of the session, window or game. Requires pyarrow.
 
         >>> client.plan("shots", session_ids=[session_id]).units.to_dicts()[0]["session_id"] == session_id
         True
@@ -150,10 +150,11 @@ class Plan:
         return table_from_arrow("units", pa.table(arrays))
 
     def split(self, parts: int, *, tasks: int | None = None) -> "list[Part]":
-        """At most `parts` parts of neighbouring sessions and about as many units each; none for a plan without units.
+        """Split into at most `parts` parts of neighbouring sessions, with about as many units each.
 
-        `tasks` is how many parts are read at once, each in a process of its own; default: all of them. It divides
-        `requests_per_second`, so that together they hold the rate of the client that planned.
+        `tasks` is the number of parts that are read at once, each in a process of its own; default: all of them. It
+        divides `requests_per_second`, so that together they keep the rate of the planning client. A plan without units
+        has no parts.
 
         Raises `ValueError` for less than one part or task.
 
@@ -182,7 +183,7 @@ class Plan:
         session_ids: Iterable[Any] | str | None = None,
         game_ids: Iterable[Any] | str | None = None,
     ) -> Self:
-        """The plan of some sessions, or games, of this one. An id that it does not have adds nothing.
+        """Return the plan restricted to some sessions or games. An id that is not in the plan adds nothing.
 
         >>> plan = client.plan("shots", game_ids=[game_id])
         >>> len(plan.only(session_ids=session_id)), len(plan.only(game_ids=["another"]))
@@ -198,7 +199,7 @@ class Plan:
         return replace(self, _units=units)
 
     def to_json(self) -> str:
-        """The plan as text, for a file or another machine. It holds no secret.
+        """Return the plan as text, for a file or another machine. It contains no secret.
 
         >>> from sideline._plan import Plan
         >>> plan = client.plan("shots", session_ids=[session_id])
@@ -225,14 +226,14 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The plan of a text that `to_json` wrote. Raises `ValueError` for any other."""
+        """Read a plan that `to_json` wrote. Raises `ValueError` for any other text."""
         try:
             found = json.loads(text)
             version = found["version"]
             if version != _VERSION:
-                raise ValueError(f"it has the version {version!r}, and this sideline reads {_VERSION}: plan again")
+                raise ValueError(f"its version is {version!r}, but this sideline reads version {_VERSION}: plan again")
             if unknown := sorted(set(found["service"]) - OPTIONS):
-                raise ValueError(f"its service has the option {unknown[0]!r}, which no plan has")
+                raise ValueError(f"its service has the unknown option {unknown[0]!r}")
             unknown_event: tuple[str | None, bool, tuple[int, ...]] = (None, False, ())
             events = [(event, bool(is_game), tuple(teams)) for event, is_game, teams in found["events"]]
             units = tuple(
@@ -245,7 +246,7 @@ class Plan:
                 raise ValueError(f"{found['table']} is a table of {operation}, not of {found['operation']}")
             return cls(found["table"], operation, columns and tuple(columns), found["service"], units)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-            raise ValueError(f"the text is no plan of sideline: {error}. Write it with plan.to_json()") from error
+            raise ValueError(f"the text is not a sideline plan: {error}. Write it with plan.to_json()") from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled_plan, (zlib.compress(self.to_json().encode()),)
@@ -264,10 +265,10 @@ class Plan:
 
 
 class Part:
-    """Some units of a plan, which reads itself in any process: it pickles small, without a secret or a socket.
+    """Some units of a plan that any process can read. It pickles small, without a secret or a socket.
 
-    Its reading methods take a `Client` to read with. Without one, a client is made from the plan's addresses and
-    `SIDELINE_SECRET`; all parts of a process that are read from the same service share it.
+    Its methods take a `Client` to read with. Without one, a client is created from the plan's addresses and
+    `SIDELINE_SECRET`; parts of the same service share it within a process.
 
     >>> part = client.plan("shots", game_ids=[game_id]).split(1)[0]
     >>> part
@@ -278,9 +279,9 @@ class Part:
 
     def __init__(self, number: int, plan: Plan) -> None:
         self.number = number
-        """Its place among the parts of the plan."""
+        """The position of the part in the plan."""
         self.plan = plan
-        """The plan of its own units."""
+        """The plan of the part's units."""
 
     @property
     def table(self) -> str:
@@ -288,9 +289,9 @@ class Part:
         return self.plan.table
 
     def read(self, client: "Client | None" = None) -> Table:
-        """All rows of the part as a `Table`, in the plan's order.
+        """Return all rows of the part as a `Table`, in the plan's order.
 
-        Raises `IncompleteError` where any unit did not come: it never returns fewer rows.
+        Raises `IncompleteError` if a unit is missing: it never returns fewer rows.
 
         >>> plan = client.plan("stat_events", game_ids=[game_id])
         >>> sum(part.read(client).num_rows for part in plan.split(2)) == plan.split(1)[0].read(client).num_rows
@@ -301,10 +302,11 @@ class Part:
         return read(self.plan, client)
 
     def batches(self, client: "Client | None" = None) -> "Iterator[pyarrow.RecordBatch]":
-        """The rows of the part as `pyarrow.RecordBatch`es, each as soon as it was received, in the plan's order.
+        """Yield the rows of the part as `pyarrow.RecordBatch`es, each as soon as it is available, in the plan's order.
 
-        Raises `IncompleteError` at the first unit that did not come, and `ValueError` for `box_score`, whose columns
-        depend on the data: read `player_stats`.
+        Raises `IncompleteError` at the first missing unit, and `ValueError` for `box_score`, whose columns depend on
+        the
+        data: read `player_stats`.
 
         >>> part = client.plan("shots", game_ids=[game_id]).split(1)[0]
         >>> sum(batch.num_rows for batch in part.batches(client)) == part.read(client).num_rows
@@ -315,10 +317,10 @@ class Part:
         return batches(self.plan, client)
 
     def bodies(self, client: "Client | None" = None) -> Table:
-        """A row for each unit, whatever came of it: the columns of `coverage`, `has_next` and the response's `body`.
+        """Return a row for each unit: the columns of `coverage`, `has_next` and the response's `body`.
 
-        A unit that did not come is a row with its status and error, and raises nothing. `has_next` is true for a window
-        of locations whose rows from `end` on are those of the next one. It takes pyarrow.
+        A missing unit is a row with its status and error. `has_next` is true for a window of locations whose rows from
+        `end` on belong to the next window. Requires pyarrow.
 
         >>> bodies = client.plan("shots", session_ids=[session_id, "none"]).split(1)[0].bodies(client)
         >>> [row["status"] for row in bodies.to_dicts()]
@@ -352,7 +354,7 @@ def _unpickled_plan(compressed: bytes) -> Plan:
 
 
 def describe(plan: Plan) -> str:
-    """How much a plan is, on one line."""
+    """Describe a plan in one line."""
     games = len({unit.event_id for unit in planned_units(plan) if unit.is_game})
     practices = len({unit.event_id for unit in planned_units(plan) if unit.event_id and not unit.is_game})
     starts = [unit.start for unit in planned_units(plan) if unit.start is not None]
@@ -375,7 +377,7 @@ def _day(milliseconds: int) -> str:
 
 
 def operation_of(table: str) -> str:
-    """The operation whose responses hold the table. Raises `ValueError` for one that no plan reads."""
+    """Return the operation whose responses have the table. Raises `ValueError` for a table that no plan reads."""
     from sideline.archive._plan import GAME_OPERATIONS, RESOURCES, SESSION_OPERATIONS
 
     planned = {
@@ -390,12 +392,12 @@ def operation_of(table: str) -> str:
         **dict.fromkeys(("events", "sessions", "location_windows"), "client.team_events(team_ids, start, end)"),
     }
     if table in instead:
-        raise ValueError(f"{table} is no table of sessions or games: {instead[table]}.table({table!r}) has it")
+        raise ValueError(f"{table} is not a table of sessions or games: {instead[table]}.table({table!r}) has it")
     raise ValueError(f"no plan reads a table {table!r}; there are {', '.join(planned)}")
 
 
 def schema(table: str, columns: Sequence[str] | None) -> Schema:
-    """The schema of a table, or of some of its columns in their order."""
+    """Return the schema of a table, or of some of its columns in their order."""
     from sideline._schemas import SCHEMAS
 
     whole = SCHEMAS[table]
@@ -408,6 +410,6 @@ def schema(table: str, columns: Sequence[str] | None) -> Schema:
 
 
 def ids(name: str, given: object) -> list[str]:
-    """One id or many, each once, as the text that tables have."""
+    """Return one id or many as the text that tables have, without duplicates."""
     found = many(name, given)
     return list(dict.fromkeys(map(str, [given] if found is None else found)))

@@ -39,22 +39,22 @@ class SidelineDataSource(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """What `spark.read.format` takes."""
+        """Return the name for `spark.read.format`."""
         return "sideline"
 
     def schema(self) -> "StructType":
-        """The schema of the table, known without a request."""
+        """Return the schema of the table, known without a request."""
         return struct(arrow_schema(_table(_check_options(self.options)), None))
 
     def reader(self, schema: "StructType") -> "SidelineReader":
-        """A reader of the schema's columns."""
+        """Return a reader of the schema's columns."""
         options = _check_options(self.options)
         known = {field.name: field.dataType for field in struct(arrow_schema(_table(options), None))}
         for field in schema:
             if known.get(field.name) != field.dataType:
                 has = known[field.name].simpleString() if field.name in known else "no such column"
                 raise ValueError(
-                    f"the schema that was given has {field.name} as {field.dataType.simpleString()}, and "
+                    f"the given schema has {field.name} as {field.dataType.simpleString()}, and "
                     f"{_table(options)} has {has}: leave .schema(...) out, and cast or select afterwards"
                 )
         return SidelineReader(options, [field.name for field in schema])
@@ -67,8 +67,7 @@ class Share(InputPartition):  # type: ignore[misc]
         super().__init__(part)
 
 
-# Without pushFilters: Spark keeps a pushed filter in the reader that it shares, and a DataFrame that was filtered once
-# would lack rows ever after.
+# Without pushFilters: Spark shares a reader with its pushed filters, so other uses of the DataFrame would lack rows.
 class SidelineReader(DataSourceReader):  # type: ignore[misc]
     """Plans in the driver, reads in the executors."""
 
@@ -76,7 +75,7 @@ class SidelineReader(DataSourceReader):  # type: ignore[misc]
         self._options, self._columns = dict(options), columns
 
     def partitions(self) -> "list[InputPartition]":
-        """The parts of the plan; requests the lists of the service."""
+        """Request the lists of the service and return the parts of the plan."""
         options = self._options
         tasks = _positive_integer(options, "tasks")
         return [
@@ -85,8 +84,8 @@ class SidelineReader(DataSourceReader):  # type: ignore[misc]
         ]
 
     def read(self, partition: "InputPartition") -> "Iterator[pyarrow.RecordBatch]":
-        """The rows of a part. Raises `IncompleteError` where a unit did not come."""
-        # Of a plan without units Spark reads a partition of None.
+        """Yield the rows of a part. Raises `IncompleteError` if a unit is missing."""
+        # For a plan without units, Spark reads a partition of None.
         part: Part | None = partition.value
         if part is not None:
             yield from conformed(part.batches(), arrow_schema(part.table, self._columns))
@@ -97,7 +96,7 @@ def _check_options(raw: Mapping[str, str]) -> dict[str, str]:
     for name in options:
         if any(word in name for word in _SECRET_WORDS):
             raise ValueError(
-                f"{name} is no option: options are shown in plans and event logs. Set the environment variable "
+                f"{name} is not an option, because plans and event logs show options. Set the environment variable "
                 f"SIDELINE_SECRET (and SIDELINE_USERNAME) of the driver and of every executor"
             )
         if name not in _OPTIONS and not name.startswith("__"):
@@ -123,7 +122,7 @@ def _plan(options: Mapping[str, str], columns: list[str]) -> Plan:
     if "plan" in options:
         plan = _stored_plan(options)
         if plan.table != _table(options):
-            raise ValueError(f"the plan is of {plan.table}, and the option table is {options['table']}: leave it out")
+            raise ValueError(f"the plan is of {plan.table}, but the option table is {options['table']}: leave it out")
         limits = {name: value for name, value in _limits(options).items() if value is not None}
         return replace(plan, columns=tuple(columns), service={**plan.service, **limits})
     from sideline.client import Client
@@ -163,7 +162,7 @@ def _positive_integer(options: Mapping[str, str], name: str) -> int | None:
 
 
 def _id_list(options: Mapping[str, str], name: str) -> list[str] | None:
-    """Ids with commas between them."""
+    """Split ids separated by commas."""
     text = options.get(name)
     return None if text is None else [one.strip() for one in text.split(",") if one.strip()]
 
