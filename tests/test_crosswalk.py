@@ -145,7 +145,7 @@ def test_what_cannot_be_compared_says_what_to_give() -> None:
     ours, other = players((1, 10, "Jo", "Smith", "4")), pl.DataFrame({"name": ["Jo Smith"], "club": ["Bears"], "born": ["2.1.2004"]})
     for options, text in [
         ({"name": "player"}, "other has no column 'player' for name; it has name, club, born"),
-        ({"team": "club"}, "give the rosters themselves, or a column team_name"),
+        ({"team": "club"}, "pass the rosters, or a column team_name"),
         ({"birth_date": "born"}, "players has no column 'born'"),
     ]:
         with pytest.raises(ValueError, match=text):

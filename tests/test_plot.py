@@ -612,15 +612,15 @@ def test_teams_and_players_are_meant_by_id_or_name(client: sideline.Client, game
         ({"player": 99}, "player 99 is not among these: 7 Ada Bell, 8"),
         ({"player_id": 99}, "player 99 is not among these"),
         ({"team_id": 99}, "team 99 is not among these: 11"),
-        ({"player": "nobody"}, "player 'nobody' is the name of none; there are: 7 Ada Bell, 8"),
-        ({"team": "rangers"}, "team 'rangers' is the name of none; there are: 11"),
+        ({"player": "nobody"}, "player 'nobody' matches no name; there are: 7 Ada Bell, 8"),
+        ({"team": "rangers"}, "team 'rangers' matches no name; there are: 11"),
     ],
 )
 def test_who_is_not_among_the_shots_is_an_error(asked: dict[str, Any], message: str) -> None:
     shots = {"hoop_player_x": [0.0, 1.0], "hoop_player_y": [0.0, 1.0], "is_make": [True, False], "player_id": [7, 8], "team_id": [11, 11]}
     with pytest.raises(ValueError, match=message):
         shot_chart(shots, new(), players={7: "Ada Bell"}, **asked)
-    with pytest.raises(ValueError, match="is the name of 2: write player_id=, or more of it"):
+    with pytest.raises(ValueError, match="matches 2 names: write player_id=, or more of the name"):
         shot_chart(shots, new(), players={7: "Ada Bell", 8: "Cy Bell"}, player="bell")
     with pytest.raises(TypeError, match="pass player= or player_id=, not both"):
         shot_chart(shots, new(), player="bell", player_id=7)

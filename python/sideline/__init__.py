@@ -138,7 +138,7 @@ _MODULES = {
 }
 
 
-# Not in __all__: what a module needs of other libraries may be missing, and "import *" is to work all the same.
+# Not in __all__, so that "import *" works without their optional libraries.
 _SUBMODULES = ("court", "metrics", "plot", "spark")
 
 

@@ -130,7 +130,9 @@ def chosen_id(what: str, wanted: int | str | None, present: Numbers, names: Name
         found = [one for one in sorted(ids) if is_named(wanted, names.get(one))]
         if len(found) == 1:
             return found[0]
-        reason = "is the name of none" if not found else f"is the name of {len(found)}: write {what}_id=, or more of it"
+        reason = (
+            "matches no name" if not found else f"matches {len(found)} names: write {what}_id=, or more of the name"
+        )
         raise ValueError(visible(f"{what} {wanted!r} {reason}; there are: {known or 'none'}"))
     if len(present) and int(wanted) not in ids:
         raise ValueError(visible(f"{what} {wanted} is not among these: {known}"))
