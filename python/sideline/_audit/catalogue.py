@@ -73,8 +73,8 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
         Rule(
             "possessions_match_events",
             "A player has the same counted stats in the possessions and in the stat events. PTS is not compared,"
-            " because possessions list makes without their value. A code that no possession has is compared only if it is"
-            " documented for possessions: FGA, FGA3, REB, DEFENSIVE_REB, FGA_OTD, FGA3_OTD.",
+            " because possessions list makes without their value. A code that no possession has is compared only if it"
+            " is documented for possessions: FGA, FGA3, REB, DEFENSIVE_REB, FGA_OTD, FGA3_OTD.",
             ("possession_events", "stat_events"),
             (),
             1e-6,
@@ -132,8 +132,8 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
         Rule(
             "possessions_follow_each_other",
             "No possession is missing: if at least nine of ten possessions of a session start at the game clock at"
-            " which the one before ended, all do, and the last one of a finished period ends at 0:00. Services that leave"
-            " time between possessions are not checked, nor is a last one that ends above 36 s.",
+            " which the one before ended, all do, and the last one of a finished period ends at 0:00. Services that"
+            " leave time between possessions are not checked, nor is a last one that ends above 36 s.",
             ("possessions",),
             (),
             timing.TILE_S,
@@ -271,7 +271,8 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
         Rule(
             "players_are_on_a_roster",
             "A player with rows is on one of the rosters, if the roster of the player's team was passed. Only the"
-            " rosters of games list players who left: a roster requested without a game is compared with later sessions.",
+            " rosters of games list players who left: a roster requested without a game is compared with later"
+            " sessions.",
             ("players",),
             _ROWS,
             None,
