@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 import sideline
-from sideline.archive.plan import TABLES
+from sideline.archive._plan import TABLES
 
 NOW = "2027-03-01T12:00:00Z"
 SEASON = {"start": "2026-09-01", "end": "2027-08-15"}

@@ -22,8 +22,13 @@ import pytest
 from archives import MONTH, NOW, SEASON, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
 
 import sideline
-from sideline.archive import decode, fetch, keep, listing, plan, sync
-from sideline.archive.plan import RESOURCES, TABLES
+from sideline.archive import _decode as decode
+from sideline.archive import _fetch as fetch
+from sideline.archive import _listing as listing
+from sideline.archive import _plan as plan
+from sideline.archive import _sync as sync
+from sideline.archive import _writer as keep
+from sideline.archive._plan import RESOURCES, TABLES
 from test_audit import OPERATIONS, SEEDED
 
 PER_SESSION = ["stats", "stats_details", "possessions", "shots"]
@@ -233,7 +238,7 @@ def test_after_an_error_that_ends_all_no_thread_begins_anything() -> None:
         time.sleep(0.2)
 
     with pytest.raises(KeyError):
-        list(fetch.spread(work, range(50), 2))
+        list(fetch.map_in_threads(work, range(50), 2))
     assert begun == [0, 1]
 
 
@@ -305,7 +310,7 @@ def test_a_game_that_no_teams_events_have_is_asked_for_by_its_id(
     report = archive.sync(**MONTH, on_error="keep")
     assert {hole["operation"] for hole in report.holes} == {"team_events"}
     service_time = datetime.fromisoformat(NOW)
-    over = {game for game, ended in games_of(month).items() if ended + plan.SETTLED <= service_time}
+    over = {game for game, ended in games_of(month).items() if ended + plan.MIN_SETTLED_TIME <= service_time}
     assert over <= set(games_of(archive))
 
 
@@ -351,7 +356,7 @@ archive.sync(start="2026-11-01")
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
     rows = month.to_arrow("shots").num_rows
     assert done.stdout.split() == [str(rows), str(rows), str(len(games_of(month)))]
-    assert done.stderr.splitlines()[-1] == "ValueError: sync needs a client that waits: sideline.Archive(root, sideline.Client())"
+    assert done.stderr.splitlines()[-1] == "ValueError: sync needs a synchronous client: sideline.Archive(root, sideline.Client())"
 
 
 def test_an_address_is_as_good_as_a_folder(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
@@ -392,14 +397,14 @@ def test_a_schema_that_grew_adds_its_column_and_a_rebuild_fills_it(
 ) -> None:
     archive = archive_of(asks, tmp_path)
     first, second = (game["event_id"] for game in league.games[:2])
-    today = decode.decoded
+    today = decode.decode_tables
 
     def last_year(unit: plan.Unit, raw: bytes) -> dict[str, pa.Table]:
         return {name: rows.drop_columns([c for c in ("lineup_id",) if c in rows.column_names]) for name, rows in today(unit, raw).items()}
 
     with monkeypatch.context() as patch:
-        patch.setattr(fetch, "decoded", last_year)
-        patch.setattr(keep, "decoded", last_year)
+        patch.setattr(fetch, "decode_tables", last_year)
+        patch.setattr(keep, "decode_tables", last_year)
         archive.sync(game_ids=[first])
     reader = archive.delta("possessions")
     assert "lineup_id" not in reader.to_pyarrow_table().column_names
@@ -452,7 +457,7 @@ def test_a_report_shows_in_a_notebook_what_is_not_there(tmp_path: Path, league: 
 def test_a_chunk_closes_at_so_many_units_or_bytes_and_holds_whole_events() -> None:
     events = [[plan.Unit(operation, f"{number}") for operation in ("stats", "shots")] for number in range(500)]
     assert [len(chunk) for chunk in sync._chunks(events, lambda _: 1)] == [400, 400, 200]
-    sizes = {"stats": sync._CHUNK_BYTES // 8, "shots": 1}
+    sizes = {"stats": sync._MAX_CHUNK_BYTES // 8, "shots": 1}
     assert [len(chunk) for chunk in sync._chunks(events, lambda unit: sizes[unit.operation])] == [16] * 62 + [8]
     assert list(sync._chunks([], lambda _: 1)) == []
 
@@ -469,8 +474,8 @@ def test_what_came_tells_how_many_are_asked_for_next_and_small_chunks_make_the_s
 
     monkeypatch.setattr(sync, "fetch", weighed)
     most = 400_000
-    monkeypatch.setattr(sync, "_CHUNK_BYTES", most)
-    monkeypatch.setattr(sync, "_CHUNK", 40)
+    monkeypatch.setattr(sync, "_MAX_CHUNK_BYTES", most)
+    monkeypatch.setattr(sync, "_MAX_CHUNK_UNITS", 40)
     archive = archive_of(asks, tmp_path)
     archive.sync(**MONTH).raise_if_incomplete()
     assert len(held) > 5, held
@@ -482,8 +487,8 @@ def test_what_came_tells_how_many_are_asked_for_next_and_small_chunks_make_the_s
 def test_units_are_small_and_the_same_each_time(league: sideline.Simulator, asks: sideline.Client) -> None:
     received = listing.Received(datetime.now(UTC))
     events = listing.events([asks.game(game["event_id"]).to_dict() for game in league.games[:3]], None, received).events
-    units = [unit for event in events for unit in plan.within(event, plan.operations(None), received.fetched_at)]
-    assert units == [unit for event in events for unit in plan.within(event, plan.operations(None), received.fetched_at)]
+    units = [unit for event in events for unit in plan.units_within(event, plan.operations(None), received.fetched_at)]
+    assert units == [unit for event in events for unit in plan.units_within(event, plan.operations(None), received.fetched_at)]
     assert len({unit.name for unit in units}) == len(units) > 20
     assert pickle.loads(pickle.dumps(units)) == units
     assert max(len(pickle.dumps(unit)) for unit in units) < 1000
@@ -636,7 +641,7 @@ def test_a_window_that_is_no_time_is_refused_before_anything_is_asked(tmp_path: 
 
 
 def test_a_path_that_is_empty_is_not_the_folder_one_is_in() -> None:
-    with pytest.raises(ValueError, match="its path is empty"):
+    with pytest.raises(ValueError, match="path of the archive is empty"):
         sideline.Archive("")
 
 
@@ -663,10 +668,10 @@ def test_a_table_that_is_gone_is_no_empty_one(tmp_path: Path, league: sideline.S
 @pytest.mark.parametrize(
     ("start", "end", "says"),
     [
-        ("2026-11-08", "2026-11-01", "^start 2026-11-08 00:00:00.* is after end 2026-11-01 00:00:00.*: write them the other way round"),
+        ("2026-11-08", "2026-11-01", "^start 2026-11-08 00:00:00.* is after end 2026-11-01 00:00:00.*: swap them"),
         ("2026-11-08", "2026-11-08", "^start and end are both 2026-11-08 .*: .* for a day end it with 2026-11-09"),
-        (date(2026, 11, 8), 0, "the other way round"),
-        ("2027-03-02", None, "^start 2027-03-02 .* is to come, .* ends now, 2027-03-01 12:00.*: give the end too"),
+        (date(2026, 11, 8), 0, "swap them"),
+        ("2027-03-02", None, "^start 2027-03-02 .* is in the future, .* ends now, 2027-03-01 12:00.*: pass end too"),
     ],
 )
 def test_a_range_that_holds_nothing_is_refused_before_anything_is_asked_or_written(

@@ -12,8 +12,8 @@ import pytest
 from archives import OWN_TIMES, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
 
 import sideline
-from sideline.archive.corrections import corrections
-from sideline.archive.plan import TABLES
+from sideline.archive._corrections import corrections
+from sideline.archive._plan import TABLES
 
 STATS = ["AST", "PTS", "REB", "STL", "FL", "DIST", "FG3", "TO"]
 Line = tuple[str, int, str]

@@ -20,8 +20,8 @@ import pytest
 from archives import HALF, MONTH, NOW, SEASON, archive_of, contents, digests, same, small_season, sorted_rows
 
 import sideline
-from sideline.archive import keep as keeping
-from sideline.archive.store import Store
+from sideline.archive import _writer as keeping
+from sideline.archive._store import Store
 
 RUN = f"""
 import sys, sideline
@@ -67,7 +67,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[in
 
         monkeypatch.setattr(Store, name, write)
 
-    watched("replaced")
+    watched("try_replace")
     watched("append")
 
     def set_at(number: int | None) -> list[int]:

@@ -22,8 +22,8 @@ from service import NO_DATA, Features, Service, differences, ids_as_text, trunca
 from trust import Killed
 
 import sideline
-from sideline.archive.plan import SETTLED_STATUSES, TABLES
-from sideline.archive.store import Store, own_schemas
+from sideline.archive._plan import SETTLED_STATUSES, TABLES
+from sideline.archive._store import Store, internal_schemas
 
 SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
 NOW = "2027-03-01T12:00:00+00:00"
@@ -170,7 +170,7 @@ def test_a_machine_whose_clock_was_a_day_ahead_throws_no_newer_body_away(archive
     archive.sync(**SPAN)
     table = archive.delta("coverage").to_pyarrow_table().to_pylist()
     later = [{**row, "fetched_at": row["fetched_at"] + timedelta(days=1)} for row in table]
-    deltalake.write_deltalake(archive.delta("coverage"), pa.Table.from_pylist(later, own_schemas()["coverage"]), mode="overwrite")
+    deltalake.write_deltalake(archive.delta("coverage"), pa.Table.from_pylist(later, internal_schemas()["coverage"]), mode="overwrite")
     assert league.change.correct_stat()
     archive.sync(**SPAN, correction_window=None)
     assert untrue(archive, league) == {}
@@ -329,19 +329,19 @@ def test_a_unit_that_is_404_after_it_was_fetched_is_a_hole_and_in_the_second_syn
 @contextmanager
 def killed_before_the_account_of(operation: str) -> Iterator[None]:
     """Whoever syncs is killed when the rows of these units are stored and `coverage` does not say so yet."""
-    original = Store.replaced
+    original = Store.try_replace
 
     def replaced(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> Any:
         if "absent_in" in rows.column_names and any(row["operation"] == operation and row["sequence"] for row in rows.to_pylist()):
             raise Killed
         return original(self, table, rows, *arguments, **options)
 
-    Store.replaced = replaced  # type: ignore[method-assign]
+    Store.try_replace = replaced  # type: ignore[method-assign]
     try:
         with pytest.raises(Killed):
             yield
     finally:
-        Store.replaced = original  # type: ignore[method-assign]
+        Store.try_replace = original  # type: ignore[method-assign]
 
 
 @pytest.fixture
@@ -582,14 +582,14 @@ def test_a_body_that_cannot_be_decoded_is_kept_as_it_is(archive: sideline.Archiv
 
 
 def test_a_rebuild_reads_what_an_earlier_version_could_not(archive: sideline.Archive, league: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sideline.archive import fetch
+    from sideline.archive import _fetch as fetch
 
     def too_old(*_: object) -> None:
         raise sideline.DecodeError("a field of next year")
 
     with monkeypatch.context() as patch:
-        original = fetch.decoded
-        patch.setattr(fetch, "decoded", lambda unit, raw: too_old() if unit.operation == "shots" else original(unit, raw))
+        original = fetch.decode_tables
+        patch.setattr(fetch, "decode_tables", lambda unit, raw: too_old() if unit.operation == "shots" else original(unit, raw))
         assert {hole["operation"] for hole in sync(archive).holes} == {"shots"}
     assert archive.scan("shots").collect().is_empty()
     league.requests.clear()

@@ -366,9 +366,9 @@ def test_what_cannot_be_audited_is_refused(client: sideline.Client, game: dict[s
         sideline.audit()
     with pytest.raises(ValueError, match="details has no table stat_events; its tables are player_stats, box_score"):
         sideline.audit(details=stats)
-    with pytest.raises(ValueError, match="details is no table stat_events"):
+    with pytest.raises(ValueError, match="details is not a table stat_events"):
         sideline.audit(details=client.shots(session_id).table())
-    with pytest.raises(ValueError, match="stats is no table player_stats or box_score"):
+    with pytest.raises(ValueError, match="stats is not a table player_stats or box_score"):
         sideline.audit(stats=client.stats_details(session_id).table())
     with pytest.raises(ValueError, match="for player_stats it lacks value"):
         sideline.audit(stats=stats.to_polars().drop("value"))

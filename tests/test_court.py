@@ -152,7 +152,7 @@ def test_what_cannot_be_turned_is_refused() -> None:
         court.transform(0, 0, COURT, HOOP)
     with pytest.raises(ValueError, match="give hoop="):
         court.transform(0, 0, COURT, Frame("centre", "up"))
-    with pytest.raises(ValueError, match="neither half"):
+    with pytest.raises(ValueError, match="neither half of the court"):
         court.transform(0, 0, COURT, HOOP, hoop=(0, 0))
     with pytest.raises(ValueError, match="1, 2 numbers"):
         court.transform([0], [0, 1], HOOP, Frame("hoop", "up"))

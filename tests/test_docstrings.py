@@ -53,7 +53,7 @@ def of_the_extension() -> Iterator[doctest.DocTest]:
                     yield found
 
 
-SHOWN = ("sideline._progress", "sideline._audit", "sideline._answers")
+SHOWN = tuple(f"sideline.{name}" for name in ("_answers", "_audit", "_display", "_metrics", "_plan", "_progress", "_season", "_streams", "_timeout", "archive"))
 """Private modules of public names."""
 FOUND = pkgutil.walk_packages(sideline.__path__, "sideline.")
 MODULES = [importlib.import_module(module.name) for module in FOUND if not module.name.startswith("sideline._") or module.name.startswith(SHOWN)]

@@ -364,7 +364,7 @@ def test_the_hosts_of_no_proxy_are_told_to_be_asked_directly(monkeypatch: pytest
     monkeypatch.setenv("NO_PROXY", ".invalid")
     report = looked(given(1, base_url="https://service.invalid", broadcast_base_url="https://service.invalid"))
     assert those(report) == ["DNS"]
-    assert report["proxy"].found == "none: asked directly"
+    assert report["proxy"].found == "none: direct"
 
 
 # -- live

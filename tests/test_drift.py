@@ -68,7 +68,7 @@ def test_rows_that_were_renamed_are_told_too(service: sideline.Simulator, client
     service.faults.add("*/stats", status=200, body={"teams": [{"id": 1, "lines": []}]})
     with pytest.warns(sideline.SchemaDriftWarning) as told:
         assert client.stats("s-1").table().num_rows == 0
-    assert "an answer without teams[].player_stats[];" in str(told[1].message)
+    assert "a response without teams[].player_stats[];" in str(told[1].message)
     assert [(row["path"], row["type"]) for row in client.drift().to_dicts()] == [
         ("teams[].lines", "array"),
         ("teams[].player_stats[] (missing)", None),

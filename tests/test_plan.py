@@ -17,7 +17,7 @@ from service.season import MINUTE
 
 import sideline
 from sideline import _parts
-from sideline.plan import Part, Plan
+from sideline._plan import Part, Plan
 
 NOW = "2027-03-01T12:00:00Z"
 RANGE = {"start": "2027-02-01", "end": "2027-03-02"}
@@ -314,8 +314,8 @@ def test_a_season_is_july_to_june(second: Service, asking: sideline.Client) -> N
     [
         ({"table": "shots"}, "give one of start="),
         ({"table": "shots", "session_ids": ["a"], **RANGE}, "give one of start="),
-        ({"table": "shots", "game_ids": ["a"], "team_ids": [1]}, "team_ids go with a range"),
-        ({"table": "shots", "end": "2027-01-01"}, "end goes with start"),
+        ({"table": "shots", "game_ids": ["a"], "team_ids": [1]}, "team_ids need a range"),
+        ({"table": "shots", "end": "2027-01-01"}, "end needs a start"),
         ({"table": "shots", "start": "2027-01-02", "end": "2027-01-01"}, "after end"),
         ({"table": "shots", "team_ids": ["x"], **RANGE}, "team_ids are numbers"),
         ({"table": "shots", "columns": ["nope"], **RANGE}, "no column 'nope'"),

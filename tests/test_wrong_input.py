@@ -272,7 +272,7 @@ def test_a_table_has_no_fewer_than_no_rows() -> None:
 
 @pytest.mark.parametrize("wrong", [None, {}, sideline.Payload.from_bytes("stats", b'{"teams": []}').table("box_score")], ids=lambda wrong: type(wrong).__name__)
 def test_a_box_score_is_seeded_with_payloads(wrong: Any) -> None:
-    with pytest.raises(TypeError, match=f"^a box score is seeded with payloads, one by one, not with a {type(wrong).__name__}$"):
+    with pytest.raises(TypeError, match=f"^seed takes one payload at a time, not a {type(wrong).__name__}$"):
         sideline.LiveBoxScore(wrong)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from service import EMPTY, NO_DATA, Row, Season, Service, differences, ids_as_text, odd_value, truncated
 
 import sideline
-from sideline.archive.store import Store
+from sideline.archive._store import Store
 
 PARENTS: dict[str, tuple[str, ...]] = {
     "teams": ("teams",),
@@ -82,7 +82,7 @@ class Killed(BaseException):
 def killed_after(transactions: int) -> Iterator[None]:
     """Whoever writes to an archive ends right after the transaction of this number."""
     done = 0
-    originals = {name: getattr(Store, name) for name in ("replaced", "append")}
+    originals = {name: getattr(Store, name) for name in ("try_replace", "append")}
 
     def watched(original: Any) -> Any:
         def write(self: Store, *arguments: Any, **options: Any) -> Any:

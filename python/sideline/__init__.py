@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from sideline._answers.moments import moments
     from sideline._audit import audit
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
+    from sideline._plan import Part, Plan
     from sideline._progress import Progress
+    from sideline._season import Season
+    from sideline._timeout import Timeout
     from sideline.archive import Archive, SyncReport
     from sideline.batch import Batch
     from sideline.client import AsyncClient, Client
@@ -46,10 +49,7 @@ if TYPE_CHECKING:
     )
     from sideline.journal import replay
     from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet
-    from sideline.plan import Part, Plan
-    from sideline.season import Season
     from sideline.simulator import Simulator
-    from sideline.timeout import Timeout
 
     SCHEMAS: Mapping[str, Schema]
     """The schema of every table by its name: columns, types, units and meanings, known without a request."""
@@ -119,17 +119,17 @@ _MODULES = {
     "LiveBoxScore": "live",
     "LiveStream": "live",
     "Notice": "live",
-    "Part": "plan",
+    "Part": "_plan",
     "Payload": "_core",
-    "Plan": "plan",
+    "Plan": "_plan",
     "Progress": "_progress",
     "Quiet": "live",
     "Schema": "_core",
-    "Season": "season",
+    "Season": "_season",
     "Simulator": "simulator",
     "SyncReport": "archive",
     "Table": "_core",
-    "Timeout": "timeout",
+    "Timeout": "_timeout",
     "Update": "_core",
     "__version__": "_core",
     "audit": "_audit",
@@ -140,7 +140,7 @@ _MODULES = {
 }
 
 
-# Not in __all__: what a module needs of other libraries may be missing, and "import *" is to work all the same.
+# Not in __all__, so that "import *" works without their optional libraries.
 _SUBMODULES = ("court", "metrics", "plot", "spark")
 
 

@@ -1,4 +1,4 @@
-"""`sideline demo`: from a season's schedule to the shots of one game and into Parquet files, by the public API."""
+"""`sideline demo`: from a season's schedule to the shots of one game and to Parquet files, through the public API."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -24,11 +24,11 @@ SHOWN = {
 
 
 def demo(seed: int, out: Path) -> None:
-    """Print the head of each table, write each table to `out`, and say what to type next."""
+    """Print the head of each table, write each table to `out`, and print what to try next."""
     parquet = library("pyarrow.parquet", "arrow")
     out.mkdir(parents=True, exist_ok=True)
     with Simulator(seed, now=NOW) as service, service.client() as client:
-        print(f"A simulated service, at {service.base_url}; in its season it is {NOW}.")
+        print(f"A simulated service at {service.base_url}; the time in its season is {NOW}.")
         schedule = client.schedule(*SEASON)
         game = last_played(schedule.table())
         tipoff: datetime = game["tipoff_at"]
@@ -54,14 +54,14 @@ def demo(seed: int, out: Path) -> None:
 
 
 def last_played(games: Table) -> dict[str, Any]:
-    """The last game that was over a day before now."""
+    """Return the last game that was over one day before now."""
     yesterday = datetime.fromisoformat(NOW) - timedelta(days=1)
     played = [game for game in games.to_dicts() if game["tipoff_at"] < yesterday]
     return max(played, key=lambda game: game["tipoff_at"])
 
 
 def one(parts: Sequence[Table]) -> Any:
-    """The sessions' tables as one; a session may have stat codes that another lacks."""
+    """Concatenate the sessions' tables; a session may have stat codes that another lacks."""
     return library("pyarrow", "arrow").concat_tables([part.to_arrow() for part in parts], promote_options="default")
 
 

@@ -1,4 +1,4 @@
-"""Every table's schema, known without a request."""
+"""The schemas of all tables, known without a request."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,7 +6,7 @@ from sideline._core import Schema, _schemas
 
 
 class Schemas(Mapping[str, Schema]):
-    """The schemas by table name. It cannot be changed.
+    """A read-only mapping of table names to schemas.
 
     >>> sideline.SCHEMAS["shots"]["distance_cm"].unit
     'cm'

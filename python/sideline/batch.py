@@ -16,8 +16,8 @@ from sideline._core import (
     _coverage_table,
     _ids,
 )
-from sideline._drift import told
-from sideline._progress import STEP, Told, bar
+from sideline._drift import report_drift
+from sideline._progress import UPDATE_INTERVAL, ProgressOption, bar
 from sideline.errors import AuthenticationError, IncompleteError
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Batch(Generic[Retried]):
         )
 
     def retry(
-        self, *, client: "_Client[Any, Any] | None" = None, on_error: OnError = "raise", progress: Told = None
+        self, *, client: "_Client[Any, Any] | None" = None, on_error: OnError = "raise", progress: ProgressOption = None
     ) -> Retried:
         """Ask again for what did not come, and for nothing else: a new batch of all units, in the same order.
 
@@ -377,7 +377,7 @@ class Asking:
     """One run of a question: the units that are still to come, and the batch that they become."""
 
     def __init__(
-        self, client: "_Client[Any, Any]", question: Question, told: Told, before: "Batch[Any] | None"
+        self, client: "_Client[Any, Any]", question: Question, told: ProgressOption, before: "Batch[Any] | None"
     ) -> None:
         self._client, self._question = client, question
         self._strict: bool = client._options["strict"]
@@ -412,7 +412,7 @@ class Asking:
         try:
             while self._bar is not None and not running.done():
                 self._bar()
-                await asyncio.wait({running}, timeout=STEP)
+                await asyncio.wait({running}, timeout=UPDATE_INTERVAL)
             came = await running
         finally:
             running.cancel()
@@ -430,6 +430,6 @@ class Asking:
         for place, (payload, error, row) in zip(self._open, came.made(), strict=True):
             units[place] = Unit(self._question.ids[place], payload, error, row)
             if payload is not None and payload._met:
-                told(payload, warn=not self._strict)
+                report_drift(payload, warn=not self._strict)
         batch: Batch[Any] = Batch(self._client, self._question, shape, [unit for unit in units if unit])
         return batch

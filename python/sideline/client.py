@@ -7,23 +7,31 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from sideline._core import CoreClient, Payload, Table
-from sideline._drift import tell
-from sideline._find import LOOK, as_many, check_name, mixed_up, players_named, teams_named, tell_mixed_up
-from sideline._progress import Told
+from sideline._drift import check_drift
+from sideline._find import (
+    LOOKUP_OPTIONS,
+    as_list,
+    check_name,
+    explain_game_id,
+    players_named,
+    possible_game_id,
+    teams_named,
+)
+from sideline._progress import ProgressOption
+from sideline._streams import Streams
+from sideline._timeout import Limit, Timeout, call_limits, limits
 from sideline.batch import Asking, Batch, OnError, Question, check
 from sideline.errors import NotFound, SidelineError
 from sideline.operations import B, Ids, Operations, T
-from sideline.streams import Streams
-from sideline.timeout import Limit, Timeout, call_limits, limits
 
 if TYPE_CHECKING:
     import polars
 
+    from sideline._plan import Plan
+    from sideline._season import Season
     from sideline.doctor import Report
     from sideline.live import LiveStream
     from sideline.operations import Time
-    from sideline.plan import Plan
-    from sideline.season import Season
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -155,7 +163,7 @@ class _Client(Operations[T, B], Streams):
 
     def _arrived(self, payload: Payload) -> Payload:
         if payload._met:
-            tell(payload, strict=self._options["strict"])
+            check_drift(payload, strict=self._options["strict"])
         return payload
 
     def __repr__(self) -> str:
@@ -240,10 +248,10 @@ class Client(_Client[Payload, Many]):
         try:
             return self._arrived(self._core.call_sync(operation, required, optional))
         except NotFound as error:
-            if looks := mixed_up(operation, required):
+            if looks := possible_game_id(operation, required):
                 with suppress(SidelineError):
-                    found = self._core.call_sync("game", {"game_id": looks}, LOOK)
-                    tell_mixed_up(error, operation, looks, found)
+                    found = self._core.call_sync("game", {"game_id": looks}, LOOKUP_OPTIONS)
+                    explain_game_id(error, operation, looks, found)
             raise
         finally:
             del required, optional  # as above
@@ -284,7 +292,7 @@ class Client(_Client[Payload, Many]):
             end=end,
             columns=columns,
         )
-        return _planner.make(self, selection)
+        return _planner.make_plan(self, selection)
 
     def season(self, season: str | int, *, team_ids: Any = None) -> "Season[Plan]":
         """A season by its name, "2026-27", or by the year in which it begins: July to June.
@@ -294,11 +302,13 @@ class Client(_Client[Payload, Many]):
         >>> client.season("2026-27").scan("shots").filter(game_id=game_id).collect().height > 0
         True
         """
-        from sideline.season import Season
+        from sideline._season import Season
 
         return Season(self, season, team_ids)
 
-    def _many(self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None) -> Many:
+    def _many(
+        self, question: Question, on_error: OnError, progress: ProgressOption, before: Batch[Any] | None = None
+    ) -> Many:
         check(on_error)
         batch = Asking(self, question, progress, before).wait(self._core)
         if on_error == "raise":
@@ -342,7 +352,7 @@ class Client(_Client[Payload, Many]):
         ['Ezra']
         """
         check_name(name)
-        teams = as_many(self.teams(timeout=timeout) if team_id is None else team_id)
+        teams = as_list(self.teams(timeout=timeout) if team_id is None else team_id)
         return players_named(self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
     def doctor(self) -> "Report":
@@ -357,9 +367,9 @@ class Client(_Client[Payload, Many]):
         >>> report["username"]
         Check(name='username', state='ok', found='... (argument)', advice='')
         """
-        from sideline.doctor import examine, waited_for
+        from sideline.doctor import examine, run_sync
 
-        return waited_for(examine(self._core, self._live_by_token, is_async=False))
+        return run_sync(examine(self._core, self._live_by_token, is_async=False))
 
     def close(self) -> None:
         """Close the connections; a call in flight ends with an error. It may be called again."""
@@ -435,7 +445,7 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
             end=end,
             columns=columns,
         )
-        return await asyncio.to_thread(_planner.make, self._waiting(), selection)
+        return await asyncio.to_thread(_planner.make_plan, self._waiting(), selection)
 
     def season(self, season: str | int, *, team_ids: Any = None) -> "Season[Coroutine[Any, Any, Plan]]":
         """A season by its name, "2026-27", or by the year in which it begins: July to June.
@@ -445,12 +455,12 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
         >>> service.async_client().season(2026).name
         '2026-27'
         """
-        from sideline.season import Season
+        from sideline._season import Season
 
         return Season(self, season, team_ids)
 
     def _many(
-        self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None
+        self, question: Question, on_error: OnError, progress: ProgressOption, before: Batch[Any] | None = None
     ) -> Coroutine[Any, Any, ManyAwaited]:
         return _named(question.operation, self._come_all(question, on_error, progress, before))
 
@@ -458,16 +468,16 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
         try:
             return self._arrived(await self._core.call_async(operation, required, optional))
         except NotFound as error:
-            if looks := mixed_up(operation, required):
+            if looks := possible_game_id(operation, required):
                 with suppress(SidelineError):
-                    found = await self._core.call_async("game", {"game_id": looks}, LOOK)
-                    tell_mixed_up(error, operation, looks, found)
+                    found = await self._core.call_async("game", {"game_id": looks}, LOOKUP_OPTIONS)
+                    explain_game_id(error, operation, looks, found)
             raise
         finally:
             del required, optional  # as above
 
     async def _come_all(
-        self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None
+        self, question: Question, on_error: OnError, progress: ProgressOption, before: Batch[Any] | None
     ) -> ManyAwaited:
         check(on_error)
         batch = await Asking(self, question, progress, before).come(self._core)
@@ -518,7 +528,7 @@ class AsyncClient(_Client[Coroutine[Any, Any, Payload], Coroutine[Any, Any, Many
         ['Ezra']
         """
         check_name(name)
-        teams = as_many(await self.teams(timeout=timeout) if team_id is None else team_id)
+        teams = as_list(await self.teams(timeout=timeout) if team_id is None else team_id)
         return players_named(await self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
     async def doctor(self) -> "Report":

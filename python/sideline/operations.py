@@ -8,9 +8,9 @@ from datetime import date, datetime
 from typing import Any, Generic, TypeVar
 
 from sideline._core import Table
-from sideline._progress import Told
+from sideline._progress import ProgressOption
+from sideline._timeout import Limit, call_limits
 from sideline.batch import Batch, OnError, Question, question
-from sideline.timeout import Limit, call_limits
 
 __all__ = ["Operations"]
 
@@ -58,7 +58,9 @@ class Operations(Generic[T, B]):
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> T:
         raise NotImplementedError
 
-    def _many(self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None) -> B:
+    def _many(
+        self, question: Question, on_error: OnError, progress: ProgressOption, before: Batch[Any] | None = None
+    ) -> B:
         raise NotImplementedError
 
     def _ask(
@@ -67,7 +69,7 @@ class Operations(Generic[T, B]):
         required: dict[str, Any],
         optional: dict[str, Any],
         on_error: OnError,
-        progress: Told,
+        progress: ProgressOption,
         timeout: Limit = None,
     ) -> T | B:
         """One id or many, in the first of `required`."""
@@ -96,7 +98,7 @@ class Operations(Generic[T, B]):
         game_id: str | None = None,
         reference: str | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """The current players of a team, or those at the time of a game (docs/wire.md, "Team roster").
@@ -173,7 +175,7 @@ class Operations(Generic[T, B]):
         games_only: bool = False,
         workouts_only: bool = False,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """Games and practices of a team, with their sessions (docs/wire.md, "Team events").
@@ -201,7 +203,7 @@ class Operations(Generic[T, B]):
         start: Time | None = None,
         end: Time | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """A team's box score of one game, or summed over a range (docs/wire.md, "Team game stats").
@@ -230,7 +232,7 @@ class Operations(Generic[T, B]):
         *,
         team_id: int | str | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """The events of a whole game, as the service has them (docs/wire.md, "Full game events").
@@ -242,7 +244,9 @@ class Operations(Generic[T, B]):
         """
         return self._ask("game_events", {"game_id": game_id}, {"team_id": team_id}, on_error, progress, timeout)
 
-    def game(self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None) -> T | B:
+    def game(
+        self, game_id: Ids, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
+    ) -> T | B:
         """One game with its sessions (docs/wire.md, "Game").
 
         Tables: `sessions` (a row for each period), `events`, `location_windows`. Raises `NotFound`.
@@ -258,7 +262,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """The box score of one session: a period, a drill (docs/wire.md, "Stats").
@@ -284,7 +288,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """Each occurrence of each stat in a session, with clocks and place (docs/wire.md, "Stats details").
@@ -303,7 +307,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """The possessions of a session, one by one (docs/wire.md, "Possessions").
@@ -322,7 +326,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """The shots of a session (docs/wire.md, "Shots").
@@ -344,7 +348,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """Where players and ball were, step by step (docs/wire.md, "Sensor locations").
@@ -360,7 +364,7 @@ class Operations(Generic[T, B]):
         return self._ask("locations", required, {"game_id": game_id}, on_error, progress, timeout)
 
     def game_stats_details(
-        self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, game_id: Ids, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> T | B:
         """Each occurrence of each stat in a whole game (docs/wire.md, "Game stats details").
 
@@ -372,7 +376,7 @@ class Operations(Generic[T, B]):
         return self._ask("game_stats_details", {"game_id": game_id}, {}, on_error, progress, timeout)
 
     def game_shots(
-        self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, game_id: Ids, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> T | B:
         """The shots of a whole game (docs/wire.md, "Game shots").
 
@@ -386,7 +390,7 @@ class Operations(Generic[T, B]):
         return self._ask("game_shots", {"game_id": game_id}, {}, on_error, progress, timeout)
 
     def play_by_play(
-        self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, game_id: Ids, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> T | B:
         """The events of a whole game, one after the other (docs/wire.md, "Play-by-play").
 
@@ -400,7 +404,7 @@ class Operations(Generic[T, B]):
         return self._ask("play_by_play", {"game_id": game_id}, {}, on_error, progress, timeout)
 
     def ball_screens(
-        self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, game_id: Ids, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> T | B:
         """The predicted ball screens of a whole game (docs/wire.md, "Ball screens").
 
@@ -413,7 +417,7 @@ class Operations(Generic[T, B]):
         return self._ask("ball_screens", {"game_id": game_id}, {}, on_error, progress, timeout)
 
     def videos(
-        self, game_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, game_id: Ids, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> T | B:
         """The videos of a whole game, which `sideline.clips` searches (docs/wire.md, "Videos").
 
@@ -430,7 +434,7 @@ class Operations(Generic[T, B]):
         resources: str | Iterable[str] = ("stats", "details", "shots", "possessions"),
         *,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """Several resources of a whole game in one response (docs/wire.md, "Catch-up").
@@ -504,7 +508,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: str | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """The Broadcast API's roster of a team, or that of a game. It takes the API key.
@@ -523,7 +527,7 @@ class Operations(Generic[T, B]):
         *,
         mock: bool = False,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """The Broadcast API's statistics of a game as they stand. It takes the API key.
@@ -541,7 +545,7 @@ class Operations(Generic[T, B]):
         )
 
     def broadcast_colors(
-        self, schedule_id: Ids, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, schedule_id: Ids, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> T | B:
         """The jersey colours worn in a game that is being played. It takes the API key.
 
@@ -562,7 +566,7 @@ class Operations(Generic[T, B]):
         team_id: int | str,
         *,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> T | B:
         """How a team's players moved in a game. It takes the API key.

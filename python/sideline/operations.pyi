@@ -6,9 +6,9 @@ from typing import Any, Generic, TypeVar, overload
 from uuid import UUID
 
 from sideline._core import Table
-from sideline._progress import Told
+from sideline._progress import ProgressOption
+from sideline._timeout import Limit
 from sideline.batch import Batch, OnError, Question
-from sideline.timeout import Limit
 
 __all__ = ["Operations"]
 
@@ -22,14 +22,16 @@ GameIds = Id | Iterable[Any]
 
 class Operations(Generic[T, B]):
     def _call(self, operation: str, required: dict[str, Any], optional: dict[str, Any]) -> T: ...
-    def _many(self, question: Question, on_error: OnError, progress: Told, before: Batch[Any] | None = None) -> B: ...
+    def _many(
+        self, question: Question, on_error: OnError, progress: ProgressOption, before: Batch[Any] | None = None
+    ) -> B: ...
     def _ask(
         self,
         operation: str,
         required: dict[str, Any],
         optional: dict[str, Any],
         on_error: OnError,
-        progress: Told,
+        progress: ProgressOption,
         timeout: Limit = None,
     ) -> T | B: ...
     def teams(self, *, timeout: Limit = None) -> T: ...
@@ -45,7 +47,7 @@ class Operations(Generic[T, B]):
         game_id: str | None = None,
         reference: str | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     def schedule(
@@ -91,7 +93,7 @@ class Operations(Generic[T, B]):
         games_only: bool = False,
         workouts_only: bool = False,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     @overload
@@ -113,7 +115,7 @@ class Operations(Generic[T, B]):
         start: Time | None = None,
         end: Time | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     @overload
@@ -125,14 +127,14 @@ class Operations(Generic[T, B]):
         *,
         team_id: int | str | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     @overload
     def game(self, game_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
     def game(
-        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, game_id: Many, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> B: ...
     @overload
     def stats(self, session_id: Id, *, game_id: Id | None = None, timeout: Limit = None) -> T: ...
@@ -143,7 +145,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     @overload
@@ -155,7 +157,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     @overload
@@ -167,7 +169,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     @overload
@@ -179,7 +181,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     @overload
@@ -195,38 +197,38 @@ class Operations(Generic[T, B]):
         *,
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     @overload
     def game_stats_details(self, game_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
     def game_stats_details(
-        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, game_id: Many, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> B: ...
     @overload
     def game_shots(self, game_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
     def game_shots(
-        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, game_id: Many, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> B: ...
     @overload
     def play_by_play(self, game_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
     def play_by_play(
-        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, game_id: Many, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> B: ...
     @overload
     def ball_screens(self, game_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
     def ball_screens(
-        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, game_id: Many, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> B: ...
     @overload
     def videos(self, game_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
     def videos(
-        self, game_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, game_id: Many, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> B: ...
     @overload
     def catch_up(
@@ -243,7 +245,7 @@ class Operations(Generic[T, B]):
         resources: str | Iterable[str] = ("stats", "details", "shots", "possessions"),
         *,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     def follow(self, link: str, *, timeout: Limit = None) -> T: ...
@@ -261,7 +263,7 @@ class Operations(Generic[T, B]):
         *,
         game_id: str | None = None,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     @overload
@@ -273,14 +275,14 @@ class Operations(Generic[T, B]):
         *,
         mock: bool = False,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...
     @overload
     def broadcast_colors(self, schedule_id: Id, *, timeout: Limit = None) -> T: ...
     @overload
     def broadcast_colors(
-        self, schedule_id: Many, *, on_error: OnError = "raise", progress: Told = None, timeout: Limit = None
+        self, schedule_id: Many, *, on_error: OnError = "raise", progress: ProgressOption = None, timeout: Limit = None
     ) -> B: ...
     @overload
     def broadcast_locomotion(self, schedule_id: Id, team_id: Id, *, timeout: Limit = None) -> T: ...
@@ -291,6 +293,6 @@ class Operations(Generic[T, B]):
         team_id: Id,
         *,
         on_error: OnError = "raise",
-        progress: Told = None,
+        progress: ProgressOption = None,
         timeout: Limit = None,
     ) -> B: ...

@@ -21,7 +21,7 @@ from canaries import OURS, forms
 from wire import listener, read_head, saying
 
 import sideline
-from sideline.archive.plan import TABLES
+from sideline.archive._plan import TABLES
 
 from .grammar import Grammar
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._audit.catalogue import CHECKS, RULES, Rule
 from sideline._audit.tables import COLUMNS, Tables
 from sideline._audit.violations import RuleRun, Violations, table_of
-from sideline._frames import given, library
+from sideline._frames import library, tables_of
 
 if TYPE_CHECKING:
     import polars
@@ -80,7 +80,7 @@ class Audit:
         sources = {name: source for name, source in arguments.items() if source is not None}
         frames: dict[str, polars.DataFrame] = {}
         for argument, source in sources.items():
-            frames |= _rosters(source) if argument == "roster" else given(argument, source, COLUMNS[argument])
+            frames |= _rosters(source) if argument == "roster" else tables_of(argument, source, COLUMNS[argument])
         if not frames:
             raise ValueError(f"nothing to audit: pass at least one of {', '.join(arguments)}")
         served_at = max(filter(None, map(_served_at, _items(sources.values()))), default=None)
@@ -169,7 +169,7 @@ def _rosters(source: object) -> "dict[str, polars.DataFrame]":
         raise ValueError("roster is an empty list")
     read: dict[str, list[polars.DataFrame]] = {}
     for one in _items(source):
-        frames = given("roster", one, COLUMNS["roster"])
+        frames = tables_of("roster", one, COLUMNS["roster"])
         url = getattr(one, "url", None)
         if "players" in frames and isinstance(url, str) and "game_event_id=" not in url:
             since = _served_at(one) or getattr(one, "fetched_at", None)

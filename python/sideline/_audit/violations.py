@@ -3,6 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from sideline._access import table_from_arrow
 from sideline._core import Table, _own_table
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Violations(Table):
         return self
 
     def __reduce__(self) -> "tuple[Any, ...]":
-        return Violations, (Table._from_arrow("violations", self), self.rules_run)
+        return Violations, (table_from_arrow("violations", self), self.rules_run)
 
     def __repr__(self) -> str:
         ran = sum(run.is_run for run in self.rules_run)
