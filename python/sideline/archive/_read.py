@@ -64,7 +64,7 @@ def scan(store: Store, name: str) -> "polars.LazyFrame":
 
 def last_listed(store: Store) -> "dict[str, datetime]":
     """When a list last had each event."""
-    table = store.readable("listings")
+    table = store.open_checked("listings")
     if table is None:
         return {}
     rows = table.to_pyarrow_table()
