@@ -3,6 +3,6 @@
 frames.py     converts arguments to polars frames, and frames to tables
 names.py      parses and compares names of people: pure
 crosswalk.py  matches players with another source
-    clips.py      plays in the videos of their games
+clips.py      plays in the videos of their games
 moments.py    positions around plays
 """

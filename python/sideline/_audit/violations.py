@@ -38,7 +38,7 @@ class Violations(Table):
     """
 
     rules_run: tuple[RuleRun, ...]
-        """One entry for each rule, in the order of `sideline.audit.rules()`."""
+    """One entry for each rule, in the order of `sideline.audit.rules()`."""
 
     def __new__(cls, table: Table, rules_run: "Iterable[RuleRun]") -> Self:
         self = super().__new__(cls, "violations", table)
