@@ -75,7 +75,7 @@ def test_normalised_everyone_attacks_the_same_hoop(client: sideline.Client, sess
     hoops = shots.with_row_index("row").select(pl.col("row").cast(pl.Int32), sign=pl.col("hoop_y").sign())
     expected = plain.join(hoops, on="row", maintain_order="left").select(x=pl.col("x") * pl.col("sign"), y=pl.col("y") * pl.col("sign"))
     assert turned.select("x", "y").equals(expected)
-    with pytest.raises(ValueError, match="rows has no column hoop_y: without the attacked hoop"):
+    with pytest.raises(ValueError, match="rows has no column hoop_y: it says which hoop is attacked"):
         sideline.moments(shots.drop("hoop_y"), located, normalize=True)
 
 

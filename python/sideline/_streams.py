@@ -1,6 +1,6 @@
 """The methods of a client that open live streams.
 
-What streams are made of is loaded with the first of them: it needs asyncio.
+`sideline.live` is imported with the first stream, because it needs asyncio.
 """
 
 from collections.abc import Iterable

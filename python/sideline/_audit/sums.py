@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import polars
 
 NOT_COUNTED = ("DIST", "TEAM_SCORE", "OPPOSING_TEAM_SCORE")
-"""Codes that do not add up: a distance is measured apart from events, and a score is a level."""
+"""Codes that do not add up: a distance is measured separately from events, and a score is a level."""
 
 _IN_POSSESSIONS = ("FGA", "FGA3", "REB", "DEFENSIVE_REB", "FGA_OTD", "FGA3_OTD")
 """Codes that are documented among the events of possessions."""
@@ -90,7 +90,7 @@ def turnovers_match_events(tables: Tables) -> Rows:
     events = tables["possession_events"].with_columns(is_turnover=codes.list.contains("TO"))
     counted = events.group_by(keys).agg(counted=pl.col("is_turnover").sum().cast(pl.Int64))
     possessions = tables["possessions"].join(counted, on=keys, how="left").with_columns(pl.col("counted").fill_null(0))
-    # A team's turnover belongs to no player: possessions may omit it, and the stat events have it in the team's line.
+    # A team's turnover has no player: possessions may omit it, and the stat events have it in the team's row.
     possessions = possessions.with_columns(others=_turnovers_nearby(tables, possessions))
     # The attribute may be a count or a flag.
     found, expected = pl.col("turnover"), pl.max_horizontal("counted", "others")
@@ -104,7 +104,7 @@ def turnovers_match_events(tables: Tables) -> Rows:
 
 
 def _turnovers_nearby(tables: Tables, possessions: "polars.DataFrame") -> "polars.Series":
-    """For each possession, its team's turnovers among the stat events in its time, with a tolerance."""
+    """Return each possession's team turnovers among the stat events in its time, with a tolerance."""
     pl = tables.pl
     if "stat_events" not in tables:
         none: polars.Series = pl.zeros(possessions.height, pl.Int64, eager=True)
@@ -138,7 +138,7 @@ def _differences(
     whole: list[str],
     teams: "polars.DataFrame | None" = None,
 ) -> Rows:
-    """Where two sums differ. A whole (a session) of which one side has nothing gives one row, without `stat`."""
+    """Return where two sums differ. If one side lacks a whole session, that is one row without `stat`."""
     from polars import col
 
     keys = [name for name in expected.columns if name != "value"]
@@ -157,12 +157,12 @@ def _differences(
 
 
 def _difference(rule: str, row: Row, message: str, one: str, other: str) -> Row:
-    """The row of a difference; of a whole that one side lacks, the names of the sides say which."""
+    """Return the row of a difference; if one side lacks the whole session, it names the sides."""
     if row.get("lacks") == "found":
         return violation(rule, row, f"{who(row)} has {one} but not {other}", one, None)
     if row.get("lacks") == "expected":
         return violation(rule, row, f"{who(row)} has {other} but no {one}", "none", other)
-    # Not `format`: a code is whatever the service sent, braces included.
+    # Not `format`: a code is any text of the service, including braces.
     texts = {"who": who(row), "stat": row["stat"], "expected": row["expected"], "found": row["found"]}
     for name, text in texts.items():
         message = message.replace(f"{{{name}}}", str(number(text)))
