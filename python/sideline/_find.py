@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 from sideline._core import Payload, Table
 
 if TYPE_CHECKING:
-    from sideline.batch import Batch
+    from sideline._types import Ids
+    from sideline.batch import BaseBatch
     from sideline.errors import NotFound
-    from sideline.operations import Ids
 
-LOOK: dict[str, Any] = {"timeout": (None, None, 10.0)}
-"""How long it may take to find out what an id is of."""
+LOOK = (None, None, 10.0)
+"""How long it may take to find out what an id is of: connect, read and total, in seconds."""
 
-_SESSIONS = ("stats", "stats_details", "possessions", "shots", "locations")
 # Letters that have no decomposition into a plain letter and an accent.
 _PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "\u0131": "i"})
 
@@ -55,7 +54,7 @@ def teams_named(teams: Payload, name: str) -> Table:
     return _rows_named(teams.table("teams"), name, ("name",))
 
 
-def players_named(rosters: "Batch[Any]", name: str) -> Table:
+def players_named(rosters: "BaseBatch", name: str) -> Table:
     """The rows of `players` with this name; raises where a roster is missing that may be read."""
     if any(status not in ("fetched", "empty", "forbidden") and count for status, count in rosters.counts.items()):
         rosters.raise_if_incomplete()
@@ -68,9 +67,9 @@ def as_many(ids: "Ids | Payload") -> Any:
     return ids if is_many else [ids]
 
 
-def mixed_up(operation: str, required: dict[str, Any]) -> Any:
+def mixed_up(arguments: dict[str, Any]) -> Any:
     """The id of which it is worth finding out whether it is a game's; `None` where there is none."""
-    return required.get("session_id") if operation in _SESSIONS else None
+    return arguments.get("session_id")
 
 
 def tell_mixed_up(error: "NotFound", operation: str, game_id: object, game: Payload) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sideline._core import Payload, Table, _batch_table, _coverage_table
 from sideline._frames import library
+from sideline._types import TableName
 from sideline.archive.fetch import spread
 from sideline.batch import Batch, Unit
 from sideline.errors import IncompleteError
@@ -18,7 +19,7 @@ from sideline.timeout import Timeout
 if TYPE_CHECKING:
     import pyarrow
 
-    from sideline.client import Client
+    from sideline._client import Client
 
 AT_ONCE = 32
 """Units in memory at once."""
@@ -37,7 +38,7 @@ class Outcome(NamedTuple):
 
     unit: PlanUnit
     ended: Unit
-    batch: Batch[Any]
+    batch: Batch
 
     @property
     def is_unavailable(self) -> bool:
@@ -62,7 +63,7 @@ def client_of(plan: Plan) -> "Client":
 
 
 def _built(plan: Plan) -> "Client":
-    from sideline.client import Client
+    from sideline._client import Client
 
     options = dict(plan.service)
     if "timeout" in options:
@@ -73,7 +74,7 @@ def _built(plan: Plan) -> "Client":
 
 def outcomes(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[list[Outcome]]:
     """How each unit ended, in the plan's order; `sizes` are how many units to request at once, each time."""
-    from sideline.client import Client
+    from sideline._client import Client
 
     if client is not None and not isinstance(client, Client):
         kind = type(client).__name__
@@ -90,7 +91,7 @@ def _batch(client: "Client", operation: str, units: Sequence[PlanUnit]) -> list[
     options: dict[str, Any] = {"on_error": "keep", "progress": False}
     if units[0].session_id is not None:
         options["game_id"] = [unit.game_id for unit in units]
-    batch: Batch[Any] = getattr(client, operation)([unit.id for unit in units], **options)
+    batch: Batch = getattr(client, operation)([unit.id for unit in units], **options)
     return [Outcome(unit, ended, batch) for unit, ended in zip(units, batch._units, strict=True)]
 
 
@@ -103,7 +104,7 @@ def _windows(client: "Client", units: Sequence[PlanUnit]) -> list[Outcome]:
         options: dict[str, Any] = {"on_error": "keep", "progress": False}
         if unit.game_id is not None:
             options["game_id"] = unit.game_id
-        batch: Batch[Any] = client.locations([unit.id], unit.start, unit.end, **options)
+        batch: Batch = client.locations([unit.id], unit.start, unit.end, **options)
         return Outcome(unit, batch._units[0], batch)
 
     return list(spread(one, units, len(units)))
@@ -133,7 +134,7 @@ def tables(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | No
                 yield of_unit(one.payload, plan.table, plan.columns, one.unit.end if one.unit.has_next else None)
 
 
-def of_unit(payload: Payload, name: str, columns: Sequence[str] | None, until: int | None) -> Table:
+def of_unit(payload: Payload, name: TableName, columns: Sequence[str] | None, until: int | None) -> Table:
     """One payload's table; rows from `until` on are those of the next window."""
     if until is None:
         return payload.table(name, columns)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sideline._core import _epoch_ms, _ids
+from sideline._types import TableName
 from sideline.archive import plan as archived
 from sideline.archive.discover import Discovery
 from sideline.archive.listing import Event
@@ -16,8 +17,9 @@ from sideline.plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sideline.client import Client, _Client
-    from sideline.operations import Time
+    from sideline._client import Client
+    from sideline._client_base import BaseClient
+    from sideline._types import Time
 
 _LOG = logging.getLogger("sideline")
 
@@ -36,7 +38,7 @@ class Selection:
 
     def __init__(
         self,
-        table: str,
+        table: TableName,
         *,
         team_ids: Any = None,
         game_ids: Any = None,
@@ -165,7 +167,7 @@ def _plan(client: "Client", selection: Selection, units: Iterable[PlanUnit]) -> 
     return Plan(selection.table, selection.operation, selection.columns, service_of(client), tuple(units))
 
 
-def service_of(client: "_Client[Any, Any]") -> dict[str, Any]:
+def service_of(client: "BaseClient") -> dict[str, Any]:
     """Where a client sends requests, and as whom: resolved here, so that no worker's environment redirects a part."""
     core = client._core
     settings = {name: value for name, value, _ in core.settings()}

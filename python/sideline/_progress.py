@@ -35,7 +35,7 @@ class Progress(NamedTuple):
     """Seconds."""
 
 
-Told = bool | Callable[[Progress], object] | None
+ProgressOption = bool | Callable[[Progress], object] | None
 """True, False, a function, or None: a bar on a terminal or in a notebook, for what takes longer than half a second."""
 
 
@@ -65,7 +65,7 @@ class Bar:
             self._tell(Progress(self._operation, seen[0], self._total, seen[1], now - self._begun), ended)
 
 
-def bar(told: Told, operation: str, total: int, counters: CoreProgress) -> Bar | None:
+def bar(told: ProgressOption, operation: str, total: int, counters: CoreProgress) -> Bar | None:
     """What tells; `None`: nothing is to be told."""
     if callable(told):
         function = told

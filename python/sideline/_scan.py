@@ -16,7 +16,7 @@ from sideline.plan import Plan, PlanUnit
 if TYPE_CHECKING:
     import polars
 
-    from sideline.client import Client
+    from sideline._client import Client
 
 _KEYS = {"session_id", "game_id", "team_id"}
 

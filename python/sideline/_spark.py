@@ -104,7 +104,7 @@ def _checked(given: Mapping[str, str]) -> dict[str, str]:
     return options
 
 
-def _table(options: Mapping[str, str]) -> str:
+def _table(options: Mapping[str, str]) -> Any:
     if "table" in options:
         return refused_box_score(options["table"])
     if "plan" in options:
@@ -125,7 +125,7 @@ def _plan(options: Mapping[str, str], columns: list[str]) -> Plan:
             raise ValueError(f"the plan is of {plan.table}, and the option table is {options['table']}: leave it out")
         limits = {name: value for name, value in _limits(options).items() if value is not None}
         return replace(plan, columns=tuple(columns), service={**plan.service, **limits})
-    from sideline.client import Client
+    from sideline._client import Client
 
     selection = _planner.Selection(
         _table(options),

@@ -20,7 +20,7 @@ from sideline.live import Disconnected
 from sideline.simulator import Simulator
 
 if TYPE_CHECKING:
-    from sideline.client import Client
+    from sideline._client import Client
     from sideline.live import LiveStream
 
 __all__ = ["main"]
@@ -389,7 +389,7 @@ def _vacuum(given: argparse.Namespace) -> int:
 
 
 def _doctor(given: argparse.Namespace) -> int:
-    from sideline.client import Client
+    from sideline._client import Client
 
     with Client(environment=given.environment, sport=given.sport) as client:
         report = client.doctor()
@@ -401,7 +401,7 @@ def _doctor(given: argparse.Namespace) -> int:
 
 
 def _live(given: argparse.Namespace) -> int:
-    from sideline.client import Client
+    from sideline._client import Client
 
     with Client() as client, _until_stopped() as is_stopped, _stream(client, given) as stream:
         refusal = _print(stream, is_stopped, as_json=given.json)
@@ -409,7 +409,7 @@ def _live(given: argparse.Namespace) -> int:
 
 
 def _record(given: argparse.Namespace) -> int:
-    from sideline.client import Client
+    from sideline._client import Client
 
     with Client() as client:
         stream = _stream(client, given)

@@ -137,11 +137,11 @@ class _Doctor:
         for name in names:
             self.note(name, "skipped", why)
 
-    async def call(self, operation: str, required: dict[str, Any], optional: dict[str, Any] | None = None) -> Payload:
+    async def call(self, operation: str, arguments: dict[str, Any]) -> Payload:
         # Beside the client's own method: unknown fields are no matter here.
         if self.is_async:
-            return await self.core.call_async(operation, required, optional or {})
-        return self.core.call_sync(operation, required, optional or {})
+            return await self.core.call_async(operation, arguments, None)
+        return self.core.call_sync(operation, arguments, None)
 
     async def apart(self, function: Callable[..., T], *arguments: Any) -> T:
         """What blocks, in a thread where an event loop would wait."""
@@ -310,7 +310,7 @@ class _Doctor:
     async def accepts_a_query(self) -> bool:
         """Whether the teams, which were accepted without a query, are accepted with one that means nothing."""
         try:
-            await self.call("get", {"path": "/v1/data/teams"}, {"params": {"sideline": "doctor"}})
+            await self.call("get", {"path": "/v1/data/teams", "params": {"sideline": "doctor"}})
         except AuthenticationError:
             return False
         except SidelineError:
@@ -327,7 +327,7 @@ class _Doctor:
         return got
 
     async def games(self, start: datetime, end: datetime) -> list[tuple[datetime, str]]:
-        payload = await self.call("schedule", {"start": start}, {"end": end})
+        payload = await self.call("schedule", {"start": start, "end": end})
         rows = payload.table("games", columns=["game_id", "tipoff_at"]).to_dicts()
         return sorted((row["tipoff_at"], row["game_id"]) for row in rows if row["game_id"] and row["tipoff_at"])
 
@@ -380,7 +380,7 @@ class _Doctor:
             self.note(names[1], "failed", f"not opened at {where}: {trouble}", advice)
 
     async def token(self, game_id: str) -> str:
-        return await self.core.token_async(game_id, {}) if self.is_async else self.core.token_sync(game_id, {})
+        return await self.core.token_async(game_id, None) if self.is_async else self.core.token_sync(game_id, None)
 
     async def look_at_the_key(self) -> None:
         await self.may("Broadcast key", self.call("broadcast_teams", {}), lambda _: "accepted")

@@ -1,12 +1,12 @@
 """What is raised. Each message says what to do next, and none holds a secret."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sideline._core import Payload
     from sideline.archive.report import SyncReport
-    from sideline.batch import Batch
+    from sideline.batch import AsyncBatch, Batch
 
 __all__ = [
     "ApiError",
@@ -250,13 +250,13 @@ class IncompleteError(SidelineError):
     1 None
     """
 
-    batch: "Batch[Any] | None"
+    batch: "Batch | AsyncBatch | None"
     """Of a batch: what was fetched, and how each unit ended."""
     report: "SyncReport | None"
     """Of a sync: how each unit ended."""
 
     def __init__(
-        self, text: str = "", *, batch: "Batch[Any] | None" = None, report: "SyncReport | None" = None
+        self, text: str = "", *, batch: "Batch | AsyncBatch | None" = None, report: "SyncReport | None" = None
     ) -> None:
         super().__init__(text)
         self.batch = batch

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from sideline._core import Schema, Table
 from sideline._frames import library
+from sideline._types import TableName
 from sideline.batch import many
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from sideline.client import Client
+    from sideline._client import Client
 
 __all__ = ["Part", "Plan", "PlanUnit"]
 
@@ -105,7 +106,7 @@ class Plan:
     [1]
     """
 
-    table: str
+    table: TableName
     """The name of the table."""
     operation: str
     """The operation that is requested for each unit."""
@@ -282,7 +283,7 @@ class Part:
         """The plan of its own units."""
 
     @property
-    def table(self) -> str:
+    def table(self) -> TableName:
         """The name of the table."""
         return self.plan.table
 

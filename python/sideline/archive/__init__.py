@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
-from sideline._progress import Told
+from sideline._progress import ProgressOption
 from sideline.archive import audits, compaction, plan, read
 from sideline.archive.changes import KEYS, Changes, state, state_at
 from sideline.archive.changes import changes as rows_between
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
     from sideline._audit import Violations
+    from sideline._client import Client
+    from sideline._types import Time
     from sideline.archive.page import ArchiveReport
-    from sideline.client import Client
-    from sideline.operations import Time
 
 __all__ = ["KEYS", "Archive", "ArchiveInfo", "Changes", "Exported", "SyncReport"]
 
@@ -119,7 +119,7 @@ class Archive:
         end: "Time | None" = None,
         *,
         tables: Iterable[str] | None = None,
-        progress: Told = None,
+        progress: ProgressOption = None,
         correction_window: timedelta | None = _WINDOW,
         on_error: Literal["raise", "keep"] = "raise",
     ) -> SyncReport:
@@ -207,7 +207,7 @@ class Archive:
         )
 
     def _client_of_sync(self) -> "Client":
-        from sideline.client import Client
+        from sideline._client import Client
 
         if not isinstance(self._client, Client):
             raise ValueError("sync needs a client that waits: sideline.Archive(root, sideline.Client())")

@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from sideline._client import Client
 from sideline._exits import Exit
 from sideline._frames import library
 from sideline._progress import Progress, text
@@ -21,7 +22,6 @@ from sideline.archive import Archive
 from sideline.archive.leases import is_available
 from sideline.archive.report import SyncReport, hole_line
 from sideline.archive.store import Store
-from sideline.client import Client
 
 _LINE_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""

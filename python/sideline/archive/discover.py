@@ -15,7 +15,7 @@ from sideline.archive.store import now
 from sideline.errors import DecodeError, InvalidRequest
 
 if TYPE_CHECKING:
-    from sideline.client import Client
+    from sideline._client import Client
 
 Request = tuple[Unit, Callable[[], Payload], str]
 """A unit, the call that requests it, and the name of the list in its body; without one the body is an event."""

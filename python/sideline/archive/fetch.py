@@ -28,7 +28,7 @@ from sideline.errors import (
 if TYPE_CHECKING:
     import pyarrow
 
-    from sideline.client import Client
+    from sideline._client import Client
 
 OF_ONE = (ApiError, TransportError, DecodeError, ValueError)
 """Errors of one request; any other concerns all of them, and ends a sync."""

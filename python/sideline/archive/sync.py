@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from sideline._core import _epoch_ms
-from sideline._progress import Told, bar
+from sideline._progress import ProgressOption, bar
 from sideline.archive import absence, compaction, plan
 from sideline.archive.decode import no_rows
 from sideline.archive.discover import Discovery
@@ -25,7 +25,7 @@ from sideline.archive.read import coverage
 from sideline.archive.store import Store, now, own_schemas
 
 if TYPE_CHECKING:
-    from sideline.client import Client
+    from sideline._client import Client
 
 _CHUNK = 400
 _CHUNK_BYTES = 5 * 1024 * 1024
@@ -55,7 +55,7 @@ class Sync:
         wanted: frozenset[str],
         window: timedelta | None,
         clock: Callable[[], datetime] | None,
-        progress: Told,
+        progress: ProgressOption,
     ) -> None:
         self._store = store
         self._client = client
