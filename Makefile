@@ -8,15 +8,16 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
-PY     := python tests docs benches examples notebooks .github
+PY     := python tests docs benches examples notebooks tools .github
 
-.PHONY: help demo test lint lint-rust lint-python lint-dependencies licences test-rust test-python docs site bench fuzz miri notebooks soak spark
+.PHONY: help demo test lint lint-rust lint-python lint-dependencies licences test-rust test-python docs site bench fuzz miri notebooks soak spark generate
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
 	@echo "make test    every check and test"
 	@echo "make lint    the checks alone: rustfmt, clippy, ruff, mypy"
 	@echo "make licences  write THIRD-PARTY-LICENSES.txt (cargo-about)"
+	@echo "make generate  write the clients and the guide's methods from the declared operations"
 	@echo "make docs    write docs/tables.md from the declarations"
 	@echo "make site    the documentation as HTML, in site/"
 	@echo "make notebooks  run the notebooks and write their outputs"
@@ -68,6 +69,10 @@ test-rust:
 # A file's tests stay in one process, which has their servers and sessions.
 test-python: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+# A test fails where a generated file is stale.
+generate: $(VENV)/.built
+	$(BIN)/python tools/generate.py
 
 docs: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/python docs/make_tables.py

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
-import inspect
 import io
 import json
 import os
@@ -20,7 +18,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +29,7 @@ from independent import Asked, as_json, server
 
 import sideline
 from conftest import NOW
-from sideline.operations import Operations
+from sideline._core import _operations
 
 STATUSES = ["fetched", "empty", "forbidden", "missing", "failed"]
 
@@ -52,7 +49,7 @@ def once(service: sideline.Simulator) -> Iterator[sideline.Client]:
         yield client
 
 
-def ids_in(batch: sideline.Batch[Any], name: str | None = None) -> list[str]:
+def ids_in(batch: sideline.Batch, name: str | None = None) -> list[str]:
     """The sessions of a table, each once, in the order of its rows."""
     return list(dict.fromkeys(batch.to_polars(name)["session_id"].to_list()))
 
@@ -61,7 +58,7 @@ def of(coverage: list[dict[str, Any]], *statuses: str) -> list[str]:
     return [row["session_id"] for row in coverage if row["status"] in statuses]
 
 
-def account(batch: sideline.Batch[Any], planned: list[str]) -> list[dict[str, Any]]:
+def account(batch: sideline.Batch, planned: list[str]) -> list[dict[str, Any]]:
     """The coverage, which must be a disjoint union of the five states, and the rows those of the fetched units alone."""
     coverage = batch.coverage.to_dicts()
     assert [row["session_id"] for row in coverage] == planned
@@ -235,9 +232,9 @@ def test_every_operation_that_takes_an_id_first_takes_many(
     now = datetime.fromisoformat(NOW).timestamp() * 1000
     on_court = [one["event_id"] for one in service.games if one["tipoff_at"] <= now][-1]
     took = []
-    for name, method in vars(Operations).items():
-        first = next(iter([*inspect.signature(method).parameters][1:]), None) if not name.startswith("_") else None
-        if first in given:
+    for operation in _operations():
+        name, first = operation["name"], next((one["name"] for one in operation["arguments"] if one["takes_many"]), None)
+        if first is not None:
             options = {"game_id": game["id"]} if name == "team_game_stats" else {}
             # Colours are there while a game is played.
             ids = [on_court] * 2 if name == "broadcast_colors" else given[first]
@@ -252,19 +249,6 @@ def test_every_operation_that_takes_an_id_first_takes_many(
     assert len(took) == 20
     with pytest.raises((TypeError, ValueError)):
         client.subscription_token(given["game_id"])  # type: ignore[arg-type]
-
-
-def test_the_stub_says_what_the_operations_take() -> None:
-    stub = ast.parse(Path(sideline.operations.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    methods = [node for part in stub.body if isinstance(part, ast.ClassDef) for node in part.body if isinstance(node, ast.FunctionDef)]
-    last = {node.name: [arg.arg for arg in [*node.args.args, *node.args.kwonlyargs]] for node in methods}
-    own = {name: list(inspect.signature(method).parameters) for name, method in vars(Operations).items() if inspect.isfunction(method)}
-    own.pop("__init__", None)
-    assert last == own
-    overloaded = Counter(node.name for node in methods)
-    assert {name for name, count in overloaded.items() if count == 2} == {
-        name for name, given in own.items() if "on_error" in given and not name.startswith("_")
-    }
 
 
 # What comes.
@@ -428,7 +412,7 @@ def test_threads_that_look_at_once_see_the_same_units(client: sideline.Client, s
         barrier = threading.Barrier(4)
         seen: list[list[int]] = []
 
-        def look(batch: sideline.Batch[Any] = batch, barrier: threading.Barrier = barrier, seen: list[list[int]] = seen) -> None:
+        def look(batch: sideline.Batch = batch, barrier: threading.Barrier = barrier, seen: list[list[int]] = seen) -> None:
             barrier.wait()
             seen.append([id(payload) for payload in batch])
 

@@ -20,7 +20,7 @@ import sideline
 
 BODY: dict[str, list[Any]] = {"teams": []}
 REFUSAL = as_json({"status": 429, "message": "slow down"}, 429)
-Batch = sideline.Batch[Any]
+Batch = sideline.Batch
 
 
 def client_of(base_url: str, **options: Any) -> sideline.Client:

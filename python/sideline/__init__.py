@@ -10,8 +10,6 @@ Nothing happens at import: each name is loaded when it is first used.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sideline import court as court
     from sideline import metrics as metrics
     from sideline import plot as plot
@@ -19,15 +17,17 @@ if TYPE_CHECKING:
     from sideline._answers.clips import Clips, clips
     from sideline._answers.crosswalk import crosswalk
     from sideline._answers.moments import moments
+    from sideline._async_client import AsyncClient
     from sideline._audit import audit
+    from sideline._client import Client
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline._plan import Part, Plan
     from sideline._progress import Progress
-    from sideline._season import Season
+    from sideline._schemas import Schemas
+    from sideline._season import AsyncSeason, Season
     from sideline._timeout import Timeout
     from sideline.archive import Archive, SyncReport
-    from sideline.batch import Batch
-    from sideline.client import AsyncClient, Client
+    from sideline.batch import AsyncBatch, Batch
     from sideline.errors import (
         ApiError,
         AuthenticationError,
@@ -51,14 +51,16 @@ if TYPE_CHECKING:
     from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet
     from sideline.simulator import Simulator
 
-    SCHEMAS: Mapping[str, Schema]
+    SCHEMAS: Schemas
     """The schema of every table by its name: columns, types, units and meanings, known without a request."""
 
 __all__ = [
     "SCHEMAS",
     "ApiError",
     "Archive",
+    "AsyncBatch",
     "AsyncClient",
+    "AsyncSeason",
     "AuthenticationError",
     "Batch",
     "Client",
@@ -108,9 +110,11 @@ __all__ = [
 _MODULES = {
     "SCHEMAS": "_schemas",
     "Archive": "archive",
-    "AsyncClient": "client",
+    "AsyncBatch": "batch",
+    "AsyncClient": "_async_client",
+    "AsyncSeason": "season",
     "Batch": "batch",
-    "Client": "client",
+    "Client": "_client",
     "Clips": "_answers.clips",
     "Connected": "live",
     "Disconnected": "live",

@@ -10,34 +10,34 @@ from sideline._core import CoreClient, Payload, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sideline._client_base import BaseClient
     from sideline._core import CoreStream
     from sideline._plan import Plan, PlanUnit
     from sideline.archive import Archive
     from sideline.archive._store import Store
-    from sideline.batch import Batch
-    from sideline.client import _Client
+    from sideline.batch import BaseBatch
     from sideline.errors import DecodeError, SidelineError
     from sideline.live import LiveStream
 
 table_from_arrow = Table._from_arrow
 
 
-def core_of(client: "_Client[Any, Any]") -> CoreClient:
+def core_of(client: "BaseClient") -> CoreClient:
     """Return a client's half in Rust."""
     return client._core
 
 
-def options_of(client: "_Client[Any, Any]") -> "Mapping[str, Any]":
+def options_of(client: "BaseClient") -> "Mapping[str, Any]":
     """Return a client's resolved options."""
     return client._options
 
 
-def units_of(batch: "Batch[Any]") -> "Sequence[Any]":
+def units_of(batch: "BaseBatch") -> "Sequence[Any]":
     """Return how each unit of a batch ended."""
     return batch._units
 
 
-def shape_of(batch: "Batch[Any]") -> Any:
+def shape_of(batch: "BaseBatch") -> Any:
     """Return an empty payload of a batch's operation, or `None`."""
     return batch._shape
 

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 from sideline._core import Payload, Table
 
 if TYPE_CHECKING:
-    from sideline.batch import Batch
+    from sideline._types import Ids
+    from sideline.batch import BaseBatch
     from sideline.errors import NotFound
-    from sideline.operations import Ids
 
-LOOKUP_OPTIONS: dict[str, Any] = {"timeout": (None, None, 10.0)}
-"""Options of the request that finds out whether an id is a game's."""
+LOOKUP_LIMITS = (None, None, 10.0)
+"""Connect, read and total timeout of the request that finds out whether an id is a game's."""
 
-_SESSIONS = ("stats", "stats_details", "possessions", "shots", "locations")
 # Letters that do not decompose into a plain letter and an accent.
 _PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "\u0131": "i"})
 
@@ -57,7 +56,7 @@ def teams_named(teams: Payload, name: str) -> Table:
     return _rows_named(teams.table("teams"), name, ("name",))
 
 
-def players_named(rosters: "Batch[Any]", name: str) -> Table:
+def players_named(rosters: "BaseBatch", name: str) -> Table:
     """Return the rows of `players` with this name; raises if a readable roster is missing."""
     if any(status not in ("fetched", "empty", "forbidden") and count for status, count in rosters.counts.items()):
         rosters.raise_if_incomplete()
@@ -70,9 +69,9 @@ def as_list(ids: "Ids | Payload") -> Any:
     return ids if is_many else [ids]
 
 
-def possible_game_id(operation: str, required: dict[str, Any]) -> Any:
+def possible_game_id(arguments: dict[str, Any]) -> Any:
     """Return the session id that may be a game id, or `None`."""
-    return required.get("session_id") if operation in _SESSIONS else None
+    return arguments.get("session_id")
 
 
 def explain_game_id(error: "NotFound", operation: str, game_id: object, game: Payload) -> None:

@@ -12,6 +12,7 @@ from sideline._core import Payload, Table, _batch_table, _coverage_table
 from sideline._frames import library
 from sideline._plan import Plan, PlanUnit
 from sideline._timeout import Timeout
+from sideline._types import TableName
 from sideline.archive._fetch import map_in_threads
 from sideline.batch import Batch, Unit
 from sideline.errors import IncompleteError
@@ -19,7 +20,7 @@ from sideline.errors import IncompleteError
 if TYPE_CHECKING:
     import pyarrow
 
-    from sideline.client import Client
+    from sideline._client import Client
 
 BATCH_SIZE = 32
 """Units in memory at the same time."""
@@ -38,7 +39,7 @@ class Outcome(NamedTuple):
 
     unit: PlanUnit
     ended: Unit
-    batch: Batch[Any]
+    batch: Batch
 
     @property
     def is_unavailable(self) -> bool:
@@ -63,7 +64,7 @@ def client_of(plan: Plan) -> "Client":
 
 
 def _client_for(plan: Plan) -> "Client":
-    from sideline.client import Client
+    from sideline._client import Client
 
     options = dict(plan.service)
     if "timeout" in options:
@@ -74,7 +75,7 @@ def _client_for(plan: Plan) -> "Client":
 
 def outcomes(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[list[Outcome]]:
     """Yield the outcomes in the plan's order; `sizes` gives the number of units to request at once."""
-    from sideline.client import Client
+    from sideline._client import Client
 
     if client is not None and not isinstance(client, Client):
         kind = type(client).__name__
@@ -91,7 +92,7 @@ def _batch(client: "Client", operation: str, units: Sequence[PlanUnit]) -> list[
     options: dict[str, Any] = {"on_error": "keep", "progress": False}
     if units[0].session_id is not None:
         options["game_id"] = [unit.game_id for unit in units]
-    batch: Batch[Any] = getattr(client, operation)([unit.id for unit in units], **options)
+    batch: Batch = getattr(client, operation)([unit.id for unit in units], **options)
     return [Outcome(unit, ended, batch) for unit, ended in zip(units, units_of(batch), strict=True)]
 
 
@@ -104,7 +105,7 @@ def _windows(client: "Client", units: Sequence[PlanUnit]) -> list[Outcome]:
         options: dict[str, Any] = {"on_error": "keep", "progress": False}
         if unit.game_id is not None:
             options["game_id"] = unit.game_id
-        batch: Batch[Any] = client.locations([unit.id], unit.start, unit.end, **options)
+        batch: Batch = client.locations([unit.id], unit.start, unit.end, **options)
         return Outcome(unit, units_of(batch)[0], batch)
 
     return list(map_in_threads(one, units, len(units)))
@@ -134,7 +135,7 @@ def tables(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | No
                 yield rows_of_unit(one.payload, plan.table, plan.columns, one.unit.end if one.unit.has_next else None)
 
 
-def rows_of_unit(payload: Payload, name: str, columns: Sequence[str] | None, until: int | None) -> Table:
+def rows_of_unit(payload: Payload, name: TableName, columns: Sequence[str] | None, until: int | None) -> Table:
     """Return the table of one payload; rows from `until` on belong to the next window."""
     if until is None:
         return payload.table(name, columns)

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from sideline._access import planned_units, table_from_arrow
 from sideline._core import Schema, Table
 from sideline._frames import library
+from sideline._types import TableName
 from sideline.batch import many
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from sideline.client import Client
+    from sideline._client import Client
 
 __all__ = ["Part", "Plan", "PlanUnit"]
 
@@ -106,7 +107,7 @@ class Plan:
     [1]
     """
 
-    table: str
+    table: TableName
     """The name of the table."""
     operation: str
     """The operation of the requests."""
@@ -284,7 +285,7 @@ class Part:
         """The plan of the part's units."""
 
     @property
-    def table(self) -> str:
+    def table(self) -> TableName:
         """The name of the table."""
         return self.plan.table
 

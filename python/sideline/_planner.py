@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._access import core_of, options_of
 from sideline._core import _epoch_ms, _ids
 from sideline._plan import OPTIONS, Plan, PlanUnit, ids, operation_of
+from sideline._types import TableName
 from sideline.archive import _plan as archived
 from sideline.archive._discovery import Discovery
 from sideline.archive._listing import Event
@@ -17,8 +18,9 @@ from sideline.errors import IncompleteError
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sideline.client import Client, _Client
-    from sideline.operations import Time
+    from sideline._client import Client
+    from sideline._client_base import BaseClient
+    from sideline._types import Time
 
 _LOG = logging.getLogger("sideline")
 
@@ -37,7 +39,7 @@ class Selection:
 
     def __init__(
         self,
-        table: str,
+        table: TableName,
         *,
         team_ids: Any = None,
         game_ids: Any = None,
@@ -166,7 +168,7 @@ def _plan(client: "Client", selection: Selection, units: Iterable[PlanUnit]) -> 
     return Plan(selection.table, selection.operation, selection.columns, service_options(client), tuple(units))
 
 
-def service_options(client: "_Client[Any, Any]") -> dict[str, Any]:
+def service_options(client: "BaseClient") -> dict[str, Any]:
     """Return a client's addresses and username, resolved, so that no worker's environment redirects a part."""
     core = core_of(client)
     settings = {name: value for name, value, _ in core.settings()}

@@ -17,7 +17,7 @@ from sideline._schemas import SCHEMAS
 if TYPE_CHECKING:
     import polars
 
-    from sideline.client import Client
+    from sideline._client import Client
 
 _KEYS = {"session_id", "game_id", "team_id"}
 

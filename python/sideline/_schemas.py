@@ -1,8 +1,10 @@
 """The schemas of all tables, known without a request."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from sideline._core import Schema, _schemas
+from sideline._types import TableName
 
 
 class Schemas(Mapping[str, Schema]):
@@ -13,12 +15,13 @@ class Schemas(Mapping[str, Schema]):
     """
 
     def __init__(self) -> None:
-        self._schemas = _schemas()
+        self._schemas: Any = _schemas()
 
     def __getitem__(self, name: str) -> Schema:
-        return self._schemas[name]
+        schema: Schema = self._schemas[name]
+        return schema
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[TableName]:
         return iter(self._schemas)
 
     def __len__(self) -> int:
@@ -31,4 +34,4 @@ class Schemas(Mapping[str, Schema]):
         return f"<sideline.SCHEMAS: {len(self)} tables: {', '.join(self)}>"
 
 
-SCHEMAS: Mapping[str, Schema] = Schemas()
+SCHEMAS = Schemas()

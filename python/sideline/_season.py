@@ -3,28 +3,23 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
+
+import sideline
+from sideline._types import LazyModule, TableName
 
 if TYPE_CHECKING:
     import polars
+else:
+    polars = LazyModule("polars")
 
-__all__ = ["Season"]
-
-P = TypeVar("P")
-"""The result of `plan`: a `Plan`, or a coroutine of one."""
+__all__ = ["AsyncSeason", "Season"]
 
 _FIRST_MONTH = 7
 
 
-class Season(Generic[P]):
-    """One season of some or all teams, from July to June. A client's `season` creates it without a request.
-
-    >>> season = client.season("2026-27", team_ids=[team_id])
-    >>> season
-    <sideline.Season 2026-27, 1 team>
-    >>> season.scan("shots").select("points").sum().collect().item() > 0
-    True
-    """
+class BaseSeason:
+    """The part that `Season` and `AsyncSeason` share."""
 
     def __init__(self, client: Any, season: str | int, team_ids: Any) -> None:
         self._client = client
@@ -45,17 +40,7 @@ class Season(Generic[P]):
         """
         return datetime(self._year, _FIRST_MONTH, 1, tzinfo=UTC), datetime(self._year + 1, _FIRST_MONTH, 1, tzinfo=UTC)
 
-    def plan(self, table: str, *, columns: Sequence[str] | None = None) -> P:
-        """Plan a table over the season, like the client's `plan`. A coroutine on `AsyncClient`.
-
-        >>> len(client.season("2026-27", team_ids=[team_id]).plan("shots")) > 0
-        True
-        """
-        start, end = self.range
-        found: P = self._client.plan(table, team_ids=self._team_ids, start=start, end=end, columns=columns)
-        return found
-
-    def scan(self, table: str) -> "polars.LazyFrame":
+    def scan(self, table: TableName) -> "polars.LazyFrame":
         """Return a table as a polars LazyFrame over the season, like the client's `scan`.
 
         >>> client.season("2026-27").scan("possessions").collect_schema().names()[:3]
@@ -68,7 +53,49 @@ class Season(Generic[P]):
     def __repr__(self) -> str:
         count = None if self._team_ids is None else len(self._team_ids)
         teams = "all teams" if count is None else "1 team" if count == 1 else f"{count} teams"
-        return f"<sideline.Season {self.name}, {teams}>"
+        return f"<sideline.{type(self).__name__} {self.name}, {teams}>"
+
+
+class Season(BaseSeason):
+    """One season of some or all teams, from July to June. `Client.season` returns it, without a request.
+
+    >>> season = client.season("2026-27", team_ids=[team_id])
+    >>> season
+    <sideline.Season 2026-27, 1 team>
+    >>> season.scan("shots").select("points").sum().collect().item() > 0
+    True
+    """
+
+    def plan(self, table: TableName, *, columns: Sequence[str] | None = None) -> "sideline.Plan":
+        """Returns the plan of a table, as `Client.plan` over the season's range.
+
+        >>> len(client.season("2026-27", team_ids=[team_id]).plan("shots")) > 0
+        True
+        """
+        start, end = self.range
+        plan: sideline.Plan = self._client.plan(table, team_ids=self._team_ids, start=start, end=end, columns=columns)
+        return plan
+
+
+class AsyncSeason(BaseSeason):
+    """One season of some or all teams, as a `Season`. `AsyncClient.season` returns it, and `plan` is a coroutine.
+
+    >>> client.season("2026-27", team_ids=[team_id])
+    <sideline.AsyncSeason 2026-27, 1 team>
+    """
+
+    async def plan(self, table: TableName, *, columns: Sequence[str] | None = None) -> "sideline.Plan":
+        """Returns the plan of a table, as `AsyncClient.plan` over the season's range.
+
+        >>> plan = await client.season("2026-27", team_ids=[team_id]).plan("shots")
+        >>> len(plan) > 0
+        True
+        """
+        start, end = self.range
+        plan: sideline.Plan = await self._client.plan(
+            table, team_ids=self._team_ids, start=start, end=end, columns=columns
+        )
+        return plan
 
 
 def first_year(season: object) -> int:

@@ -104,7 +104,7 @@ def _check_options(raw: Mapping[str, str]) -> dict[str, str]:
     return options
 
 
-def _table(options: Mapping[str, str]) -> str:
+def _table(options: Mapping[str, str]) -> Any:
     if "table" in options:
         return refused_box_score(options["table"])
     if "plan" in options:
@@ -124,7 +124,7 @@ def _plan(options: Mapping[str, str], columns: list[str]) -> Plan:
         if plan.table != _table(options):
             raise ValueError(f"the plan is of {plan.table}, but the option table is {options['table']}: leave it out")
         return replace(plan, columns=tuple(columns), service={**plan.service, **_limits(options)})
-    from sideline.client import Client
+    from sideline._client import Client
 
     selection = _planner.Selection(
         _table(options),

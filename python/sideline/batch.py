@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 
+import sideline
 from sideline._core import (
-    CoreClient,
     CoreProgress,
     CoreUnits,
     Payload,
@@ -18,26 +18,18 @@ from sideline._core import (
 )
 from sideline._drift import report_drift
 from sideline._progress import UPDATE_INTERVAL, ProgressOption, bar
+from sideline._timeout import Timeout, call_limits
+from sideline._types import LazyModule, OnError, TableName
 from sideline.errors import AuthenticationError, IncompleteError
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
-
-    # The checkers' own, with a default: who writes `Batch` need not say of what.
-    from typing_extensions import TypeVar as _TypeVar
-
-    from sideline.client import _Client
-
-    Retried = _TypeVar("Retried", default=Any)
 else:
-    Retried = TypeVar("Retried")
+    pandas, polars, pyarrow = LazyModule("pandas"), LazyModule("polars"), LazyModule("pyarrow")
 
-__all__ = ["Batch", "OnError"]
-"""What `retry()` gives: a `Batch`, or a coroutine of one."""
-
-OnError = Literal["raise", "keep"]
+__all__ = ["AsyncBatch", "Batch", "OnError"]
 
 STATUSES = ("fetched", "empty", "forbidden", "missing", "failed")
 """How a unit of a batch may end; the first two are what a complete batch has. Archives know more."""
@@ -56,9 +48,10 @@ class Question(NamedTuple):
     name: str
     """The argument that takes the ids."""
     ids: list[int | str]
-    required: dict[str, Any]
+    arguments: dict[str, Any]
     """The other arguments."""
-    optional: dict[str, Any]
+    timeout: tuple[float | None, float | None, float] | None
+    """Connect, read and total."""
     game_ids: list[Any] | None = None
     """The game of each id, where they differ."""
 
@@ -85,22 +78,18 @@ class Unit(NamedTuple):
         return self.status in STATUSES[:2]
 
 
-class Batch(Generic[Retried]):
-    """The payloads of many ids, in their order, and an account of each.
-
-    It is complete when every unit was fetched or is empty. It iterates over the payloads that came, `len` counts them.
-
-    >>> batch = client.stats([session_id, "no-such-session"], on_error="keep")
-    >>> batch
-    <sideline.Batch stats: 2 units, 1 fetched, 1 missing; tables: player_stats, box_score>
-    >>> [payload.request_id == batch.coverage.to_dicts()[0]["request_id"] for payload in batch]
-    [True]
-    """
+class BaseBatch:
+    """What both batches share: nothing of it sends a request."""
 
     def __init__(
-        self, client: "_Client[Any, Any]", question: Question, shape: Payload, units: "Sequence[Unit] | CoreUnits"
+        self,
+        client: "sideline.Client | sideline.AsyncClient",
+        question: Question,
+        shape: Payload,
+        units: "Sequence[Unit] | CoreUnits",
     ) -> None:
-        self._client, self._question, self._shape = client, question, shape
+        self._client: Any = client
+        self._question, self._shape = question, shape
         # Of units that all came nothing is made before it is looked at.
         self._whole = units if isinstance(units, CoreUnits) else None
         self._made = [] if isinstance(units, CoreUnits) else list(units)
@@ -128,11 +117,11 @@ class Batch(Generic[Retried]):
         return list(self._question.ids)
 
     @property
-    def tables(self) -> list[str]:
-        """The names of the tables, the one that is meant when none is named first."""
+    def tables(self) -> list[TableName]:
+        """The names of the tables; the first is the default."""
         return self._shape.tables
 
-    def table(self, name: str | None = None, columns: Sequence[str] | None = None, names: bool = False) -> Table:
+    def table(self, name: TableName | None = None, columns: Sequence[str] | None = None, names: bool = False) -> Table:
         """One table over all payloads, in the order of the ids; none named is the first.
 
         It keeps an Arrow batch for each payload, so that nothing is held twice. `box_score` has a column for each code
@@ -149,15 +138,15 @@ class Batch(Generic[Retried]):
             return with_names(table, self)
         return table
 
-    def to_arrow(self, name: str | None = None, columns: Sequence[str] | None = None) -> "pyarrow.Table":
+    def to_arrow(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> "pyarrow.Table":
         """As `table(name, columns).to_arrow()`: a `pyarrow.Table`."""
         return self.table(name, columns).to_arrow()
 
-    def to_polars(self, name: str | None = None, columns: Sequence[str] | None = None) -> "polars.DataFrame":
+    def to_polars(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> "polars.DataFrame":
         """As `table(name, columns).to_polars()`: a `polars.DataFrame`."""
         return self.table(name, columns).to_polars()
 
-    def to_pandas(self, name: str | None = None, columns: Sequence[str] | None = None) -> "pandas.DataFrame":
+    def to_pandas(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> "pandas.DataFrame":
         """As `table(name, columns).to_pandas()`: a `pandas.DataFrame`."""
         return self.table(name, columns).to_pandas()
 
@@ -206,6 +195,7 @@ class Batch(Generic[Retried]):
             return
         counts = {status: count for status, count in self.counts.items() if count and status not in STATUSES[:2]}
         holes = [unit for unit in self._units if not unit.came]
+        batch: Any = self
         unasked = sum(isinstance(unit.error, AuthenticationError) and not unit.row[_ATTEMPTS] for unit in holes)
         refused = f" The service refused the credentials, so that {unasked} were not asked for." if unasked else ""
         raise IncompleteError(
@@ -214,35 +204,8 @@ class Batch(Generic[Retried]):
             f"{self._question.name} {holes[0].id}: {holes[0].error}.{refused} What came is in the exception's .batch, "
             "whose .coverage lists every unit and whose .retry() asks again for what is not there; "
             'on_error="keep" gives the batch instead',
-            batch=self,
+            batch=batch,
         )
-
-    def retry(
-        self, *, client: "_Client[Any, Any] | None" = None, on_error: OnError = "raise", progress: ProgressOption = None
-    ) -> Retried:
-        """Ask again for what did not come, and for nothing else: a new batch of all units, in the same order.
-
-        With `AsyncClient` it is a coroutine. What was forbidden or missing is asked for again too. `client` is another
-        one of the same class to ask with, such as one whose secret is right; default: the one that asked. Raises
-        `TypeError` for one of the other class.
-
-        >>> service.faults.add("*/stats", status=503)
-        >>> batch = client.stats([session_id], on_error="keep")
-        >>> service.faults.clear()
-        >>> batch.complete, batch.retry().complete
-        (False, True)
-        """
-        from sideline.client import AsyncClient, Client
-
-        asks = self._client if client is None else client
-        expected = AsyncClient if isinstance(self._client, AsyncClient) else Client
-        is_expected = isinstance(asks, expected)
-        if not is_expected:
-            raise TypeError(
-                f"client is of the class {expected.__name__}, as the one that asked, not {type(asks).__name__}"
-            )
-        retried: Retried = asks._many(self._question, on_error, progress, before=self)
-        return retried
 
     def __iter__(self) -> Iterator[Payload]:
         return (unit.payload for unit in self._units if unit.came and unit.payload is not None)
@@ -267,7 +230,7 @@ class Batch(Generic[Retried]):
         counts = "".join(f", {count} {status}" for status, count in self.counts.items() if count)
         tables = f"tables: {', '.join(self.tables)}" if self.tables else "no table"
         units = "1 unit" if len(self._units) == 1 else f"{len(self._units)} units"
-        return f"<sideline.Batch {self.operation}: {units}{counts}; {tables}>"
+        return f"<sideline.{type(self).__name__} {self.operation}: {units}{counts}; {tables}>"
 
     def _repr_html_(self) -> str:
         from sideline._text import facts_html
@@ -291,12 +254,90 @@ class Batch(Generic[Retried]):
         )
 
 
+class Batch(BaseBatch):
+    """The payloads of several ids, in their order, and the coverage of each.
+
+    It is complete when every unit was fetched or is empty. It iterates over the payloads that came, `len` counts them.
+
+    >>> batch = client.stats([session_id, "no-such-session"], on_error="keep")
+    >>> batch
+    <sideline.Batch stats: 2 units, 1 fetched, 1 missing; tables: player_stats, box_score>
+    >>> [payload.request_id == batch.coverage.to_dicts()[0]["request_id"] for payload in batch]
+    [True]
+    """
+
+    def retry(
+        self,
+        *,
+        client: "sideline.Client | None" = None,
+        on_error: OnError = "raise",
+        progress: ProgressOption = None,
+    ) -> "Batch":
+        """Requests again what did not come, and nothing else: a new batch of all units, in the same order.
+
+        What was forbidden or missing is requested again too.
+
+        Parameters:
+            client: another client to request with, such as one whose secret is right; default: the one that was used.
+            on_error, progress: as for the call that returned this batch.
+
+        Raises `TypeError` for an `AsyncClient`.
+
+        >>> service.faults.add("*/stats", status=503)
+        >>> batch = client.stats([session_id], on_error="keep")
+        >>> service.faults.clear()
+        >>> batch.complete, batch.retry().complete
+        (False, True)
+        """
+        return fetch_sync(_same_class(self._client, client), self._question, on_error, progress, before=self)
+
+
+class AsyncBatch(BaseBatch):
+    """The payloads of several ids, as a `Batch`; an `AsyncClient` returns it, and `retry` is a coroutine.
+
+    >>> batch = await client.stats([session_id, "no-such-session"], on_error="keep")
+    >>> batch
+    <sideline.AsyncBatch stats: 2 units, 1 fetched, 1 missing; tables: player_stats, box_score>
+    """
+
+    async def retry(
+        self,
+        *,
+        client: "sideline.AsyncClient | None" = None,
+        on_error: OnError = "raise",
+        progress: ProgressOption = None,
+    ) -> "AsyncBatch":
+        """Requests again what did not come, and nothing else: a new batch of all units, in the same order.
+
+        As `Batch.retry`. Raises `TypeError` for a `Client`.
+
+        >>> service.faults.add("*/stats", status=503)
+        >>> batch = await client.stats([session_id], on_error="keep")
+        >>> service.faults.clear()
+        >>> again = await batch.retry()
+        >>> batch.complete, again.complete
+        (False, True)
+        """
+        return await fetch_async(_same_class(self._client, client), self._question, on_error, progress, before=self)
+
+
+def _same_class(used: Any, given: Any) -> Any:
+    """The client to request with: the given one, if any, where it is of the class of the one that was used."""
+    from sideline._client import Client
+
+    expected = Client if isinstance(used, Client) else sideline.AsyncClient
+    if given is not None and not isinstance(given, expected):
+        name, kind = expected.__name__, type(given).__name__
+        raise TypeError(f"client is of the class {name}, as the one that asked, not {kind}")
+    return used if given is None else given
+
+
 def keys(name: str, given: object) -> tuple[list[Any], list[Any] | None] | None:
     """The ids of a payload, batch or table that has a column of them, each once, and the game of each session.
 
     `None`: it is none of these.
     """
-    if not isinstance(given, (Payload, Batch, Table)):
+    if not isinstance(given, (Payload, BaseBatch, Table)):
         return None
     wanted = dict.fromkeys((name, "game_id"))
     if isinstance(given, Table):
@@ -305,7 +346,7 @@ def keys(name: str, given: object) -> tuple[list[Any], list[Any] | None] | None:
     else:
         from sideline._schemas import SCHEMAS
 
-        table = next((table for table in given.tables if name in SCHEMAS[table].names), None)
+        table: TableName | None = next((table for table in given.tables if name in SCHEMAS[table].names), None)
         names = [] if table is None else [one for one in wanted if one in SCHEMAS[table].names]
         rows = given.table(table, columns=names).to_dicts() if table else []
     if name not in names:
@@ -340,18 +381,21 @@ def many(name: str, given: object) -> list[int | str] | None:
     return _ids(name, list(values))
 
 
-def question(operation: str, required: Mapping[str, Any], optional: Mapping[str, Any]) -> Question | None:
+def question(operation: str, arguments: Mapping[str, Any], timeout: Timeout | float | None) -> Question | None:
     """The question of a call whose first argument holds many ids; `None`: it holds one."""
-    (name, given), *others = required.items()
+    (name, given), *others = arguments.items()
     found = keys(name, given)
     ids, games = (many(name, given), None) if found is None else (_ids(name, found[0]), found[1])
     if ids is None:
         return None
-    if name == "session_id" and (of_user := optional.get("game_id")) is not None:
+    rest = dict(others)
+    if name == "session_id" and (of_user := rest.get("game_id")) is not None:
         games = _games(of_user, len(ids))
-        optional = {**optional, "game_id": of_user if games is None else None}
-    # What can be read but once is read now: a retry asks the same.
-    return Question(operation, name, ids, _kept(others), _kept(optional.items()), games)
+        if games is not None:
+            rest["game_id"] = None
+    # An iterator is read now: a retry sends the same.
+    kept = {name: list(value) if isinstance(value, Iterator) else value for name, value in rest.items()}
+    return Question(operation, name, ids, kept, call_limits(timeout), games)
 
 
 def _games(given: object, count: int) -> list[Any] | None:
@@ -363,73 +407,99 @@ def _games(given: object, count: int) -> list[Any] | None:
     return games
 
 
-def _kept(arguments: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, Iterator) else value for name, value in arguments}
-
-
 def check(on_error: str) -> None:
     """Raise `ValueError` for another word."""
     if on_error not in ("raise", "keep"):
         raise ValueError(f'on_error is {on_error!r}; it must be "raise" or "keep"')
 
 
-class Asking:
-    """One run of a question: the units that are still to come, and the batch that they become."""
+def fetch_sync(
+    client: "sideline.Client",
+    question: Question,
+    on_error: OnError,
+    progress: ProgressOption,
+    before: BaseBatch | None = None,
+) -> Batch:
+    """The batch of a question, waited for; of the units `before` those that did not come."""
+    check(on_error)
+    run = _Run(client, question, progress, before)
+    try:
+        came = _batch_sync(client._core, run.open_question(), run.strict, run.counters, run.bar)
+    finally:
+        run.end()
+    batch = Batch(client, question, *run.units(*came))
+    if on_error == "raise":
+        batch.raise_if_incomplete()
+    return batch
+
+
+async def fetch_async(
+    client: "sideline.AsyncClient",
+    question: Question,
+    on_error: OnError,
+    progress: ProgressOption,
+    before: BaseBatch | None = None,
+) -> AsyncBatch:
+    """The batch of a question, awaited."""
+    # Not at the top: a synchronous client needs no asyncio.
+    import asyncio
+
+    check(on_error)
+    run = _Run(client, question, progress, before)
+    running = asyncio.ensure_future(_batch_async(client._core, run.open_question(), run.strict, run.counters))
+    try:
+        while run.bar is not None and not running.done():
+            run.bar()
+            await asyncio.wait({running}, timeout=UPDATE_INTERVAL)
+        came = await running
+    finally:
+        running.cancel()
+        run.end()
+    batch = AsyncBatch(client, question, *run.units(*came))
+    if on_error == "raise":
+        batch.raise_if_incomplete()
+    return batch
+
+
+class _Run:
+    """One run of a question: the units that are still to come, and those of the batch before."""
 
     def __init__(
-        self, client: "_Client[Any, Any]", question: Question, told: ProgressOption, before: "Batch[Any] | None"
+        self,
+        client: "sideline.Client | sideline.AsyncClient",
+        question: Question,
+        progress: ProgressOption,
+        before: BaseBatch | None,
     ) -> None:
-        self._client, self._question = client, question
-        self._strict: bool = client._options["strict"]
+        self._question = question
+        self.strict: bool = client._options["strict"]
         self._kept: list[Unit | None] = (
             [None] * len(question.ids) if before is None else [unit if unit.came else None for unit in before._units]
         )
         self._open = [place for place, unit in enumerate(self._kept) if unit is None]
-        self._counters = CoreProgress()
-        self._bar = bar(told, question.operation, len(self._open), self._counters)
+        self.counters = CoreProgress()
+        self.bar = bar(progress, question.operation, len(self._open), self.counters)
 
-    def _asked(self) -> Question:
+    def open_question(self) -> Question:
+        """The question for the units that are still to come."""
         ids, games = self._question.ids, self._question.game_ids
         return self._question._replace(
             ids=[ids[place] for place in self._open],
             game_ids=None if games is None else [games[place] for place in self._open],
         )
 
-    def wait(self, core: CoreClient) -> "Batch[Any]":
-        """The batch, waited for."""
-        try:
-            came = _batch_sync(core, self._asked(), self._strict, self._counters, self._bar)
-        finally:
-            self._told()
-        return self._batch(*came)
+    def end(self) -> None:
+        """Tell the bar that nothing more comes."""
+        if self.bar is not None:
+            self.bar(ended=True)
 
-    async def come(self, core: CoreClient) -> "Batch[Any]":
-        """The batch, awaited."""
-        # Not at the top: a client that waits needs no asyncio.
-        import asyncio
-
-        running = asyncio.ensure_future(_batch_async(core, self._asked(), self._strict, self._counters))
-        try:
-            while self._bar is not None and not running.done():
-                self._bar()
-                await asyncio.wait({running}, timeout=UPDATE_INTERVAL)
-            came = await running
-        finally:
-            running.cancel()
-            self._told()
-        return self._batch(*came)
-
-    def _told(self) -> None:
-        if self._bar is not None:
-            self._bar(ended=True)
-
-    def _batch(self, shape: Payload, came: CoreUnits) -> "Batch[Any]":
+    def units(self, shape: Payload, came: CoreUnits) -> "tuple[Payload, Sequence[Unit] | CoreUnits]":
+        """The shape of a batch, and all of its units."""
         if came.plain and len(self._open) == len(self._kept):
-            return Batch(self._client, self._question, shape, came)
+            return shape, came
         units = list(self._kept)
         for place, (payload, error, row) in zip(self._open, came.made(), strict=True):
             units[place] = Unit(self._question.ids[place], payload, error, row)
             if payload is not None and payload._met:
-                report_drift(payload, warn=not self._strict)
-        batch: Batch[Any] = Batch(self._client, self._question, shape, [unit for unit in units if unit])
-        return batch
+                report_drift(payload, warn=not self.strict)
+        return shape, [unit for unit in units if unit]

@@ -21,7 +21,7 @@ from sideline.live import Disconnected
 from sideline.simulator import Simulator
 
 if TYPE_CHECKING:
-    from sideline.client import Client
+    from sideline._client import Client
     from sideline.live import LiveStream
 
 __all__ = ["main"]
@@ -388,7 +388,7 @@ def _vacuum(args: argparse.Namespace) -> int:
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    from sideline.client import Client
+    from sideline._client import Client
 
     with Client(environment=args.environment, sport=args.sport) as client:
         report = client.doctor()
@@ -400,7 +400,7 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _live(args: argparse.Namespace) -> int:
-    from sideline.client import Client
+    from sideline._client import Client
 
     with Client() as client, _until_stopped() as is_stopped, _stream(client, args) as stream:
         refusal = _print(stream, is_stopped, as_json=args.json)
@@ -408,7 +408,7 @@ def _live(args: argparse.Namespace) -> int:
 
 
 def _record(args: argparse.Namespace) -> int:
-    from sideline.client import Client
+    from sideline._client import Client
 
     with Client() as client:
         stream = _stream(client, args)

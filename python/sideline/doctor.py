@@ -138,11 +138,11 @@ class _Doctor:
         for name in names:
             self.note(name, "skipped", why)
 
-    async def call(self, operation: str, required: dict[str, Any], optional: dict[str, Any] | None = None) -> Payload:
+    async def call(self, operation: str, arguments: dict[str, Any]) -> Payload:
         # Not through the client's own method, because unknown fields do not matter here.
         if self.is_async:
-            return await self.core.call_async(operation, required, optional or {})
-        return self.core.call_sync(operation, required, optional or {})
+            return await self.core.call_async(operation, arguments, None)
+        return self.core.call_sync(operation, arguments, None)
 
     async def run_blocking(self, function: Callable[..., T], *arguments: Any) -> T:
         """Run a blocking function, in a thread if an event loop is running."""
@@ -309,7 +309,7 @@ class _Doctor:
     async def accepts_query(self) -> bool:
         """Return whether the list of teams, accepted without a query, is accepted with a meaningless one."""
         try:
-            await self.call("get", {"path": "/v1/data/teams"}, {"params": {"sideline": "doctor"}})
+            await self.call("get", {"path": "/v1/data/teams", "params": {"sideline": "doctor"}})
         except AuthenticationError:
             return False
         except SidelineError:
@@ -326,7 +326,7 @@ class _Doctor:
         return result
 
     async def games(self, start: datetime, end: datetime) -> list[tuple[datetime, str]]:
-        payload = await self.call("schedule", {"start": start}, {"end": end})
+        payload = await self.call("schedule", {"start": start, "end": end})
         rows = payload.table("games", columns=["game_id", "tipoff_at"]).to_dicts()
         return sorted((row["tipoff_at"], row["game_id"]) for row in rows if row["game_id"] and row["tipoff_at"])
 
@@ -379,7 +379,7 @@ class _Doctor:
             self.note(names[1], "failed", f"not opened at {where}: {problem}", advice)
 
     async def token(self, game_id: str) -> str:
-        return await self.core.token_async(game_id, {}) if self.is_async else self.core.token_sync(game_id, {})
+        return await self.core.token_async(game_id, None) if self.is_async else self.core.token_sync(game_id, None)
 
     async def check_broadcast_key(self) -> None:
         await self.try_call("Broadcast key", self.call("broadcast_teams", {}), lambda _: "accepted")

@@ -1,12 +1,12 @@
 """The exceptions and warnings. Each message says what to do next, and none contains a secret."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sideline._core import Payload
     from sideline.archive._report import SyncReport
-    from sideline.batch import Batch
+    from sideline.batch import AsyncBatch, Batch
 
 __all__ = [
     "ApiError",
@@ -255,13 +255,13 @@ class IncompleteError(SidelineError):
     1 None
     """
 
-    batch: "Batch[Any] | None"
+    batch: "Batch | AsyncBatch | None"
     """The batch, with the fetched responses and how each unit ended; `None` for a sync."""
     report: "SyncReport | None"
     """The report of the sync; `None` for a batch."""
 
     def __init__(
-        self, text: str = "", *, batch: "Batch[Any] | None" = None, report: "SyncReport | None" = None
+        self, text: str = "", *, batch: "Batch | AsyncBatch | None" = None, report: "SyncReport | None" = None
     ) -> None:
         super().__init__(text)
         self.batch = batch

@@ -4,13 +4,15 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, Unpack
 
 from sideline._arguments import named
+from sideline._async_client import AsyncClient
+from sideline._client import Client
 from sideline._core import CoreSimulator
+from sideline._options import ClientOptions
 from sideline._text import facts_html
-from sideline.client import AsyncClient, Client
-from sideline.operations import Time
+from sideline._types import Sport, Time
 
 __all__ = ["Credentials", "Faults", "SeenRequest", "Simulator", "StreamFaults"]
 
@@ -281,7 +283,7 @@ class Simulator:
         self,
         seed: int = 0,
         *,
-        sport: str = "basketball",
+        sport: Sport = "basketball",
         teams: int = 16,
         games: int = 240,
         now: Time | None = None,
@@ -291,7 +293,7 @@ class Simulator:
         self._core = CoreSimulator(
             seed=seed, sport=sport, teams=teams, games=games, now=now, port=port, tracking_hz=tracking_hz
         )
-        self._sport = sport
+        self._sport: Sport = sport
         # Close before the interpreter exits: the simulator's threads may log, and log records need Python.
         self._finalizer = weakref.finalize(self, self._core.close)
         self.faults = Faults(self._core)
@@ -389,23 +391,25 @@ class Simulator:
         """
         self._core.revoke_tokens(token)
 
-    def client(self, **options: Any) -> Client:
+    def client(self, **options: Unpack[ClientOptions]) -> Client:
         """Return a client of this service; `options` are those of `sideline.Client`."""
         try:
-            return Client(**{**self._options(), **options})
+            merged: ClientOptions = {**self._options(), **options}
+            return Client(**merged)
         finally:
             # A traceback with locals must not show secrets.
-            options.clear()
+            options, merged = {}, {}
 
-    def async_client(self, **options: Any) -> AsyncClient:
+    def async_client(self, **options: Unpack[ClientOptions]) -> AsyncClient:
         """Return an asynchronous client of this service; `options` are those of `sideline.AsyncClient`."""
         try:
-            return AsyncClient(**{**self._options(), **options})
+            merged: ClientOptions = {**self._options(), **options}
+            return AsyncClient(**merged)
         finally:
-            # A traceback with locals must not show secrets.
-            options.clear()
+            # As above.
+            options, merged = {}, {}
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> ClientOptions:
         return {
             "username": self.username,
             "secret": self.secret,

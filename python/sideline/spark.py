@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructType
 
+    from sideline._types import TableName
+
 __all__ = ["decode", "fetch_bodies", "read"]
 
 _PARTS = 8
@@ -65,7 +67,7 @@ def fetch_bodies(spark: "SparkSession", plan: Plan, *, parts: int | None = None)
     )
 
 
-def decode(bodies: "DataFrame", table: str) -> "DataFrame":
+def decode(bodies: "DataFrame", table: "TableName") -> "DataFrame":
     """Decode a table from the bodies of `fetch_bodies`, without a request. Missing units have no rows.
 
     Raises `ValueError` for `box_score`, and for a table that no plan reads.

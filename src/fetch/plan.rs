@@ -84,6 +84,7 @@ pub fn plan(
     let Some(request) = any.requests.first() else { return Err(Error::Argument("a call without a request".into())) };
     let shape = Payload::from_answers(request.operation, Vec::new(), Join::Single, request.context.clone())?;
     let (start, end) = operation::range(rest);
+    let arguments_of = operation::arguments_of(operation);
     let mut plan = Plan { shape, units: Vec::with_capacity(ids.len()), unsent: Vec::new() };
     for (place, id) in ids.iter().enumerate() {
         let game_id = game_ids.get(place).cloned().flatten();
@@ -91,14 +92,16 @@ pub fn plan(
         let call = arguments(id.clone(), game_id.clone())
             .map_err(|(_, why): (String, String)| Error::Argument(why))
             .and_then(|arguments| operation::call(operation, &arguments, config));
-        let given = |key: &str| match (key == name, key) {
-            (true, _) => Some(written(id)),
-            (_, "game_id") if game_id.is_some() => game_id.as_ref().map(written),
-            _ => rest.iter().find(|(name, _)| name == key).map(|(_, value)| written(&Ok(value.clone()))),
+        let given = |argument: &str| match argument == name {
+            true => Some(written(id)),
+            false if argument == "game_id" && game_id.is_some() => game_id.as_ref().map(written),
+            false => rest.iter().find(|(name, _)| name == argument).map(|(_, value)| written(&Ok(value.clone()))),
         };
-        // A game's id goes by two names.
-        let game_id = given("game_id").or_else(|| given("schedule_id"));
-        let (team_id, session_id) = (given("team_id"), given("session_id"));
+        let of_column = |column: &str| {
+            let filled = arguments_of.iter().filter(|argument| argument.coverage_key == Some(column));
+            filled.filter_map(|argument| given(argument.name)).next()
+        };
+        let (team_id, game_id, session_id) = (of_column("team_id"), of_column("game_id"), of_column("session_id"));
         let operation = plan.shape.operation;
         let keys = Keys { operation, id: written(id), team_id, game_id, session_id, start, end };
         match call {

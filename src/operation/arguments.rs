@@ -1,18 +1,20 @@
 //! Ids, times and texts as users write them. Every refusal says what to write instead.
 
-use super::{Arguments, MOCK, Value};
+use super::argument::{Argument, Kind};
+use super::{Arguments, Value};
 use crate::error::{Error, Result};
 use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
 
-/// The arguments of one call, taken one by one, so that what is left over was misspelt.
+/// The arguments of one call, taken one by one and converted as they are declared. Arguments that are left over are refused.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct ArgumentReader {
+    declared: &'static [Argument],
     left: Arguments,
 }
 
-impl Given {
-    pub(super) fn new(arguments: &Arguments) -> Self {
-        Given { left: arguments.clone() }
+impl ArgumentReader {
+    pub(super) fn new(declared: &'static [Argument], arguments: &Arguments) -> Self {
+        ArgumentReader { declared, left: arguments.clone() }
     }
 
     fn take(&mut self, name: &str) -> Option<Value> {
@@ -25,71 +27,39 @@ impl Given {
         std::mem::take(&mut self.left)
     }
 
-    pub(super) fn nothing_left(&self, operation: &str) -> Result<()> {
+    pub(super) fn deny_unknown(&self, operation: &str) -> Result<()> {
         match self.left.first() {
             None => Ok(()),
             Some((name, _)) => Err(Error::Argument(format!("{operation} takes no argument {name:?}"))),
         }
     }
 
-    /// An id, as it goes into a path.
-    pub(super) fn id(&mut self, name: &str) -> Result<Option<String>> {
-        self.take(name).map(|value| id(name, value)).transpose()
-    }
-
-    pub(super) fn required_id(&mut self, name: &str) -> Result<String> {
-        self.id(name)?.ok_or_else(|| missing(name))
-    }
-
-    /// A text without control characters; whole numbers are written out.
-    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>> {
-        self.take(name).map(|value| text(name, value)).transpose()
-    }
-
-    pub(super) fn required_text(&mut self, name: &str) -> Result<String> {
-        self.text(name)?.ok_or_else(|| missing(name))
-    }
-
-    /// An argument that comes as often as it has elements.
-    pub(super) fn texts(&mut self, name: &str) -> Result<Vec<String>> {
-        std::iter::from_fn(|| self.text(name).transpose()).collect()
-    }
-
-    /// One of a few words, in any case.
-    pub(super) fn word(&mut self, name: &str, words: &[&'static str]) -> Result<Option<String>> {
-        let Some(text) = self.text(name)? else { return Ok(None) };
-        match words.iter().find(|word| word.eq_ignore_ascii_case(&text)) {
-            Some(word) => Ok(Some((*word).into())),
-            None => Err(Error::Argument(format!(
-                "{name} is {:?}; it must be one of {}",
-                shortened(&text),
-                words.join(", ")
-            ))),
-        }
-    }
-
-    /// A whole number from 1.
-    pub(super) fn positive(&mut self, name: &str) -> Result<Option<String>> {
+    /// An argument as it goes on the wire; `None` where it is not given, or a flag that is not set.
+    pub(super) fn wire(&mut self, name: &str) -> Result<Option<String>> {
+        let declared = self.declared.iter().find(|argument| argument.name == name);
+        let Some(argument) = declared else { return Err(Error::Argument(format!("{name} is no argument here"))) };
         match self.take(name) {
+            Some(value) => wire(argument, value),
+            None if argument.is_required => Err(missing(name)),
             None => Ok(None),
-            Some(Value::Int(number)) if number > 0 => Ok(Some(number.to_string())),
-            Some(other) => {
-                Err(Error::Argument(format!("{name} is {other}; it must be a whole number from 1, such as {name}=3")))
-            }
         }
+    }
+
+    pub(super) fn required(&mut self, name: &str) -> Result<String> {
+        self.wire(name)?.ok_or_else(|| missing(name))
+    }
+
+    /// Every value of an argument that may be given several times.
+    pub(super) fn all(&mut self, name: &str) -> Result<Vec<String>> {
+        let mut values = Vec::new();
+        while self.left.iter().any(|(given, _)| given == name) {
+            values.extend(self.wire(name)?);
+        }
+        Ok(values)
     }
 
     pub(super) fn flag(&mut self, name: &str) -> Result<bool> {
-        match self.take(name) {
-            None => Ok(false),
-            Some(Value::Bool(flag)) => Ok(flag),
-            Some(_) => Err(Error::Argument(format!("{name} is True or False"))),
-        }
-    }
-
-    /// `mock=true`, where it is wanted.
-    pub(super) fn mock(&mut self) -> Result<Option<String>> {
-        Ok(self.flag(MOCK)?.then(|| "true".into()))
+        self.take(name).map_or(Ok(false), |value| flag(name, &value))
     }
 
     /// A time in epoch milliseconds.
@@ -100,9 +70,55 @@ impl Given {
     pub(super) fn required_time(&mut self, name: &str) -> Result<i64> {
         self.time(name)?.ok_or_else(|| missing(name))
     }
+
+    /// The parameters of the query that are sent as they are, in the order of their declaration.
+    pub(super) fn parameters(&mut self) -> Result<Vec<(&'static str, String)>> {
+        let mut query = Vec::new();
+        for argument in self.declared {
+            if let Some(parameter) = argument.parameter {
+                query.extend(self.wire(argument.name)?.map(|value| (parameter, value)));
+            }
+        }
+        Ok(query)
+    }
 }
 
-pub(super) fn missing(name: &str) -> Error {
+fn wire(argument: &Argument, value: Value) -> Result<Option<String>> {
+    let name = argument.name;
+    match argument.kind {
+        Kind::Id => id(name, value).map(Some),
+        Kind::Time => time(name, value).map(|time| Some(time.to_string())),
+        Kind::Flag => Ok(flag(name, &value)?.then(|| "true".into())),
+        Kind::Count => positive(name, &value).map(Some),
+        Kind::Choice(words) => choice(name, &text(name, value)?, words).map(Some),
+        Kind::Text | Kind::ForeignIds | Kind::Choices(_) | Kind::Parameters => text(name, value).map(Some),
+    }
+}
+
+fn choice(name: &str, text: &str, words: &[&str]) -> Result<String> {
+    match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
+        Some(word) => Ok((*word).into()),
+        None => {
+            Err(Error::Argument(format!("{name} is {:?}; it must be one of {}", shortened(text), words.join(", "))))
+        }
+    }
+}
+
+fn positive(name: &str, value: &Value) -> Result<String> {
+    match value {
+        Value::Int(number) if *number > 0 => Ok(number.to_string()),
+        other => Err(Error::Argument(format!("{name} is {other}; it must be a whole number from 1, such as {name}=3"))),
+    }
+}
+
+fn flag(name: &str, value: &Value) -> Result<bool> {
+    match value {
+        Value::Bool(flag) => Ok(*flag),
+        _ => Err(Error::Argument(format!("{name} is True or False"))),
+    }
+}
+
+fn missing(name: &str) -> Error {
     Error::Argument(format!("{name} is missing"))
 }
 

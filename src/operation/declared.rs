@@ -1,8 +1,11 @@
-//! The operations, as data: specification 4.1 to 4.11, and what the vendor documents beyond (facts 2.3, 2.6, 2.19, 5).
+//! The operations, as data: each once, with its path, query, authentication, resource, arguments and documentation.
+//!
+//! Both Python clients, their overloads and docstrings are generated from here (`make generate`).
 
-use super::arguments::{Given, missing};
+use super::argument::{Argument, Kind::*, arg};
+use super::arguments::ArgumentReader;
 use super::ranges;
-use super::{Auth, Call, Join, MOCK, Request, SUBSCRIPTION_TOKEN, encode};
+use super::{Auth, Call, Join, Request, SUBSCRIPTION_TOKEN, encode};
 use crate::config::{Config, Sport};
 use crate::error::{Error, Result};
 use crate::resource::{
@@ -13,20 +16,46 @@ use crate::table::Context;
 
 /// One operation of the service.
 #[derive(Debug)]
-pub(super) struct Operation {
-    pub(super) name: &'static str,
+pub struct Operation {
+    pub name: &'static str,
     pub(super) auth: Auth,
     /// With `{argument}` where an id stands.
     pub(super) path: &'static str,
-    /// What tables can know of the request: the name in the path or the query, and theirs.
+    pub arguments: &'static [Argument],
+    /// What tables know of the request: names in the path or the query, and the columns that they fill.
     pub(super) known: &'static [(&'static str, &'static str)],
-    pub(super) resource: Option<&'static Resource>,
-    /// Ids that only fill tables: they are not sent.
-    pub(super) keys: &'static [&'static str],
-    /// Reached by links only.
-    pub(super) follow_only: bool,
-    query: fn(&mut Given, &Target) -> Result<Queries>,
+    pub resource: Option<&'static Resource>,
+    pub reach: Reach,
+    queries: fn(&mut ArgumentReader, &Target) -> Result<Queries>,
+    pub doc: Doc,
 }
+
+/// Who sends an operation's requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// A method of the clients, generated from the declaration.
+    Method,
+    /// A method of the clients that is written by hand, since it returns no payload.
+    Internal,
+    /// Only links lead to it.
+    Link,
+}
+
+/// The parts of a method's docstring that do not follow from the rest of the declaration.
+#[derive(Debug)]
+pub struct Doc {
+    /// One sentence.
+    pub summary: &'static str,
+    pub details: &'static str,
+    /// Which errors mean what, beyond those that every method raises.
+    pub raises: &'static str,
+    /// The section of docs/wire.md.
+    pub section: &'static str,
+    /// As a doctest without its prompts; what is printed follows `#>`.
+    pub example: &'static str,
+}
+
+const NO_DOC: Doc = Doc { summary: "", details: "", raises: "", section: "", example: "" };
 
 /// What an operation's queries are made for.
 struct Target<'a> {
@@ -47,16 +76,38 @@ const TEAM: (&str, &str) = ("team_id", "team_id");
 const GAME: (&str, &str) = ("game_id", "game_id");
 const SESSION: (&str, &str) = ("session_id", "session_id");
 
+const TEAM_ID: Argument = arg("team_id", Id, "the team.").coverage_key("team_id");
+const GAME_ID: Argument = arg("game_id", Id, "the game.").coverage_key("game_id");
+const SESSION_ID: Argument =
+    arg("session_id", Id, "the session: a period of a game, or a drill.").coverage_key("session_id").many();
+const SCHEDULE_ID: Argument =
+    arg("schedule_id", Id, "the game, by its schedule id.").coverage_key("game_id").parameter("schedule_id").many();
+const START: Argument = arg("start", Time, "the beginning of the range.");
+const END: Argument = arg("end", Time, "the end of the range.");
+const GAMES: Argument = GAME_ID.many();
+const GAME_OF_SESSION: Argument = GAME_ID
+    .optional()
+    .context_only()
+    .doc("fills the column `game_id`, which no response names: one game for all sessions, or one for each.");
+pub(super) const MOCK: Argument =
+    arg("mock", Flag, "request the service's sample game, which never ends, with the schedule id \"mock-service\".")
+        .optional()
+        .parameter("mock");
+
+const NO_TABLE: &str = "What the body holds is not documented.";
+const NO_ACCESS: &str = "`PermissionDenied` without access to the game's resources";
+
 const fn signed(name: &'static str, path: &'static str) -> Operation {
     Operation {
         name,
         auth: Auth::Signed,
         path,
+        arguments: &[],
         known: &[],
         resource: None,
-        keys: &[],
-        follow_only: false,
-        query: no_query,
+        reach: Reach::Method,
+        queries: declared_query,
+        doc: NO_DOC,
     }
 }
 
@@ -64,93 +115,489 @@ const fn keyed(name: &'static str, path: &'static str) -> Operation {
     Operation { auth: Auth::ApiKey, ..signed(name, path) }
 }
 
-/// Each of a session's resources (specification 4.7 to 4.9, 4.11).
+/// Each of a session's resources.
 const fn of_session(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
-    Operation { known: &[SESSION], resource: Some(resource), keys: &["game_id"], ..signed(name, path) }
-}
-
-/// Each of a game's resources (specification 4.11, facts 2.19).
-const fn of_game(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
-    Operation { known: &[GAME], resource: Some(resource), ..signed(name, path) }
-}
-
-pub(super) static OPERATIONS: &[Operation] = &[
-    Operation { resource: Some(&team::TEAMS), ..signed("teams", "/v1/data/teams") },
     Operation {
+        arguments: &[SESSION_ID, GAME_OF_SESSION],
+        known: &[SESSION],
+        resource: Some(resource),
+        ..signed(name, path)
+    }
+}
+
+/// Each of a game's resources.
+const fn of_game(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
+    Operation { arguments: &[GAMES], known: &[GAME], resource: Some(resource), ..signed(name, path) }
+}
+
+pub static OPERATIONS: &[Operation] = &[
+    Operation {
+        resource: Some(&team::TEAMS),
+        doc: Doc {
+            summary: "Returns all teams that this credential may see.",
+            section: "List teams",
+            example: "\
+client.teams().table().column_names[:2]
+#> ['team_id', 'name']",
+            ..NO_DOC
+        },
+        ..signed("teams", "/v1/data/teams")
+    },
+    Operation {
+        arguments: &[
+            TEAM_ID.many(),
+            GAME_ID
+                .optional()
+                .parameter("game_event_id")
+                .doc("the players at the time of this game; default: the current ones."),
+            arg("reference", Text, "the system that the ids are of; default: the service's own.")
+                .optional()
+                .parameter("reference"),
+        ],
         known: &[TEAM],
         resource: Some(&roster::ROSTER),
-        query: roster_query,
+        queries: roster_query,
+        doc: Doc {
+            summary: "Returns the current players of a team, or those at the time of a game.",
+            details: "Players who have left the team have `is_active` false.",
+            raises: "`PermissionDenied` for a restricted team, `NotFound` for an unknown team or game",
+            section: "Team roster",
+            example: "\
+client.roster(team_id).table(\"team\").to_dicts()[0][\"team_id\"] == team_id
+#> True",
+        },
         ..signed("roster", "/v1/data/teams/{team_id}")
     },
     Operation {
+        arguments: &[
+            START.parameter("from"),
+            END.optional().positional().parameter("to").doc("the end of the range; default: one day after `start`."),
+            arg("sport", Choice(&["basketball", "football"]), "default: the client's.").optional(),
+            TEAM_ID.optional().parameter("team_id").doc("only games of this team."),
+            arg("location_id", Text, "only games at this place: a court and a facility, joined by `@`.")
+                .optional()
+                .parameter("location_id"),
+            arg("season_type", Choice(&["EXH", "PRE", "REG", "POST"]), "applies only together with `week`.")
+                .optional()
+                .parameter("seasonType"),
+            arg("week", Count, "the week of the season, from 1.").optional().parameter("weekNumber"),
+        ],
         resource: Some(&schedule::SCHEDULE),
-        query: schedule_query,
+        queries: schedule_query,
+        doc: Doc {
+            summary: "Returns the games whose tip-off lies in a range, by default of one day.",
+            details: "A game that has not been played has a row too.",
+            section: "Game schedule",
+            example: "\
+client.schedule(\"2026-11-01\", \"2027-04-15\", team_id=team_id).table().num_rows > 0
+#> True",
+            ..NO_DOC
+        },
         ..signed("schedule", "/v1/data/schedule/games")
     },
     Operation {
+        arguments: &[
+            TEAM_ID.many(),
+            START,
+            END,
+            arg("games_only", Flag, "leave practices out.").optional(),
+            arg("workouts_only", Flag, "return live workouts, which are left out otherwise.").optional(),
+        ],
         known: &[TEAM],
         resource: Some(&event::TEAM_EVENTS),
-        query: team_events_queries,
+        queries: team_events_queries,
+        doc: Doc {
+            summary: "Returns the games and practices of a team, with their sessions.",
+            details: "`sessions` has a row for each period or drill; its `session_id` is what `stats`, `possessions` and \
+                      `shots` take. A range over 8 months is split into pieces, and the responses are merged.",
+            raises: "`InvalidRequest`, with the violated `.rules`, for a range that is empty or begins before 1970",
+            section: "Team events",
+            example: "\
+events = client.team_events(team_id, \"2026-11-01\", \"2027-03-01\", games_only=True)
+{session[\"event_id\"] for session in events.table(\"sessions\").to_dicts()} <= {
+    event[\"event_id\"] for event in events.table(\"events\").to_dicts()
+}
+#> True",
+        },
         ..signed("team_events", "/v1/data/teams/{team_id}/events")
     },
     Operation {
+        arguments: &[
+            TEAM_ID.many(),
+            GAME_ID.optional().doc("one game; without it give a range."),
+            START.optional(),
+            END.optional(),
+        ],
         known: &[TEAM, ("event_id", "game_id")],
         resource: Some(&stats::TEAM_GAME_STATS),
-        query: team_game_stats_query,
+        queries: team_game_stats_query,
+        doc: Doc {
+            summary: "Returns a team's box score of one game, or summed over a range.",
+            details: "Give either `game_id`, or `start` and `end`. DIST is in centimetres.",
+            raises: "`PermissionDenied` without access to stats, `InvalidRequest` for a range over 8 months, whose sums \
+                     cannot be merged from pieces",
+            section: "Team game stats",
+            example: "\
+box_score = client.team_game_stats(team_id, game_id=game_id).table(\"box_score\")
+{row[\"team_id\"] for row in box_score.to_dicts()} == {team_id}
+#> True",
+        },
         ..signed("team_game_stats", "/v1/data/teams/{team_id}/players/game/stats")
     },
     Operation {
+        // The specification lists `team_id` without a place for it; the query is the only one left.
+        arguments: &[GAMES, TEAM_ID.optional().parameter("team_id").doc("only events of this team.")],
         known: &[GAME, TEAM],
-        query: game_events_query,
+        doc: Doc {
+            summary: "Returns the events of a whole game, as the service has them.",
+            details: NO_TABLE,
+            raises: NO_ACCESS,
+            section: "Full game events",
+            example: "\
+client.game_events(game_id).tables
+#> []",
+        },
         ..signed("game_events", "/v1/data/games/{game_id}/events")
     },
-    of_game("game", "/v1/data/games/{game_id}", &event::GAME),
-    of_session("stats", "/v1/data/stats/{session_id}/stats", &stats::STATS),
-    of_session("stats_details", "/v1/data/stats/{session_id}/stats/details", &stats_details::STATS_DETAILS),
-    of_session("possessions", "/v1/data/stats/{session_id}/possessions", &possessions::POSSESSIONS),
-    of_session("shots", "/v1/data/stats/{session_id}/shots", &shots::SHOTS),
     Operation {
+        doc: Doc {
+            summary: "Returns one game with its sessions.",
+            details: "`sessions` has a row for each period.",
+            raises: "`NotFound` for an unknown game",
+            section: "Game",
+            example: "\
+client.game(game_id).table(\"events\").to_dicts()[0][\"game_id\"] == game_id
+#> True",
+        },
+        ..of_game("game", "/v1/data/games/{game_id}", &event::GAME)
+    },
+    Operation {
+        doc: Doc {
+            summary: "Returns the box score of one session.",
+            details: "`player_stats` has a row for each player and stat code, `box_score` a row for each player. A team's \
+                      totals have player id 0 and `is_team_total`: do not add them to the players'. \
+                      `client.stats(client.game(game_id))` takes sessions and game from the game.",
+            raises: "`PermissionDenied` without access to stats, `NotFound` for an unknown session",
+            section: "Stats",
+            example: "\
+box_score = client.stats(session_id, game_id=game_id).table(\"box_score\").to_dicts()
+{row[\"is_team_total\"] for row in box_score} == {True, False}
+#> True
+periods = client.stats(client.game(game_id))
+{row[\"game_id\"] for row in periods.table().to_dicts()} == {game_id}
+#> True",
+        },
+        ..of_session("stats", "/v1/data/stats/{session_id}/stats", &stats::STATS)
+    },
+    Operation {
+        doc: Doc {
+            summary: "Returns each occurrence of each stat in a session, with clocks and place.",
+            details: "x, y and z are millimetres from the centre of the court, `hoop_to_event_x` and `_y` from the hoop.",
+            raises: "`PermissionDenied` without access to stats, `NotFound` for an unknown session",
+            section: "Stats details",
+            example: "\
+\"hoop_to_event_x\" in client.stats_details(session_id).table().column_names
+#> True",
+        },
+        ..of_session("stats_details", "/v1/data/stats/{session_id}/stats/details", &stats_details::STATS_DETAILS)
+    },
+    Operation {
+        doc: Doc {
+            summary: "Returns the possessions of a session.",
+            details: "`possessions` has a row for each, with lineups and attributes, `possession_events` one for each stat \
+                      in it.",
+            raises: "`PermissionDenied` without access to stats, `NotFound` for an unknown session",
+            section: "Possessions",
+            example: "\
+client.possessions(session_id).tables
+#> ['possessions', 'possession_events', 'possession_players']",
+        },
+        ..of_session("possessions", "/v1/data/stats/{session_id}/possessions", &possessions::POSSESSIONS)
+    },
+    Operation {
+        doc: Doc {
+            summary: "Returns the shots of a session.",
+            details: "Coordinates are millimetres, `distance_cm` is centimetres. `hoop_player_x` and `_y` are the shot \
+                      chart: the hoop at (0, 0), y towards mid-court.",
+            raises: "`PermissionDenied` without access to shots, which is a privilege of its own, `NotFound` for an \
+                     unknown session",
+            section: "Shots",
+            example: "\
+shots = client.shots(session_id).table().to_dicts()
+all(shot[\"points\"] == 0 for shot in shots if not shot[\"is_make\"])
+#> True",
+        },
+        ..of_session("shots", "/v1/data/stats/{session_id}/shots", &shots::SHOTS)
+    },
+    Operation {
+        arguments: &[SESSION_ID, START, END, GAME_OF_SESSION],
         known: &[("id", "session_id")],
-        keys: &["game_id"],
         resource: Some(&locations::LOCATIONS),
-        query: locations_queries,
+        queries: locations_queries,
+        doc: Doc {
+            summary: "Returns where players and ball were, step by step.",
+            details: "A row for each tag and time; x, y and z are millimetres. Any range: it is split into windows of at \
+                      most 30 minutes, and the responses are merged in order.",
+            raises: "`PermissionDenied` without access to stats, `NotFound` for an unknown session",
+            section: "Sensor locations",
+            example: "\
+locations = client.locations(session_id, session_start, session_start + 2_000)
+locations.table().column_names[:3]
+#> ['session_id', 'game_id', 't']",
+        },
         ..signed("locations", "/v1/data/sensors/locations")
     },
-    of_game("game_stats_details", "/v1/data/stats/games/{game_id}/stats/details", &stats_details::GAME_STATS_DETAILS),
-    of_game("game_shots", "/v1/data/stats/games/{game_id}/shots", &game_shots::GAME_SHOTS),
-    of_game("play_by_play", "/v1/data/stats/games/{game_id}/details", &play_by_play::PLAY_BY_PLAY),
-    of_game("ball_screens", "/v1/data/stats/games/{game_id}/ballscreens", &ball_screens::BALL_SCREENS),
-    of_game("videos", "/v1/data/stats/games/{game_id}/videos", &videos::VIDEOS),
+    Operation {
+        doc: Doc {
+            summary: "Returns each occurrence of each stat in a whole game.",
+            raises: NO_ACCESS,
+            section: "Game stats details",
+            example: "\
+client.game_stats_details(game_id).table().num_rows > 0
+#> True",
+            ..NO_DOC
+        },
+        ..of_game(
+            "game_stats_details",
+            "/v1/data/stats/games/{game_id}/stats/details",
+            &stats_details::GAME_STATS_DETAILS,
+        )
+    },
+    Operation {
+        doc: Doc {
+            summary: "Returns the shots of a whole game.",
+            details: "The table is that of `shots(session_id)`; `session_id` names the period. Coordinates are \
+                      millimetres, `distance_cm` is centimetres.",
+            raises: NO_ACCESS,
+            section: "Game shots",
+            example: "\
+shots = client.game_shots(game_id).table()
+{shot[\"game_id\"] for shot in shots.to_dicts()} == {game_id}
+#> True",
+        },
+        ..of_game("game_shots", "/v1/data/stats/games/{game_id}/shots", &game_shots::GAME_SHOTS)
+    },
+    Operation {
+        doc: Doc {
+            summary: "Returns the events of a whole game, one after the other.",
+            details: "`stats` is a map of stat code to what the event adds. Coordinates are millimetres.",
+            raises: NO_ACCESS,
+            section: "Play-by-play",
+            example: "\
+plays = client.play_by_play(game_id).table(columns=[\"event_id\", \"team_id\", \"description\", \"stats\"])
+plays.num_rows > 0
+#> True",
+        },
+        ..of_game("play_by_play", "/v1/data/stats/games/{game_id}/details", &play_by_play::PLAY_BY_PLAY)
+    },
+    Operation {
+        doc: Doc {
+            summary: "Returns the predicted ball screens of a whole game.",
+            details: "`offensive_actions` and `defensive_actions` are maps of action to probability, from 0 to 1.",
+            raises: NO_ACCESS,
+            section: "Ball screens",
+            example: "\
+client.ball_screens(game_id).table().column_names[:3]
+#> ['game_id', 'session_id', 'event_id']",
+        },
+        ..of_game("ball_screens", "/v1/data/stats/games/{game_id}/ballscreens", &ball_screens::BALL_SCREENS)
+    },
+    Operation {
+        doc: Doc {
+            summary: "Returns the videos of a whole game, which `sideline.clips` searches.",
+            details: "A row for each part of a recording.",
+            raises: NO_ACCESS,
+            section: "Videos",
+            example: "\
+client.videos(game_id).table().column_names[:3]
+#> ['game_id', 'session_id', 'hls_file']",
+        },
+        ..of_game("videos", "/v1/data/stats/games/{game_id}/videos", &videos::VIDEOS)
+    },
     // After those of a single resource, which a link finds first.
     Operation {
+        arguments: &[GAMES, arg(PARTS, Choices(&catch_up::PARTS), "one or several, each once.")],
         known: &[GAME, (PARTS, PARTS)],
+        doc: Doc {
+            summary: "Returns several resources of a whole game in one response.",
+            details: "The payload has the tables of the requested resources, in their order: `player_stats` and \
+                      `box_score` of \"stats\", `play_by_play` of \"details\", `shots` of \"shots\", and `possessions`, \
+                      `possession_events` and `possession_players` of \"possessions\".",
+            raises: "`ValueError` for another resource, `PermissionDenied` without access to the game's resources",
+            section: "Catch-up",
+            example: "\
+client.catch_up(game_id, [\"shots\", \"stats\"]).tables
+#> ['shots', 'player_stats', 'box_score']",
+        },
         ..of_game("catch_up", "/v1/data/stats/games/{game_id}/{resources}", &catch_up::CATCH_UP)
     },
     Operation {
+        arguments: &[
+            // Ids of another system may hold any character.
+            arg("team_ids", ForeignIds, "one team or two, by the ids of `reference`."),
+            START,
+            END.optional().positional().doc("the end of the range; default: the service's."),
+            arg("reference", Text, "the system that the ids are of; \"SHOTTRACKER\" is the service's own.")
+                .keyword_only(),
+            arg("gender", Choice(&["MEN", "WOMEN"]), "of the teams.").keyword_only(),
+        ],
         resource: Some(&schedule::MATCHUP),
-        query: matchup_query,
+        queries: matchup_query,
+        doc: Doc {
+            summary: "Returns the games of one team, or of two against each other, by the ids of another system.",
+            raises: "`ValueError` for another number of teams",
+            section: "Matchup",
+            example: "\
+games = client.matchup(team_id, \"2026-11-01\", \"2027-04-15\", reference=\"SHOTTRACKER\", gender=\"MEN\")
+all(team_id in (game[\"home_team_id\"], game[\"away_team_id\"]) for game in games.table().to_dicts())
+#> True",
+            ..NO_DOC
+        },
         ..signed("matchup", "/v1/data/schedule/games/matchup")
     },
-    // The self link of a practice (facts 2.6): an event like a game, and known to be none.
+    // The self link of a practice: an event like a game, without a game's id.
     Operation {
         known: &[TEAM],
         resource: Some(&event::GAME),
-        follow_only: true,
+        reach: Reach::Link,
         ..signed("practice", "/v1/data/teams/{team_id}/practices/{event_id}")
     },
-    signed(SUBSCRIPTION_TOKEN, "/v1/data/schedule/games/{game_id}/_subscribe"),
-    Operation { query: broadcast_schedule_query, ..keyed("broadcast_schedule", "/broadcast/v1/games/schedule") },
-    keyed("broadcast_teams", "/broadcast/v1/games/teams"),
     Operation {
+        arguments: &[GAME_ID],
+        reach: Reach::Internal,
+        ..signed(SUBSCRIPTION_TOKEN, "/v1/data/schedule/games/{game_id}/_subscribe")
+    },
+    Operation {
+        arguments: &[arg("link", Text, "a link found in a response, or its path.").confidential()],
+        doc: Doc {
+            summary: "Returns what a link in a response leads to, requested from this client's host.",
+            details: "The tables are those of the resource that it leads to.",
+            raises: "`ValueError` for a link whose path does not begin with `/v1/data/`",
+            section: "Links",
+            example: "\
+link = client.game(game_id).table(\"sessions\").to_dicts()[0][\"stats_link\"]
+client.follow(link).tables
+#> ['player_stats', 'box_score']",
+        },
+        ..signed(FOLLOW, "")
+    },
+    Operation {
+        arguments: &[
+            arg("path", Text, "from its first slash, without a query.").confidential(),
+            arg("params", Parameters, "the query; a list is sent as often as it has elements.")
+                .optional()
+                .positional()
+                .confidential(),
+        ],
+        doc: Doc {
+            summary: "Returns the response of any path of the service, for which there is no method here.",
+            details: "The request is signed; a path below `/broadcast/` takes the API key instead.",
+            section: "Links",
+            example: "\
+sorted(client.get(\"/v1/data/teams\"))
+#> ['teams']",
+            ..NO_DOC
+        },
+        ..signed(GET, "")
+    },
+    Operation {
+        arguments: &[
+            START.optional().positional().parameter("from"),
+            END.optional().positional().parameter("to"),
+            MOCK,
+        ],
+        doc: Doc {
+            summary: "Returns the Broadcast API's games; without a range those of the coming day.",
+            details: NO_TABLE,
+            section: "Broadcast API",
+            example: "\
+client.broadcast_schedule().status
+#> 200",
+            ..NO_DOC
+        },
+        ..keyed("broadcast_schedule", "/broadcast/v1/games/schedule")
+    },
+    Operation {
+        doc: Doc {
+            summary: "Returns the Broadcast API's teams.",
+            details: NO_TABLE,
+            section: "Broadcast API",
+            example: "\
+client.broadcast_teams().status
+#> 200",
+            ..NO_DOC
+        },
+        ..keyed("broadcast_teams", "/broadcast/v1/games/teams")
+    },
+    Operation {
+        arguments: &[
+            TEAM_ID.many(),
+            GAME_ID.optional().parameter("game_event_id").doc("the players at the time of this game."),
+        ],
         known: &[TEAM],
         resource: Some(&broadcast::BROADCAST_ROSTER),
-        query: broadcast_roster_query,
+        doc: Doc {
+            summary: "Returns the Broadcast API's roster of a team, or that of a game.",
+            details: "The tables are those of `roster`; columns that the Broadcast API lacks are null.",
+            section: "Broadcast API",
+            example: "\
+client.broadcast_roster(team_id).table(\"team\").to_dicts()[0][\"team_id\"] == team_id
+#> True",
+            ..NO_DOC
+        },
         ..keyed("broadcast_roster", "/broadcast/v1/games/teams/{team_id}")
     },
-    Operation { query: broadcast_stats_query, ..keyed("broadcast_stats", "/broadcast/v1/stats") },
-    keyed("broadcast_colors", "/broadcast/v1/games/active/{schedule_id}/colors"),
-    Operation { query: broadcast_locomotion_query, ..keyed("broadcast_locomotion", "/broadcast/v1/locomotion") },
+    Operation {
+        arguments: &[SCHEDULE_ID, MOCK],
+        doc: Doc {
+            summary: "Returns the Broadcast API's statistics of a game as they stand.",
+            details: NO_TABLE,
+            section: "Broadcast API",
+            example: "\
+client.broadcast_stats(game_id).status
+#> 200
+client.broadcast_stats(\"mock-service\", mock=True)[\"schedule_id\"]
+#> 'mock-service'",
+            ..NO_DOC
+        },
+        ..keyed("broadcast_stats", "/broadcast/v1/stats")
+    },
+    Operation {
+        arguments: &[arg("schedule_id", Id, "the game, by its schedule id.").coverage_key("game_id").many()],
+        doc: Doc {
+            summary: "Returns the jersey colours worn in a game that is being played.",
+            details: "What the body holds is not documented. Before and after the game the service has no colours; the \
+                      simulator then raises `NotFound`.",
+            section: "Broadcast API",
+            example: "\
+season = sideline.Simulator(seed=7)
+upcoming = season.games[-1][\"event_id\"]
+season.play(upcoming)
+client = season.client()
+sorted(client.broadcast_colors(upcoming))
+#> ['away', 'home']
+season.close()",
+            ..NO_DOC
+        },
+        ..keyed("broadcast_colors", "/broadcast/v1/games/active/{schedule_id}/colors")
+    },
+    Operation {
+        arguments: &[SCHEDULE_ID, TEAM_ID.parameter("team_id")],
+        doc: Doc {
+            summary: "Returns how a team's players moved in a game.",
+            details: NO_TABLE,
+            section: "Broadcast API",
+            example: "\
+client.broadcast_locomotion(game_id, team_id).status
+#> 200",
+            ..NO_DOC
+        },
+        ..keyed("broadcast_locomotion", "/broadcast/v1/locomotion")
+    },
 ];
+
+pub(super) const FOLLOW: &str = "follow";
+pub(super) const GET: &str = "get";
 
 /// What a catch-up asks for: its place in the path, and the name that the tables know it by.
 pub(super) const PARTS: &str = "resources";
@@ -162,7 +609,7 @@ pub(super) fn placeholder(segment: &str) -> Option<&str> {
 
 impl Operation {
     /// Adds a value of the path or the query to what the tables know.
-    pub(super) fn know(&self, context: Context, name: &str, value: &str) -> Context {
+    pub(super) fn add_context(&self, context: Context, name: &str, value: &str) -> Context {
         match self.known.iter().find(|(wire, _)| *wire == name) {
             Some((_, known_as)) => context.with(known_as, value),
             None => context,
@@ -170,11 +617,11 @@ impl Operation {
     }
 
     /// The resource; of a catch-up with the tables of the parts that were asked for.
-    pub(super) fn answers_with(&self, context: &Context) -> Option<&'static Resource> {
+    pub(super) fn resource_for(&self, context: &Context) -> Option<&'static Resource> {
         context.get(PARTS).map_or(self.resource, catch_up::of)
     }
 
-    pub(super) fn call(&'static self, given: &mut Given, config: &Config) -> Result<Call> {
+    pub(super) fn call(&'static self, reader: &mut ArgumentReader, config: &Config) -> Result<Call> {
         let mut context = Context::default();
         let mut segments = Vec::new();
         let template = if self.name == SUBSCRIPTION_TOKEN { &config.token_path } else { self.path };
@@ -182,15 +629,15 @@ impl Operation {
             match placeholder(segment) {
                 None => segments.push(segment.to_string()),
                 Some(name) => {
-                    let value = if name == PARTS { parts(given)? } else { given.required_id(name)? };
-                    context = self.know(context, name, &value);
+                    let value = if name == PARTS { parts(reader)? } else { reader.required(name)? };
+                    context = self.add_context(context, name, &value);
                     segments.push(value);
                 }
             }
         }
-        for key in self.keys {
-            if let Some(id) = given.id(key)? {
-                context = context.with(key, id);
+        for argument in self.arguments.iter().filter(|argument| argument.is_context_only) {
+            if let Some(id) = reader.wire(argument.name)? {
+                context = context.with(argument.name, id);
             }
         }
         let path = segments.join("/");
@@ -198,21 +645,21 @@ impl Operation {
             Auth::Signed => &config.base_url,
             Auth::ApiKey => &config.broadcast_base_url,
         };
-        let queries = (self.query)(given, &Target { config, url: format!("{base}{path}") })?;
+        let queries = (self.queries)(reader, &Target { config, url: format!("{base}{path}") })?;
         let request = |query: Query| Request {
             operation: self.name,
             auth: self.auth,
             path: path.clone(),
             query: encode(&query),
-            resource: self.answers_with(&context),
-            context: query.iter().fold(context.clone(), |known, (name, value)| self.know(known, name, value)),
+            resource: self.resource_for(&context),
+            context: query.iter().fold(context.clone(), |known, (name, value)| self.add_context(known, name, value)),
         };
         Ok(Call { requests: queries.each.into_iter().map(request).collect(), join: queries.join })
     }
 }
 
 impl Target<'_> {
-    /// Refuses a range as the service would (specification 7).
+    /// Refuses a range as the service would.
     fn refuse(&self, violated: &[&'static str], status: u16, from: i64, to: i64) -> Result<()> {
         ranges::refuse(violated, status, format!("{}?from={from}&to={to}", self.url))
     }
@@ -226,61 +673,50 @@ fn range(from: i64, to: i64) -> Query {
     vec![("from", from.to_string()), ("to", to.to_string())]
 }
 
-/// Adds a parameter where it was given.
-fn push(query: &mut Query, name: &'static str, value: Option<String>) {
-    query.extend(value.map(|value| (name, value)));
+/// The arguments that are sent as they are.
+fn declared_query(reader: &mut ArgumentReader, _: &Target) -> Result<Queries> {
+    one(reader.parameters()?)
 }
 
-fn no_query(_: &mut Given, _: &Target) -> Result<Queries> {
-    one(Query::new())
-}
-
-fn roster_query(given: &mut Given, _: &Target) -> Result<Queries> {
-    let mut query = Query::new();
-    push(&mut query, "game_event_id", given.id("game_id")?);
-    // The documented default; the vendor's newer pages put it into the path (facts 9.2), so it is better left unsaid.
-    push(&mut query, "reference", given.text("reference")?.filter(|reference| reference != "SHOTTRACKER"));
+fn roster_query(reader: &mut ArgumentReader, _: &Target) -> Result<Queries> {
+    let mut query = reader.parameters()?;
+    // The documented default; the vendor's newer pages put it into the path, so it is better left unsaid.
+    query.retain(|(name, value)| *name != "reference" || value != "SHOTTRACKER");
     one(query)
 }
 
-fn schedule_query(given: &mut Given, target: &Target) -> Result<Queries> {
-    let from = given.required_time("start")?;
-    let to = given.time("end")?;
-    let sport = match given.text("sport")? {
-        None => target.config.sport,
-        Some(text) => Sport::parse(&text)
-            .ok_or_else(|| Error::Argument(format!(r#"sport is {text:?}; it must be "basketball" or "football""#)))?,
-    };
-    let mut query = vec![("type", sport.wire_name().into()), ("from", from.to_string())];
-    push(&mut query, "to", to.map(|to| to.to_string()));
-    push(&mut query, "team_id", given.id("team_id")?);
-    push(&mut query, "location_id", given.text("location_id")?);
-    push(&mut query, "seasonType", given.word("season_type", &["EXH", "PRE", "REG", "POST"])?);
-    push(&mut query, "weekNumber", given.positive("week")?);
+fn schedule_query(reader: &mut ArgumentReader, target: &Target) -> Result<Queries> {
+    let sport = reader.wire("sport")?.and_then(|sport| Sport::parse(&sport)).unwrap_or(target.config.sport);
+    let mut query = vec![("type", sport.wire_name().into())];
+    query.extend(reader.parameters()?);
     one(query)
 }
 
-/// The ids are those of another system, so they are texts and no parts of a path.
-fn matchup_query(given: &mut Given, _: &Target) -> Result<Queries> {
-    let teams = given.texts("team_ids")?;
+fn matchup_query(reader: &mut ArgumentReader, _: &Target) -> Result<Queries> {
+    let teams = reader.all("team_ids")?;
     if !(1..=2).contains(&teams.len()) || teams.iter().any(String::is_empty) {
         return Err(Error::Argument(
             "team_ids is the id of one team, or a list of one or two: a matchup has no more, and no empty id".into(),
         ));
     }
-    let from = given.required_time("start")?;
-    let to = given.time("end")?;
-    let mut query = vec![("from", from.to_string())];
-    push(&mut query, "to", to.map(|to| to.to_string()));
+    let mut query = range_of(reader)?;
     query.extend(teams.into_iter().map(|team| ("team_id", team)));
-    query.push(("reference", given.required_text("reference")?));
-    query.push(("gender", given.word("gender", &["MEN", "WOMEN"])?.ok_or_else(|| missing("gender"))?));
+    for name in ["reference", "gender"] {
+        query.push((name, reader.required(name)?));
+    }
     one(query)
 }
 
-/// What is asked of a game, as it stands in the path.
-fn parts(given: &mut Given) -> Result<String> {
-    let names = given.texts(PARTS)?.join(",");
+/// A range whose end may be absent.
+fn range_of(reader: &mut ArgumentReader) -> Result<Query> {
+    let mut query = vec![("from", reader.required("start")?)];
+    query.extend(reader.wire("end")?.map(|to| ("to", to)));
+    Ok(query)
+}
+
+/// What is requested of a game, as it stands in the path.
+fn parts(reader: &mut ArgumentReader) -> Result<String> {
+    let names = reader.all(PARTS)?.join(",");
     match catch_up::of(&names) {
         Some(_) => Ok(names),
         None => Err(Error::Argument(format!(
@@ -290,34 +726,22 @@ fn parts(given: &mut Given) -> Result<String> {
     }
 }
 
-fn broadcast_roster_query(given: &mut Given, _: &Target) -> Result<Queries> {
-    let mut query = Query::new();
-    push(&mut query, "game_event_id", given.id("game_id")?);
-    one(query)
-}
-
-fn broadcast_stats_query(given: &mut Given, _: &Target) -> Result<Queries> {
-    let mut query = vec![("schedule_id", given.required_id("schedule_id")?)];
-    push(&mut query, MOCK, given.mock()?);
-    one(query)
-}
-
-fn team_events_queries(given: &mut Given, target: &Target) -> Result<Queries> {
-    let (from, to) = (given.required_time("start")?, given.required_time("end")?);
+fn team_events_queries(reader: &mut ArgumentReader, target: &Target) -> Result<Queries> {
+    let (from, to) = (reader.required_time("start")?, reader.required_time("end")?);
     target.refuse(&ranges::order_rules(from, to), 422, from, to)?;
-    let (games, workouts) = (given.flag("games_only")?, given.flag("workouts_only")?);
+    let (games, workouts) = (reader.flag("games_only")?, reader.flag("workouts_only")?);
     let query = |(from, to)| {
         let mut query = range(from, to);
-        push(&mut query, "gamesonly", games.then(|| "true".into()));
-        push(&mut query, "workoutsonly", workouts.then(|| "true".into()));
+        query.extend(games.then(|| ("gamesonly", "true".into())));
+        query.extend(workouts.then(|| ("workoutsonly", "true".into())));
         query
     };
     Ok(Queries { each: ranges::months(from, to).into_iter().map(query).collect(), join: Join::Events })
 }
 
-/// A game goes with `from=1&to=2`: the specification requires both and ignores them then (4.5).
-fn team_game_stats_query(given: &mut Given, target: &Target) -> Result<Queries> {
-    match (given.id("game_id")?, given.time("start")?, given.time("end")?) {
+/// A game goes with `from=1&to=2`: the service requires both and ignores them then.
+fn team_game_stats_query(reader: &mut ArgumentReader, target: &Target) -> Result<Queries> {
+    match (reader.wire("game_id")?, reader.time("start")?, reader.time("end")?) {
         (Some(game), None, None) => {
             let mut query = range(1, 2);
             query.push(("event_id", game));
@@ -331,33 +755,13 @@ fn team_game_stats_query(given: &mut Given, target: &Target) -> Result<Queries> 
     }
 }
 
-/// The specification lists `team_id` without a place for it (4.6); the query is the only one left.
-fn game_events_query(given: &mut Given, _: &Target) -> Result<Queries> {
-    let mut query = Query::new();
-    push(&mut query, "team_id", given.id("team_id")?);
-    one(query)
-}
-
-fn locations_queries(given: &mut Given, _: &Target) -> Result<Queries> {
-    let session = given.required_id("session_id")?;
-    let (from, to) = (given.required_time("start")?, given.required_time("end")?);
+fn locations_queries(reader: &mut ArgumentReader, _: &Target) -> Result<Queries> {
+    let session = reader.required("session_id")?;
+    let (from, to) = (reader.required_time("start")?, reader.required_time("end")?);
     let query = |(from, to)| {
         let mut query = vec![("id", session.clone())];
         query.extend(range(from, to));
         query
     };
     Ok(Queries { each: ranges::windows(from, to)?.into_iter().map(query).collect(), join: Join::Locations })
-}
-
-/// `from` and `to` are from facts 5; without them the service shows the coming day.
-fn broadcast_schedule_query(given: &mut Given, _: &Target) -> Result<Queries> {
-    let mut query = Query::new();
-    push(&mut query, "from", given.time("start")?.map(|from| from.to_string()));
-    push(&mut query, "to", given.time("end")?.map(|to| to.to_string()));
-    push(&mut query, MOCK, given.mock()?);
-    one(query)
-}
-
-fn broadcast_locomotion_query(given: &mut Given, _: &Target) -> Result<Queries> {
-    one(vec![("schedule_id", given.required_id("schedule_id")?), ("team_id", given.required_id("team_id")?)])
 }

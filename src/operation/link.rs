@@ -1,7 +1,7 @@
 //! Links found in bodies, and the escape hatch `get`. A link names the vendor's host whatever the base is (facts 9.12): only
 //! its path and query are kept, and the request goes to the configured base, so no credential goes elsewhere.
 
-use super::declared::{OPERATIONS, Operation, PARTS};
+use super::declared::{FOLLOW, GET, OPERATIONS, Operation, PARTS};
 use super::{Arguments, Auth, Request, arguments, encode};
 use crate::error::{Error, Result};
 use crate::resource::catch_up;
@@ -20,11 +20,11 @@ pub(super) fn follow(link: &str) -> Result<Request> {
     plain(path)?;
     let target = OPERATIONS.iter().find_map(|operation| Some((operation, matched(operation, path, query)?)));
     Ok(Request {
-        operation: target.as_ref().map_or("follow", |(operation, _)| operation.name),
+        operation: target.as_ref().map_or(FOLLOW, |(operation, _)| operation.name),
         auth: Auth::Signed,
         path: path.into(),
         query: query.into(),
-        resource: target.as_ref().and_then(|(operation, context)| operation.answers_with(context)),
+        resource: target.as_ref().and_then(|(operation, context)| operation.resource_for(context)),
         context: target.map_or_else(Context::default, |(_, context)| context),
     })
 }
@@ -47,7 +47,7 @@ pub(super) fn get(path: &str, parameters: Arguments) -> Result<Request> {
         query.push((name, value));
     }
     Ok(Request {
-        operation: "get",
+        operation: GET,
         auth: if path.starts_with(BROADCAST) { Auth::ApiKey } else { Auth::Signed },
         path: path.into(),
         query: encode(&query),
@@ -113,12 +113,12 @@ fn matched(operation: &Operation, path: &str, query: &str) -> Option<Context> {
                 if !fits {
                     return None;
                 }
-                context = operation.know(context, name, &value);
+                context = operation.add_context(context, name, &value);
             }
         }
     }
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        context = operation.know(context, &name, &value);
+        context = operation.add_context(context, &name, &value);
     }
     Some(context)
 }

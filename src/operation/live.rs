@@ -1,19 +1,24 @@
-//! What streams ask for. They are no calls: their answers do not end.
+//! The request of an event stream. It is not a call: its response does not end.
 
-use super::arguments::Given;
-use super::{Arguments, Auth, MOCK, Request, encode};
+use super::argument::{Argument, Kind, arg};
+use super::arguments::ArgumentReader;
+use super::declared::MOCK;
+use super::{Arguments, Auth, Request, encode};
 use crate::error::Result;
 use crate::table::Context;
 
-/// The event stream of a game (specification 4.10, 6.1), from its `schedule_id`.
+pub(super) const NAME: &str = "live_stats";
+
+pub(super) static ARGUMENTS: &[Argument] =
+    &[arg("schedule_id", Kind::Id, "the game, by its schedule id.").parameter("schedule_id"), MOCK];
+
+/// The event stream of a game (docs/wire.md, "Event stream").
 pub fn live_stats(arguments: &Arguments) -> Result<Request> {
-    let mut given = Given::new(arguments);
-    let schedule_id = given.required_id("schedule_id")?;
-    let mut query = vec![("schedule_id", schedule_id)];
-    query.extend(given.mock()?.map(|mock| (MOCK, mock)));
-    given.nothing_left("live_stats")?;
+    let mut reader = ArgumentReader::new(ARGUMENTS, arguments);
+    let query = reader.parameters()?;
+    reader.deny_unknown(NAME)?;
     Ok(Request {
-        operation: "live_stats",
+        operation: NAME,
         auth: Auth::ApiKey,
         path: "/broadcast/v1/stats/event-stream".into(),
         query: encode(&query),

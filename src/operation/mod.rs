@@ -3,11 +3,13 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `declared` | the operations, as data |
+//! | `argument` | what an argument of an operation is, as data |
 //! | `arguments` | ids, times and texts as users write them |
 //! | `live` | what streams ask for |
 //! | `ranges` | the rules of a time range, and long ranges in pieces |
 //! | `link` | links found in bodies, and the escape hatch `get` |
 
+pub mod argument;
 mod arguments;
 mod declared;
 mod link;
@@ -15,14 +17,16 @@ mod live;
 pub mod ranges;
 
 pub use arguments::time;
+pub use declared::{OPERATIONS, Operation, Reach};
 pub use live::live_stats;
 
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::resource::Resource;
 use crate::table::Context;
-use arguments::Given;
-use declared::OPERATIONS;
+use argument::Argument;
+use arguments::ArgumentReader;
+use declared::{FOLLOW, GET};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Who vouches for a request.
@@ -93,36 +97,55 @@ pub struct Call {
 /// The requests of the operation `name` (`stats`, `team_events`, `follow`, `get`, ..): ids, times and ranges are checked
 /// here, before a byte is sent.
 pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> {
-    let mut given = Given::new(arguments);
-    let call = match name {
-        "follow" => single(link::follow(&given.required_text("link")?)?),
-        "get" => single(link::get(&given.required_text("path")?, given.take_rest())?),
-        _ => match OPERATIONS.iter().find(|operation| operation.name == name && !operation.follow_only) {
-            Some(operation) => operation.call(&mut given, config)?,
-            None => return Err(Error::Argument(format!("there is no operation {name:?}"))),
-        },
+    let callable = |operation: &&Operation| operation.name == name && operation.reach != Reach::Link;
+    let Some(operation) = OPERATIONS.iter().find(callable) else {
+        return Err(Error::Argument(format!("there is no operation {name:?}")));
     };
-    given.nothing_left(name)?;
+    let mut reader = ArgumentReader::new(operation.arguments, arguments);
+    let call = match name {
+        FOLLOW => single(link::follow(&reader.required("link")?)?),
+        GET => single(link::get(&reader.required("path")?, reader.take_rest())?),
+        _ => operation.call(&mut reader, config)?,
+    };
+    reader.deny_unknown(name)?;
     Ok(call)
+}
+
+/// The arguments of an operation or an event stream. Empty where there is none of this name, for [`call`] to refuse.
+pub fn arguments_of(name: &str) -> &'static [Argument] {
+    if name == live::NAME {
+        return live::ARGUMENTS;
+    }
+    OPERATIONS.iter().find(|operation| operation.name == name).map_or(&[], |operation| operation.arguments)
+}
+
+/// What the name of an id in a [`Context`] may be.
+pub fn context_name(name: &str) -> Option<&'static str> {
+    let named = |operation: &'static Operation| {
+        let of_request = operation.known.iter().map(|(_, known_as)| *known_as);
+        let of_argument = operation.arguments.iter().filter(|argument| argument.is_context_only);
+        of_request.chain(of_argument.map(|argument| argument.name))
+    };
+    OPERATIONS.iter().flat_map(named).find(|known| *known == name)
 }
 
 /// The range that arguments name, in epoch milliseconds; what is no time is for [`call`] to refuse.
 pub fn range(arguments: &Arguments) -> (Option<i64>, Option<i64>) {
-    let mut given = Given::new(arguments);
-    let mut time = |name| given.time(name).ok().flatten();
+    let mut reader = ArgumentReader::new(&[], arguments);
+    let mut time = |name| reader.time(name).ok().flatten();
     (time("start"), time("end"))
 }
 
 /// The names that `find` knows.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    OPERATIONS.iter().map(|operation| operation.name).chain(["follow", "get"])
+    OPERATIONS.iter().map(|operation| operation.name)
 }
 
 /// An operation by its name, those that only links reach among them: the name for good, and what it answers with when that
 /// was asked of it.
 pub fn find(name: &str, context: &Context) -> Option<(&'static str, Option<&'static Resource>)> {
-    let declared = OPERATIONS.iter().map(|operation| (operation.name, operation.answers_with(context)));
-    declared.chain([("follow", None), ("get", None)]).find(|(known, _)| *known == name)
+    let found = OPERATIONS.iter().find(|operation| operation.name == name)?;
+    Some((found.name, found.resource_for(context)))
 }
 
 fn single(request: Request) -> Call {
@@ -131,9 +154,6 @@ fn single(request: Request) -> Call {
 
 /// The token of a game's websocket (facts 2.5). Its answer is the token, in a shape that is not documented.
 pub(crate) const SUBSCRIPTION_TOKEN: &str = "subscription_token";
-
-/// Asks the Broadcast API for its looped sample data instead of a real game.
-const MOCK: &str = "mock";
 
 /// What stays as it is in a query: the unreserved characters, and those that ids and composite ids are written with.
 const IN_QUERY: &AsciiSet =

@@ -18,9 +18,16 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// Operation, the name of the argument that takes the ids, the ids, its other arguments, and the game of each id, if any.
-type Question<'py> =
-    (String, String, Vec<Bound<'py, PyAny>>, Bound<'py, PyDict>, Bound<'py, PyDict>, Option<Vec<Bound<'py, PyAny>>>);
+/// Operation, the name of the argument that takes the ids, the ids, the other arguments, the timeout, and the game of each id,
+/// if any.
+type Question<'py> = (
+    String,
+    String,
+    Vec<Bound<'py, PyAny>>,
+    Bound<'py, PyDict>,
+    Option<convert::Limits>,
+    Option<Vec<Bound<'py, PyAny>>>,
+);
 
 /// How far a batch is, to be read while it runs.
 #[pyclass(frozen, module = "sideline._core")]
@@ -180,14 +187,14 @@ pub fn coverage_table(py: Python<'_>, rows: Vec<Bound<'_, PyTuple>>) -> PyResult
 fn fetched(
     py: Python<'_>,
     client: &CoreClient,
-    (operation, name, ids, required, optional, game_ids): &Question<'_>,
+    (operation, name, ids, arguments, timeout, game_ids): &Question<'_>,
     strict: bool,
     progress: &CoreProgress,
 ) -> PyResult<impl Future<Output = Batched> + Send + 'static + use<>> {
     let ids = convert::ids(name, ids)?;
     let game_ids = game_ids.as_deref().map_or(Ok(Vec::new()), convert::game_ids)?;
-    let rest = convert::arguments(required, optional)?;
-    let timeout = convert::timeout(optional)?;
+    let rest = convert::arguments(operation, arguments)?;
+    let timeout = convert::timeout(*timeout)?;
     let prepare = || {
         let transport = client.transport()?.with_timeout(timeout);
         let plan = fetch::plan(operation, name, &ids, &game_ids, &rest, client.config());

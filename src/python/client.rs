@@ -56,13 +56,13 @@ impl CoreClient {
         &self,
         py: Python<'_>,
         operation: &str,
-        required: &Bound<'_, PyDict>,
-        optional: &Bound<'_, PyDict>,
+        arguments: &Bound<'_, PyDict>,
+        timeout: Option<convert::Limits>,
     ) -> PyResult<Payload> {
         errors::guard(py, || {
-            let arguments = convert::arguments(required, optional)?;
-            let timeout = convert::timeout(optional)?;
-            let future = self.request(operation, &arguments, timeout).map_err(|e| errors::raise(py, e))?;
+            let arguments = convert::arguments(operation, arguments)?;
+            let future =
+                self.request(operation, &arguments, convert::timeout(timeout)?).map_err(|e| errors::raise(py, e))?;
             runtime::wait(py, future)?.into_payload(py)
         })
     }
@@ -71,20 +71,25 @@ impl CoreClient {
         &self,
         py: Python<'py>,
         operation: &str,
-        required: &Bound<'py, PyDict>,
-        optional: &Bound<'py, PyDict>,
+        arguments: &Bound<'py, PyDict>,
+        timeout: Option<convert::Limits>,
     ) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || {
-            let arguments = convert::arguments(required, optional)?;
-            let timeout = convert::timeout(optional)?;
-            let future = self.request(operation, &arguments, timeout).map_err(|e| errors::raise(py, e))?;
+            let arguments = convert::arguments(operation, arguments)?;
+            let future =
+                self.request(operation, &arguments, convert::timeout(timeout)?).map_err(|e| errors::raise(py, e))?;
             runtime::awaitable(py, future)
         })
     }
 
-    fn token_sync(&self, py: Python<'_>, game_id: &Bound<'_, PyAny>, optional: &Bound<'_, PyDict>) -> PyResult<String> {
+    fn token_sync(
+        &self,
+        py: Python<'_>,
+        game_id: &Bound<'_, PyAny>,
+        timeout: Option<convert::Limits>,
+    ) -> PyResult<String> {
         errors::guard(py, || {
-            let future = self.token(game_id, convert::timeout(optional)?)?;
+            let future = self.token(game_id, convert::timeout(timeout)?)?;
             runtime::wait(py, future)?.into_text(py)
         })
     }
@@ -93,10 +98,10 @@ impl CoreClient {
         &self,
         py: Python<'py>,
         game_id: &Bound<'py, PyAny>,
-        optional: &Bound<'py, PyDict>,
+        timeout: Option<convert::Limits>,
     ) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || {
-            let future = self.token(game_id, convert::timeout(optional)?)?;
+            let future = self.token(game_id, convert::timeout(timeout)?)?;
             runtime::awaitable(py, future)
         })
     }

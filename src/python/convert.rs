@@ -3,6 +3,7 @@
 
 use crate::config::LONGEST_TIMEOUT;
 use crate::fetch::Id;
+use crate::operation::argument::{Argument, Kind};
 use crate::operation::{self, Arguments, Value};
 use crate::python::errors;
 use crate::transport::CallTimeout;
@@ -11,30 +12,28 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};
 use std::time::Duration;
 
-/// The arguments of a call: all of `required`, and what was given of `optional` (`None` is not given). One that takes several
-/// comes as often as it has elements.
-pub fn arguments(required: &Bound<'_, PyDict>, optional: &Bound<'_, PyDict>) -> PyResult<Arguments> {
-    let mut arguments = Vec::with_capacity(required.len() + optional.len());
-    for (name, value) in required.iter() {
-        argument(&mut arguments, &name.extract::<String>()?, &value)?;
-    }
-    let given = |name: &str, value: &Bound<'_, PyAny>| !value.is_none() && name != TIMEOUT;
-    for (name, value) in optional.iter() {
-        if !given(&name.extract::<String>()?, &value) {
-            continue;
+/// The arguments of an operation by their names; an optional one that is `None` is not given, and one that takes several is
+/// repeated.
+pub fn arguments(operation: &str, given: &Bound<'_, PyDict>) -> PyResult<Arguments> {
+    let declared = operation::arguments_of(operation);
+    let mut arguments = Vec::with_capacity(given.len());
+    for (name, value) in given.iter() {
+        let name = name.cast::<PyString>()?.to_str()?;
+        match declared.iter().find(|argument| argument.name == name) {
+            Some(argument) if !argument.is_required && value.is_none() => {}
+            Some(argument) => convert(&mut arguments, argument, &value)?,
+            None => return Err(PyTypeError::new_err(format!("{operation} takes no argument {name:?}"))),
         }
-        argument(&mut arguments, &name.extract::<String>()?, &value)?;
     }
     Ok(arguments)
 }
 
-/// Beside the arguments of an operation: how long this call may take.
-const TIMEOUT: &str = "timeout";
+/// Seconds to connect, to read and in total; the first two may be the client's.
+pub type Limits = (Option<f64>, Option<f64>, f64);
 
 /// The limits of one call: connect and read where they are named, and total.
-pub fn timeout(optional: &Bound<'_, PyDict>) -> PyResult<Option<CallTimeout>> {
-    let Some(given) = optional.get_item(TIMEOUT)?.filter(|value| !value.is_none()) else { return Ok(None) };
-    let (connect, read, total): (Option<f64>, Option<f64>, f64) = given.extract()?;
+pub fn timeout(limits: Option<Limits>) -> PyResult<Option<CallTimeout>> {
+    let Some((connect, read, total)) = limits else { return Ok(None) };
     let seconds = |seconds: f64| {
         let duration = Duration::try_from_secs_f64(seconds).ok();
         let wrong =
@@ -45,20 +44,19 @@ pub fn timeout(optional: &Bound<'_, PyDict>) -> PyResult<Option<CallTimeout>> {
     Ok(Some(CallTimeout { connect, read, total: seconds(total)? }))
 }
 
-fn argument(arguments: &mut Arguments, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    if name == "params" {
-        return parameters(arguments, value);
-    }
-    if matches!(name, "team_ids" | "resources") && many(value) {
-        for one in value.try_iter()? {
-            arguments.push((name.to_owned(), scalar(name, &one?)?));
+fn convert(arguments: &mut Arguments, argument: &Argument, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let name = argument.name;
+    let value = match argument.kind {
+        Kind::Parameters => return parameters(arguments, value),
+        Kind::ForeignIds | Kind::Choices(_) if many(value) => {
+            for one in value.try_iter()? {
+                arguments.push((name.to_owned(), scalar(name, argument.kind, &one?)?));
+            }
+            return Ok(());
         }
-        return Ok(());
-    }
-    let value = match name {
-        "start" | "end" => time(name, value)?,
-        "games_only" | "workouts_only" | "mock" => flag(name, value)?,
-        _ => scalar(name, value)?,
+        Kind::Time => time(name, value)?,
+        Kind::Flag => flag(name, value)?,
+        kind => scalar(name, kind, value)?,
     };
     arguments.push((name.to_owned(), value));
     Ok(())
@@ -91,34 +89,35 @@ fn parameter(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if value.is_instance_of::<PyFloat>() {
         Ok(Value::Float(value.extract()?))
     } else {
-        scalar(name, value)
+        scalar(name, Kind::Parameters, value)
     }
 }
 
 /// An id, a text or a whole number. NumPy's integers are numbers here, its strings are strings; an id may be a `UUID`.
-fn scalar(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn scalar(name: &str, expected: Kind, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let is_id = expected == Kind::Id;
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(Value::Text(text.extract()?));
     }
-    if name.ends_with("_id") && kind(value) == "UUID" {
+    if is_id && kind(value) == "UUID" {
         return Ok(Value::Text(value.str()?.extract()?));
     }
     if let Some(number) = integer(name, value)? {
         return Ok(Value::Int(number));
     }
-    if name.ends_with("_id") && many(value) {
+    if is_id && many(value) {
         return Err(PyTypeError::new_err(format!(
             "{name} takes one id here, not {}: many ids go in the first place of an operation",
             kind(value)
         )));
     }
-    let expected = match name {
-        "link" | "path" | "reference" | "sport" | "season_type" | "gender" => "a str",
-        "resources" => "a str or several",
-        "team_ids" => "an id (int or str) or a list of one or two",
-        "week" => "an int",
-        name if name.ends_with("_id") => "an id (int, str or UUID)",
-        _ => "a str or an int",
+    let expected = match expected {
+        Kind::Id => "an id (int, str or UUID)",
+        Kind::ForeignIds => "an id (int or str) or a list of one or two",
+        Kind::Text | Kind::Choice(_) => "a str",
+        Kind::Choices(_) => "a str or several",
+        Kind::Count => "an int",
+        Kind::Time | Kind::Flag | Kind::Parameters => "a str or an int",
     };
     Err(PyTypeError::new_err(format!("{name} is {expected}, not {}", kind(value))))
 }
@@ -208,7 +207,7 @@ fn one_id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Id> {
     } else {
         value.clone()
     };
-    match scalar(name, &plain) {
+    match scalar(name, Kind::Id, &plain) {
         Ok(id) => Ok(Ok(id)),
         Err(error) => {
             let text = value.str().and_then(|text| text.extract::<String>()).unwrap_or_else(|_| kind(value));
@@ -219,7 +218,7 @@ fn one_id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Id> {
 
 /// An id as text.
 pub fn id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    Ok(match scalar(name, value)? {
+    Ok(match scalar(name, Kind::Id, value)? {
         Value::Text(text) => text,
         Value::Int(number) => number.to_string(),
         other => return Err(PyTypeError::new_err(format!("{name} is an id, not {other:?}"))),

@@ -11,7 +11,7 @@
 //! | [`snapshots`] | messages that are much like the one before |
 //! | [`simulator`] | the service on loopback |
 //! | [`dicts`] | JSON as Python objects |
-//! | [`convert`] | arguments in |
+//! | [`convert`], [`operations`] | arguments in; their declarations out |
 //! | [`errors`] | exceptions out |
 //! | [`runtime`], [`crate::per_process`] | the threads behind it all, and what they need to survive a fork |
 //! | [`inbox`], [`wait`] | what an event loop awaits of them: answers; items of streams |
@@ -29,6 +29,7 @@ mod errors;
 mod exit;
 mod inbox;
 mod logging;
+mod operations;
 mod payload;
 mod pickle;
 mod pickle_table;
@@ -83,6 +84,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stream::repair_journal, module)?)?;
     module.add_function(wrap_pyfunction!(table::own_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::schemas, module)?)?;
+    module.add_function(wrap_pyfunction!(operations::operations, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
     // Without a client too: tables are made of bodies that lie in files.
     module.py().import("atexit")?.call_method1("register", (module.getattr("_shutdown")?,)).map(|_| ())

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::fetch::Payload;
-use crate::operation::Join;
+use crate::operation::{Join, context_name};
 use crate::scrub::Scrubber;
 use crate::table::{Body, Context};
 use crate::transport::Response;
@@ -18,14 +18,11 @@ pub type State = (String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<Answ
 /// Status, headers, body, address, request id, seconds it took, when it came, attempts.
 type Answer = (u16, Vec<(String, String)>, PyBackedBytes, String, Option<String>, Duration, Duration, u32);
 
-/// What a request may know (`Context`).
-const IDS: [&str; 4] = ["session_id", "game_id", "team_id", "resources"];
-
 const JOINS: [(&str, Join); 3] = [("single", Join::Single), ("events", Join::Events), ("locations", Join::Locations)];
 
 pub fn state(py: Python<'_>, payload: &Payload) -> Result<State> {
     let bytes = |body: &Body| PyBackedBytes::from(PyBytes::new(py, body.as_slice()));
-    let ids = IDS.iter().filter_map(|name| Some(((*name).to_owned(), payload.context.get(name)?.to_owned())));
+    let ids = payload.context.iter().map(|(name, id)| (name.to_owned(), id.to_owned()));
     let answer = |part: &Response| {
         (
             part.status,
@@ -45,8 +42,7 @@ pub fn state(py: Python<'_>, payload: &Payload) -> Result<State> {
 }
 
 pub fn restored((operation, ids, own, answers, join): State) -> Result<Payload> {
-    let known = |name: &str| IDS.iter().copied().find(|id| *id == name);
-    let context = ids.into_iter().fold(Context::default(), |context, (name, id)| match known(&name) {
+    let context = ids.into_iter().fold(Context::default(), |context, (name, id)| match context_name(&name) {
         Some(name) => context.with(name, id),
         None => context,
     });

@@ -404,11 +404,11 @@ pub fn items_table(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> 
 pub fn live_stats(
     py: Python<'_>,
     client: &Bound<'_, CoreClient>,
-    required: &Bound<'_, PyDict>,
+    arguments: &Bound<'_, PyDict>,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<CoreStream> {
     errors::guard(py, || {
-        let arguments = convert::arguments(required, &PyDict::new(py))?;
+        let arguments = convert::arguments("live_stats", arguments)?;
         let options = read_options(options)?;
         let stream = || -> Result<Stream> {
             live::event_stream(client.get().transport()?, operation::live_stats(&arguments)?, options)

@@ -79,6 +79,9 @@ impl Context {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(n, _)| *n == name).map(|(_, v)| v.as_str())
     }
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
     fn longest(&self) -> usize {
         self.0.iter().map(|(_, v)| v.len()).max().unwrap_or_default()
     }

@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
     from sideline._audit import Violations
+    from sideline._client import Client
+    from sideline._types import Time
     from sideline.archive._html_report import ArchiveReport
-    from sideline.client import Client
-    from sideline.operations import Time
 
 __all__ = ["KEYS", "Archive", "ArchiveInfo", "Changes", "Exported", "SyncReport"]
 
@@ -212,7 +212,7 @@ class Archive:
         )
 
     def _client_of_sync(self) -> "Client":
-        from sideline.client import Client
+        from sideline._client import Client
 
         if not isinstance(self._client, Client):
             raise ValueError("sync needs a synchronous client: sideline.Archive(root, sideline.Client())")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sideline._access import check_sync, store_of
+from sideline._client import Client
 from sideline._exits import Exit
 from sideline._frames import library
 from sideline._progress import Progress, text
@@ -22,7 +23,6 @@ from sideline.archive import Archive
 from sideline.archive._leases import is_available
 from sideline.archive._report import SyncReport, hole_line
 from sideline.archive._store import Store
-from sideline.client import Client
 
 _LINE_INTERVAL = 10.0
 """Seconds between two progress lines without a terminal."""

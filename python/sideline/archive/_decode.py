@@ -20,7 +20,8 @@ def decode_tables(unit: Unit, raw: bytes) -> "dict[str, pyarrow.Table]":
     Raises the decoder's errors, and `ValueError` for a value or a column name that cannot be stored.
     """
     payload = Payload.from_bytes(unit.operation, raw, **_keys(unit))
-    return {name: _filled(to_storage_types(payload.to_arrow(name)), unit) for name in RESOURCES[unit.operation].tables}
+    names: Any = RESOURCES[unit.operation].tables
+    return {name: _filled(to_storage_types(payload.to_arrow(name)), unit) for name in names}
 
 
 def _filled(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":

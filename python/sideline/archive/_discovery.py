@@ -25,7 +25,7 @@ from sideline.archive._withdrawals import Lists, Parent
 from sideline.errors import DecodeError, InvalidRequest
 
 if TYPE_CHECKING:
-    from sideline.client import Client
+    from sideline._client import Client
 
 Request = tuple[Unit, Callable[[], Payload], str]
 """A unit, the call that requests it, and the key of the list in its body; without a key the body is an event."""

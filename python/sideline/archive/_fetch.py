@@ -29,7 +29,7 @@ from sideline.errors import (
 if TYPE_CHECKING:
     import pyarrow
 
-    from sideline.client import Client
+    from sideline._client import Client
 
 REQUEST_ERRORS = (ApiError, TransportError, DecodeError, ValueError)
 """Errors of one request. Any other error ends the sync."""

@@ -27,7 +27,7 @@ from sideline.archive._store import Store, internal_schemas, now
 from sideline.archive._writer import Context, Row, interrupted_units, version, write_outcomes, write_undecodable
 
 if TYPE_CHECKING:
-    from sideline.client import Client
+    from sideline._client import Client
 
 _MAX_CHUNK_UNITS = 400
 _MAX_CHUNK_BYTES = 5 * 1024 * 1024

@@ -13,7 +13,8 @@ from sideline._core import Payload
 from sideline._find import check_name, is_named
 from sideline._names import Found
 from sideline._text import visible
-from sideline.batch import Batch
+from sideline._types import TableName
+from sideline.batch import BaseBatch
 
 Numbers = npt.NDArray[np.float64]
 
@@ -24,9 +25,9 @@ class ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-Rows = Payload | Batch[Any] | ArrowStream | Mapping[str, Sequence[Any]] | Sequence[Payload | ArrowStream]
+Rows = Payload | BaseBatch | ArrowStream | Mapping[str, Sequence[Any]] | Sequence[Payload | ArrowStream]
 Names = Mapping[int, str]
-Named = Names | Payload | Batch[Any] | ArrowStream
+Named = Names | Payload | BaseBatch | ArrowStream
 """Names by id, or their source: a roster, the list of teams, a table of either."""
 
 
@@ -39,7 +40,7 @@ class Columns:
         self.chosen: list[npt.NDArray[np.bool_]] | None = None
         # Bodies have names that tables lack. Bodies of locations have none, and are large.
         bodies = parts if table != "locations" else []
-        self._bodies = [one for part in bodies for one in (part if isinstance(part, Batch) else [part])]
+        self._bodies = [one for part in bodies for one in (part if isinstance(part, BaseBatch) else [part])]
         self._found: Found | None = None
         for part in self.parts:
             missing = [name for name in needed if name not in part.column_names]
@@ -105,8 +106,8 @@ def names_of(given: Named | None, what: str) -> Names:
     """Return names by id from a mapping or its columns; `what` is "team" or "player"."""
     if given is None or isinstance(given, Mapping):
         return given or {}
-    if isinstance(given, (Payload, Batch)):
-        wanted = ("players", "possession_players") if what == "player" else ("teams", "team")
+    if isinstance(given, (Payload, BaseBatch)):
+        wanted: tuple[TableName, ...] = ("players", "possession_players") if what == "player" else ("teams", "team")
         table = next((name for name in wanted if name in given.tables), None)
         if table is None:
             raise ValueError(
@@ -140,8 +141,8 @@ def chosen_id(what: str, wanted: int | str | None, present: Numbers, names: Name
 
 
 def _arrow(rows: object, table: str) -> Any:
-    if isinstance(rows, (Payload, Batch)):
-        rows = rows.table(table)
+    if isinstance(rows, (Payload, BaseBatch)):
+        rows = rows.table(cast("TableName", table))
     try:
         return pyarrow.table(rows)
     except TypeError:

@@ -1,0 +1,48 @@
+"""The generated files are what the declarations and the template say."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import typing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sideline
+from sideline._core import _operations
+from sideline._options import ClientOptions
+
+ROOT = Path(__file__).parent.parent
+
+
+def generator() -> Any:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "tools" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("path", "text"), generator().files().items(), ids=lambda value: value.name if isinstance(value, Path) else "")
+def test_the_generated_file_is_current(path: Path, text: str) -> None:
+    assert path.read_text(encoding="utf-8") == text, f"{path.name} is stale: run `make generate`"
+
+
+@pytest.mark.parametrize("client", [sideline.Client, sideline.AsyncClient])
+def test_a_method_of_ids_has_an_overload_for_one_and_one_for_several(client: type) -> None:
+    for operation in _operations():
+        overloads = typing.get_overloads(vars(client)[operation["name"]])
+        takes_many = any(argument["takes_many"] for argument in operation["arguments"])
+        assert len(overloads) == (2 if takes_many else 0), operation["name"]
+        if overloads:
+            single, many = (list(inspect.signature(one).parameters) for one in overloads)
+            assert [*single[:-1], "on_error", "progress", single[-1]] == many
+
+
+@pytest.mark.parametrize("client", [sideline.Client, sideline.AsyncClient])
+def test_the_options_are_the_parameters_of_the_constructor(client: type) -> None:
+    expected = {name: hint for name, hint in typing.get_type_hints(client.__init__).items() if name != "return"}
+    assert typing.get_type_hints(ClientOptions) == expected

@@ -1,0 +1,253 @@
+"""The hand-written part of the clients. `generate.py` makes both of it: the synchronous one is without `await`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
+
+import sideline
+from sideline._client_base import BaseClient, doctor_async, plan_async
+from sideline._core import Payload, Table
+from sideline._find import (
+    LOOKUP_LIMITS,
+    as_list,
+    check_name,
+    explain_game_id,
+    players_named,
+    possible_game_id,
+    teams_named,
+)
+from sideline._progress import ProgressOption
+from sideline._timeout import Timeout, call_limits
+from sideline._types import CatchUpResource, GameIds, Id, Ids, LazyModule, Many, OnError, TableName, Time
+from sideline.batch import AsyncBatch, fetch_async, question
+from sideline.errors import NotFound, SidelineError
+
+if TYPE_CHECKING:
+    import uuid
+else:
+    uuid = LazyModule("uuid")
+
+__all__ = ["AsyncClient"]
+
+
+class AsyncClient(BaseClient):
+    """{summary}
+
+    {use}
+
+    Options that are not given are read when the client is built, from `SIDELINE_USERNAME`, `SIDELINE_SECRET`,
+    `SIDELINE_API_KEY`, `SIDELINE_ENVIRONMENT`, `SIDELINE_SPORT`, `SIDELINE_BASE_URL`, `SIDELINE_WEBSOCKET_URL` and
+    `SIDELINE_BROADCAST_BASE_URL`. It pickles without its secrets.
+
+    Every request raises `ConfigurationError` where a credential is missing, `AuthenticationError` where it is not
+    accepted, `ValueError` for an id or a time that can never be right, and `TransportError` where no response came.
+
+    Where the first parameter is an id, it takes several too: a list, a tuple, a range, a generator, a column of NumPy,
+    pandas, polars or Arrow (a set has no order), or a payload, batch or table with a column of that name. Such a call
+    returns an `AsyncBatch`, in the order of the ids (docs/batches.md).
+
+    Parameters:
+        username, secret: the pair that signs requests.
+        api_key: the key of the Broadcast API.
+        environment: "production" (default) or "development".
+        sport: "basketball" (default) or "football"; with `environment` it picks the documented addresses.
+        base_url, websocket_url, broadcast_base_url: other addresses than those; origins, without a path.
+        timeout: seconds for a call with all its attempts, or `sideline.Timeout(connect=10, read=30, total=120)`.
+        max_retries: how often a request is sent again where that can help.
+        max_concurrency: how many requests are in flight at once.
+        requests_per_second: an upper limit; default: none.
+        max_response_bytes: the most bytes of response bodies, decompressed, that this client receives at once; default:
+            512 MiB (docs/batches.md, "Memory").
+        proxy: its address, such as "http://user:password@proxy.example:3128"; default: that of `HTTPS_PROXY` and the
+            like, except for the hosts of `NO_PROXY` and this machine.
+        ca_bundle: a file or folder of certificates to trust besides the system's; default: `REQUESTS_CA_BUNDLE`.
+        user_agent: default: `sideline/<version>`.
+        allow_http: let requests go over plain http to a host that is not this machine.
+        strict: raise a `DecodeError` for a response with unknown fields, instead of a warning for each.
+        api_key_in: where the Broadcast key goes: "query" (default, as the service's specification says) or "header",
+            which keeps it out of addresses and of the logs of proxies.
+        token_path: where `live` and `subscription_token` request a token; default:
+            "/v1/data/schedule/games/{game_id}/_subscribe".
+        token_parameter: the query parameter that carries the token to the websocket; default: "token".
+
+    {example}
+    """
+
+    async def _request(
+        self,
+        operation: str,
+        arguments: dict[str, Any],
+        timeout: Timeout | float | None = None,
+    ) -> Payload:
+        try:
+            return self._checked(await self._core.call_async(operation, arguments, call_limits(timeout)))
+        except NotFound as error:
+            if suspect := possible_game_id(arguments):
+                with suppress(SidelineError):
+                    found = await self._core.call_async("game", {"game_id": suspect}, LOOKUP_LIMITS)
+                    explain_game_id(error, operation, suspect, found)
+            raise
+        finally:
+            # A traceback shows what its frames hold, and a link may hold a credential.
+            del arguments
+
+    async def _request_many(
+        self,
+        operation: str,
+        arguments: dict[str, Any],
+        on_error: OnError,
+        progress: ProgressOption,
+        timeout: Timeout | float | None,
+    ) -> Payload | AsyncBatch:
+        """A payload where the first argument is one id, a batch where it holds several."""
+        asked = question(operation, arguments, timeout)
+        if asked is not None:
+            return await fetch_async(self, asked, on_error, progress)
+        if on_error != "raise" or progress is not None:
+            raise TypeError("on_error and progress are for many ids: write [id] for a batch of one")
+        return await self._request(operation, arguments, timeout)
+
+    # operations
+
+    async def subscription_token(self, game_id: Id, *, timeout: Timeout | float | None = None) -> str:
+        """Returns a token that opens the websocket of one game (docs/wire.md, "Websocket").
+
+        `live(game_id)` requests one by itself. Treat it as a secret.
+
+        Parameters:
+            game_id: the game, upcoming or in progress.
+            timeout: seconds for this call with all its attempts, or a `sideline.Timeout`; default: the client's.
+
+        Raises `TransportError` where the response holds no token that can be read.
+
+        >>> token = await client.subscription_token(game_id)
+        >>> len(token) > 20
+        True
+        """
+        return await self._core.token_async(game_id, call_limits(timeout))
+
+    async def find_team(self, name: str, *, timeout: Timeout | float | None = None) -> Table:
+        """Returns the teams whose name has these words, as the table `teams`.
+
+        Each word of `name` begins a word of the team's name, whatever its case and accents. All matches are returned,
+        which may be none. It sends one request.
+
+        Raises `ValueError` for a name without a letter or digit.
+
+        >>> teams = await client.find_team("mariners")
+        >>> teams["name"]
+        ['Elkhorn Mariners']
+        """
+        check_name(name)
+        return teams_named(await self.teams(timeout=timeout), name)
+
+    async def find_player(
+        self,
+        name: str,
+        *,
+        team_id: Ids | None = None,
+        timeout: Timeout | float | None = None,
+    ) -> Table:
+        """Returns the players whose name has these words, as the table `players`.
+
+        Parameters:
+            name: each of its words begins a word of the player's first, last or displayed name, whatever its case and
+                accents.
+            team_id: look in the roster of this team, or of several; default: of all teams, which is a request for each.
+                Teams whose roster this credential may not read are left out.
+            timeout: seconds for each request with all its attempts, or a `sideline.Timeout`; default: the client's.
+
+        Raises `ValueError` for a name without a letter or digit, `IncompleteError` where a roster could not be read.
+
+        >>> players = await client.find_player("vance", team_id=team_id)
+        >>> players["first_name"]
+        ['Ezra']
+        """
+        check_name(name)
+        teams = as_list(await self.teams(timeout=timeout) if team_id is None else team_id)
+        return players_named(await self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
+
+    async def plan(
+        self,
+        table: TableName,
+        *,
+        team_ids: Any = None,
+        game_ids: Any = None,
+        session_ids: Any = None,
+        start: Time | None = None,
+        end: Time | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> sideline.Plan:
+        """Returns the plan of a table: every request that it takes, before the first is sent (docs/scale.md).
+
+        Planning itself requests the teams and their events. It raises `IncompleteError`, which names what is missing,
+        rather than leave out a session. Locations are planned in windows of 30 minutes.
+
+        Parameters:
+            table: one of a session's or a game's.
+            team_ids: only these teams, with `start`; default: all.
+            game_ids, session_ids: only these, instead of a range.
+            start, end: the range; default of `end`: now.
+            columns: those that are read; default: all.
+
+        Raises `ValueError` for a table that is none of sessions or games.
+
+        >>> await client.plan("shots", game_ids=[game_id])
+        <sideline.Plan shots, 2 units of 1 game, 2026-10-23 to 2026-10-23>
+        """
+        from sideline._planner import Selection
+
+        selection = Selection(
+            table,
+            team_ids=team_ids,
+            game_ids=game_ids,
+            session_ids=session_ids,
+            start=start,
+            end=end,
+            columns=columns,
+        )
+        return await plan_async(self, selection)
+
+    def season(self, season: str | int, *, team_ids: Any = None) -> sideline._season.AsyncSeason:
+        """Returns a season, July to June, by its name, "2026-27", or by the year in which it begins.
+
+        The season plans and scans tables over its range. This sends no request.
+
+        >>> client.season("2026-27").name
+        '2026-27'
+        """
+        from sideline._season import AsyncSeason
+
+        return AsyncSeason(self, season, team_ids)
+
+    async def doctor(self) -> sideline.doctor.Report:
+        """Checks the set-up step by step: settings, connection, clock, signature, privileges, key, websocket.
+
+        Each check of the report says what was found and, where something is wrong, what to do; nothing is raised for
+        that. It sends about ten small requests. `sideline doctor` is the same on the command line.
+
+        >>> report = await client.doctor()
+        >>> report.ok
+        True
+        >>> report["username"]
+        Check(name='username', state='ok', found='... (argument)', advice='')
+        """
+        return await doctor_async(self)
+
+    async def aclose(self) -> None:
+        """Closes the connections; a call in flight ends with an error. It may be called again."""
+        self._core.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
