@@ -4,6 +4,7 @@ use super::coverage::covered;
 use super::plan::Unit;
 use super::{Drift, Failed, Met, Payload, refusal, run_counted};
 use crate::error::{ApiError, ApiErrorKind, Error, Result};
+use crate::machine;
 use crate::operation::{self, Auth};
 use crate::resource::coverage::Covered;
 use crate::scrub::Scrubbed;
@@ -156,7 +157,7 @@ pub async fn run(
     if let Some(stop) = stop {
         for (place, unit) in waiting {
             let rows = Err(given_up(transport, &unit, stop, 0));
-            let ended_so = Ended { came: None, rows, at: SystemTime::now() };
+            let ended_so = Ended { came: None, rows, at: machine::now() };
             put(ended, place, done(unit, ended_so, 0), counters);
         }
     }
@@ -317,7 +318,7 @@ fn lock(work: &Mutex<Work>) -> MutexGuard<'_, Work> {
 
 /// What came is read, also where the credentials are refused meanwhile.
 async fn ended(drift: &Arc<Drift>, fetched: std::result::Result<Payload, Failed>, strict: bool) -> Result<Ended> {
-    let at = SystemTime::now();
+    let at = machine::now();
     match fetched {
         // Where no unit could be sent the batch was refused before the first.
         Err(Failed { error: Error::Closed, .. }) => Err(Error::Closed),

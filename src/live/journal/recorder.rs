@@ -4,6 +4,7 @@ use super::file_error;
 use super::writer::Writer;
 use crate::error::{Error, Result};
 use crate::live::item::Item;
+use crate::machine;
 use crate::scrub::Scrubbed;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ impl Recorder {
         if let Some(error) = inner.sync_error.take() {
             return Err(error);
         }
-        inner.writer.append(item, SystemTime::now())?;
+        inner.writer.append(item, machine::now())?;
         if inner.writer.pending() == 0 {
             inner.due = None;
             drop(inner);
