@@ -81,28 +81,22 @@ class Killed(BaseException):
 @contextmanager
 def killed_after(transactions: int) -> Iterator[None]:
     """Whoever writes to an archive ends right after the transaction of this number."""
-    done = 0
-    originals = {name: getattr(Store, name) for name in ("try_replace", "append")}
+    done, original = 0, Store.try_replace
 
-    def watched(original: Any) -> Any:
-        def write(self: Store, *arguments: Any, **options: Any) -> Any:
-            nonlocal done
-            result = original(self, *arguments, **options)
-            if result is not False:
-                done += 1
-                if done == transactions:
-                    raise Killed
-            return result
+    def write(self: Store, *arguments: Any, **options: Any) -> bool:
+        nonlocal done
+        result = original(self, *arguments, **options)
+        if result:
+            done += 1
+            if done == transactions:
+                raise Killed
+        return result
 
-        return write
-
-    for name, original in originals.items():
-        setattr(Store, name, watched(original))
+    Store.try_replace = write  # type: ignore[method-assign]
     try:
         yield
     finally:
-        for name, original in originals.items():
-            setattr(Store, name, original)
+        Store.try_replace = original  # type: ignore[method-assign]
 
 
 class Memory:
