@@ -89,7 +89,7 @@ def test_a_name_is_sent_and_signed_in_lower_case_without_its_default_port(addres
         ("https://bücher.invalid", "xn--bcher-kva.invalid:443", "xn--bcher-kva.invalid"),
     ],
 )
-def test_a_name_is_certified_as_it_is_asked_for(certified: Callable[..., ssl.SSLContext], bundle: Path, address: str, place: str, host: str) -> None:
+def test_a_name_is_certified_as_it_is_requested(certified: Callable[..., ssl.SSLContext], bundle: Path, address: str, place: str, host: str) -> None:
     heads: list[bytes] = []
     context = certified("service.invalid", "xn--bcher-kva.invalid")
     with listener(over_tls(context, answering(heads))) as seen, proxy({place: seen.port}) as between:

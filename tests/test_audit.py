@@ -303,7 +303,7 @@ def test_a_rounded_chart_agrees(bodies: Bodies, session_id: str) -> None:
     assert found(bodies, session_id) == []
 
 
-def test_a_correction_is_told_where_it_has_not_arrived(session_id: str) -> None:
+def test_a_correction_is_reported_where_it_has_not_arrived(session_id: str) -> None:
     with sideline.Simulator(seed=7, now="2027-03-01T12:00:00Z") as service, service.client() as client:
         game = service.games[0]["event_id"]
         session = client.game(game).table("sessions").to_dicts()[-1]["session_id"]

@@ -254,7 +254,7 @@ def test_a_fork_in_the_middle_of_an_event_loop_leaves_both_working(run: Run) -> 
     assert seen == [[0] * 6, True, True, True, True, "connected"]
 
 
-def test_a_forked_child_may_go_on_with_its_parents_loop(run: Run) -> None:
+def test_a_forked_child_may_continue_with_its_parents_loop(run: Run) -> None:
     seen = run(
         """
         mine = sideline.AsyncClient()

@@ -250,7 +250,7 @@ def test_points_are_not_guessed() -> None:
     assert metrics.ratings(POSSESSIONS.table("possessions"), by_flag).equals(expected)
 
 
-def test_players_whom_nobody_told_are_together_and_nothing_is_lost() -> None:
+def test_players_without_a_lineup_are_together_and_nothing_is_lost() -> None:
     body = possessions_body()
     body["teams"][0]["possessions"][0]["player_ids"] = [11, 12, 13, 14]
     body["teams"][0]["possessions"][1]["player_ids"] = None

@@ -458,7 +458,7 @@ def test_a_hexagons_colour_is_points_a_shot_and_its_size_the_number_of_shots() -
     assert [label.get_text() for label in ax.child_axes[0].get_xticklabels()] == ["0.5", "1.0", "1.5"]
 
 
-def test_a_zone_stands_at_the_mean_of_its_shots() -> None:
+def test_a_zone_is_at_the_mean_of_its_shots() -> None:
     shots = {
         "hoop_player_x": [0.0, 200.0, 5000.0],
         "hoop_player_y": [100.0, 300.0, 6000.0],
@@ -698,7 +698,7 @@ def test_neither_the_order_of_rows_nor_rows_without_a_place_change_the_picture()
         assert [len(drawn.get_xydata()) for drawn in ax.lines if drawn.get_gid() is None] == [7] * 11
 
 
-def test_trails_are_as_long_as_asked_and_broken_where_nothing_was_sent() -> None:
+def test_trails_are_as_long_as_requested_and_broken_where_nothing_was_sent() -> None:
     def trails(locations: pa.Table, trail: Any) -> list[Any]:
         return [drawn.get_xydata() for drawn in tracking(locations, new(), trail=trail).lines if drawn.get_gid() is None]
 
