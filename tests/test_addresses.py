@@ -1,4 +1,4 @@
-"""Every form of address a user may give: where the request goes, and that what is signed is what is sent."""
+"""Every form of address that a user may pass: where the request goes, and that the sent address is the signed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The archive: what a sync stores, asks for again, and tells of what is not there."""
+"""The archive: what a sync stores, what it requests again, and how it reports what is missing."""
 
 from __future__ import annotations
 

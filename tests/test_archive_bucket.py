@@ -1,4 +1,4 @@
-"""An archive in an object store: S3 as Delta Lake speaks to it, over a socket."""
+"""An archive in an object store: S3 over a socket, as Delta Lake uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed after it was stored: told once, and the past stays readable."""
+"""Corrections of stored values: reported once, and the past stays readable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An archive that is killed, or written by two at once, comes to what one undisturbed sync makes."""
+"""An archive whose syncs are killed or concurrent ends like one of an undisturbed sync."""
 
 from __future__ import annotations
 

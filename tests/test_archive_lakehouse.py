@@ -1,4 +1,4 @@
-"""The archive as others read it: partitions, files, changes between states, comments and lineage, against the second service."""
+"""The archive for other engines: partitions, files, changes between states, comments and lineage, against the second service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an archive believes of a service: the second service, whose season is known, breaks one thing at a time."""
+"""What counts as data for an archive: the second service, whose season is known, breaks one thing at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clients themselves: what they take, show, pickle and close."""
+"""The clients: their arguments, repr, pickling and closing."""
 
 from __future__ import annotations
 

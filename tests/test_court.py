@@ -1,4 +1,4 @@
-"""Frames: the vendor's own samples, exact ways there and back, and every kind of number."""
+"""Frames: the vendor's own samples, exact transforms there and back, and every kind of number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`to_dict` reads what Python's json reads, as it does; what it remembers of earlier bodies changes nothing and has an end."""
+"""`to_dict` reads what Python's json reads, in the same way; its cache changes nothing and is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream that is looked at: in a real kernel, and where there is none."""
+"""The display of a stream: in a real notebook kernel, and without one."""
 
 from __future__ import annotations
 

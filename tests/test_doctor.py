@@ -1,4 +1,4 @@
-"""What a new user has wrong, and which line of the doctor says so."""
+"""Problems of a new user's set-up, and the line of the doctor that reports each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service sends and no table knows: warned of once, listed, or refused."""
+"""Unknown fields: warned of once, listed, or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that an event loop awaits, and the loops that they come back to."""
+"""Calls that an event loop awaits, and the loops that they return to."""
 
 from __future__ import annotations
 

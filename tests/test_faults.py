@@ -1,4 +1,4 @@
-"""What the simulator does wrong on purpose: it is what it says, and our client never takes it for data."""
+"""The simulator's faults: each does what it says, and the client never takes it for data."""
 
 from __future__ import annotations
 

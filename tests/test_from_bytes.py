@@ -1,4 +1,4 @@
-"""Bodies that lie in files: every operation's, read as the answers themselves are."""
+"""Bodies in files: those of every operation are read like the responses themselves."""
 
 from __future__ import annotations
 

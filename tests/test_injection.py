@@ -1,4 +1,4 @@
-"""What a peer writes reaches terminals, logs, notebooks and charts without control characters, and short."""
+"""Text of a peer reaches terminals, logs, notebooks and charts without control characters, and short."""
 
 from __future__ import annotations
 

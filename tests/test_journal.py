@@ -1,4 +1,4 @@
-"""Recording and replay: a journal holds what its reader was given, whatever the stream, the disk or the process did."""
+"""Recording and replay: a journal holds the items that its reader took, whatever the stream, the disk or the process did."""
 
 from __future__ import annotations
 

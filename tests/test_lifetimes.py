@@ -1,4 +1,4 @@
-"""Processes, threads, loops and signals beside batches and streams: nothing hangs, nothing is left behind."""
+"""Processes, threads, loops and signals beside batches and streams: nothing hangs, and nothing is left behind."""
 
 from __future__ import annotations
 

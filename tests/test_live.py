@@ -1,4 +1,4 @@
-"""Live streams as Python sees them: delivery, cancelling, closing, forks; against a server that shares no code with them."""
+"""Live streams in Python: delivery, cancelling, closing, forks; against a server that shares no code with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures against two games worked by hand, against the simulator's own bookkeeping, and against a plain loop."""
+"""Metrics of two games worked by hand, of the simulator's own bookkeeping, and of a plain loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where everyone was around a play: equal to a search by hand, whatever holds the locations."""
+"""Positions around a play: equal to a search by hand, for every source of locations."""
 
 from __future__ import annotations
 

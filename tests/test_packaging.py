@@ -1,4 +1,4 @@
-"""What is given to others: the wheel, the source distribution, their metadata, and the workflow that makes them."""
+"""The published artefacts: the wheel, the source distribution, their metadata, and the workflow that builds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One answer: its dict, its bytes, and what came with it."""
+"""One response: its dict, its bytes and its metadata."""
 
 from __future__ import annotations
 

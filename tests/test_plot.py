@@ -1,4 +1,4 @@
-"""What the plots show: measured on what was drawn, and compared with pictures that were looked at."""
+"""The plots: measured on the drawn artists, and compared with reviewed pictures."""
 
 from __future__ import annotations
 

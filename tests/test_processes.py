@@ -1,4 +1,4 @@
-"""Signals, threads, forks, event loops and exits: what a program does around a call."""
+"""Signals, threads, forks, event loops and exits around a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between client and service stands a proxy, as it should be and as it should not: a real one, on loopback."""
+"""Proxies between client and service, correct and incorrect ones: real, on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plugin, used from a little project of somebody else's."""
+"""The pytest plugin in a small project of a user."""
 
 from __future__ import annotations
 

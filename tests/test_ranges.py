@@ -1,4 +1,4 @@
-"""Long ranges: split into pieces the service accepts, joined without one lost or doubled."""
+"""Long ranges: split into pieces that the service accepts, and merged without lost or duplicate rows."""
 
 from __future__ import annotations
 

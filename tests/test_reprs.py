@@ -1,4 +1,4 @@
-"""What is looked at, in text and in a notebook: what it is, how much, how fresh, what is missing; no secret, no megabytes."""
+"""Reprs in text and in notebooks: what it is, how much, how fresh, what is missing; no secret, no megabytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of a stream as Python objects: what a message gives is what its own text says, whatever came before it."""
+"""Messages of a stream as Python objects: a message depends only on its own text, whatever came before."""
 
 from __future__ import annotations
 

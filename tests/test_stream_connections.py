@@ -1,4 +1,4 @@
-"""Streams over TLS and through proxies, as they should be and as they should not: real ones, on loopback."""
+"""Streams over TLS and through proxies, correct and incorrect ones: real, on loopback."""
 
 from __future__ import annotations
 

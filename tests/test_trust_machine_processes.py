@@ -1,4 +1,4 @@
-"""The same promises where the machine itself does harm: writers that are killed by the system, and a machine whose clock is wrong."""
+"""The same promises when the machine itself does harm: killed writers, and a wrong clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task awaits until a stream has something to take: a future of ours, which each event loop treats as one of its own."""
+"""What a task awaits until a stream has an item: our own future, which each event loop treats as one of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new user gets wrong, and what goes wrong around them: one clear exception each."""
+"""Mistakes of new users and problems around them: one clear exception each."""
 
 from __future__ import annotations
 
