@@ -129,7 +129,9 @@ def test_the_asynchronous_client_finds_the_same_and_leaves_its_loop_free(season:
     assert turns > 40
 
 
-def test_a_verified_certificate_is_reported_with_issuer_and_days(service_over_tls: Any, season: sideline.Simulator, authority: trustme.CA, bundle: Path) -> None:
+def test_a_verified_certificate_is_reported_with_issuer_and_days(
+    service_over_tls: Any, season: sideline.Simulator, authority: trustme.CA, bundle: Path
+) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1", not_after=datetime.now(UTC) + 5.5 * DAY).configure_cert(context)
     with service_over_tls(context) as addresses:

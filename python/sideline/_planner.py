@@ -183,9 +183,9 @@ def _milliseconds(time: "Time | datetime | None") -> int | None:
     return None if time is None else _epoch_ms("time", time)
 
 
-def _teams(given: object) -> list[int]:
-    found = many("team_ids", given)
-    teams = _ids("team_ids", [given]) if found is None else found
+def _teams(values: object) -> list[int]:
+    found = many("team_ids", values)
+    teams = _ids("team_ids", [values]) if found is None else found
     if not all(str(team).isascii() and str(team).isdigit() for team in teams):
         raise ValueError(f"team_ids are numbers, not {teams}")
     return list(dict.fromkeys(map(int, teams)))

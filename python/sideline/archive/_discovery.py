@@ -45,7 +45,7 @@ class Discovery:
         """The outcomes of games that were requested by their id and could not be read."""
         self.problems: list[Outcome] = []
         """Entries that cannot be read, or that lists no longer have."""
-        self.open_checked: set[str] = set()
+        self.readable: set[str] = set()
         """Ids of well-formed events and games."""
         self.unstorable: set[str] = set()
         """Ids of events whose body must not replace the stored one."""
@@ -144,8 +144,8 @@ class Discovery:
             return all(self.is_unknown_game(outcome, known) for outcome in self.missing_games) and not self.events
         if not team_ids:
             return False
-        asked = [outcome for outcome in self.outcomes if outcome.unit.operation == "team_events"]
-        return all(self.is_unknown_team(outcome) for outcome in asked)
+        requested = [outcome for outcome in self.outcomes if outcome.unit.operation == "team_events"]
+        return all(self.is_unknown_team(outcome) for outcome in requested)
 
     def is_unknown_game(self, outcome: Outcome, known: Mapping[str, Any]) -> bool:
         """Return whether the user named a game that neither the service nor the archive knows."""
@@ -248,7 +248,7 @@ class Discovery:
             self._problem(entry, text, None, _received(payload, unit))
         for game in found.games:
             if game.problem is None:
-                self.open_checked.add(game.id)
+                self.readable.add(game.id)
             else:
                 entry = Unit("schedule", game.id, game_id=game.id, is_malformed=True)
                 self._problem(entry, game.problem, game.body, game.received)
@@ -266,7 +266,7 @@ class Discovery:
                 return
             self.unstorable.add(event.id)
         else:
-            self.open_checked.add(event.id)
+            self.readable.add(event.id)
             self.unstorable.discard(event.id)
         self.events[event.id] = event
 

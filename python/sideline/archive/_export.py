@@ -123,13 +123,13 @@ def _export(store: Store, target: Target, *, is_frozen: bool) -> Exported:
     for name in written:
         tables_of_target.ensure(name, _plain(public_schema(name).empty_table()).schema)
     units = 0
-    gone: dict[tuple[str, str], list[int | str]] = {}
+    deleted: dict[tuple[str, str], list[int | str]] = {}
     new: dict[str, list[pyarrow.Table]] = {}
     names: list[str] = []
 
     def flush() -> None:
         pa = library("pyarrow", "export")
-        for (name, key), ids in gone.items():
+        for (name, key), ids in deleted.items():
             target.run(f"delete from {_quote_name(name)} where {_quote_name(key)} in ({', '.join(map(_value, ids))})")
         for name, tables in new.items():
             rows = _plain(pa.concat_tables(tables, promote_options="default"))
@@ -138,10 +138,12 @@ def _export(store: Store, target: Target, *, is_frozen: bool) -> Exported:
             written[name] += rows.num_rows
         if names:
             target.run(f"delete from {UNITS_TABLE} where unit in ({', '.join(map(_text, names))})")
-            kept = [(name, now[name]) for name in names if name in now]
+            current = [(name, now[name]) for name in names if name in now]
             schema = pa.schema({"unit": pa.string(), "sequence": pa.int64()})
-            target.add(UNITS_TABLE, pa.Table.from_pylist([{"unit": name, "sequence": at} for name, at in kept], schema))
-        for pending in (gone, new, names):
+            target.add(
+                UNITS_TABLE, pa.Table.from_pylist([{"unit": name, "sequence": at} for name, at in current], schema)
+            )
+        for pending in (deleted, new, names):
             pending.clear()
 
     for unit, _, tables in changed_units(store, then, now):
@@ -150,7 +152,7 @@ def _export(store: Store, target: Target, *, is_frozen: bool) -> Exported:
         names.append(unit.name)
         for name in resource.tables:
             if unit.name in then:
-                gone.setdefault((name, resource.key), []).append(unit.key)
+                deleted.setdefault((name, resource.key), []).append(unit.key)
             if tables[name].num_rows:
                 new.setdefault(name, []).append(tables[name])
         if len(names) == _BATCH_SIZE:

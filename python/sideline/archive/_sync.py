@@ -125,7 +125,7 @@ class Sync:
                 outcomes += [
                     self._withdrawn(row, "no list has its event any more") for row in known if _is_of(row, event_id)
                 ]
-                self._lists.open_checked.add(event_id)
+                self._lists.readable.add(event_id)
             else:
                 unit = Unit("team_events", event_id, start=first, end=last, is_malformed=True)
                 self._lists.problems.append(
@@ -191,12 +191,12 @@ class Sync:
     def _update_holes(self, problems: Sequence[Outcome]) -> None:
         lists = self._lists
         self.outcomes += problems
-        kept = [outcome for outcome in lists.outcomes if not lists.is_unknown_team(outcome)]
+        known_lists = [outcome for outcome in lists.outcomes if not lists.is_unknown_team(outcome)]
         update_holes(
-            self._store, kept, problems, lists.open_checked - {problem.unit.id for problem in problems}, self._id
+            self._store, known_lists, problems, lists.readable - {problem.unit.id for problem in problems}, self._id
         )
         # Undecodable bodies are kept for a later version.
-        write_undecodable(self._store, [outcome for outcome in (*kept, *problems) if outcome.raw], now())
+        write_undecodable(self._store, [outcome for outcome in (*known_lists, *problems) if outcome.raw], now())
 
     def _fragments(self) -> Iterator[Outcome]:
         """Yield each team, game and event of the lists as a body of its own."""
@@ -252,7 +252,7 @@ class Sync:
         new: list[Unit] = []
         planned: set[str] = set()
         for event in sorted(lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id)):
-            again: list[Unit] = []
+            repeated: list[Unit] = []
             units = {unit.name: unit for unit in plan.units_within(event, self._wanted, self._context.clock)}
             if not event.are_sessions_known:
                 units |= {unit.name: unit for unit in self._known_units_within(event) if unit.name not in units}
@@ -265,10 +265,10 @@ class Sync:
                 if not plan.is_due(unit, stored, self._context.clock, self._window):
                     listed[name] = unit
                 elif name in self._known or name in self._interrupted:
-                    again.append(unit)
+                    repeated.append(unit)
                 else:
                     new.append(unit)
-            groups.append(again)
+            groups.append(repeated)
         # Sorted by month and id, so that storing a chunk does not read the files of the one before.
         return groups + [[unit] for unit in sorted(new, key=lambda unit: (unit.month, unit.id))], listed
 
@@ -291,21 +291,21 @@ class Sync:
         while order:
             counts = accumulate(sum(map(len, parts[part])) for part in order)
             size = next((number for number, units in enumerate(counts, 1) if units >= _UNITS_PER_LEASE), len(order))
-            taken = next(filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), [])
-            if not taken:
+            leased = next(filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), [])
+            if not leased:
                 leases.wait()
                 continue
             self._store.fence = leases.number
-            order = [part for part in order if part not in taken]
+            order = [part for part in order if part not in leased]
             chunks = list(
-                _chunks(self._units_left([group for part in taken for group in parts[part]]), self._expected_size)
+                _chunks(self._units_left([group for part in leased for group in parts[part]]), self._expected_size)
             )
             for chunk in chunks[:-1]:
                 yield chunk, []
             if chunks:
-                yield chunks[-1], taken
+                yield chunks[-1], leased
             else:
-                leases.release(taken)
+                leases.release(leased)
 
     def _units_left(self, groups: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
         """Return the units that no other machine has stored since this sync began, and report the others."""
@@ -422,9 +422,9 @@ def _absent(unit: Unit, reason: str) -> Outcome:
     return Outcome(unit, "missing", now(), error=reason, attempts=0, is_absence=True)
 
 
-def _slices(outcomes: Sequence[Outcome], most: int) -> Iterator[list[Outcome]]:
-    for first in range(0, len(outcomes), most):
-        yield list(outcomes[first : first + most])
+def _slices(outcomes: Sequence[Outcome], size: int) -> Iterator[list[Outcome]]:
+    for first in range(0, len(outcomes), size):
+        yield list(outcomes[first : first + size])
 
 
 def _chunks(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int]) -> Iterator[list[Unit]]:
