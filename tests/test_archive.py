@@ -501,7 +501,7 @@ def test_another_process_has_the_archive_and_none_of_its_keys(tmp_path: Path, mo
 
 
 def test_an_archive_in_memory_is_refused() -> None:
-    with pytest.raises(ValueError, match="gone with each look"):
+    with pytest.raises(ValueError, match="cannot be in memory"):
         sideline.Archive("memory:///season")
 
 

@@ -372,7 +372,7 @@ def test_what_cannot_be_audited_is_refused(client: sideline.Client, game: dict[s
         sideline.audit(stats=client.stats_details(session_id).table())
     with pytest.raises(ValueError, match="for player_stats it lacks value"):
         sideline.audit(stats=stats.to_polars().drop("value"))
-    with pytest.raises(TypeError, match="shots is an answer.*, not dict"):
+    with pytest.raises(TypeError, match="shots is a payload.*, not dict"):
         sideline.audit(shots={})
     with pytest.raises(ValueError, match="shots is an empty list"):
         sideline.audit(shots=[])

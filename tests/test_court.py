@@ -148,9 +148,9 @@ def test_lengths() -> None:
 
 
 def test_what_cannot_be_turned_is_refused() -> None:
-    with pytest.raises(ValueError, match="give hoop="):
+    with pytest.raises(ValueError, match="pass hoop="):
         court.transform(0, 0, COURT, HOOP)
-    with pytest.raises(ValueError, match="give hoop="):
+    with pytest.raises(ValueError, match="pass hoop="):
         court.transform(0, 0, COURT, Frame("centre", "up"))
     with pytest.raises(ValueError, match="neither half of the court"):
         court.transform(0, 0, COURT, HOOP, hoop=(0, 0))
