@@ -669,7 +669,7 @@ def test_a_table_that_is_gone_is_no_empty_one(tmp_path: Path, league: sideline.S
     ("start", "end", "says"),
     [
         ("2026-11-08", "2026-11-01", "^start 2026-11-08 00:00:00.* is after end 2026-11-01 00:00:00.*: swap them"),
-        ("2026-11-08", "2026-11-08", "^start and end are both 2026-11-08 .*: .* for a day end it with 2026-11-09"),
+        ("2026-11-08", "2026-11-08", "^start and end are both 2026-11-08 .*: .* for a whole day, end it with 2026-11-09"),
         (date(2026, 11, 8), 0, "swap them"),
         ("2027-03-02", None, "^start 2027-03-02 .* is in the future, .* ends now, 2027-03-01 12:00.*: pass end too"),
     ],

@@ -283,7 +283,7 @@ def test_what_cannot_be_measured_is_refused(client: sideline.Client, session_id:
         metrics.on_off(POSSESSIONS, by=["season"])
     with pytest.raises(ValueError, match="box_score cannot be grouped by game_id"):
         metrics.shooting(STATS, by=["game_id"])
-    with pytest.raises(TypeError, match=r"by is a list of columns: \['session_id'\]"):
+    with pytest.raises(TypeError, match=r"by is a list of columns: write \['session_id'\]"):
         metrics.ratings(POSSESSIONS, by="session_id")
     with pytest.raises(ValueError, match="does not have the own rows .* of two teams in session S"):
         metrics.four_factors(STATS.to_polars("box_score").filter(team_id=1).with_columns(TO=1.0, DEFENSIVE_REB=1.0), POSSESSIONS)
