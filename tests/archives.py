@@ -1,4 +1,4 @@
-"""What the tests of the archive share: a small season, and tables as sorted rows."""
+"""Helpers of the archive's tests: a small season, and tables as sorted rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An archive in an object store: S3 as Delta Lake speaks to it, over a socket."""
+"""An archive in an object store: S3 over a socket, as Delta Lake uses it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_bucket_is_as_good_as_a_folder(tmp_path: Path, asks: sideline.Client, 
     assert {name.split("/")[0] for name in store.objects} == {"season"}
 
 
-def test_a_correction_is_told_from_a_bucket(league: sideline.Simulator, asks: sideline.Client, store: Bucket) -> None:
+def test_a_correction_is_reported_from_a_bucket(league: sideline.Simulator, asks: sideline.Client, store: Bucket) -> None:
     game = league.games[1]["event_id"]
     archive = in_bucket(asks, store)
     archive.sync(game_ids=[game])

@@ -1,4 +1,4 @@
-"""`sideline sync`, as cron runs it."""
+"""`sideline sync` as cron runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deliveries into other databases: exactly once, whatever is killed, in DuckDB and in a real PostgreSQL."""
+"""Exports to other databases: exactly once, whatever is killed, in DuckDB and in a real PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An archive that is killed, or written by two at once, comes to what one undisturbed sync makes."""
+"""An archive whose syncs are killed or concurrent ends like one of an undisturbed sync."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def corrections_of(archive: sideline.Archive) -> list[str]:
 
 
 @pytest.mark.timeout(600)
-def test_a_sync_that_ends_after_any_of_its_transactions_goes_on_where_it_was(
+def test_a_sync_that_ends_after_any_of_its_transactions_resumes_where_it_was(
     tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, killed_at: Callable[[int | None], list[int]]
 ) -> None:
     """Both syncs: the first of a game, and that which brings its corrections."""

@@ -1,4 +1,4 @@
-"""The archive as others read it: partitions, files, changes between states, comments and lineage, against the second service."""
+"""The archive for other engines: partitions, files, changes between states, comments and lineage, against the second service."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_a_vacuum_frees_space_and_keeps_the_past(league: Service, archive: sidel
     assert set(tmp_path.rglob("*.parquet")) < files
     assert archive.as_of(noted).to_arrow("shots").sort_by("occurred_at").to_pylist() == shots.sort_by("occurred_at").to_pylist()
     assert archive.changes(since=noted)["shots"].to_pylist() == between["shots"].to_pylist()
-    with pytest.raises(ValueError, match=f"version {first.version} was vacuumed: give the time"):
+    with pytest.raises(ValueError, match=f"version {first.version} was vacuumed: pass the time"):
         archive.changes(since=first.version)
     assert not untrue(archive, league, TRUE)
 

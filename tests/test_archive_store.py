@@ -1,4 +1,4 @@
-"""What a store cannot do is an error that says what to do: no credentials, damaged files, no room."""
+"""Problems of a store are errors that say what to do: no credentials, damaged files, no room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an archive believes of a service: the second service, whose season is known, breaks one thing at a time."""
+"""What counts as data for an archive: the second service, whose season is known, breaks one thing at a time."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_a_range_without_an_end_ends_when_it_is_at_the_service(archive: sideline
     [schedule] = league.requests.all("schedule")
     [end] = schedule.query["to"] if isinstance(schedule.query["to"], list) else [schedule.query["to"]]
     assert int(end) == datetime.fromisoformat(NOW).timestamp() * 1000
-    with pytest.raises(ValueError, match="give the end too"):
+    with pytest.raises(ValueError, match="pass end too"):
         archive.sync(start="2027-03-02")
 
 

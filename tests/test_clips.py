@@ -1,4 +1,4 @@
-"""Plays in videos: every row is accounted for, and what is written is what other programs read."""
+"""Plays in videos: every row is accounted for, and other programs can read the files."""
 
 from __future__ import annotations
 

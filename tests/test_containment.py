@@ -259,7 +259,7 @@ def test_a_field_can_be_pickled() -> None:
             assert (again.unit, again.frame, again.description) == (field.unit, field.frame, field.description)
 
 
-def test_a_batch_is_asked_again_by_a_client_of_its_class(client: sideline.Client, service: sideline.Simulator) -> None:
+def test_a_batch_is_retried_by_a_client_of_its_class(client: sideline.Client, service: sideline.Simulator) -> None:
     batch = client.stats(["no-such-session"], on_error="keep")
     wrong: list[Any] = [service.async_client(), "client", service]
     for other in wrong:

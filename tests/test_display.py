@@ -1,4 +1,4 @@
-"""A stream that is looked at: in a real kernel, and where there is none."""
+"""The display of a stream: in a real notebook kernel, and without one."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_notice_is_a_line(notice: sideline.Notice, line: str) -> None:
     assert describe_notice(notice) == line
 
 
-def test_a_seeded_box_score_brings_the_names_and_who_has_none_is_told_by_the_id(
+def test_a_seeded_box_score_brings_the_names_and_who_has_none_is_shown_by_the_id(
     service: sideline.Simulator, client: sideline.Client, game: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home = game["game_attributes"]["home_team_id"]

@@ -1,4 +1,4 @@
-"""Everything public says what it is and shows it; the examples in the documentation run, against the simulator."""
+"""Every public name has a docstring with an example; the examples run against the simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the plots show: measured on what was drawn, and compared with pictures that were looked at."""
+"""The plots: measured on the drawn artists, and compared with reviewed pictures."""
 
 from __future__ import annotations
 
@@ -377,7 +377,7 @@ def test_what_holds_no_rows_is_refused() -> None:
         shot_chart(pl.LazyFrame(some_shots()), new())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the column hoop_player_x is of type string; numbers or times are needed"):
         shot_chart({"hoop_player_x": ["a"], "hoop_player_y": [1.0], "is_make": [True]}, new())
-    with pytest.raises(ValueError, match="kind is 'dots'; it must be one of scatter, hexbin, heatmap, zones; court= is the court"):
+    with pytest.raises(ValueError, match="kind is 'dots'; it must be one of scatter, hexbin, heatmap, zones; court= selects the court"):
         shot_chart(some_shots(), new(), kind="dots")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="cell is 0; it must be more than 0"):
         shot_chart(some_shots(), new(), kind="hexbin", cell=0)
@@ -458,7 +458,7 @@ def test_a_hexagons_colour_is_points_a_shot_and_its_size_the_number_of_shots() -
     assert [label.get_text() for label in ax.child_axes[0].get_xticklabels()] == ["0.5", "1.0", "1.5"]
 
 
-def test_a_zone_stands_at_the_mean_of_its_shots() -> None:
+def test_a_zone_is_at_the_mean_of_its_shots() -> None:
     shots = {
         "hoop_player_x": [0.0, 200.0, 5000.0],
         "hoop_player_y": [100.0, 300.0, 6000.0],
@@ -698,7 +698,7 @@ def test_neither_the_order_of_rows_nor_rows_without_a_place_change_the_picture()
         assert [len(drawn.get_xydata()) for drawn in ax.lines if drawn.get_gid() is None] == [7] * 11
 
 
-def test_trails_are_as_long_as_asked_and_broken_where_nothing_was_sent() -> None:
+def test_trails_are_as_long_as_requested_and_broken_where_nothing_was_sent() -> None:
     def trails(locations: pa.Table, trail: Any) -> list[Any]:
         return [drawn.get_xydata() for drawn in tracking(locations, new(), trail=trail).lines if drawn.get_gid() is None]
 

@@ -163,7 +163,7 @@ def test_a_batch_survives_a_restart() -> None:
     assert batch.complete, batch.counts
 
 
-def test_a_success_in_between_means_that_the_batch_goes_on() -> None:
+def test_a_success_in_between_means_that_the_batch_continues() -> None:
     with server(by_turns(lambda number: number % 5 != 0, as_json({}, 503))) as made, client_of(made.base_url, max_retries=0, max_concurrency=1) as client:
         batch = client.stats(ids(40), on_error="keep", progress=False)
     assert len(made.asked) == 40

@@ -1,4 +1,4 @@
-"""The morning report: what it says is the archive's truth, and the page stands alone."""
+"""The morning report: it matches the archive, and the page needs no other file."""
 
 from __future__ import annotations
 

@@ -580,7 +580,7 @@ def found(world: World, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCap
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_no_secret_is_told(name: str, found: Callable[[Situation], list[str]]) -> None:
+def test_no_secret_is_reported(name: str, found: Callable[[Situation], list[str]]) -> None:
     assert found(SITUATIONS[name]) == []
 
 
@@ -622,6 +622,6 @@ def test_the_check_sees_a_secret_that_was_planted(place: str, found: Callable[[S
 
 
 @pytest.mark.parametrize("before", ["", "a", "ab", "ann:"])
-def test_base64_is_seen_wherever_the_secret_stands_in_it(before: str) -> None:
+def test_base64_is_seen_wherever_the_secret_is_in_it(before: str) -> None:
     assert leaks({"it": PASSWORD}, {"there": base64.b64encode(f"{before}{PASSWORD} and more".encode()).decode()})
     assert len(forms(PASSWORD)) >= 8

@@ -121,7 +121,7 @@ def test_what_may_be_corrected_is_provisional_until_it_was_seen_after_the_window
         ({"status": 403, "body": {"status": 403, "message": "No access to STATS data"}}, "forbidden", "PermissionDenied"),
         ({"status": 404, "body": {"status": 404, "message": "Invalid id"}}, "missing", "NotFound"),
         ({"status": 500, "body": {"status": 500, "message": "broken"}}, "missing", "ServerError"),
-        ({"change": lambda body: {"teams": []}}, "degraded", "0 rows, where"),
+        ({"change": lambda body: {"teams": []}}, "degraded", "0 rows, usually"),
     ],
     ids=["403", "404", "500", "empty"],
 )

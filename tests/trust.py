@@ -1,4 +1,4 @@
-"""What the proofs of the archive's promises share: whether a difference from the truth is named, and writers that are killed."""
+"""Helpers of the proofs of the archive's promises: whether every difference from the truth is named, and killed writers."""
 
 from __future__ import annotations
 

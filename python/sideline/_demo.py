@@ -13,7 +13,7 @@ from sideline.simulator import Simulator
 NOW = "2027-03-01T12:00:00Z"
 SEASON = ("2026-10-01", "2027-05-01")
 
-SHOWN = {
+SHOWN_COLUMNS = {
     "games": ["game_id", "tipoff_at", "away_team_name", "home_team_name"],
     "sessions": ["session_id", "position", "type", "started_at", "ended_at"],
     "box_score": ["team_name", "last_name", "FG", "FGA", "FG3", "FT", "PTS", "AST", "REB"],
@@ -68,7 +68,7 @@ def one(parts: Sequence[Table]) -> Any:
 def show(tables: Mapping[str, Sequence[Table]]) -> None:
     for name, parts in tables.items():
         print(f"\n{name}: {sum(map(len, parts))} rows, {len(parts[0].column_names)} columns")
-        print(aligned(parts[0], SHOWN[name]))
+        print(aligned(parts[0], SHOWN_COLUMNS[name]))
 
 
 def summarize(tables: Mapping[str, Sequence[Table]], out: Path) -> None:

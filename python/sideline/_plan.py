@@ -410,7 +410,7 @@ def schema(table: str, columns: Sequence[str] | None) -> Schema:
     return table_from_arrow(table, some.empty_table()).schema
 
 
-def ids(name: str, given: object) -> list[str]:
+def ids(name: str, values: object) -> list[str]:
     """Return one id or many as the text that tables have, without duplicates."""
-    found = many(name, given)
-    return list(dict.fromkeys(map(str, [given] if found is None else found)))
+    found = many(name, values)
+    return list(dict.fromkeys(map(str, [values] if found is None else found)))

@@ -9,7 +9,7 @@ from sideline._access import core_of, options_of
 from sideline._core import _epoch_ms, _ids
 from sideline._plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 from sideline._types import TableName
-from sideline.archive import _plan as archived
+from sideline.archive import _plan
 from sideline.archive._discovery import Discovery
 from sideline.archive._listing import Event
 from sideline.batch import many
@@ -69,12 +69,12 @@ class Selection:
             raise ValueError("team_ids need a range: pass start= too")
         if has_range and self.start is None:
             raise ValueError("end needs a start: pass start= too")
-        if self.session_ids is not None and self.operation in archived.GAME_OPERATIONS:
+        if self.session_ids is not None and self.operation in _plan.GAME_OPERATIONS:
             raise ValueError(f"{self.table} is requested by game: pass game_ids= or start=")
         if is_ranged and (self.start is None or self.end is None):
             raise ValueError("locations of session_ids need start= and end=; with game_ids= the times are known")
         if self.start is not None and self.end is not None:
-            archived.check_range(self.start, self.end, None)
+            _plan.check_range(self.start, self.end, None)
 
 
 def make_plan(client: "Client", selection: Selection, keep_teams: TeamFilter | None = None) -> Plan:
@@ -84,7 +84,7 @@ def make_plan(client: "Client", selection: Selection, keep_teams: TeamFilter | N
         if selection.operation == "locations":
             span = _milliseconds(selection.start), _milliseconds(selection.end)
             units = [window for unit in units for window in _windows(unit._replace(start=span[0], end=span[1]))]
-        return _plan(client, selection, units)
+        return _plan_of(client, selection, units)
     core_of(client).check_credentials()
     lists = Discovery(client, None)
     if selection.game_ids is not None:
@@ -92,14 +92,14 @@ def make_plan(client: "Client", selection: Selection, keep_teams: TeamFilter | N
     else:
         _read_range(lists, selection, keep_teams)
     _raise_holes(selection.table, lists)
-    return _plan(client, selection, _units(lists.events.values(), selection.operation, lists.clock))
+    return _plan_of(client, selection, _units(lists.events.values(), selection.operation, lists.clock))
 
 
 def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter | None) -> None:
     start, end, team_ids = selection.start, selection.end, selection.team_ids
     if end is None:
         end = lists.service_time()
-        archived.check_range(start, None, end)
+        _plan.check_range(start, None, end)
     if keep_teams is not None:
         if team_ids is None:
             lists.read_teams()
@@ -107,7 +107,7 @@ def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter |
         if not team_ids:
             return
     lists.read_lists(team_ids, start, end, with_teams=False)
-    lists.read_games(archived.unlisted_games(lists.games.values(), lists.events, lists.clock))
+    lists.read_games(_plan.unlisted_games(lists.games.values(), lists.events, lists.clock))
     # A game in the schedule that responds with 404 was not tracked.
     untracked = [game for game in lists.missing_games if game.is_absence]
     for game in untracked:
@@ -116,7 +116,7 @@ def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter |
 
 
 def _raise_holes(table: str, lists: Discovery) -> None:
-    holes = [outcome for outcome in lists.outcomes if outcome.status not in archived.COMPLETE]
+    holes = [outcome for outcome in lists.outcomes if outcome.status not in _plan.COMPLETE]
     holes += [*lists.problems, *lists.missing_games]
     if not holes:
         return
@@ -134,7 +134,7 @@ def _units(events: Iterable[Event], operation: str, clock: "datetime") -> list[P
     planned: set[str] = set()
     for event in sorted(events, key=lambda event: (str(event.starts_at or ""), event.id)):
         spans = {session.id: (session.start, session.end) for session in event.sessions}
-        for unit in archived.units_within(event, {operation}, clock):
+        for unit in _plan.units_within(event, {operation}, clock):
             if unit.name in planned:
                 continue
             planned.add(unit.name)
@@ -164,7 +164,7 @@ def _windows(unit: PlanUnit) -> Iterator[PlanUnit]:
         yield unit._replace(start=first, end=last, has_next=last < unit.end)
 
 
-def _plan(client: "Client", selection: Selection, units: Iterable[PlanUnit]) -> Plan:
+def _plan_of(client: "Client", selection: Selection, units: Iterable[PlanUnit]) -> Plan:
     return Plan(selection.table, selection.operation, selection.columns, service_options(client), tuple(units))
 
 
@@ -185,9 +185,9 @@ def _milliseconds(time: "Time | datetime | None") -> int | None:
     return None if time is None else _epoch_ms("time", time)
 
 
-def _teams(given: object) -> list[int]:
-    found = many("team_ids", given)
-    return archived.team_numbers(_ids("team_ids", [given]) if found is None else found)
+def _teams(values: object) -> list[int]:
+    found = many("team_ids", values)
+    return _plan.team_numbers(_ids("team_ids", [values]) if found is None else found)
 
 
 def _columns(table: str, columns: Sequence[str]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ _OPTIONS = (
 
 _SECRET_WORDS = ("secret", "api_key", "apikey", "password", "token", "credential")
 
-_PARTS = 8
+_DEFAULT_PARTS = 8
 
 
 class SidelineDataSource(DataSource):  # type: ignore[misc]
@@ -80,7 +80,9 @@ class SidelineReader(DataSourceReader):  # type: ignore[misc]
         tasks = _positive_integer(options, "tasks")
         return [
             Share(part)
-            for part in _plan(options, self._columns).split(_positive_integer(options, "parts") or _PARTS, tasks=tasks)
+            for part in _plan(options, self._columns).split(
+                _positive_integer(options, "parts") or _DEFAULT_PARTS, tasks=tasks
+            )
         ]
 
     def read(self, partition: "InputPartition") -> "Iterator[pyarrow.RecordBatch]":

@@ -12,23 +12,23 @@ from sideline._access import drift_of, size_of
 if TYPE_CHECKING:
     from sideline._core import Payload, Schema, Table
 
-ROWS = 10
+MAX_ROWS = 10
 """Number of rows shown."""
-PREVIEW = 5
+MAX_PAYLOAD_ROWS = 5
 """Number of rows shown of a payload."""
-COLUMNS = 16
+MAX_COLUMNS = 16
 """Number of columns shown by default."""
-CELL = 80
+MAX_CELL_LENGTH = 80
 """Characters of a cell in a notebook."""
-LEFT = ' style="text-align:left"'
-LINE = 120
+LEFT_STYLE = ' style="text-align:left"'
+DEFAULT_LINE_LENGTH = 120
 """Characters of a line if the terminal does not state its width."""
 
-NAMES = ("team_name", "home_team_name", "away_team_name", "first_name", "last_name", "display_name", "name")
+NAME_COLUMNS = ("team_name", "home_team_name", "away_team_name", "first_name", "last_name", "display_name", "name")
 STATISTICS = ("PTS", "REB", "AST", "FG", "FGA", "FG3", "FGA3", "FT", "FTA", "TO", "STL", "BLK", "FL")
 """The headline statistics, in display order."""
 _KEYS = ("team_id", "player_id")
-_LAST = ("is_team_total", "version", "games_played")
+_LAST_COLUMNS = ("is_team_total", "version", "games_played")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -82,8 +82,8 @@ def ordered(table: "Table", records: Sequence[Mapping[str, Any]]) -> list[str]:
     def rank(name: str) -> tuple[bool, int, int]:
         values = [record[name] for record in records]
         is_empty = bool(values) and all(value is None or value == [] for value in values)
-        if name in NAMES:
-            return is_empty, 0, NAMES.index(name)
+        if name in NAME_COLUMNS:
+            return is_empty, 0, NAME_COLUMNS.index(name)
         if name in STATISTICS:
             return is_empty, 1, STATISTICS.index(name)
         if name in _KEYS:
@@ -92,7 +92,7 @@ def ordered(table: "Table", records: Sequence[Mapping[str, Any]]) -> list[str]:
             return is_empty, 6, 0
         if name.endswith("_id") or any(isinstance(value, str) and _UUID.fullmatch(value) for value in values):
             return is_empty, 5, 0
-        return is_empty, 4 if name in _LAST else 3, 0
+        return is_empty, 4 if name in _LAST_COLUMNS else 3, 0
 
     return sorted(names, key=rank)
 
@@ -126,8 +126,8 @@ def shorten(text: str, width: int) -> str:
 
 def table_text(table: "Table", line: int | None = None) -> str:
     """Format a table for `print`: as many columns as fit the terminal, names and statistics first."""
-    line = max(40, shutil.get_terminal_size((LINE, 24)).columns if line is None else line)
-    records = table.head(ROWS).to_dicts()
+    line = max(40, shutil.get_terminal_size((DEFAULT_LINE_LENGTH, 24)).columns if line is None else line)
+    records = table.head(MAX_ROWS).to_dicts()
     names = ordered(table, records)
     shown = len(names)
     while shown > 1 and max(map(len, aligned_records(records, names[:shown]).splitlines())) > line:
@@ -140,14 +140,14 @@ def table_text(table: "Table", line: int | None = None) -> str:
     return f"{size}\n{aligned_records(records, names[:shown])}{more}{left}"
 
 
-def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int = ROWS) -> str:
+def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int = MAX_ROWS) -> str:
     """Format a table for a notebook."""
     schema = table.schema
     records = table.head(rows).to_dicts()
-    names = list(columns or ordered(table, records)[:COLUMNS])
+    names = list(columns or ordered(table, records)[:MAX_COLUMNS])
     # Notebooks align everything to the right, which suits only numbers.
     numeric = {name for name in names if any(is_number(record[name]) for record in records)}
-    side = {name: "" if name in numeric else LEFT for name in names}
+    side = {name: "" if name in numeric else LEFT_STYLE for name in names}
     heads = "".join(
         f'<th{side[field.name]} title="{escape(" ".join(filter(None, (field.type, field.unit, field.description))))}">'
         f"{escape(visible(field.name))}</th>"
@@ -156,8 +156,8 @@ def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int =
     body = "".join(f"<tr>{''.join(_html_cell(record[name], side[name]) for name in names)}</tr>" for record in records)
     size = [_count(table.num_rows, "row"), _count(len(schema), "column")]
     cut = [f"first {rows} rows"] if table.num_rows > rows else []
-    if columns is None and len(schema) > COLUMNS:
-        cut.append(f"{COLUMNS} main columns")
+    if columns is None and len(schema) > MAX_COLUMNS:
+        cut.append(f"{MAX_COLUMNS} main columns")
     more = f"; the {' and the '.join(cut)} shown" if cut else ""
     return (
         f'<div style="overflow-x:auto"><b>{escape(visible(table.name))}</b>: {", ".join(size)}{more}'
@@ -166,7 +166,7 @@ def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int =
 
 
 def _html_cell(value: Any, side: str) -> str:
-    full, short = cell(value), shorten(brief(value), CELL)
+    full, short = cell(value), shorten(brief(value), MAX_CELL_LENGTH)
     title = f' title="{escape(full)}"' if isinstance(value, str) and full != short and len(full) < 200 else ""
     return f"<td{side}{title}>{escape(short)}</td>"
 
@@ -174,12 +174,12 @@ def _html_cell(value: Any, side: str) -> str:
 def schema_html(schema: "Schema") -> str:
     """Format a schema for a notebook, with a line for each column."""
     rows = "".join(
-        f"<tr><td{LEFT}>{escape(visible(field.name))}</td>"
-        f"<td{LEFT}>{escape(field.type)}{'?' if field.nullable else ''}</td>"
-        f"<td{LEFT}>{escape(field.unit or '')}</td><td{LEFT}>{escape(field.description or '')}</td></tr>"
+        f"<tr><td{LEFT_STYLE}>{escape(visible(field.name))}</td>"
+        f"<td{LEFT_STYLE}>{escape(field.type)}{'?' if field.nullable else ''}</td>"
+        f"<td{LEFT_STYLE}>{escape(field.unit or '')}</td><td{LEFT_STYLE}>{escape(field.description or '')}</td></tr>"
         for field in schema
     )
-    heads = "".join(f"<th{LEFT}>{name}</th>" for name in ("column", "type", "unit", "meaning"))
+    heads = "".join(f"<th{LEFT_STYLE}>{name}</th>" for name in ("column", "type", "unit", "meaning"))
     about = f": {escape(schema.description)}" if schema.description else ""
     return (
         f"<div><b>{escape(visible(schema.name))}</b>{about}"
@@ -190,7 +190,7 @@ def schema_html(schema: "Schema") -> str:
 def facts_html(title: str, facts: Mapping[str, object]) -> str:
     """Format facts for a notebook, with a line for each."""
     rows = "".join(
-        f"<tr><th{LEFT}>{escape(visible(name))}</th><td{LEFT}>{escape(fact(value))}</td></tr>"
+        f"<tr><th{LEFT_STYLE}>{escape(visible(name))}</th><td{LEFT_STYLE}>{escape(fact(value))}</td></tr>"
         for name, value in facts.items()
         if value is not None
     )
@@ -228,7 +228,7 @@ def _first_rows(payload: "Payload") -> str:
     if not payload.tables:
         return ""
     try:
-        return table_html(payload.table(), rows=PREVIEW)
+        return table_html(payload.table(), rows=MAX_PAYLOAD_ROWS)
     except SidelineError as error:
         # An error here would hide the facts too.
         return f"<div>{escape(visible(str(error)))}</div>"

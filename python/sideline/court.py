@@ -121,9 +121,9 @@ def transform(
     (True, True)
     """
     hoop_x, hoop_y = (None, None) if hoop is None else hoop
-    given = (x, y, hoop_x, hoop_y)
-    if any(isinstance(one, list | tuple) for one in given):
-        return _each(given, source, target)
+    values = (x, y, hoop_x, hoop_y)
+    if any(isinstance(one, list | tuple) for one in values):
+        return _each(values, source, target)
     return _point(x, y, source, target, hoop_x, hoop_y)
 
 
@@ -185,14 +185,14 @@ def _side(hoop_y: Values) -> Values:
     return hoop_y / abs(hoop_y)
 
 
-def _each(given: Sequence[Values], source: Frame, target: Frame) -> tuple[list[Values], list[Values]]:
-    lengths = {len(one) for one in given if isinstance(one, list | tuple)}
+def _each(values: Sequence[Values], source: Frame, target: Frame) -> tuple[list[Values], list[Values]]:
+    lengths = {len(one) for one in values if isinstance(one, list | tuple)}
     if len(lengths) > 1:
         counts = ", ".join(map(str, sorted(lengths)))
         raise ValueError(f"the lists have {counts} numbers: pass one for each point")
     count = lengths.pop()
-    rows = zip(*(one if isinstance(one, list | tuple) else [one] * count for one in given), strict=True)
-    needs = 4 if given[2] is not None else 2
+    rows = zip(*(one if isinstance(one, list | tuple) else [one] * count for one in values), strict=True)
+    needs = 4 if values[2] is not None else 2
     points = [
         (None, None) if None in row[:needs] else _point(row[0], row[1], source, target, row[2], row[3]) for row in rows
     ]

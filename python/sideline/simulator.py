@@ -243,19 +243,19 @@ class Credentials:
 
 def _privileges(privileges: Mapping[str, Any] | Iterable[str] | None) -> tuple[bool, bool, list[Any]]:
     """Return whether stats and shots may be read, and the teams that may not."""
-    given: dict[str, Any] = {"stats": True, "shots": True, "restricted_teams": ()}
+    settings: dict[str, Any] = {"stats": True, "shots": True, "restricted_teams": ()}
     if isinstance(privileges, Mapping):
-        given |= {name.lower(): value for name, value in privileges.items()}
+        settings |= {name.lower(): value for name, value in privileges.items()}
     elif isinstance(privileges, str):
         raise TypeError(f"privileges is a mapping or a list of names: write [{privileges!r}]")
     elif privileges is not None:
         granted = {name.lower() for name in privileges}
-        given |= {"stats": "stats" in granted, "shots": "shots" in granted} | dict.fromkeys(granted, True)
+        settings |= {"stats": "stats" in granted, "shots": "shots" in granted} | dict.fromkeys(granted, True)
         if "restricted_teams" in granted:
             raise ValueError('restricted_teams is not a privilege: write privileges={"restricted_teams": [..]}')
-    stats, shots, restricted = given.pop("stats"), given.pop("shots"), given.pop("restricted_teams")
-    if given:
-        raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(given)}")
+    stats, shots, restricted = settings.pop("stats"), settings.pop("shots"), settings.pop("restricted_teams")
+    if settings:
+        raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(settings)}")
     return bool(stats), bool(shots), list(restricted)
 
 
@@ -356,7 +356,7 @@ class Simulator:
     @property
     def requests(self) -> list[SeenRequest]:
         """The request log: the last 100,000 requests in order."""
-        return [SeenRequest(**seen) for seen in self._core.requests()]
+        return [SeenRequest(**request) for request in self._core.requests()]
 
     def play(self, game_id: str, speed: float | None = 1.0) -> None:
         """Play a game from its tip-off or its current state; streams and responses follow its clock.

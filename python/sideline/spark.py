@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["decode", "fetch_bodies", "read"]
 
-_PARTS = 8
+_DEFAULT_PARTS = 8
 """Number of parts if Spark does not say how many tasks it runs at once."""
 
 Reading = Callable[[Part], "Iterator[pyarrow.RecordBatch]"]
@@ -103,7 +103,7 @@ def refused_box_score(table: str) -> str:
 
 def _frame(spark: "SparkSession", plan: Plan, parts: int | None, schema: "StructType", reading: Reading) -> "DataFrame":
     tasks = _parallelism(spark)
-    split = plan.split(parts or tasks or _PARTS, tasks=tasks)
+    split = plan.split(parts or tasks or _DEFAULT_PARTS, tasks=tasks)
 
     def run(batches: "Iterable[pyarrow.RecordBatch]") -> "Iterator[pyarrow.RecordBatch]":
         for batch in batches:
@@ -127,7 +127,7 @@ def arrow_schema(table: str, columns: list[str] | None) -> "pyarrow.Schema":
     return plain(schema(table, columns).to_arrow())
 
 
-def plain(given: "pyarrow.Schema") -> "pyarrow.Schema":
+def plain(source: "pyarrow.Schema") -> "pyarrow.Schema":
     """Convert a type: Spark has neither dictionaries nor milliseconds, and takes no batch with a non-null column."""
     pa = library("pyarrow", "spark")
 
@@ -138,7 +138,7 @@ def plain(given: "pyarrow.Schema") -> "pyarrow.Schema":
             return pa.timestamp("us", "UTC")
         return pa.list_(pa.field("element", kind.value_type)) if pa.types.is_list(kind) else kind
 
-    return pa.schema([pa.field(field.name, of(field.type), metadata=field.metadata) for field in given])
+    return pa.schema([pa.field(field.name, of(field.type), metadata=field.metadata) for field in source])
 
 
 def struct(target: "pyarrow.Schema") -> "StructType":

@@ -28,13 +28,13 @@ _DOUBTS: Mapping[str, float] = {
 }
 """The probability that two rows of one league whose names agree in this way are two people."""
 
-_NAMESAKES = 0.12
+_NAMESAKE_DOUBT = 0.12
 """The doubt added for each namesake that the league, or the team if it agrees, is likely to have."""
 
-_SINGLE_WORD = 2.0
+_SINGLE_WORD_FACTOR = 2.0
 """A name of one word says less."""
 
-_FACTORS: Mapping[tuple[str, bool], float] = {
+_DOUBT_FACTORS: Mapping[tuple[str, bool], float] = {
     ("team", True): 0.25,
     ("team", False): 4.0,
     ("jersey", True): 0.3,
@@ -43,10 +43,10 @@ _FACTORS: Mapping[tuple[str, bool], float] = {
 }
 """How agreement and difference change the doubt. Another birth date means another person."""
 
-_JERSEY_ALONE = 0.6
+_JERSEY_FACTOR_WITHOUT_TEAM = 0.6
 """Without the team a jersey number says less, because a league has many of each."""
 
-_MARGIN = 3.0
+_MIN_DOUBT_RATIO = 3.0
 """A second candidate must have this many times the doubt."""
 
 
@@ -150,7 +150,9 @@ def crosswalk(
     listed = {candidate for _, method, _, candidates in decided if method == "ambiguous" for candidate in candidates}
     left = [number for number in range(len(people)) if number not in taken]
     kind = known["player_id"].dtype
-    found = rows.rename({column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT)})
+    found = rows.rename(
+        {column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT_COLUMNS)}
+    )
     matched = pl.DataFrame(
         {
             "player_id": pl.Series([None if one is None else ids[one] for one, *_ in decided], dtype=kind),
@@ -166,10 +168,10 @@ def crosswalk(
         }
     )
     whole = pl.concat([pl.concat([found, matched], how="horizontal"), alone], how="diagonal")
-    return table_of("crosswalk", whole.select("player_id", *found.columns, *_RESULT))
+    return table_of("crosswalk", whole.select("player_id", *found.columns, *_RESULT_COLUMNS))
 
 
-_RESULT = ("method", "confidence", "candidates")
+_RESULT_COLUMNS = ("method", "confidence", "candidates")
 
 
 def _decide(
@@ -206,8 +208,8 @@ def _decide(
             others_claims = sorted(rivals[ordered[0]])
             others_claims.remove(best.doubt)
             is_good = 1 - best.doubt >= MIN_CONFIDENCE
-            is_clear = all(doubt >= _MARGIN * best.doubt for doubt in (*seconds, *others_claims))
-            is_beaten = bool(others_claims) and others_claims[0] * _MARGIN <= best.doubt
+            is_clear = all(doubt >= _MIN_DOUBT_RATIO * best.doubt for doubt in (*seconds, *others_claims))
+            is_beaten = bool(others_claims) and others_claims[0] * _MIN_DOUBT_RATIO <= best.doubt
             if is_good and is_clear:
                 verdict = ordered[0], best.method, round(1 - best.doubt, 4), []
             elif is_good and not is_beaten:
@@ -269,8 +271,10 @@ def _compare(player: _Person, other: _Person, counts: _NameCounts) -> _Match | N
             agreed = grade(ours, theirs, with_similar=with_similar)
             if agreed is None:
                 continue
-            doubt = _DOUBTS[agreed] * (_SINGLE_WORD if len(ours.words) == 1 else 1.0)
-            doubt += _NAMESAKES * counts.namesakes(ours, theirs) / (counts.teams if ("team", True) in evidence else 1)
+            doubt = _DOUBTS[agreed] * (_SINGLE_WORD_FACTOR if len(ours.words) == 1 else 1.0)
+            doubt += (
+                _NAMESAKE_DOUBT * counts.namesakes(ours, theirs) / (counts.teams if ("team", True) in evidence else 1)
+            )
             if best is None or doubt < best[0]:
                 best = doubt, agreed
     if best is None:
@@ -278,7 +282,7 @@ def _compare(player: _Person, other: _Person, counts: _NameCounts) -> _Match | N
     doubt, method = best
     for what, agrees in evidence:
         is_alone = what == "jersey" and agrees and ("team", True) not in evidence
-        doubt *= _JERSEY_ALONE if is_alone else _FACTORS[what, agrees]
+        doubt *= _JERSEY_FACTOR_WITHOUT_TEAM if is_alone else _DOUBT_FACTORS[what, agrees]
         method += f"{'+' if agrees else '-'}{what}"
     return _Match(min(doubt, 1.0), method)
 

@@ -11,10 +11,10 @@ from sideline._frames import library
 if TYPE_CHECKING:
     import polars
 
-_SESSIONS_AT_ONCE = 4
+_SESSION_BATCH_SIZE = 4
 """Sessions of lazy locations that are read together, to bound the memory."""
 
-_NEEDED = ("session_id", "t", "player_id", "x", "y")
+_REQUIRED_COLUMNS = ("session_id", "t", "player_id", "x", "y")
 
 
 def moments(rows: object, locations: object, before: float = 3, after: float = 3, normalize: bool = False) -> Table:
@@ -98,11 +98,11 @@ def _locations(source: object) -> "tuple[polars.LazyFrame, int | None]":
     is_lazy = isinstance(source, pl.LazyFrame)
     lazy: Any = source if is_lazy else frame_of("locations", source).lazy()
     has = lazy.collect_schema()
-    if missing := [name for name in _NEEDED if name not in has]:
+    if missing := [name for name in _REQUIRED_COLUMNS if name not in has]:
         raise ValueError(f"locations has no column {' and '.join(missing)}; it has {', '.join(has)}")
     optional = {"type": pl.String, "team_id": pl.Int64, "z": pl.Float64}
     columns = [pl.col(name) if name in has else pl.lit(None, kind).alias(name) for name, kind in optional.items()]
-    return lazy.select(*_NEEDED, *columns), _SESSIONS_AT_ONCE if is_lazy else None
+    return lazy.select(*_REQUIRED_COLUMNS, *columns), _SESSION_BATCH_SIZE if is_lazy else None
 
 
 def _around(

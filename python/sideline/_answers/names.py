@@ -28,7 +28,7 @@ _LETTERS = str.maketrans(
 )
 """Letters that are no letter with an accent."""
 
-_SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+_TRANSCRIPTIONS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 """The other way in which such letters are written without them."""
 
 _NICKNAMES = """
@@ -83,7 +83,7 @@ def parse(text: str) -> Name | None:
     folded = tuple(filter(None, map(_folded, words)))
     if not folded:
         return None
-    spelled = (_folded(word.translate(_SPELLED_OUT)) for word in words)
+    spelled = (_folded(word.translate(_TRANSCRIPTIONS)) for word in words)
     return Name(folded, suffix, frozenset(("".join(folded), "".join(spelled))))
 
 

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from sideline._audit.tables import OF_SESSION, REGULAR_SESSIONS, Rows, Tables, moment, violation
+from sideline._audit.tables import REGULAR_SESSIONS, SESSION_TABLES, Rows, Tables, moment, violation
 
 if TYPE_CHECKING:
     import polars
 
-SHORT_SESSION_S = 300
+MIN_SESSION_WITH_ROWS_S = 300
 """Short sessions may be empty; a longer session of a game has rows."""
 
-UNCOVERED_S = 600
+MAX_UNCOVERED_S = 600
 """The largest part of a game's time outside its sessions; beyond it a session is missing."""
 
 _OPERATIONS = {"stats": "stats", "stat_events": "stats_details", "possessions": "possessions", "shots": "shots"}
@@ -23,7 +23,7 @@ def _of_sessions(tables: Tables) -> "polars.DataFrame":
     times = {"stat_events": "occurred_at", "possessions": "start_timestamp", "shots": "occurred_at"}
     kind = pl.Datetime("ms", "UTC")
     parts = []
-    for name in OF_SESSION:
+    for name in SESSION_TABLES:
         if name in tables:
             when = pl.col(times[name]).min() if name in times else pl.lit(None)
             rows = tables[name].drop_nulls("session_id").group_by("session_id", maintain_order=True)
@@ -62,14 +62,14 @@ def sessions_have_rows(tables: Tables) -> Rows:
     present = _of_sessions(tables)
     length = pl.col("ended_at") - pl.col("started_at")
     expected = tables.sessions.filter(tables.is_game, tables.is_over(pl.col("ended_at")))
-    expected = expected.filter(length > pl.duration(seconds=SHORT_SESSION_S))
+    expected = expected.filter(length > pl.duration(seconds=MIN_SESSION_WITH_ROWS_S))
     missing = expected.join(present, on="session_id", how="anti")
     if "coverage" in tables:
         missing = missing.join(_explained(tables), on="session_id", how="anti")
     elif tables.is_one_session:
         # Responses of one session, passed with its whole game, say nothing about the game's other sessions.
         return
-    names = [name for name in OF_SESSION if name in tables]
+    names = [name for name in SESSION_TABLES if name in tables]
     for row in missing.sort("started_at").iter_rows(named=True):
         span = f"{moment(row['started_at'])} to {moment(row['ended_at'])}"
         message = f"the session, from {span}, has no rows in {', '.join(names)}"
@@ -90,7 +90,7 @@ def _explained(tables: Tables) -> "polars.DataFrame":
 
 def games_have_all_sessions(tables: Tables) -> Rows:
     pl = tables.pl
-    unlisted = [] if not any(name in tables for name in OF_SESSION) else _unlisted(tables).to_dicts()
+    unlisted = [] if not any(name in tables for name in SESSION_TABLES) else _unlisted(tables).to_dicts()
     events = tables.events.filter(tables.is_over(pl.col("event_end")), pl.col("event_start") < pl.col("event_end"))
     # A session without times, or with reversed ones, leaves the game's time unknown.
     is_known = (pl.col("started_at") <= pl.col("ended_at")).fill_null(False).all()
@@ -109,7 +109,7 @@ def games_have_all_sessions(tables: Tables) -> Rows:
         holes = list(zip(ends, [*row["started_at"], row["event_end"]], strict=True))
         start, end = max(holes, key=lambda hole: hole[1] - hole[0])
         rows_have_it = any(row["event_start"] <= one["at"] <= row["event_end"] for one in unlisted if one["at"])
-        if (end - start).total_seconds() > UNCOVERED_S and not rows_have_it:
+        if (end - start).total_seconds() > MAX_UNCOVERED_S and not rows_have_it:
             found = f"{row['count']} sessions, none from {moment(start)} to {moment(end)}"
             message = f"the game of type {row['game_type']} has {found}"
             yield violation("games_have_all_sessions", row, message, f"{row['regular']} sessions", found)

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from sideline._audit.tables import NOISE, Row, Rows, Tables, number, violation, who
+from sideline._audit.tables import ROUNDING_TOLERANCE, Row, Rows, Tables, number, violation, who
 
 if TYPE_CHECKING:
     import polars
 
-NOT_COUNTED = ("DIST", "TEAM_SCORE", "OPPOSING_TEAM_SCORE")
+UNSUMMED_CODES = ("DIST", "TEAM_SCORE", "OPPOSING_TEAM_SCORE")
 """Codes that do not add up: a distance is measured separately from events, and a score is a level."""
 
-_IN_POSSESSIONS = ("FGA", "FGA3", "REB", "DEFENSIVE_REB", "FGA_OTD", "FGA3_OTD")
+_POSSESSION_CODES = ("FGA", "FGA3", "REB", "DEFENSIVE_REB", "FGA_OTD", "FGA3_OTD")
 """Codes that are documented among the events of possessions."""
 
 
@@ -47,7 +47,7 @@ def points_from_makes(tables: Tables) -> Rows:
     lines = tables.scoped(stats).group_by("scope", "team_id", "player_id", maintain_order=True).agg(**codes)
     twos = pl.col("FG2") if "FG2" in sent else pl.col("FG") - pl.col("FG3")
     lines = lines.with_columns(twos=twos).with_columns(points=2 * pl.col("twos") + 3 * pl.col("FG3") + pl.col("FT"))
-    for row in lines.filter((pl.col("points") - pl.col("PTS")).abs() > NOISE).iter_rows(named=True):
+    for row in lines.filter((pl.col("points") - pl.col("PTS")).abs() > ROUNDING_TOLERANCE).iter_rows(named=True):
         makes = f"{number(row['twos'])} twos, {number(row['FG3'])} threes and {number(row['FT'])} free throws"
         message = f"{who(row)}: PTS is {number(row['PTS'])}, but {makes} make {number(row['points'])}"
         yield violation("points_from_makes", row, message, row["points"], row["PTS"])
@@ -59,7 +59,7 @@ def possessions_match_events(tables: Tables) -> Rows:
     codes = pl.concat_list(pl.col("possession_type").cast(pl.String), pl.col("details").fill_null([]))
     # Once, should a possession name its type among the details too.
     possessed = possessed.drop_nulls("player_id").with_columns(stat=codes.list.unique(), value=1.0).explode("stat")
-    compared = {*_IN_POSSESSIONS, *possessed["stat"].drop_nulls()} - {"PTS"}
+    compared = {*_POSSESSION_CODES, *possessed["stat"].drop_nulls()} - {"PTS"}
     events = events.filter(~pl.col("is_team_total"), pl.col("stat").is_in(list(compared)))
     keys = ["player_id", "stat"]
     found = _sums(tables, possessed.filter(pl.col("stat").is_in(list(compared))), keys)
@@ -123,9 +123,9 @@ def _turnovers_nearby(tables: Tables, possessions: "polars.DataFrame") -> "polar
 
 def _sums(tables: Tables, frame: "polars.DataFrame", keys: list[str]) -> "polars.DataFrame":
     pl = tables.pl
-    counted = frame.filter(~pl.col("stat").is_in(NOT_COUNTED))
+    counted = frame.filter(~pl.col("stat").is_in(UNSUMMED_CODES))
     sums = counted.group_by("scope", *keys).agg(pl.col("value").sum())
-    return sums.filter(pl.col("value").abs() > NOISE)
+    return sums.filter(pl.col("value").abs() > ROUNDING_TOLERANCE)
 
 
 def _teams(events: "polars.DataFrame") -> "polars.DataFrame":
@@ -152,7 +152,7 @@ def _differences(
     both = both.join(shared, on=whole, how="semi").with_columns(col("expected", "found").fill_null(0.0))
     if teams is not None:
         both = both.join(teams, on=["scope", "player_id"], how="left")
-    different = both.filter((col("expected") - col("found")).abs() > NOISE)
+    different = both.filter((col("expected") - col("found")).abs() > ROUNDING_TOLERANCE)
     yield from different.sort(keys).iter_rows(named=True)
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = Iterator[Row]
 
-NOISE = 1e-6
+ROUNDING_TOLERANCE = 1e-6
 """Values are decimal fractions: smaller differences are rounding errors."""
 
-IS_OVER = timedelta(minutes=15)
+MIN_SETTLED_TIME = timedelta(minutes=15)
 """An event that ended less than this before the responses were sent may not be over: its end may be provisional."""
 
 CLOCK_LIMITS_S = {"game": 25 * 60.0, "other": 60 * 60.0}
@@ -25,10 +25,10 @@ CLOCK_LIMITS_S = {"game": 25 * 60.0, "other": 60 * 60.0}
 REGULAR_SESSIONS: Mapping[str, int] = {"HALF": 2, "QUARTER": 4}
 """Number of sessions in the regular time of a game, by `game_type`."""
 
-_LINE = ("team_id", "player_id", "is_team_total")
+_ROW_KEY = ("team_id", "player_id", "is_team_total")
 COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "stats": {"player_stats": (*_LINE, "stat", "value"), "box_score": (*_LINE, "FG", "FGA", "PTS")},
-    "details": {"stat_events": (*_LINE, "stat", "value", "occurred_at", "game_clock_s", "period")},
+    "stats": {"player_stats": (*_ROW_KEY, "stat", "value"), "box_score": (*_ROW_KEY, "FG", "FGA", "PTS")},
+    "details": {"stat_events": (*_ROW_KEY, "stat", "value", "occurred_at", "game_clock_s", "period")},
     "possessions": {
         "possessions": (
             *("session_id", "team_id", "possession", "start_timestamp", "end_timestamp", "start_game_clock_s"),
@@ -68,7 +68,7 @@ _OPTIONAL: Mapping[str, Mapping[str, str]] = {
     "events": {"is_practice_event": "Boolean", "game_type": "String"},
 }
 
-OF_SESSION = ("stats", "stat_events", "possessions", "shots")
+SESSION_TABLES = ("stats", "stat_events", "possessions", "shots")
 """The tables, one for each operation of a session, whose rows have `session_id`."""
 
 
@@ -95,7 +95,7 @@ class Tables:
         """Return whether something happened later than the responses were sent: then their clock is another one."""
         times = {"stat_events": "occurred_at", "shots": "occurred_at", "possessions": "end_timestamp"}
         latest = [self[name][column].drop_nulls() for name, column in times.items() if name in self]
-        return any((column > served_at + IS_OVER).any() for column in latest)
+        return any((column > served_at + MIN_SETTLED_TIME).any() for column in latest)
 
     def __contains__(self, name: str) -> bool:
         return name in self.frames
@@ -117,7 +117,7 @@ class Tables:
         )
 
     def _long(self, boxes: "polars.DataFrame") -> "polars.DataFrame":
-        keys = ["session_id", "game_id", *_LINE]
+        keys = ["session_id", "game_id", *_ROW_KEY]
         about = {*keys, "team_name", "first_name", "last_name", "version", "games_played"}
         codes = [name for name in boxes.columns if name not in about]
         long: polars.DataFrame = boxes.unpivot(codes, index=keys, variable_name="stat", value_name="value")
@@ -178,7 +178,7 @@ class Tables:
         """Return whether something has ended; without the time of a response, whether it has an end."""
         if self.served_at is None:
             return ended_at.is_not_null()
-        return (ended_at < self.served_at - IS_OVER).fill_null(False)
+        return (ended_at < self.served_at - MIN_SETTLED_TIME).fill_null(False)
 
     @cached_property
     def is_football(self) -> "polars.Expr":

@@ -2,7 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from sideline._audit.tables import NOISE, REGULAR_SESSIONS, Rows, Tables, at, moment, number, violation, who
+from sideline._audit.tables import (
+    REGULAR_SESSIONS,
+    ROUNDING_TOLERANCE,
+    Rows,
+    Tables,
+    at,
+    moment,
+    number,
+    violation,
+    who,
+)
 
 if TYPE_CHECKING:
     import polars
@@ -16,13 +26,13 @@ POSSESSION_TOLERANCE_S = 5
 SHOT_CLOCK_LIMIT_S = 36.0
 """The longest shot clock in use is 35 s; 1 s more for rounding."""
 
-TILE_S = 0.15
+ADJACENT_TOLERANCE_S = 0.15
 """The largest change of the game clock between adjacent possessions: tenths, rounded."""
 
-END_S = 0.05
+PERIOD_END_TOLERANCE_S = 0.05
 """If possessions are adjacent, the last one of a period ends at 0:00, which needs no rounding."""
 
-LAST_POSSESSION_S = 36.0
+MAX_LAST_POSSESSION_S = 36.0
 """At most one possession is missing at the end of a period, and the shot clock limits its length."""
 
 
@@ -93,7 +103,7 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
     pl = tables.pl
     start, end = pl.col("start_game_clock_s"), pl.col("end_game_clock_s")
     clocked = tables["possessions"].drop_nulls(["session_id", "start_timestamp"])
-    plausible = (start <= tables.clock_limit) & (end <= tables.clock_limit) & (end <= start + NOISE)
+    plausible = (start <= tables.clock_limit) & (end <= tables.clock_limit) & (end <= start + ROUNDING_TOLERANCE)
     # Without a valid clock nothing is known about the possessions on either side.
     clocked = clocked.with_columns(is_known=plausible.fill_null(False)).sort(
         "session_id", "start_timestamp", "end_timestamp"
@@ -105,9 +115,11 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
         before=pl.col("end_game_clock_s").shift(1).over(within),
     )
     pairs = steps.filter(pl.col("pair"))
-    tiled = pairs.group_by(within).agg(share=(pl.col("gap").abs() <= TILE_S).mean(), count=pl.len())
+    tiled = pairs.group_by(within).agg(share=(pl.col("gap").abs() <= ADJACENT_TOLERANCE_S).mean(), count=pl.len())
     tiled = tiled.filter(pl.col("share") >= 0.9, pl.col("count") >= 9)
-    for row in pairs.join(tiled, on=within, how="semi").filter(pl.col("gap") > TILE_S).iter_rows(named=True):
+    for row in (
+        pairs.join(tiled, on=within, how="semi").filter(pl.col("gap") > ADJACENT_TOLERANCE_S).iter_rows(named=True)
+    ):
         before, after = number(row["before"]), number(row["start_game_clock_s"])
         message = (
             f"the possession before ends at {before} s on the game clock, the next starts at {after} s: one is missing"
@@ -116,7 +128,7 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
     # A finished period has been played to the end of its clock.
     ends = clocked.filter(pl.col("end_timestamp") == pl.col("end_timestamp").max().over(within))
     last = ends.group_by(within, maintain_order=True).last().filter(pl.col("is_known"))
-    last = last.join(tiled, on=within, how="semi").filter(end > END_S, end <= LAST_POSSESSION_S)
+    last = last.join(tiled, on=within, how="semi").filter(end > PERIOD_END_TOLERANCE_S, end <= MAX_LAST_POSSESSION_S)
     over = tables.sessions.filter(tables.is_over(pl.col("ended_at")))
     for row in last.join(over, on=within, how="semi").iter_rows(named=True):
         left = number(row["end_game_clock_s"])
@@ -162,7 +174,7 @@ def _rises(tables: Tables, label: str, moments: "polars.DataFrame") -> Rows:
     by_moment = moments.drop_nulls(["at", "clock"]).group_by(*keys, "at")
     ordered = by_moment.agg(low=pl.min("clock"), high=pl.max("clock")).sort(*keys, "at")
     ordered = ordered.with_columns(before=pl.col("low").shift(1).over(keys))
-    for row in ordered.filter(pl.col("high") > pl.col("before") + NOISE).iter_rows(named=True):
+    for row in ordered.filter(pl.col("high") > pl.col("before") + ROUNDING_TOLERANCE).iter_rows(named=True):
         high, before = number(row["high"]), number(row["before"])
         where = f"{label}: at {moment(row['at'])} the game clock of {row['period'] or 'a period'}"
         message = f"{where} rises from {before} s to {high} s"

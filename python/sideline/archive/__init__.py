@@ -42,15 +42,14 @@ from sideline._access import core_of, table_from_arrow
 from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import ProgressOption
-from sideline.archive import _audits as audits
-from sideline.archive import _compaction as compaction
-from sideline.archive import _plan as plan
-from sideline.archive import _read as read
+from sideline.archive import _audits, _compaction, _plan, _read
 from sideline.archive._changes import KEYS, Changes, current_state, state_at
 from sideline.archive._changes import changes as changes_between
 from sideline.archive._export import Address, Exported
 from sideline.archive._export import export as export_changes
+from sideline.archive._html_report import ArchiveReport, gather, previous_report_time, render
 from sideline.archive._plan import TABLES
+from sideline.archive._read import AsOf
 from sideline.archive._report import ArchiveInfo, SyncReport, is_hole
 from sideline.archive._storage_options import Options
 from sideline.archive._store import Store, internal_schemas, public_schema
@@ -69,7 +68,7 @@ if TYPE_CHECKING:
     from sideline._types import Time
     from sideline.archive._html_report import ArchiveReport
 
-__all__ = ["KEYS", "Archive", "ArchiveInfo", "Changes", "Exported", "SyncReport"]
+__all__ = ["KEYS", "Archive", "ArchiveInfo", "ArchiveReport", "AsOf", "Changes", "Exported", "SyncReport"]
 
 _MIN_EPOCH_MS = 1_000_000_000
 """Times in epoch milliseconds are larger, versions of an archive are smaller."""
@@ -199,11 +198,11 @@ class Archive:
             raise ValueError("give the range: start=, and end= if it does not end now; or game_ids=")
         if game_ids is not None and team_ids is not None:
             raise ValueError("give team_ids with a range, or game_ids, but not both")
-        wanted = plan.operations(tables)
+        wanted = _plan.operations(tables)
         teams = _team_ids(team_ids)
         games = _id_list("game_ids", game_ids)
         if game_ids is None and start is not None and (end is not None or self._clock is not None):
-            plan.check_range(start, end, self._clock and self._clock())
+            _plan.check_range(start, end, self._clock and self._clock())
         core_of(client).check_credentials()
         return (
             teams,
@@ -227,7 +226,7 @@ class Archive:
         >>> archive.scan("player_stats").filter(stat="PTS", is_team_total=True).collect().height
         4
         """
-        return read.scan(self._store, name)
+        return _read.scan(self._store, name)
 
     def delta(self, name: str) -> "DeltaTable":
         """Return a table as a `deltalake.DeltaTable`: the stored data, in microseconds and without dictionaries.
@@ -237,7 +236,7 @@ class Archive:
         >>> archive.delta("shots").version() >= 0
         True
         """
-        table = read.open_table(self._store, name)
+        table = _read.open_table(self._store, name)
         if table is None:
             raise ValueError(f"nothing is stored of {name} yet")
         return table
@@ -248,7 +247,7 @@ class Archive:
         >>> archive.sql("select count(distinct session_id) from stat_events").fetchall()
         [(2,)]
         """
-        return read.sql(self._store, query)
+        return _read.sql(self._store, query)
 
     def to_arrow(self, name: str) -> "pyarrow.Table":
         """Return a whole table as a `pyarrow.Table`, with the columns and types of `sideline.SCHEMAS`.
@@ -256,7 +255,7 @@ class Archive:
         >>> archive.to_arrow("shots").column_names[:2]
         ['session_id', 'game_id']
         """
-        return read.to_arrow(self._store, name)
+        return _read.to_arrow(self._store, name)
 
     def corrections(self, since: "Time | None" = None) -> "polars.DataFrame":
         """Return changes of stored values after their game was over, the newest last.
@@ -270,7 +269,7 @@ class Archive:
         ['table', 'team_id', 'game_id']
         """
         pl = library("polars", "archive")
-        frame = read.scan(self._store, "corrections")
+        frame = _read.scan(self._store, "corrections")
         if since is not None:
             # The column has milliseconds.
             since = _to_datetime("since", since)
@@ -278,7 +277,7 @@ class Archive:
             frame = frame.filter(pl.col("seen_at") >= since)
         return frame.sort("seen_at", maintain_order=True).collect()
 
-    def as_of(self, when: "Time") -> read.AsOf:
+    def as_of(self, when: "Time") -> AsOf:
         """Return the archive as of a time: `as_of(when).scan(name)` has every table as it was stored then.
 
         >>> import datetime
@@ -286,8 +285,8 @@ class Archive:
         0
         """
         moment = _to_datetime("when", when)
-        read.require(self._store)
-        return read.AsOf(self._store, moment)
+        _read.require(self._store)
+        return AsOf(self._store, moment)
 
     def info(self) -> ArchiveInfo:
         """Return the numbers of rows, games and holes, and how fresh they are.
@@ -295,8 +294,8 @@ class Archive:
         >>> archive.info().games == games
         True
         """
-        read.require(self._store)
-        rows = read.coverage(self._store)
+        _read.require(self._store)
+        rows = _read.coverage(self._store)
         games = [row for row in rows if row["operation"] == "game" and row["body_id"] is not None]
         counts = {name: table.count() for name in TABLES if (table := self._store.open(name)) is not None}
         corrections = self._store.open("corrections")
@@ -312,7 +311,7 @@ class Archive:
             corrections=corrections.count() if corrections else 0,
         )
 
-    def report(self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None) -> "ArchiveReport":
+    def report(self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None) -> ArchiveReport:
         """Return one static HTML page about the archive, which a notebook displays.
 
         It has freshness, coverage by team and month, holes with their reasons, corrections since the last report,
@@ -327,8 +326,6 @@ class Archive:
         >>> "Coverage by team and month" in archive.report().html
         True
         """
-        from sideline.archive._html_report import ArchiveReport, gather, previous_report_time, render
-
         start = (
             _to_datetime("since", since)
             if since is not None
@@ -349,7 +346,7 @@ class Archive:
         >>> archive.audit().num_rows
         0
         """
-        return audits.audit(self._store)
+        return _audits.audit(self._store)
 
     def files(self, table: str) -> list[str]:
         """Return the addresses of a table's Parquet files, for engines that do not read Delta Lake.
@@ -361,7 +358,7 @@ class Archive:
         >>> rows == archive.to_arrow("shots").num_rows
         True
         """
-        opened = read.open_table(self._store, table)
+        opened = _read.open_table(self._store, table)
         return [] if opened is None else sorted(opened.file_uris())
 
     def changes(self, since: "Time | None" = None) -> Changes:
@@ -379,7 +376,7 @@ class Archive:
         >>> sum(rows.num_rows for rows in archive.changes(since=changes.version).values())
         0
         """
-        read.require(self._store)
+        _read.require(self._store)
         now, version = current_state(self._store)
         if since is None:
             return changes_between(self._store, {}, now, version)
@@ -404,7 +401,7 @@ class Archive:
         """
         from sideline.archive._rosters import stints
 
-        read.require(self._store)
+        _read.require(self._store)
         return table_from_arrow("players", stints(self._store, None if as_of is None else _to_datetime("as_of", as_of)))
 
     def status(
@@ -481,8 +478,8 @@ class Archive:
 
         >>> archive.compact()
         """
-        read.require(self._store)
-        compaction.compact_all(self._store, (*TABLES, *internal_schemas()))
+        _read.require(self._store)
+        _compaction.compact_all(self._store, (*TABLES, *internal_schemas()))
 
     def vacuum(self, *, retain: timedelta = _RETENTION) -> int:
         """Delete files that were replaced longer ago than `retain`; returns their number.
@@ -501,8 +498,8 @@ class Archive:
             raise TypeError(f"retain is a timedelta, not {type(retain).__name__}: write timedelta(days=7)")
         if retain < timedelta(0):
             raise ValueError(f"retain is {retain}: it cannot be negative; write timedelta(days=7)")
-        read.require(self._store)
-        return compaction.vacuum(self._store, (*TABLES, *internal_schemas()), retain)
+        _read.require(self._store)
+        return _compaction.vacuum(self._store, (*TABLES, *internal_schemas()), retain)
 
     def rebuild(self, table: str) -> None:
         """Decode a table again from the stored bodies, with the columns of this version of sideline.
@@ -537,7 +534,7 @@ def _id_list(name: str, ids: Any) -> list[Any] | None:
 
 def _team_ids(ids: Any) -> list[int] | None:
     teams = _id_list("team_ids", ids)
-    return None if teams is None else plan.team_numbers(teams)
+    return None if teams is None else _plan.team_numbers(teams)
 
 
 def _to_datetime(name: str, when: "Time") -> datetime:
@@ -550,7 +547,7 @@ def _to_datetime(name: str, when: "Time") -> datetime:
 
 def _table_of(name: str, rows: list[dict[str, Any]]) -> Table:
     target = public_schema(name)
-    return table_from_arrow(name, read.conform(to_arrow(rows, name).select(target.names), target))
+    return table_from_arrow(name, _read.conform(to_arrow(rows, name).select(target.names), target))
 
 
 def _drift_counts(client: "Client") -> dict[tuple[str, str], int]:

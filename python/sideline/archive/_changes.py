@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sideline._frames import library
-from sideline.archive import _corrections as corrections
+from sideline.archive import _corrections
 from sideline.archive._decode import decode_tables, empty_tables
 from sideline.archive._plan import RESOURCES, TABLES, Unit
 from sideline.archive._read import bodies, conform, unit_of
@@ -27,7 +27,7 @@ State = Mapping[str, int]
 CHANGE = "_change"
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    **{name: keys[0] for name, keys in corrections.KEYS.items()},
+    **{name: keys[0] for name, keys in _corrections.KEYS.items()},
     "box_score": ("session_id", "team_id", "player_id"),
     "players": ("team_id", "player_id"),
     "team": ("team_id",),

@@ -188,7 +188,7 @@ def without_consequences(found: Sequence[Row]) -> list[Row]:
     }
     teams = {(session, stat) for session, _, stat in corrected}
     plays: dict[str, list[Row]] = defaultdict(list)
-    kept = []
+    remaining = []
     for row in found:
         if row["table"] == "play_by_play":
             plays[row["key"]].append(row)
@@ -201,14 +201,14 @@ def without_consequences(found: Sequence[Row]) -> list[Row]:
                 continue
             if row["player_id"] == 0 and (row["session_id"], stat) in teams:
                 continue
-        kept.append(row)
+        remaining.append(row)
     for rows in plays.values():
         stats = {(rows[0]["session_id"], rows[0]["player_id"], stat) for row in rows for stat in _stats(row)}
         if not stats or not stats <= corrected:
-            kept += rows
-    for row in kept:
+            remaining += rows
+    for row in remaining:
         row.pop("possession", None)
-    return kept
+    return remaining
 
 
 def _stats(play: Row) -> set[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sideline._access import options_of
 from sideline._core import Payload, _epoch_ms
-from sideline.archive import _listing as listing
+from sideline.archive import _listing
 from sideline.archive._fetch import (
     REQUEST_ERRORS,
     SEASON_DATE,
@@ -45,7 +45,7 @@ class Discovery:
         """The outcomes of games that were requested by their id and could not be read."""
         self.problems: list[Outcome] = []
         """Entries that cannot be read, or that lists no longer have."""
-        self.open_checked: set[str] = set()
+        self.readable: set[str] = set()
         """Ids of well-formed events and games."""
         self.unstorable: set[str] = set()
         """Ids of events whose body must not replace the stored one."""
@@ -83,7 +83,7 @@ class Discovery:
 
     def read_lists(self, team_ids: Sequence[int] | None, start: Any, end: Any, *, with_teams: bool) -> None:
         """Request the schedule, the teams, and the events of each team."""
-        first, last = (listing.moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
+        first, last = (_listing.moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
         schedule = Unit("schedule", "all", start=first, end=last)
         requests: list[Request] = [(schedule, lambda: self._client.schedule(start, end), "games")]
         if (team_ids is None or with_teams) and not self._were_teams_requested:
@@ -91,7 +91,7 @@ class Discovery:
         (payload, items), *teams = self._request(requests)
         for received in teams:
             self._keep_teams(*received)
-        games = listing.games(items, _received(payload, schedule))
+        games = _listing.games(items, _received(payload, schedule))
         self._note(schedule, payload, games)
         playing = {team for game in games.games for team in game.teams}
         # Without the list of teams, the games name them.
@@ -107,7 +107,7 @@ class Discovery:
             for team in self.team_ids
         ]
         for (unit, _, _), (payload, items) in zip(requests, self._request(requests), strict=True):
-            events = listing.events(items, unit.team_id, _received(payload, unit))
+            events = _listing.events(items, unit.team_id, _received(payload, unit))
             self._note(unit, payload, events)
             for event in events.events:
                 self._add(event)
@@ -144,8 +144,8 @@ class Discovery:
             return all(self.is_unknown_game(outcome, known) for outcome in self.missing_games) and not self.events
         if not team_ids:
             return False
-        asked = [outcome for outcome in self.outcomes if outcome.unit.operation == "team_events"]
-        return all(self.is_unknown_team(outcome) for outcome in asked)
+        requested = [outcome for outcome in self.outcomes if outcome.unit.operation == "team_events"]
+        return all(self.is_unknown_team(outcome) for outcome in requested)
 
     def is_unknown_game(self, outcome: Outcome, known: Mapping[str, Any]) -> bool:
         """Return whether the user named a game that neither the service nor the archive knows."""
@@ -178,7 +178,7 @@ class Discovery:
             return
         is_whole = True
         for position, team in enumerate(items):
-            key = listing.number(team.get("id")) if isinstance(team, Mapping) else None
+            key = _listing.number(team.get("id")) if isinstance(team, Mapping) else None
             if key is None:
                 is_whole = False
                 unit = Unit("teams", f"teams[{position}]", is_malformed=True)
@@ -200,7 +200,7 @@ class Discovery:
             if payload is None:
                 found[unit.id] = outcome
                 continue
-            listed = listing.events(items, None, _received(payload))
+            listed = _listing.events(items, None, _received(payload))
             if listed.ids != {unit.id}:
                 text = listed.unreadable[0][1] if listed.unreadable else f"it has the id {listed.events[0].id}"
                 found[unit.id] = Outcome(
@@ -248,7 +248,7 @@ class Discovery:
             self._problem(entry, text, None, _received(payload, unit))
         for game in found.games:
             if game.problem is None:
-                self.open_checked.add(game.id)
+                self.readable.add(game.id)
             else:
                 entry = Unit("schedule", game.id, game_id=game.id, is_malformed=True)
                 self._problem(entry, game.problem, game.body, game.received)
@@ -266,7 +266,7 @@ class Discovery:
                 return
             self.unstorable.add(event.id)
         else:
-            self.open_checked.add(event.id)
+            self.readable.add(event.id)
             self.unstorable.discard(event.id)
         self.events[event.id] = event
 
@@ -279,7 +279,7 @@ class Discovery:
                 "failed",
                 received.fetched_at,
                 received.served_at,
-                None if body is None else listing.fragment(unit.operation, body),
+                None if body is None else _listing.fragment(unit.operation, body),
                 request_id=received.request_id,
                 error=f"DecodeError: {text}",
             )

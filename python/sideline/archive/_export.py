@@ -183,9 +183,11 @@ def _export(store: Store, target: Target, *, is_frozen: bool) -> Exported:
             written[name] += rows.num_rows
         if names:
             target.run(f"delete from {UNITS_TABLE} where unit in ({', '.join(map(_text, names))})")
-            kept = [(name, now[name]) for name in names if name in now]
+            current = [(name, now[name]) for name in names if name in now]
             schema = pa.schema({"unit": pa.string(), "sequence": pa.int64()})
-            target.add(UNITS_TABLE, pa.Table.from_pylist([{"unit": name, "sequence": at} for name, at in kept], schema))
+            target.add(
+                UNITS_TABLE, pa.Table.from_pylist([{"unit": name, "sequence": at} for name, at in current], schema)
+            )
         new.clear()
         names.clear()
 

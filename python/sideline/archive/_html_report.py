@@ -304,11 +304,11 @@ def _corrections(facts: Facts) -> str:
 
 
 def _drift(facts: Facts) -> str:
-    said = f"Of the {facts.bodies:,} bodies that were stored last."
+    scope = f"Of the {facts.bodies:,} bodies that were stored last."
     if not facts.unknown:
-        return _section("Schema drift", f"<p>No unknown field. {said}</p>")
+        return _section("Schema drift", f"<p>No unknown field. {scope}</p>")
     rows = [(f"{operation} {path}", count) for (operation, path), count in facts.unknown.most_common(MAX_ROWS)]
-    return _section("Schema drift", _table(f"Unknown fields. {said}", ("field", "bodies"), rows, len(facts.unknown)))
+    return _section("Schema drift", _table(f"Unknown fields. {scope}", ("field", "bodies"), rows, len(facts.unknown)))
 
 
 def _audit(facts: Facts) -> str:

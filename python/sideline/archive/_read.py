@@ -205,9 +205,13 @@ class AsOf:
         if not changed:
             return frame
         key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
-        kept = frame.filter(~pl.col(key).is_in(pl.Series(list(changed)).cast(frame.collect_schema()[key]).implode()))
+        unchanged = frame.filter(
+            ~pl.col(key).is_in(pl.Series(list(changed)).cast(frame.collect_schema()[key]).implode())
+        )
         parts = [pl.from_arrow(rows).lazy() for rows in self._decoded(name, then)]
-        whole: polars.LazyFrame = pl.concat([kept, *(with_public_types(part, name) for part in parts)], how="diagonal")
+        whole: polars.LazyFrame = pl.concat(
+            [unchanged, *(with_public_types(part, name) for part in parts)], how="diagonal"
+        )
         return whole
 
     def to_arrow(self, name: str) -> "pyarrow.Table":

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from sideline._core import Table
-from sideline._text import LEFT, facts_html, visible
+from sideline._text import LEFT_STYLE, facts_html, visible
 from sideline.archive._plan import SETTLED_STATUSES
 from sideline.batch import HOLES
 from sideline.errors import IncompleteError
@@ -115,10 +115,10 @@ class ArchiveInfo:
         }
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th{LEFT}>{name}</th><td>{count:,}</td></tr>" for name, count in self.rows.items())
+        rows = "".join(f"<tr><th{LEFT_STYLE}>{name}</th><td>{count:,}</td></tr>" for name, count in self.rows.items())
         return (
             f"{facts_html(f'archive {self.root}', self._facts())}"
-            f"<div><table><thead><tr><th{LEFT}>table</th><th>rows</th></tr></thead><tbody>{rows}</tbody></table>"
+            f"<div><table><thead><tr><th{LEFT_STYLE}>table</th><th>rows</th></tr></thead><tbody>{rows}</tbody></table>"
             f"{_holes_html(self.holes)}</div>"
         )
 

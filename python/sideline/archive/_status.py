@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._access import table_from_arrow
 from sideline._core import Table
 from sideline._frames import library
-from sideline.archive import _audits as audits
-from sideline.archive import _read as read
+from sideline.archive import _audits, _read
 from sideline.archive._ledger import is_list
 from sideline.archive._plan import COMPLETE, MIN_SETTLED_TIME, RESOURCES
 from sideline.archive._store import Store
@@ -74,12 +73,12 @@ def status(
     window: timedelta,
 ) -> Table:
     """Return the verdicts on games; `clock` is the archive's own clock, `now` this machine's."""
-    read.require(store)
-    listed_at = read.last_listed(store)
+    _read.require(store)
+    listed_at = _read.last_listed(store)
     units = [
-        {**row, "listed_at": _latest(row["listed_at"], listed_at.get(row["event_id"]))} for row in read.coverage(store)
+        {**row, "listed_at": _latest(row["listed_at"], listed_at.get(row["event_id"]))} for row in _read.coverage(store)
     ]
-    schedule = read.to_arrow(store, "games")
+    schedule = _read.to_arrow(store, "games")
     columns = ("game_id", "tipoff_at", "status", "home_team_id", "away_team_id")
     listed = schedule.select(columns).to_pylist()
     seasons = [row["planned_at"] for row in units if row.get("planned_at") is not None]
@@ -92,7 +91,7 @@ def status(
     over = [
         game.id for game in games.values() if any(row["operation"] == "game" and row["final"] for row in game.units)
     ]
-    found = audits.audit(store, over).to_dicts() if over else []
+    found = _audits.audit(store, over).to_dicts() if over else []
     rules = {rule.rule: {"needs": rule.tables, "tables": {*rule.tables, *rule.any_of}} for rule in _rules()}
     rows = verdicts(
         games.values(),
@@ -325,7 +324,7 @@ def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str
 
 def _first_stored(store: Store) -> dict[str, datetime]:
     found: dict[str, datetime] = {}
-    for row in read.bodies(store, columns=("unit", "status", "served_at", "stored_at")):
+    for row in _read.bodies(store, columns=("unit", "status", "served_at", "stored_at")):
         if row["status"] != UNDECODABLE:
             at = row["served_at"] or row["stored_at"]
             found[row["unit"]] = min(at, found.get(row["unit"], at))

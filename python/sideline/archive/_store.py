@@ -16,7 +16,7 @@ from sideline._core import __version__
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
 from sideline.archive._storage_options import Options
-from sideline.archive._store_errors import check_files, translated
+from sideline.archive._store_errors import check_files, translate_error
 from sideline.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class Store:
         except deltalake.exceptions.TableNotFoundError:
             return None
         except (deltalake.exceptions.DeltaError, OSError) as error:
-            raise translated(self.root, error) from None
+            raise translate_error(self.root, error) from None
         return table
 
     def open_checked(self, name: str) -> "DeltaTable | None":
@@ -310,11 +310,11 @@ class Store:
                     raise_if_key_not_exists=False,
                 )
             except OSError as error:
-                raise translated(self.root, error) from None
+                raise translate_error(self.root, error) from None
             except deltalake.exceptions.DeltaError as error:
                 # Another writer created it first.
                 if attempt == _MAX_ATTEMPTS - 1:
-                    raise translated(self.root, error) from None
+                    raise translate_error(self.root, error) from None
                 self.wait(attempt)
             else:
                 return made
@@ -363,7 +363,7 @@ class Store:
                 check_files(self.root, table.table_uri.rstrip("/").rpartition("/")[2], table)
         except DecodeError as damage:
             return damage
-        return translated(self.root, error)
+        return translate_error(self.root, error)
 
     @staticmethod
     def wait(attempt: int) -> None:

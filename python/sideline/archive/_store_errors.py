@@ -29,7 +29,7 @@ _DISK_FULL_PATTERN = re.compile(r"No space left on device|File too large|Disk qu
 _COLOUR_PATTERN = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def translated(root: str, error: Exception) -> Exception:
+def translate_error(root: str, error: Exception) -> Exception:
     """Return the error to raise in place of one of deltalake's; the same error if there is no better one."""
     text = _COLOUR_PATTERN.sub("", str(error))
     if full := _DISK_FULL_PATTERN.search(text):

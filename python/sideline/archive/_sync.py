@@ -12,9 +12,7 @@ from zlib import crc32
 
 from sideline._core import _epoch_ms
 from sideline._progress import ProgressOption, bar
-from sideline.archive import _compaction as compaction
-from sideline.archive import _plan as plan
-from sideline.archive import _withdrawals as withdrawals
+from sideline.archive import _compaction, _plan, _withdrawals
 from sideline.archive._decode import empty_tables
 from sideline.archive._discovery import Discovery
 from sideline.archive._fetch import Fetched, Outcome, connection_error, fetch, read
@@ -71,7 +69,7 @@ class Sync:
         self._listed_at: dict[str, datetime | None] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
         self._body_size = min(
-            _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (compaction.mean_size(store, "raw") or _DEFAULT_BODY_SIZE)
+            _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(store, "raw") or _DEFAULT_BODY_SIZE)
         )
         self._stored_chunks = 0
         self.done = self.rows = 0
@@ -84,9 +82,9 @@ class Sync:
         if game_ids is None:
             if end is None:
                 end = lists.service_time()
-                plan.check_range(start, None, end)
+                _plan.check_range(start, None, end)
             lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
-            lists.read_games(plan.unlisted_games(lists.games.values(), lists.events, lists.clock))
+            lists.read_games(_plan.unlisted_games(lists.games.values(), lists.events, lists.clock))
         else:
             lists.read_games(game_ids)
         self._context = Context(self._id, lists.clock, self._known)
@@ -108,7 +106,7 @@ class Sync:
         first, last = (moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
         lists = self._lists.parents(first, last)
         known = self._known.values()
-        absent = withdrawals.events(known, lists)
+        absent = _withdrawals.events(known, lists)
         games = sorted(game for game in absent if any(row["game_id"] == game for row in known))
         # A game that still exists by its id at a time outside the range has only moved.
         moved, unknown = self._lists.locate(games, first, last)
@@ -125,20 +123,20 @@ class Sync:
                 outcomes += [
                     self._withdrawn(row, "no list has its event any more") for row in known if _is_of(row, event_id)
                 ]
-                self._lists.open_checked.add(event_id)
+                self._lists.readable.add(event_id)
             else:
                 unit = Unit("team_events", event_id, start=first, end=last, is_malformed=True)
                 self._lists.problems.append(
                     _absent(unit, "no list has it any more: the next sync that misses it withdraws it")
                 )
-        for game, verdict in withdrawals.scheduled(known, lists).items():
+        for game, verdict in _withdrawals.scheduled(known, lists).items():
             if game not in moved and game not in unknown:
                 is_strong = verdict == "withdrawn"
                 outcomes.append(
                     self._missed(self._known[f"schedule/{game}"], is_strong, "the schedule no longer lists it")
                 )
         for row in known:
-            if row["operation"] == "teams" and plan.has_rows(row) and self._lists.teams_parent is not None:
+            if row["operation"] == "teams" and _plan.has_rows(row) and self._lists.teams_parent is not None:
                 parent = self._lists.teams_parent
                 if parent.is_whole and row["unit"].partition("/")[2] not in parent.ids:
                     outcomes.append(self._missed(row, bool(parent.ids), "the list of teams no longer has it"))
@@ -154,7 +152,7 @@ class Sync:
                 by_event.setdefault(row["event_id"], []).append(row)
         withdrawn: list[Outcome] = []
         for event in list(lists.events.values()):
-            absent = withdrawals.unlisted_sessions(event, by_event.get(event.id, ()), sessions)
+            absent = _withdrawals.unlisted_sessions(event, by_event.get(event.id, ()), sessions)
             if not absent:
                 continue
             hole = self._known.get(f"event/{event.id}")
@@ -182,15 +180,15 @@ class Sync:
         """Practices that are games now, and the other way round: the rows of both units have the same key."""
         for event in self._lists.events.values():
             other = self._known.get(f"{'team_events' if event.is_game else 'game'}/{event.id}")
-            if event.id not in self._lists.unstorable and other is not None and plan.has_rows(other):
+            if event.id not in self._lists.unstorable and other is not None and _plan.has_rows(other):
                 yield self._withdrawn(other, "its event is listed as another kind now")
 
     def _withdrawn(self, row: Mapping[str, Any], reason: str) -> Outcome:
-        unit = plan.unit_of(row)
+        unit = _plan.unit_of(row)
         return Outcome(unit, "withdrawn", now(), tables=empty_tables(unit), error=reason, attempts=0)
 
     def _missed(self, row: Row, is_strong: bool, reason: str) -> Outcome:
-        unit = plan.unit_of(row)
+        unit = _plan.unit_of(row)
         return (
             self._withdrawn(row, reason)
             if is_strong
@@ -200,12 +198,12 @@ class Sync:
     def _update_holes(self, problems: Sequence[Outcome]) -> None:
         lists = self._lists
         self.outcomes += problems
-        kept = [outcome for outcome in lists.outcomes if not lists.is_unknown_team(outcome)]
+        known_lists = [outcome for outcome in lists.outcomes if not lists.is_unknown_team(outcome)]
         update_holes(
-            self._store, kept, problems, lists.open_checked - {problem.unit.id for problem in problems}, self._id
+            self._store, known_lists, problems, lists.readable - {problem.unit.id for problem in problems}, self._id
         )
         # Undecodable bodies are kept for a later version.
-        write_undecodable(self._store, [outcome for outcome in (*kept, *problems) if outcome.raw], now())
+        write_undecodable(self._store, [outcome for outcome in (*known_lists, *problems) if outcome.raw], now())
 
     def _fragments(self) -> Iterator[Outcome]:
         """Yield each team, game and event of the lists as a body of its own."""
@@ -215,10 +213,10 @@ class Sync:
             for key, (team, received) in lists.teams.items():
                 pieces.append((Unit("teams", str(key), team_id=key), team, received))
         if "schedule" in self._wanted:
-            pieces += [(plan.of_game(game), game.body, game.received) for game in lists.games.values()]
+            pieces += [(_plan.of_game(game), game.body, game.received) for game in lists.games.values()]
         if "game" in self._wanted:
             events = (event for event in lists.events.values() if event.id not in lists.unstorable)
-            pieces += [(plan.of_event(event), event.body, event.received) for event in events]
+            pieces += [(_plan.of_event(event), event.body, event.received) for event in events]
         for unit, entry, received in pieces:
             body = fragment(unit.operation, entry)
             outcome = read(unit, body, received.fetched_at, received.served_at, received.request_id, url=received.url)
@@ -261,8 +259,8 @@ class Sync:
         new: list[Unit] = []
         planned: set[str] = set()
         for event in sorted(lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id)):
-            again: list[Unit] = []
-            units = {unit.name: unit for unit in plan.units_within(event, self._wanted, self._context.clock)}
+            repeated: list[Unit] = []
+            units = {unit.name: unit for unit in _plan.units_within(event, self._wanted, self._context.clock)}
             if not event.are_sessions_known:
                 units |= {unit.name: unit for unit in self._known_units_within(event) if unit.name not in units}
             for name, unit in units.items():
@@ -271,18 +269,18 @@ class Sync:
                 planned.add(name)
                 self._listed_at[name] = event.received.served_at
                 stored = None if name in self._interrupted else self._known.get(name)
-                if not plan.is_due(unit, stored, self._context.clock, self._window):
+                if not _plan.is_due(unit, stored, self._context.clock, self._window):
                     listed[name] = unit
                 elif name in self._known or name in self._interrupted:
-                    again.append(unit)
+                    repeated.append(unit)
                 else:
                     new.append(unit)
-            groups.append(again)
+            groups.append(repeated)
         # Sorted by month and id, so that storing a chunk does not read the files of the one before.
         return groups + [[unit] for unit in sorted(new, key=lambda unit: (unit.month, unit.id))], listed
 
     def _known_units_within(self, event: Event) -> list[Unit]:
-        return plan.known_units_within(event, self._wanted, self._known.values())
+        return _plan.known_units_within(event, self._wanted, self._known.values())
 
     def _chunks(
         self, groups: Sequence[Sequence[Unit]], leases: Leases | None
@@ -300,21 +298,21 @@ class Sync:
         while order:
             counts = accumulate(sum(map(len, parts[part])) for part in order)
             size = next((number for number, units in enumerate(counts, 1) if units >= _UNITS_PER_LEASE), len(order))
-            taken = next(filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), [])
-            if not taken:
+            leased = next(filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), [])
+            if not leased:
                 leases.wait()
                 continue
             self._store.fence = leases.number
-            order = [part for part in order if part not in taken]
+            order = [part for part in order if part not in leased]
             chunks = list(
-                _chunks(self._units_left([group for part in taken for group in parts[part]]), self._expected_size)
+                _chunks(self._units_left([group for part in leased for group in parts[part]]), self._expected_size)
             )
             for chunk in chunks[:-1]:
                 yield chunk, []
             if chunks:
-                yield chunks[-1], taken
+                yield chunks[-1], leased
             else:
-                leases.release(taken)
+                leases.release(leased)
 
     def _units_left(self, groups: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
         """Return the units that no other machine has stored since this sync began, and report the others."""
@@ -326,7 +324,7 @@ class Sync:
             row = rows.get(unit.name)
             return (
                 row is not None
-                and row["sequence"] != plan.RESERVED
+                and row["sequence"] != _plan.RESERVED
                 and version(row) != version(self._known.get(unit.name))
             )
 
@@ -368,7 +366,7 @@ class Sync:
                 stored_last = storing.submit(self._read_and_write, fetched, leases, parts)
             stored_last.result()
         self._store.open_or_create("coverage", internal_schemas()["coverage"])
-        compaction.compact(self._store, self._store.written)
+        _compaction.compact(self._store, self._store.written)
         if shown:
             shown(True)
 
@@ -402,7 +400,7 @@ class Sync:
         self.outcomes += outcomes
         self._stored_chunks += 1
         if self._stored_chunks % _COMPACT_INTERVAL == 0:
-            compaction.compact(self._store, ("coverage", "raw"))
+            _compaction.compact(self._store, ("coverage", "raw"))
         if cause is not None:
             raise cause
 
@@ -431,9 +429,9 @@ def _absent(unit: Unit, reason: str) -> Outcome:
     return Outcome(unit, "missing", now(), error=reason, attempts=0, is_absence=True)
 
 
-def _slices(outcomes: Sequence[Outcome], most: int) -> Iterator[list[Outcome]]:
-    for first in range(0, len(outcomes), most):
-        yield list(outcomes[first : first + most])
+def _slices(outcomes: Sequence[Outcome], size: int) -> Iterator[list[Outcome]]:
+    for first in range(0, len(outcomes), size):
+        yield list(outcomes[first : first + size])
 
 
 def _chunks(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int]) -> Iterator[list[Unit]]:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sideline._core import __version__
 from sideline._frames import library
-from sideline.archive import _corrections as corrections
-from sideline.archive import _rosters as rosters
+from sideline.archive import _corrections, _rosters
 from sideline.archive._decode import decode_tables, empty_tables
 from sideline.archive._fetch import Outcome
 from sideline.archive._plan import COMPLETE, LIST_OPERATIONS, RESERVED, RESOURCES, TABLES, UNDATED, has_rows, is_final
@@ -233,7 +232,7 @@ def _write_units(
         return stored
     is_touched = any(name in seen or name in interrupted_before for name in changed)
     _write(store, [(outcome, outcome.unit.month) for outcome in changed.values()], months, touched=is_touched)
-    stored.corrections = _corrections(store, changed, seen, context.clock, at)
+    stored.corrections = _find_corrections(store, changed, seen, context.clock, at)
     changes = {name: _change_id(name, seen[name]) for name in changed if name in seen}
     if changes and (stored.corrections or interrupted_before & changes.keys()):
         store.replace("corrections", to_arrow(stored.corrections, "corrections"), is_in("change", changes.values()))
@@ -334,7 +333,7 @@ def _write(
     within = {month for outcome, _ in outcomes for month in months[outcome.unit.name]}
     for outcome, month in sorted(outcomes, key=lambda one: (one[1], one[0].unit.id)):
         for name, rows in outcome.tables.items():
-            history = rosters.history(store, outcome.unit) if name == "players" else rows
+            history = _rosters.history(store, outcome.unit) if name == "players" else rows
             parts.setdefault(name, []).append(in_month(history, month))
             keys.setdefault(name, []).append(outcome.unit.key)
 
@@ -364,7 +363,7 @@ def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
         _write(store, found, months, touched=True)
 
 
-def _corrections(
+def _find_corrections(
     store: Store, changed: Mapping[str, Outcome], seen: Mapping[str, Row], clock: datetime, at: datetime
 ) -> list[Row]:
     """Return changes of values whose game was over; changes of the schedule and withdrawals always count."""
@@ -385,14 +384,14 @@ def _corrections(
         name = row["unit"]
         old = decode_tables(unit_of(row), row["body"])
         for table, rows in changed[name].tables.items():
-            if table in corrections.KEYS:
+            if table in _corrections.KEYS:
                 found += [
                     {**one, "game_id": one["game_id"] or changed[name].unit.game_id, "unit": name}
-                    for one in corrections.corrections(table, old[table].to_pylist(), rows.to_pylist())
+                    for one in _corrections.corrections(table, old[table].to_pylist(), rows.to_pylist())
                 ]
     return [
         {**one, "seen_at": at, "change": _change_id(name, seen[name])}
-        for one in corrections.without_consequences(found)
+        for one in _corrections.without_consequences(found)
         for name in [one.pop("unit")]
     ]
 

@@ -82,16 +82,16 @@ class Columns:
             self._found = Found(one for one in self._bodies if isinstance(one, Payload))
         return self._found
 
-    def team_names(self, given: Named | None) -> dict[int, str]:
+    def team_names(self, source: Named | None) -> dict[int, str]:
         """Return names by team id: the given ones, those of the rows, or those of the body."""
-        return self._in_bodies.teams | self.values_by_id("team_id", ("team_name",)) | dict(names_of(given, "team"))
+        return self._in_bodies.teams | self.values_by_id("team_id", ("team_name",)) | dict(names_of(source, "team"))
 
-    def player_names(self, given: Named | None) -> dict[int, str]:
+    def player_names(self, source: Named | None) -> dict[int, str]:
         """Return names by player id, from the same sources."""
         found = self.values_by_id("player_id", ("first_name", "last_name")) | self.values_by_id(
             "player_id", ("player_name",)
         )
-        return self._in_bodies.players | found | dict(names_of(given, "player"))
+        return self._in_bodies.players | found | dict(names_of(source, "player"))
 
     def values_by_id(self, key: str, columns: tuple[str, ...]) -> dict[int, str]:
         if not any(columns[-1] in part.column_names for part in self.parts):
@@ -102,19 +102,19 @@ class Columns:
         return {int(one): name for one, name in named.items() if name}
 
 
-def names_of(given: Named | None, what: str) -> Names:
+def names_of(source: Named | None, what: str) -> Names:
     """Return names by id from a mapping or its columns; `what` is "team" or "player"."""
-    if given is None or isinstance(given, Mapping):
-        return given or {}
-    if isinstance(given, (Payload, BaseBatch)):
+    if source is None or isinstance(source, Mapping):
+        return source or {}
+    if isinstance(source, (Payload, BaseBatch)):
         wanted: tuple[TableName, ...] = ("players", "possession_players") if what == "player" else ("teams", "team")
-        table = next((name for name in wanted if name in given.tables), None)
+        table = next((name for name in wanted if name in source.tables), None)
         if table is None:
             raise ValueError(
-                f"{what}s is a mapping of names by id, or a response with names, not one of {given.operation}"
+                f"{what}s is a mapping of names by id, or a response with names, not one of {source.operation}"
             )
-        given = given.table(table)
-    columns = Columns(given, f"{what}s", [f"{what}_id"])
+        source = source.table(table)
+    columns = Columns(source, f"{what}s", [f"{what}_id"])
     if what == "player":
         return columns.player_names(None)
     return columns.values_by_id("team_id", ("name",)) | columns.values_by_id("team_id", ("team_name",))
@@ -146,8 +146,8 @@ def _arrow(rows: object, table: str) -> Any:
     try:
         return pyarrow.table(rows)
     except TypeError:
-        given = type(rows).__name__
-        message = f"{table} is a Payload, a Batch, a Table or a frame with the Arrow C interface, not {given}"
+        source = type(rows).__name__
+        message = f"{table} is a Payload, a Batch, a Table or a frame with the Arrow C interface, not {source}"
         raise TypeError(message) from None
 
 

@@ -13,7 +13,7 @@ from sideline.plot._look import team_colour
 
 MINUTE = 60.0
 
-_MOST_TICKS = 12
+_MAX_TICKS = 12
 """The largest number of ticks of a period, however long its clock claims to be."""
 
 Objects = npt.NDArray[np.object_]
@@ -98,7 +98,7 @@ def _on_the_game_clock(ax: Axes, start: Numbers, end: Numbers, period: Objects) 
         begin[own] = offset + minutes - start[own] / MINUTE
         _begins(ax, offset, name)
         step = 5 if minutes % 5 == 0 else 3 if minutes % 3 == 0 else 1
-        step = max(step, minutes // _MOST_TICKS)
+        step = max(step, minutes // _MAX_TICKS)
         for left in range(minutes, 0, -step):
             ticks.append(offset + minutes - left)
             texts.append(f"{left}:00")

@@ -17,7 +17,7 @@ from sideline.plot._look import DENSITY, EFFICIENCY, MAKE, MISS, efficiency_scal
 
 FRAME = ("hoop_player_x", "hoop_player_y")
 
-LETTERS = 7.5
+FONT_SIZE = 7.5
 """Font size of a zone's numbers, in points."""
 
 
@@ -348,7 +348,7 @@ def zones(
 def _label_look(colour: Any) -> dict[str, Any]:
     box = {"boxstyle": "round,pad=0.3", "facecolor": colour, "edgecolor": "0.35", "linewidth": 0.5}
     place = {"ha": "center", "va": "center", "zorder": 3}
-    return {**place, "fontsize": LETTERS, "linespacing": 1.05, "color": text_on(colour), "bbox": box}
+    return {**place, "fontsize": FONT_SIZE, "linespacing": 1.05, "color": text_on(colour), "bbox": box}
 
 
 def apart(places: Numbers, sizes: Numbers) -> Numbers:
@@ -379,4 +379,4 @@ def _label_sizes(ax: Axes, labels: list[str]) -> Numbers:
     pixel = max((right - left) / extent.width, (high - low) / extent.height)
     # A digit is 0.64 of its size wide; the box adds 0.3 on each side, plus some space between two.
     letters = np.array([(0.64 * max(map(len, label.split("\n"))) + 0.8, 3.0) for label in labels])
-    return np.asarray(letters * LETTERS * ax.figure.dpi / 72 * pixel, dtype=np.float64)
+    return np.asarray(letters * FONT_SIZE * ax.figure.dpi / 72 * pixel, dtype=np.float64)

@@ -23,7 +23,7 @@ from sideline.plot._data import (
 )
 from sideline.plot._look import BALL, OTHER, team_colour
 
-FRESH = 1000.0
+MAX_AGE_MS = 1000.0
 """Milliseconds after which a position is outdated: the sensor was off, or the player had left."""
 
 
@@ -72,7 +72,7 @@ def tracking(
     order = teams_of(team)
     labels = columns.team_names(teams)
     players = names_of(players, "player")
-    columns = columns.only(there & (t <= moment) & (t >= moment - max(length, FRESH)))
+    columns = columns.only(there & (t <= moment) & (t >= moment - max(length, MAX_AGE_MS)))
     t, x, y, team, player = (columns.numbers(name) for name in ("t", "x", "y", "team_id", "player_id"))
     kinds, clocks, whose = columns.texts("type"), columns.texts("game_clock"), _whose(columns, player)
     rows = np.argsort(t, kind="stable")
@@ -89,7 +89,7 @@ def tracking(
         colour = BALL if is_ball else OTHER if place is None else team_colour(place)
         if length:
             _trail(ax, t[own], x[own], y[own], moment - length, "0.25" if is_ball else colour)
-        if t[last] < moment - FRESH:
+        if t[last] < moment - MAX_AGE_MS:
             continue
         shown += 1
         clock = clock or clocks[last]
@@ -135,7 +135,7 @@ def _whose(columns: Columns, player: Numbers) -> npt.NDArray[np.object_]:
 def _trail(ax: Axes, t: Numbers, x: Numbers, y: Numbers, since: float, colour: str) -> None:
     on_it = t >= since
     t, x, y = t[on_it], x[on_it], y[on_it]
-    breaks = np.flatnonzero(np.diff(t) > FRESH) + 1
+    breaks = np.flatnonzero(np.diff(t) > MAX_AGE_MS) + 1
     ax.plot(
         np.insert(x, breaks, np.nan), np.insert(y, breaks, np.nan), color=colour, linewidth=1.4, alpha=0.55, zorder=2
     )
