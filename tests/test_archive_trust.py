@@ -234,18 +234,39 @@ def test_what_its_parent_no_longer_lists_leaves_the_tables_and_stays_in_the_past
     assert archive.sync(**SPAN).corrections.num_rows == 0
 
 
-def test_a_practice_that_turns_out_to_be_a_game_has_its_rows_once(archive: sideline.Archive, league: Service) -> None:
-    practice = league.season.add_practice(league.season.teams[0].id, datetime(2027, 2, 20, 12, tzinfo=UTC))
+def test_a_practice_that_turns_out_to_be_a_game_has_its_rows_once(tmp_path: Path) -> None:
+    features = Features(play_by_play=True, ball_screens=True)
+    with Service(now=NOW, features=features, **SIZE) as league, sideline.Client(**league.client_options(), max_retries=0) as client:
+        practice = league.season.add_practice(league.season.teams[0].id, datetime(2027, 2, 20, 12, tzinfo=UTC))
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(**SPAN)
+        for kind in ("game", "practice", "game"):
+            assert league.change.retype_event(practice.id), kind
+            report = archive.sync(**SPAN)
+            withdrawn = {row["unit"].partition("/")[0] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"}
+            expected = {"team_events"} if kind == "game" else {"game", "schedule", "play_by_play", "ball_screens"}
+            assert withdrawn == expected
+            assert untrue(archive, league) == {}
+            assert archive.changes()["events"].num_rows == archive.to_arrow("events").num_rows
+            archive.rebuild("events")
+            assert untrue(archive, league) == {}
+
+
+def test_an_event_that_does_not_say_its_kind_is_a_hole_and_changes_nothing(archive: sideline.Archive, league: Service) -> None:
     archive.sync(**SPAN)
-    for kind in ("game", "practice", "game"):
-        assert league.change.retype_event(practice.id), kind
-        report = archive.sync(**SPAN)
-        withdrawn = {row["unit"] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"}
-        assert withdrawn - {f"schedule/{practice.id}"} == {f"{'team_events' if kind == 'game' else 'game'}/{practice.id}"}
-        assert untrue(archive, league) == {}
-        assert archive.changes()["events"].num_rows == archive.to_arrow("events").num_rows
-        archive.rebuild("events")
-        assert untrue(archive, league) == {}
+
+    def silent(event: Json) -> Json:
+        return {name: value for name, value in event.items() if name not in ("is_game_event", "is_practice_event", "game_attributes")}
+
+    league.faults.add("team_events", change=lambda body: {**body, "events": [silent(event) for event in body["events"]]})
+    before = snapshot(archive)
+    holes = [hole for hole in sync(archive).holes if hole["unit"].startswith("event/")]
+    assert {hole["unit"] for hole in holes} == {f"event/{event.id}" for event in league.season.events if event.sessions}
+    assert {hole["error"] for hole in holes} == {"DecodeError: neither is_game_event nor is_practice_event is true or false"}
+    assert snapshot(archive) == before
+    league.faults.clear()
+    assert sync(archive).complete
+    assert untrue(archive, league) == {}
 
 
 def test_what_is_listed_again_is_there_again(archive: sideline.Archive, league: Service) -> None:

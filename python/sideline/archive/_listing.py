@@ -124,9 +124,20 @@ def games(items: Iterable[Any], received: Received) -> Listing:
     return listing
 
 
+def _is_game(item: Mapping[str, Any], team_id: int | None) -> bool | None:
+    """Return whether an event is a game; `None` if it does not say. Only a game is requested without a team."""
+    is_game, is_practice = item.get("is_game_event"), item.get("is_practice_event")
+    if isinstance(is_game, bool):
+        return is_game
+    if isinstance(is_practice, bool):
+        return not is_practice
+    return True if team_id is None or isinstance(item.get("game_attributes"), Mapping) else None
+
+
 def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Received) -> Event:
     """Read one event. If its times cannot be read or contradict each other, it is not over."""
-    is_game = bool(item.get("is_game_event"))
+    attributes = item.get("game_attributes")
+    is_game = _is_game(item, team_id)
     starts_at, over_at, problem = _span(item)
     ends = [over_at]
     is_over_known = problem is None and not _is_backwards(starts_at, over_at)
@@ -150,16 +161,19 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
         ends.append(end)
         links = frozenset(operation for operation, link in _LINKS.items() if result.get(link))
         sessions.append(Session(session_id, start, end, links))
+    if is_game is None:
+        # Its sessions may belong to a game or not: those that are stored keep what they have.
+        sessions, are_known = [], False
+        problem = problem or "neither is_game_event nor is_practice_event is true or false"
     last = max((end for end in ends if end is not None), default=None)
     if last is None and starts_at is not None:
         last = starts_at + _MAX_EVENT_LENGTH
-    attributes = item.get("game_attributes")
     teams = _teams(attributes if isinstance(attributes, Mapping) else {}) if is_game else ()
     return Event(
         key,
         item,
         received,
-        is_game,
+        bool(is_game),
         None if is_game else team_id,
         teams or (() if team_id is None else (team_id,)),
         starts_at,

@@ -180,7 +180,7 @@ class Sync:
         """Practices that are games now, and the other way round: the rows of both units have the same key."""
         for event in self._lists.events.values():
             other = self._known.get(f"{'team_events' if event.is_game else 'game'}/{event.id}")
-            if event.id not in self._lists.unstorable and other is not None and _plan.has_rows(other):
+            if other is not None and _plan.has_rows(other) and event.id not in self._lists.unstorable:
                 yield self._withdrawn(other, "its event is listed as another kind now")
 
     def _withdrawn(self, row: Mapping[str, Any], reason: str) -> Outcome:

@@ -92,13 +92,17 @@ def _absent(key: str, parents: Iterable[Parent | None]) -> Verdict | None:
 
 
 def unlisted_sessions(event: Event, stored: Iterable[Row], listed: Collection[str]) -> list[Row]:
-    """Return rows of units of sessions that neither this event nor another one lists any more."""
+    """Return rows of units of sessions that neither this event nor another one lists any more.
+
+    Units of a game as a whole have none if the event lists no session, or is a practice now.
+    """
     if not event.are_sessions_known:
         return []
+    has_game_units = event.is_game and bool(event.sessions)
     return [
         row
         for row in stored
         if row["event_id"] == event.id
         and row["status"] != "withdrawn"
-        and (row["session_id"] not in listed if row["session_id"] is not None else not event.sessions)
+        and (row["session_id"] not in listed if row["session_id"] is not None else not has_game_units)
     ]
