@@ -1,4 +1,4 @@
-"""For mkdocstrings: docstrings as Markdown and Google's style want them, and those that the extension alone has."""
+"""A mkdocstrings extension: adapts docstrings to Markdown and Google style, and adds those of the compiled extension."""
 
 import re
 from typing import Any
@@ -13,12 +13,12 @@ SEVERAL = re.compile(r"^( +)(\w+(?:, \w+)+):( .*(?:\n\1 +.*)*)", re.M)
 
 class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
-        # Its stub has none.
-        tell(pkg["_core"], _core)
+        # The stub has no docstrings.
+        add_docstrings(pkg["_core"], _core)
         rewrite(pkg)
 
 
-def tell(of: griffe.Object, real: object) -> None:
+def add_docstrings(of: griffe.Object, real: object) -> None:
     for name, member in of.members.items():
         found = getattr(real, name, None)
         if found is None or member.is_alias:
@@ -26,7 +26,7 @@ def tell(of: griffe.Object, real: object) -> None:
         if isinstance(found.__doc__, str) and not member.docstring:
             member.docstring = griffe.Docstring(found.__doc__, parent=member)
         if member.is_class:
-            tell(member, found)
+            add_docstrings(member, found)
 
 
 def rewrite(of: griffe.Object) -> None:
@@ -34,9 +34,9 @@ def rewrite(of: griffe.Object) -> None:
         if not member.is_alias:
             rewrite(member)
     if of.docstring:
-        # Markdown would take `>>>` for quotations.
+        # Markdown reads `>>>` as quotations.
         text = EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", of.docstring.value)
-        # One line names several parameters: each gets its own.
+        # A line for several parameters is split.
         of.docstring.value = SEVERAL.sub(
             lambda found: "\n".join(f"{found[1]}{name}:{found[3]}" for name in found[2].split(", ")), text
         )

@@ -1,4 +1,4 @@
-"""Writes docs/tables.md and the rules of docs/audit.md from the package's declarations; tests check that both are current."""
+"""Write docs/tables.md and the rules of docs/audit.md from the package's declarations; tests check that both are current."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def page() -> str:
 
 
 def rules() -> list[str]:
-    """The rows of the table of rules in docs/audit.md."""
+    """Return the rows of the table of rules in docs/audit.md."""
     rows = []
     for rule in sideline.audit.rules():
         needs = [f"`{name}`" for name in rule.tables]
@@ -60,7 +60,7 @@ def rules() -> list[str]:
 
 
 def audit_page() -> str:
-    """docs/audit.md with the table of rules as it is now."""
+    """Return docs/audit.md with the current table of rules."""
     lines = AUDIT.read_text(encoding="utf-8").splitlines()
     head = lines.index("|---|---|---|---|")
     end = next((place for place in range(head + 1, len(lines)) if not lines[place].startswith("|")), len(lines))

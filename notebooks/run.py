@@ -1,10 +1,9 @@
-"""Run the notebooks by a real kernel and write their outputs into them.
+"""Run the notebooks in a real kernel and save their outputs.
 
     python notebooks/run.py [NOTEBOOK ..]
 
-Without credentials in the environment each asks its own simulator. What a run leaves behind that says nothing (times of
-cells, ids of widgets, the kernel's version) is not written; an output that is the same but for ports and clocks is not
-written anew. It takes nbclient and ipykernel.
+Without credentials in the environment each notebook uses its own simulator. Meaningless data (times of cells, ids of widgets,
+the kernel's version) is not saved; an output that differs only in ports and clocks is kept. Requires nbclient and ipykernel.
 """
 
 import re
@@ -19,11 +18,11 @@ from nbclient import NotebookClient
 FOLDER = Path(__file__).parent
 
 VOLATILE = "volatile"
-"""The tag of a cell whose output is another each time: it shows what is going on."""
+"""The tag of a cell whose output differs in each run, because it shows progress."""
 
 _PROGRESS = re.compile(r"\w+ \d+/\d+, [\d,]+ rows, ")
 
-# What differs from run to run in what is otherwise the same.
+# Differences between runs in otherwise equal outputs.
 _CHANGING = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:port"),
     (r"(request id )[0-9a-f-]{36}", r"\1…"),
@@ -36,13 +35,13 @@ _CHANGING = (
 
 
 def run(path: Path, folder: Path) -> Any:
-    """A notebook as it is after a run in a folder, trimmed."""
+    """Run a notebook in a folder, and return it without meaningless data."""
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(folder)}}, coalesce_streams=True).execute()
     for cell in notebook.cells:
         cell.metadata = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
         if "outputs" in cell:
-            # How far it is shows only where it takes long.
+            # Progress is shown only on slow machines.
             cell.outputs = [output for output in cell.outputs if not _PROGRESS.match(_shown(output))]
         for output in cell.get("outputs", ()):
             output.pop("transient", None)
@@ -63,18 +62,18 @@ def _shown(output: Any) -> str:
 
 
 def shape(cell: Any) -> list[Any]:
-    """What is the same in every run of a cell: its texts, without what changes; of a volatile one only their kinds."""
+    """Return the part of a cell's outputs that is equal in every run; for a volatile cell only their kinds."""
     stable = VOLATILE not in cell.metadata.get("tags", ())
     shown: list[Any] = []
     for output in cell.get("outputs", ()):
         texts = {name: _settled(text) for _, (name, text) in _texts(output)} if stable else {}
         shown.append((output["output_type"], output.get("name"), sorted(output.get("data", ())), texts))
-    # How often something is said changes too.
+    # The number of outputs changes too.
     return shown if stable else sorted({(kind, name, tuple(data)) for kind, name, data, _ in shown}, key=repr)
 
 
 def pictures(cell: Any) -> list[str]:
-    """Those that a cell shows, as PNG in base64."""
+    """Return the pictures that a cell shows, as PNG in base64."""
     return [output["data"]["image/png"] for output in cell.get("outputs", ()) if "image/png" in output.get("data", {})]
 
 
@@ -91,13 +90,13 @@ def _settled(text: str) -> str:
 
 
 def main(names: list[str]) -> None:
-    """Run those named, or all."""
+    """Run the named notebooks, or all."""
     for path in [Path(name) for name in names] or sorted(FOLDER.glob("*.ipynb")):
         before = nbformat.read(path, as_version=4)
         with tempfile.TemporaryDirectory() as folder:
             after = run(path, Path(folder).resolve())
         for old, new in zip(before.cells, after.cells, strict=True):
-            # Pictures are written anew, and what is going on.
+            # Pictures and volatile outputs are always replaced.
             if new.cell_type == "code" and VOLATILE not in new.metadata.get("tags", ()) and not pictures(new):
                 new.outputs = old.outputs if shape(old) == shape(new) else new.outputs
         nbformat.write(after, path)

@@ -318,7 +318,7 @@ def _simulate(args: argparse.Namespace) -> int:
         port=args.port,
         tracking_hz=args.tracking_hz,
     )
-    # Ctrl-C ends it as meant, also between its first line and the wait.
+    # Ctrl-C may also come between the first line and the wait.
     with service, suppress(KeyboardInterrupt):
         if args.as_json:
             _print_json(service.environ)
@@ -328,8 +328,9 @@ def _simulate(args: argparse.Namespace) -> int:
                 print(f"export {name}={value}")
         # A reader of a pipe waits for these lines.
         sys.stdout.flush()
+        # In short steps: a signal that comes just before a sleep does not interrupt it.
         while True:
-            time.sleep(3600)
+            time.sleep(0.2)
     return Exit.DONE
 
 

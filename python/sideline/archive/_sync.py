@@ -106,7 +106,7 @@ class Sync:
         first, last = (moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
         lists = self._lists.parents(first, last)
         known = self._known.values()
-        absent = _withdrawals.events(known, lists)
+        absent = _withdrawals.missing_events(known, lists)
         games = sorted(game for game in absent if any(row["game_id"] == game for row in known))
         # A game that still exists by its id at a time outside the range has only moved.
         moved, unknown = self._lists.locate(games, first, last)
@@ -129,7 +129,7 @@ class Sync:
                 self._lists.problems.append(
                     _absent(unit, "no list has it any more: the next sync that misses it withdraws it")
                 )
-        for game, verdict in _withdrawals.scheduled(known, lists).items():
+        for game, verdict in _withdrawals.missing_games(known, lists).items():
             if game not in moved and game not in unknown:
                 is_strong = verdict == "withdrawn"
                 outcomes.append(

@@ -43,7 +43,7 @@ class Lists:
         return starts_at is not None and self.start <= starts_at and ends_at < self.end
 
 
-def events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
+def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
     """Return the events that no list has any more."""
     found: dict[str, Verdict] = {}
     for row in stored:
@@ -62,7 +62,7 @@ def events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
     return found
 
 
-def scheduled(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
+def missing_games(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
     """Return the games that the schedule no longer has."""
     found: dict[str, Verdict] = {}
     for row in stored:
