@@ -1,11 +1,9 @@
-"""For mkdocstrings: docstrings as Markdown and Google's style want them, and those that the extension alone has."""
+"""For mkdocstrings: docstrings as Markdown and Google's style want them."""
 
 import re
 from typing import Any
 
 import griffe
-
-from sideline import _core
 
 EXAMPLE = re.compile(r"^>>> .*\n?(?:^.+\n?)*", re.M)
 SEVERAL = re.compile(r"^( +)(\w+(?:, \w+)+):( .*(?:\n\1 +.*)*)", re.M)
@@ -13,20 +11,7 @@ SEVERAL = re.compile(r"^( +)(\w+(?:, \w+)+):( .*(?:\n\1 +.*)*)", re.M)
 
 class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
-        # Its stub has none.
-        tell(pkg["_core"], _core)
         rewrite(pkg)
-
-
-def tell(of: griffe.Object, real: object) -> None:
-    for name, member in of.members.items():
-        found = getattr(real, name, None)
-        if found is None or member.is_alias:
-            continue
-        if isinstance(found.__doc__, str) and not member.docstring:
-            member.docstring = griffe.Docstring(found.__doc__, parent=member)
-        if member.is_class:
-            tell(member, found)
 
 
 def rewrite(of: griffe.Object) -> None:

@@ -1,12 +1,8 @@
 """What is raised. Each message says what to do next, and none holds a secret."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sideline._core import Payload
-    from sideline.archive.report import SyncReport
-    from sideline.batch import AsyncBatch, Batch
+import sideline
 
 __all__ = [
     "ApiError",
@@ -46,15 +42,15 @@ class SidelineError(Exception):
     """A name for that advice, out of a closed set."""
     _found: str = ""
     """What happened, without the advice."""
-    _payload: "Payload | None" = None
+    _payload: "sideline.Payload | None" = None
 
     @property
-    def payload(self) -> "Payload | None":
+    def payload(self) -> "sideline.Payload | None":
         """The response, where one of status 200 arrived that is not what was requested: its `raw` is the body."""
         return self._payload
 
     @payload.setter
-    def payload(self, payload: "Payload | None") -> None:
+    def payload(self, payload: "sideline.Payload | None") -> None:
         self._payload = payload
 
 
@@ -233,7 +229,9 @@ class DecodeError(SidelineError):
     offset: int
     """Where in the body, in bytes."""
 
-    def __init__(self, text: str = "", *, path: str = "$", offset: int = 0, payload: "Payload | None" = None) -> None:
+    def __init__(
+        self, text: str = "", *, path: str = "$", offset: int = 0, payload: "sideline.Payload | None" = None
+    ) -> None:
         super().__init__(text)
         self.path = path
         self.offset = offset
@@ -250,13 +248,17 @@ class IncompleteError(SidelineError):
     1 None
     """
 
-    batch: "Batch | AsyncBatch | None"
+    batch: "sideline.Batch | sideline.AsyncBatch | None"
     """Of a batch: what was fetched, and how each unit ended."""
-    report: "SyncReport | None"
+    report: "sideline.SyncReport | None"
     """Of a sync: how each unit ended."""
 
     def __init__(
-        self, text: str = "", *, batch: "Batch | AsyncBatch | None" = None, report: "SyncReport | None" = None
+        self,
+        text: str = "",
+        *,
+        batch: "sideline.Batch | sideline.AsyncBatch | None" = None,
+        report: "sideline.SyncReport | None" = None,
     ) -> None:
         super().__init__(text)
         self.batch = batch

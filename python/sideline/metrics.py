@@ -17,10 +17,13 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import given, library
+from sideline._types import LazyModule
 from sideline.errors import SidelineError
 
 if TYPE_CHECKING:
     import polars
+else:
+    polars = LazyModule("polars")
 
 __all__ = [
     "MissingStat",

@@ -18,15 +18,16 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import sideline
 from sideline._core import Schema, Table
 from sideline._frames import library
-from sideline._types import TableName
+from sideline._types import LazyModule, TableName
 from sideline.batch import many
 
 if TYPE_CHECKING:
     import pyarrow
-
-    from sideline._client import Client
+else:
+    pyarrow = LazyModule("pyarrow")
 
 __all__ = ["Part", "Plan", "PlanUnit"]
 
@@ -287,7 +288,7 @@ class Part:
         """The name of the table."""
         return self.plan.table
 
-    def read(self, client: "Client | None" = None) -> Table:
+    def read(self, client: "sideline.Client | None" = None) -> Table:
         """All rows of the part as a `Table`, in the plan's order.
 
         Raises `IncompleteError` where any unit did not come: it never returns fewer rows.
@@ -300,7 +301,7 @@ class Part:
 
         return read(self.plan, client)
 
-    def batches(self, client: "Client | None" = None) -> "Iterator[pyarrow.RecordBatch]":
+    def batches(self, client: "sideline.Client | None" = None) -> "Iterator[pyarrow.RecordBatch]":
         """The rows of the part as `pyarrow.RecordBatch`es, each as soon as it was received, in the plan's order.
 
         Raises `IncompleteError` at the first unit that did not come, and `ValueError` for `box_score`, whose columns
@@ -314,7 +315,7 @@ class Part:
 
         return batches(self.plan, client)
 
-    def bodies(self, client: "Client | None" = None) -> Table:
+    def bodies(self, client: "sideline.Client | None" = None) -> Table:
         """A row for each unit, whatever came of it: the columns of `coverage`, `has_next` and the response's `body`.
 
         A unit that did not come is a row with its status and error, and raises nothing. `has_next` is true for a window

@@ -37,9 +37,11 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
+import sideline
 from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import ProgressOption
+from sideline._types import LazyModule, Time
 from sideline.archive import audits, compaction, plan, read
 from sideline.archive.changes import KEYS, Changes, state, state_at
 from sideline.archive.changes import changes as rows_between
@@ -53,15 +55,16 @@ from sideline.archive.sync import Sync
 from sideline.batch import many
 
 if TYPE_CHECKING:
+    import deltalake
     import duckdb
     import polars
     import pyarrow
-    from deltalake import DeltaTable
 
-    from sideline._audit import Violations
-    from sideline._client import Client
-    from sideline._types import Time
-    from sideline.archive.page import ArchiveReport
+    from sideline import _audit
+    from sideline.archive import page as _page
+else:
+    deltalake, duckdb, polars, pyarrow = map(LazyModule, ("deltalake", "duckdb", "polars", "pyarrow"))
+    _audit, _page = LazyModule("sideline._audit"), LazyModule("sideline.archive.page")
 
 __all__ = ["KEYS", "Archive", "ArchiveInfo", "Changes", "Exported", "SyncReport"]
 
@@ -99,7 +102,7 @@ class Archive:
     def __init__(
         self,
         root: str | os.PathLike[str],
-        client: "Client | None" = None,
+        client: "sideline.Client | None" = None,
         *,
         storage_options: Mapping[str, str] | None = None,
         clock: Callable[[], datetime] | None = None,
@@ -206,7 +209,7 @@ class Archive:
             wanted,
         )
 
-    def _client_of_sync(self) -> "Client":
+    def _client_of_sync(self) -> "sideline.Client":
         from sideline._client import Client
 
         if not isinstance(self._client, Client):
@@ -224,7 +227,7 @@ class Archive:
         """
         return read.scan(self._store, name)
 
-    def delta(self, name: str) -> "DeltaTable":
+    def delta(self, name: str) -> "deltalake.DeltaTable":
         """A table as a `deltalake.DeltaTable`: what is stored, in microseconds and without dictionaries.
 
         It has the archive's own columns too. Raises `ValueError` where nothing was stored of it.
@@ -307,7 +310,9 @@ class Archive:
             corrections=corrections.count() if corrections else 0,
         )
 
-    def report(self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None) -> "ArchiveReport":
+    def report(
+        self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None
+    ) -> "_page.ArchiveReport":
         """What the archive holds, what it lacks and what changed, as one static HTML page; a notebook shows it.
 
         Freshness, coverage by team and month, holes with their reasons, corrections since the last report, schema drift
@@ -330,7 +335,7 @@ class Archive:
             made.save(path)
         return made
 
-    def audit(self) -> "Violations":
+    def audit(self) -> "_audit.Violations":
         """Returns the table `violations`: the rules of `sideline.audit` over the stored tables, coverage included.
 
         Events that are not over are left out. A session of which one table is missing is itself a violation: see
@@ -536,11 +541,11 @@ def _named(name: str, rows: list[dict[str, Any]]) -> Table:
     return Table._from_arrow(name, read.conformed(to_arrow(rows, name).select(target.names), target))
 
 
-def _drift_counts(client: "Client") -> dict[tuple[str, str], int]:
+def _drift_counts(client: "sideline.Client") -> dict[tuple[str, str], int]:
     return {(row["operation"], row["path"]): row["count"] for row in client.drift().to_dicts()}
 
 
-def _drift_since(client: "Client", before: Mapping[tuple[str, str], int]) -> Table:
+def _drift_since(client: "sideline.Client", before: Mapping[tuple[str, str], int]) -> Table:
     """The rows of the client's `drift` that grew, with how much they did."""
     pa = library("pyarrow", "archive")
     table = client.drift().to_arrow()
