@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import typing
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -89,12 +90,14 @@ def test_the_stubs_are_true(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_public_types_are_complete(tmp_path: Path) -> None:
+def test_the_public_types_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason := why_pyright_cannot_run():
         pytest.skip(reason)
-    done = run("pyright", "--pythonpath", sys.executable, "--verifytypes", "sideline", "--ignoreexternal", "--outputjson", at=tmp_path)
+    # An editable install is no package to it; the libraries must be found for the types that name them.
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(sideline.__file__).parent.parent), sysconfig.get_path("purelib")]))
+    done = run("pyright", "--verifytypes", "sideline", "--ignoreexternal", "--outputjson", at=tmp_path)
     report = json.loads(done.stdout)["typeCompleteness"]
-    unclear = [symbol["name"] for symbol in report["symbols"] if symbol["isExported"] and not symbol["isTypeKnown"]]
+    unclear = [symbol["name"] for symbol in report["symbols"] if symbol["isExported"] and (symbol["isTypeAmbiguous"] or not symbol["isTypeKnown"])]
     assert (unclear, report["completenessScore"]) == ([], 1)
 
 
@@ -122,7 +125,9 @@ def members(of: type) -> Iterator[tuple[str, typing.Any]]:
 
 @pytest.mark.parametrize(("path", "found"), [*public()], ids=lambda value: value if isinstance(value, str) else "")
 def test_types_and_signatures_can_be_read_at_run_time(path: str, found: typing.Any) -> None:
-    typing.get_type_hints(found)
+    # Methods of the extension have no annotations; their stub is checked above.
+    if inspect.isfunction(found) or inspect.isclass(found):
+        typing.get_type_hints(found)
     # Python itself knows no signature of an exception without a constructor of its own.
     if not (inspect.isclass(found) and issubclass(found, BaseException)):
         inspect.signature(found)

@@ -295,9 +295,9 @@ class Simulator:
         self._sport: Sport = sport
         # At the latest when the interpreter exits: its threads may log, and log records need Python.
         self._finalizer = weakref.finalize(self, self._core.close)
-        self.faults = Faults(self._core)
-        self.streams = StreamFaults(self._core)
-        self.credentials = Credentials(self._core)
+        self.faults: Faults = Faults(self._core)
+        self.streams: StreamFaults = StreamFaults(self._core)
+        self.credentials: Credentials = Credentials(self._core)
 
     @property
     def base_url(self) -> str:

@@ -259,14 +259,14 @@ class Store:
             text = url2pathname(urlsplit(text).path)
         if text.startswith("memory:"):
             raise ValueError("an archive in memory would be gone with each look at it; give a folder or a bucket")
-        self.is_local = "://" not in text
+        self.is_local: bool = "://" not in text
         scheme, colon, rest = text.partition(":")
         # A folder of that name would be filled, and be gone with the machine.
         if self.is_local and colon and scheme.lower() in _SCHEMES:
             raise ValueError(
                 f'{text} is neither a folder nor an address: write "{scheme.lower()}://{rest.lstrip("/")}"'
             )
-        self.root = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
+        self.root: str = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = options
         self.fence: int | None = None
         """The number of the last lease of this writer."""

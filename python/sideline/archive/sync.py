@@ -70,7 +70,8 @@ class Sync:
         self._sizes: dict[str, tuple[int, int]] = {}
         self._body = min(_BODY, _COMPRESSED * (compaction.mean_size(store, "raw") or _BODY))
         self._stored_chunks = 0
-        self.done = self.rows = 0
+        self.done: int = 0
+        self.rows: int = 0
         self.outcomes: list[Outcome] = []
         self.corrections: list[Row] = []
 
