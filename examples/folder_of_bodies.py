@@ -1,10 +1,10 @@
-"""A folder of saved bodies, each operation's read as one table.
+"""Read a folder of saved bodies, with one table for each operation.
 
     python examples/folder_of_bodies.py FOLDER [GAME_ID]
 
-The bodies lie in FOLDER/<operation>/<id>.json, the id being that of the request: of a session, a game or a team. They are
-read without a request. Where there is no such folder it is made first, of the bodies of a game (default: the last one that
-is over), from the service that SIDELINE_USERNAME, SIDELINE_SECRET, .. name, else from a simulated one. It takes pyarrow.
+The bodies are in FOLDER/<operation>/<id>.json, where the id is that of the request: of a session, a game or a team. They are
+read without a request. If the folder does not exist, it is created with the bodies of a game (default: the last finished
+one), from the service that SIDELINE_USERNAME, SIDELINE_SECRET, .. select, or else from a simulator. Requires pyarrow.
 """
 
 import argparse
@@ -30,7 +30,7 @@ ID_OF = {
 
 
 def read(folder: Path, operation: str, table: str | None = None) -> pa.Table:
-    """One table of all bodies of an operation."""
+    """Read all bodies of an operation as one table."""
     parts = []
     for file in sorted((folder / operation).glob("*.json")):
         known = {ID_OF[operation]: file.stem} if operation in ID_OF else {}
@@ -75,7 +75,7 @@ def collect(client: sideline.Client, folder: Path, game_id: str | None) -> None:
 
 @contextmanager
 def connected() -> Iterator[sideline.Client]:
-    """A client of the service that the environment names, else of a simulated one."""
+    """Yield a client of the service selected by the environment, or else of a simulator."""
     if "SIDELINE_USERNAME" in os.environ:
         with sideline.Client() as client:
             yield client
@@ -88,14 +88,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Saved bodies as tables.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("game_id", nargs="?")
-    given = parser.parse_args()
-    if not given.folder.exists():
+    args = parser.parse_args()
+    if not args.folder.exists():
         with connected() as client:
-            collect(client, given.folder, given.game_id)
+            collect(client, args.folder, args.game_id)
     for operation in [*OF_ALL, *OF_A_TEAM, *OF_A_GAME, *OF_A_SESSION]:
-        files = list((given.folder / operation).glob("*.json"))
+        files = list((args.folder / operation).glob("*.json"))
         for name in sideline.Payload.from_bytes(operation, files[0].read_bytes()).tables if files else []:
-            table = read(given.folder, operation, name)
+            table = read(args.folder, operation, name)
             print(f"{operation}: {len(files)} bodies, {name}: {table.num_rows} rows, {table.num_columns} columns")
 
 

@@ -1,11 +1,11 @@
-"""Where everybody was in all sessions of a game, as one table that need not fit into memory.
+"""Write the sensor locations of all sessions of a game as one table that need not fit into memory.
 
     python examples/game_locations.py [--out FOLDER] [GAME_ID]
 
-Session after session is asked for, decoded and written as Parquet, so that one session is held at a time; polars then
-reads the folder as one table, as far as a question needs it. Default: the last game that is over.
+Sessions are requested, decoded and written as Parquet one after another, so that one session is in memory at a time. polars
+then scans the folder as one table. Default: the last finished game.
 
-It asks the service that SIDELINE_USERNAME, SIDELINE_SECRET, .. name, else a simulated one. It takes polars.
+It uses the service that SIDELINE_USERNAME, SIDELINE_SECRET, .. select, or else a simulator. Requires polars.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import sideline
 
 @contextmanager
 def connected() -> Iterator[sideline.Client]:
-    """A client of the service that the environment names, else of a simulated one."""
+    """Yield a client of the service selected by the environment, or else of a simulator."""
     if "SIDELINE_USERNAME" in os.environ:
         with sideline.Client() as client:
             yield client
@@ -38,7 +38,7 @@ def last_played(client: sideline.Client) -> str:
 
 
 def tracked(client: sideline.Client, game_id: str) -> dict[str, tuple[datetime, datetime]]:
-    """The sessions of a game that have locations, and from when to when."""
+    """Return the start and end of the locations of each session of a game."""
     sessions: dict[str, tuple[datetime, datetime]] = {}
     for window in client.game(game_id).table("location_windows").to_dicts():
         start, end = sessions.get(window["session_id"], (window["start"], window["end"]))
@@ -50,15 +50,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Sensor locations of a game, as Parquet.")
     parser.add_argument("game_id", nargs="?")
     parser.add_argument("--out", type=Path, default=Path("locations"), help="the folder to write (default: locations)")
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
 
     files = []
     with connected() as client:
-        for session_id, (start, end) in tracked(client, given.game_id or last_played(client)).items():
-            # Longer than the service allows: it is asked for in windows, which come as one table.
+        for session_id, (start, end) in tracked(client, args.game_id or last_played(client)).items():
+            # Longer ranges than the service allows are split into windows and merged.
             table = client.locations(session_id, start, end).table()
-            files.append(given.out / f"{session_id}.parquet")
+            files.append(args.out / f"{session_id}.parquet")
             table.to_polars().write_parquet(files[-1])
             print(f"{session_id}: {table.num_rows} rows from {start:%Y-%m-%d %H:%M} to {end:%H:%M}")
 
@@ -74,7 +74,7 @@ def main() -> None:
         .agg(kilometres=(pl.col("step").sum() / 1e6).round(2), samples=pl.len())
         .sort("kilometres", descending=True)
     )
-    print(f"{locations.select(pl.len()).collect().item()} rows in all; who went furthest:")
+    print(f"{locations.select(pl.len()).collect().item()} rows in all; longest distances:")
     print(walked.head(5).collect())
 
 

@@ -240,7 +240,7 @@ impl Options {
             max_retries: self.max_retries.unwrap_or(3),
             max_concurrency: match self.max_concurrency.unwrap_or(16) {
                 0 => return Err(Error::Configuration("max_concurrency must be at least 1".into())),
-                many => many.min(tokio::sync::Semaphore::MAX_PERMITS),
+                many => many,
             },
             max_response_bytes: match self.max_response_bytes.unwrap_or(MAX_RESPONSE_BYTES) {
                 0 => return Err(Error::Configuration("max_response_bytes must be at least 1".into())),

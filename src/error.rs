@@ -46,6 +46,9 @@ pub enum Error {
     /// One of many requests that were not sent, or not until they were answered (the class of `cause`).
     #[error("{text}")]
     GivenUp { text: Scrubbed, cause: Box<Error> },
+    /// A defect of sideline (`InternalError`).
+    #[error("internal error, please report it: {}", shown(.0))]
+    Internal(String),
     /// The client was closed (`SidelineError`).
     #[error("the client is closed; make a new one")]
     Closed,
@@ -61,6 +64,18 @@ impl Error {
         }
     }
 
+    /// The same error for a request that was not sent: without the other request's address, attempts and time.
+    pub fn without_request(self) -> Self {
+        let without = |unanswered| Unanswered { request: None, ..unanswered };
+        match self {
+            Error::Connect(unanswered) => Error::Connect(without(unanswered)),
+            Error::Certificate(unanswered) => Error::Certificate(without(unanswered)),
+            Error::Timeout(unanswered) => Error::Timeout(without(unanswered)),
+            Error::Transport(unanswered) => Error::Transport(without(unanswered)),
+            other => other,
+        }
+    }
+
     /// What a user can do about it: its kind, and a sentence.
     pub fn advice(&self) -> (Advice, Scrubbed) {
         let kind = match self {
@@ -71,7 +86,11 @@ impl Error {
             | Error::Transport(unanswered) => unanswered.advice,
             Error::Decode(wrong) => wrong.advice,
             Error::GivenUp { cause, .. } => return cause.advice(),
-            Error::Configuration(_) | Error::Argument(_) | Error::File { .. } | Error::Closed => Advice::SeeMessage,
+            Error::Configuration(_)
+            | Error::Argument(_)
+            | Error::File { .. }
+            | Error::Internal(_)
+            | Error::Closed => Advice::SeeMessage,
         };
         (kind, kind.text().into())
     }

@@ -8,6 +8,7 @@
 //! | [`advice`] | what a user can do about an error, as data |
 //! | [`config`] | addresses, credentials (redacted), limits, timeouts |
 //! | [`error`] | one error type; each variant says what a user can do |
+//! | `machine` | the time of day, chance and waiting threads: all that is not tokio's |
 //! | [`scrub`] | text of peers and addresses, fit to be shown |
 //! | [`signer`] | the string to sign and the Authorization header: pure |
 //! | [`operation`] | each operation of the service, once |
@@ -24,10 +25,13 @@ pub mod config;
 pub mod error;
 pub mod fetch;
 pub mod live;
+mod machine;
 pub mod operation;
 pub mod resource;
 pub mod scrub;
 pub mod signer;
+// Runs in real time, on threads of its own.
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod simulator;
 pub mod table;
 pub mod transport;
@@ -38,5 +42,7 @@ pub mod transport;
 pub mod fuzz;
 #[cfg(any(feature = "python", test))]
 mod per_process;
+// Waits for the interpreter, which has no other clock.
 #[cfg(feature = "python")]
+#[allow(clippy::disallowed_methods)]
 mod python;

@@ -1,4 +1,4 @@
-"""What the tests of the archive share: a small season, and tables as sorted rows."""
+"""Helpers of the archive's tests: a small season, and tables as sorted rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import polars as pl
 import pyarrow as pa
 
 import sideline
-from sideline.archive.plan import TABLES
+from sideline.archive._plan import TABLES
 
 NOW = "2027-03-01T12:00:00Z"
 SEASON = {"start": "2026-09-01", "end": "2027-08-15"}
 WINTER = {"start": "2027-01-01", "end": "2027-03-15"}
+HALF = {"start": "2026-09-01", "end": "2027-01-15"}
 MONTH = {"start": "2027-02-01", "end": "2027-03-02"}
 """The last one: its last games may still be corrected, and one goes on."""
 

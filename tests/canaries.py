@@ -1,4 +1,4 @@
-"""Secrets that can be recognised, and all places where one could show."""
+"""Recognisable secrets, and all places where one could show."""
 
 from __future__ import annotations
 

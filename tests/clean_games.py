@@ -1,4 +1,4 @@
-"""Clean games of the simulator and of the second service, with all that an audit takes."""
+"""Clean games of the simulator and of the second service, with all tables of an audit."""
 
 from __future__ import annotations
 

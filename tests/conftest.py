@@ -1,4 +1,4 @@
-"""The simulated service that most tests ask."""
+"""The simulated service that most tests use."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 //! cases beside the project are these, by their names.
 
 // A test that fails is meant to panic.
+#![allow(clippy::disallowed_methods)] // Real sockets, in real time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use sideline::config::{Options as Settings, Secret};

@@ -1,4 +1,4 @@
-"""As much of Amazon's S3 as Delta Lake asks for, on loopback: objects in memory, put in parts, only where none is, or only in place of a known one."""
+"""The part of Amazon's S3 that Delta Lake needs, on loopback: objects in memory, multipart uploads, conditional puts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that sends exactly the bytes it is told to: for answers that no HTTP library would write."""
+"""A server that sends exactly the given bytes, for responses that no HTTP library would write."""
 
 from __future__ import annotations
 

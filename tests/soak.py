@@ -350,7 +350,7 @@ class Round:
         def guarded(work: Callable[[], None]) -> None:
             try:
                 work()
-            except BaseException:
+            except BaseException:  # noqa: BLE001 - whatever escapes is the finding
                 self.found.check(False, f"{work.__name__} raised:\n{traceback.format_exc()}")
 
         parts = [self.websocket, self.event_stream, self.batches, self.archive]

@@ -1,4 +1,4 @@
-"""Every form of address a user may give: where the request goes, and that what is signed is what is sent."""
+"""Every form of address that a user may pass: where the request goes, and that the sent address is the signed one."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_name_is_sent_and_signed_in_lower_case_without_its_default_port(addres
         ("https://bücher.invalid", "xn--bcher-kva.invalid:443", "xn--bcher-kva.invalid"),
     ],
 )
-def test_a_name_is_certified_as_it_is_asked_for(certified: Callable[..., ssl.SSLContext], bundle: Path, address: str, place: str, host: str) -> None:
+def test_a_name_is_certified_as_it_is_requested(certified: Callable[..., ssl.SSLContext], bundle: Path, address: str, place: str, host: str) -> None:
     heads: list[bytes] = []
     context = certified("service.invalid", "xn--bcher-kva.invalid")
     with listener(over_tls(context, answering(heads))) as seen, proxy({place: seen.port}) as between:

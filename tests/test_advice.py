@@ -61,7 +61,7 @@ def test_each_status_has_its_advice(league: Service, status: int) -> None:
     assert error.elapsed > 0
 
 
-def test_credentials_clock_and_key_are_told_apart(league: Service) -> None:
+def test_credentials_clock_and_key_are_distinguished(league: Service) -> None:
     assert raised(league, secret="mistyped")._advice_kind == "check_credentials"
     assert raised(league, lambda client: client.broadcast_teams(), api_key="mistyped")._advice_kind == "check_key"
     league.clock_offset = 3 * 86_400.0

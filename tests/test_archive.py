@@ -1,4 +1,4 @@
-"""The archive: what a sync stores, asks for again, and tells of what is not there."""
+"""The archive: what a sync stores, what it requests again, and how it reports what is missing."""
 
 from __future__ import annotations
 
@@ -22,8 +22,13 @@ import pytest
 from archives import MONTH, NOW, SEASON, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
 
 import sideline
-from sideline.archive import decode, fetch, keep, listing, plan, sync
-from sideline.archive.plan import RESOURCES, TABLES
+from sideline.archive import _decode as decode
+from sideline.archive import _fetch as fetch
+from sideline.archive import _listing as listing
+from sideline.archive import _plan as plan
+from sideline.archive import _sync as sync
+from sideline.archive import _writer as keep
+from sideline.archive._plan import RESOURCES, TABLES
 from test_audit import OPERATIONS, SEEDED
 
 PER_SESSION = ["stats", "stats_details", "possessions", "shots"]
@@ -127,7 +132,7 @@ def test_a_second_sync_asks_only_for_what_may_have_changed(tmp_path: Path, leagu
     assert [row["status"] for row in ledger(archive) if row["absent_in"]] == []
 
 
-def test_a_game_that_goes_on_is_never_final_and_its_growth_no_correction(tmp_path: Path) -> None:
+def test_a_game_that_continues_is_never_final_and_its_growth_no_correction(tmp_path: Path) -> None:
     with small_season() as service, service.client() as client:
         now = datetime.fromisoformat(NOW)
         [going] = [game["event_id"] for game in service.games if now - timedelta(hours=1) <= datetime.fromtimestamp(game["tipoff_at"] / 1000, UTC) <= now]
@@ -233,11 +238,11 @@ def test_after_an_error_that_ends_all_no_thread_begins_anything() -> None:
         time.sleep(0.2)
 
     with pytest.raises(KeyError):
-        list(fetch.spread(work, range(50), 2))
+        list(fetch.map_in_threads(work, range(50), 2))
     assert begun == [0, 1]
 
 
-def test_credentials_that_are_withdrawn_meanwhile_end_a_sync_and_the_next_goes_on(
+def test_credentials_that_are_withdrawn_meanwhile_end_a_sync_and_the_next_resumes(
     tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client
 ) -> None:
     before = len(league.requests)
@@ -280,7 +285,7 @@ def test_a_path_that_a_gateway_refuses_is_a_hole_and_keeps_nothing_else_from_com
     archive_of(asks, tmp_path).sync(**MONTH).raise_if_incomplete()
 
 
-def test_a_unit_that_fails_later_keeps_what_it_had_and_is_asked_for_again(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+def test_a_unit_that_fails_later_keeps_what_it_had_and_is_requested_again(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     game = league.games[0]["event_id"]
     archive.sync(game_ids=[game])
@@ -297,7 +302,7 @@ def test_a_unit_that_fails_later_keeps_what_it_had_and_is_asked_for_again(tmp_pa
     assert same(before, contents(archive)) == []
 
 
-def test_a_game_that_no_teams_events_have_is_asked_for_by_its_id(
+def test_a_game_that_no_teams_events_have_is_requested_by_its_id(
     tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client
 ) -> None:
     archive = archive_of(asks, tmp_path)
@@ -305,7 +310,7 @@ def test_a_game_that_no_teams_events_have_is_asked_for_by_its_id(
     report = archive.sync(**MONTH, on_error="keep")
     assert {hole["operation"] for hole in report.holes} == {"team_events"}
     service_time = datetime.fromisoformat(NOW)
-    over = {game for game, ended in games_of(month).items() if ended + plan.SETTLED <= service_time}
+    over = {game for game, ended in games_of(month).items() if ended + plan.MIN_SETTLED_TIME <= service_time}
     assert over <= set(games_of(archive))
 
 
@@ -351,7 +356,7 @@ archive.sync(start="2026-11-01")
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
     rows = month.to_arrow("shots").num_rows
     assert done.stdout.split() == [str(rows), str(rows), str(len(games_of(month)))]
-    assert done.stderr.splitlines()[-1] == "ValueError: sync needs a client that waits: sideline.Archive(root, sideline.Client())"
+    assert done.stderr.splitlines()[-1] == "ValueError: sync needs a synchronous client: sideline.Archive(root, sideline.Client())"
 
 
 def test_an_address_is_as_good_as_a_folder(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
@@ -392,14 +397,14 @@ def test_a_schema_that_grew_adds_its_column_and_a_rebuild_fills_it(
 ) -> None:
     archive = archive_of(asks, tmp_path)
     first, second = (game["event_id"] for game in league.games[:2])
-    today = decode.decoded
+    today = decode.decode_tables
 
     def last_year(unit: plan.Unit, raw: bytes) -> dict[str, pa.Table]:
         return {name: rows.drop_columns([c for c in ("lineup_id",) if c in rows.column_names]) for name, rows in today(unit, raw).items()}
 
     with monkeypatch.context() as patch:
-        patch.setattr(fetch, "decoded", last_year)
-        patch.setattr(keep, "decoded", last_year)
+        patch.setattr(fetch, "decode_tables", last_year)
+        patch.setattr(keep, "decode_tables", last_year)
         archive.sync(game_ids=[first])
     reader = archive.delta("possessions")
     assert "lineup_id" not in reader.to_pyarrow_table().column_names
@@ -425,7 +430,7 @@ def test_a_rebuilt_table_is_the_same(tmp_path: Path, league: sideline.Simulator,
     assert same(before, contents(archive)) == []
 
 
-def test_info_tells_rows_games_holes_and_freshness(month: sideline.Archive) -> None:
+def test_info_has_rows_games_holes_and_freshness(month: sideline.Archive) -> None:
     info = month.info()
     assert info.rows["shots"] == month.to_arrow("shots").num_rows
     assert info.games == len(games_of(month))
@@ -452,12 +457,12 @@ def test_a_report_shows_in_a_notebook_what_is_not_there(tmp_path: Path, league: 
 def test_a_chunk_closes_at_so_many_units_or_bytes_and_holds_whole_events() -> None:
     events = [[plan.Unit(operation, f"{number}") for operation in ("stats", "shots")] for number in range(500)]
     assert [len(chunk) for chunk in sync._chunks(events, lambda _: 1)] == [400, 400, 200]
-    sizes = {"stats": sync._CHUNK_BYTES // 8, "shots": 1}
+    sizes = {"stats": sync._MAX_CHUNK_BYTES // 8, "shots": 1}
     assert [len(chunk) for chunk in sync._chunks(events, lambda unit: sizes[unit.operation])] == [16] * 62 + [8]
     assert list(sync._chunks([], lambda _: 1)) == []
 
 
-def test_what_came_tells_how_many_are_asked_for_next_and_small_chunks_make_the_same_archive(
+def test_the_size_of_bodies_decides_how_many_are_requested_next_and_small_chunks_make_the_same_archive(
     tmp_path: Path, month: sideline.Archive, asks: sideline.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: list[int] = []
@@ -469,8 +474,8 @@ def test_what_came_tells_how_many_are_asked_for_next_and_small_chunks_make_the_s
 
     monkeypatch.setattr(sync, "fetch", weighed)
     most = 400_000
-    monkeypatch.setattr(sync, "_CHUNK_BYTES", most)
-    monkeypatch.setattr(sync, "_CHUNK", 40)
+    monkeypatch.setattr(sync, "_MAX_CHUNK_BYTES", most)
+    monkeypatch.setattr(sync, "_MAX_CHUNK_UNITS", 40)
     archive = archive_of(asks, tmp_path)
     archive.sync(**MONTH).raise_if_incomplete()
     assert len(held) > 5, held
@@ -482,8 +487,8 @@ def test_what_came_tells_how_many_are_asked_for_next_and_small_chunks_make_the_s
 def test_units_are_small_and_the_same_each_time(league: sideline.Simulator, asks: sideline.Client) -> None:
     received = listing.Received(datetime.now(UTC))
     events = listing.events([asks.game(game["event_id"]).to_dict() for game in league.games[:3]], None, received).events
-    units = [unit for event in events for unit in plan.within(event, plan.operations(None), received.fetched_at)]
-    assert units == [unit for event in events for unit in plan.within(event, plan.operations(None), received.fetched_at)]
+    units = [unit for event in events for unit in plan.units_within(event, plan.operations(None), received.fetched_at)]
+    assert units == [unit for event in events for unit in plan.units_within(event, plan.operations(None), received.fetched_at)]
     assert len({unit.name for unit in units}) == len(units) > 20
     assert pickle.loads(pickle.dumps(units)) == units
     assert max(len(pickle.dumps(unit)) for unit in units) < 1000
@@ -496,11 +501,11 @@ def test_another_process_has_the_archive_and_none_of_its_keys(tmp_path: Path, mo
 
 
 def test_an_archive_in_memory_is_refused() -> None:
-    with pytest.raises(ValueError, match="gone with each look"):
+    with pytest.raises(ValueError, match="cannot be in memory"):
         sideline.Archive("memory:///season")
 
 
-def test_locations_are_had_where_they_are_asked_for(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+def test_locations_are_available_where_they_are_requested(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     practice = next(event for event in asks.team_events(league.teams[0]["id"], **MONTH)["events"] if event["is_practice_event"])
     start, end = practice["started_at"] - 1, practice["started_at"] + 1
@@ -533,7 +538,7 @@ def test_a_time_is_written_as_in_every_call(month: sideline.Archive) -> None:
         ({"team_ids": [1001], "game_ids": ["a"]}, "not both"),
     ],
 )
-def test_what_cannot_be_asked_is_said(tmp_path: Path, asks: sideline.Client, wrong: dict[str, Any], says: str) -> None:
+def test_what_cannot_be_requested_is_reported(tmp_path: Path, asks: sideline.Client, wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         archive_of(asks, tmp_path).sync(**wrong)
     with pytest.raises(ValueError, match="no archived table is named 'shot'"):
@@ -555,7 +560,7 @@ def test_a_clean_season_has_no_violation_and_a_row_that_is_gone_is_one(
     assert set(archive.audit().column_names) == set(sideline.SCHEMAS["violations"].names)
 
 
-def test_each_rules_contradiction_that_the_service_tells_is_found_in_the_archive(tmp_path: Path, league: sideline.Simulator) -> None:
+def test_each_rules_contradiction_that_the_service_sends_is_found_in_the_archive(tmp_path: Path, league: sideline.Simulator) -> None:
     """A session for each rule; the others are clean."""
     first = {rule: alter for alter, (rule, _) in reversed(SEEDED.items())}
     with league.client() as client:
@@ -580,7 +585,7 @@ def test_each_rules_contradiction_that_the_service_tells_is_found_in_the_archive
     assert found == set(seeded.items())
 
 
-def test_a_service_that_refuses_too_many_is_asked_as_much_as_it_bears(tmp_path: Path, league: sideline.Simulator) -> None:
+def test_a_service_that_refuses_too_many_gets_as_many_requests_as_it_bears(tmp_path: Path, league: sideline.Simulator) -> None:
     league.faults.add("*", requests_per_second=100, burst=20)
     known = len(league.requests)
     with league.client() as client:
@@ -607,7 +612,7 @@ def test_a_time_that_is_none_says_what_to_write(month: sideline.Archive, wrong: 
             call(wrong)
 
 
-def test_a_null_in_place_of_an_answer_is_asked_for_again(tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client) -> None:
+def test_a_null_in_place_of_a_response_is_requested_again(tmp_path: Path, month: sideline.Archive, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path / "season")
     league.faults.add("*/stats", body="null")
     report = archive.sync(**MONTH, correction_window=timedelta(0), on_error="keep")
@@ -628,7 +633,7 @@ def test_an_id_is_the_same_however_it_is_written(tmp_path: Path, league: sidelin
 
 
 @pytest.mark.parametrize("wrong", [7, 7.0, "7"])
-def test_a_window_that_is_no_time_is_refused_before_anything_is_asked(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, wrong: Any) -> None:
+def test_a_window_that_is_no_time_is_refused_before_any_request(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, wrong: Any) -> None:
     known = len(league.requests)
     with pytest.raises(TypeError, match=r"correction_window is a timedelta or None, not .*: write timedelta\(days=7\)"):
         archive_of(asks, tmp_path).sync(start="2026-11-01", correction_window=wrong)
@@ -636,7 +641,7 @@ def test_a_window_that_is_no_time_is_refused_before_anything_is_asked(tmp_path: 
 
 
 def test_a_path_that_is_empty_is_not_the_folder_one_is_in() -> None:
-    with pytest.raises(ValueError, match="its path is empty"):
+    with pytest.raises(ValueError, match="path of the archive is empty"):
         sideline.Archive("")
 
 
@@ -663,13 +668,13 @@ def test_a_table_that_is_gone_is_no_empty_one(tmp_path: Path, league: sideline.S
 @pytest.mark.parametrize(
     ("start", "end", "says"),
     [
-        ("2026-11-08", "2026-11-01", "^start 2026-11-08 00:00:00.* is after end 2026-11-01 00:00:00.*: write them the other way round"),
-        ("2026-11-08", "2026-11-08", "^start and end are both 2026-11-08 .*: .* for a day end it with 2026-11-09"),
-        (date(2026, 11, 8), 0, "the other way round"),
-        ("2027-03-02", None, "^start 2027-03-02 .* is to come, .* ends now, 2027-03-01 12:00.*: give the end too"),
+        ("2026-11-08", "2026-11-01", "^start 2026-11-08 00:00:00.* is after end 2026-11-01 00:00:00.*: swap them"),
+        ("2026-11-08", "2026-11-08", "^start and end are both 2026-11-08 .*: .* for a whole day, end it with 2026-11-09"),
+        (date(2026, 11, 8), 0, "swap them"),
+        ("2027-03-02", None, "^start 2027-03-02 .* is in the future, .* ends now, 2027-03-01 12:00.*: pass end too"),
     ],
 )
-def test_a_range_that_holds_nothing_is_refused_before_anything_is_asked_or_written(
+def test_a_range_that_holds_nothing_is_refused_before_any_request_or_write(
     tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, start: Any, end: Any, says: str
 ) -> None:
     known = len(league.requests)
@@ -679,7 +684,7 @@ def test_a_range_that_holds_nothing_is_refused_before_anything_is_asked_or_writt
     assert not (tmp_path / "season").exists()
 
 
-def test_a_missing_credential_is_told_before_anything_is_written(tmp_path: Path, league: sideline.Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_credential_is_reported_before_anything_is_written(tmp_path: Path, league: sideline.Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("USERNAME", "SECRET"):
         monkeypatch.delenv(f"SIDELINE_{name}", raising=False)
     for given, missing in (({}, "username"), ({"username": "ann"}, "secret")):
@@ -691,7 +696,7 @@ def test_a_missing_credential_is_told_before_anything_is_written(tmp_path: Path,
 
 
 @pytest.mark.parametrize("wrong", ["x", ["1001", "x"], [1.5], 1.5])
-def test_what_is_no_team_is_named_before_anything_is_asked(tmp_path: Path, league: sideline.Simulator, wrong: Any) -> None:
+def test_what_is_no_team_is_named_before_any_request(tmp_path: Path, league: sideline.Simulator, wrong: Any) -> None:
     known = len(league.requests)
     with pytest.raises((ValueError, TypeError), match="team_ids"), league.client() as client:
         sideline.Archive(tmp_path, client).sync(wrong, start="2026-11-01")

@@ -1,4 +1,4 @@
-"""What only an archive can show: rows that no event lists, units that were withdrawn, bodies that are gone."""
+"""Audits of an archive: rows that no event lists, withdrawn units, missing bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An archive in an object store: S3 as Delta Lake speaks to it, over a socket."""
+"""An archive in an object store: S3 over a socket, as Delta Lake uses it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_bucket_is_as_good_as_a_folder(tmp_path: Path, asks: sideline.Client, 
     assert {name.split("/")[0] for name in store.objects} == {"season"}
 
 
-def test_a_correction_is_told_from_a_bucket(league: sideline.Simulator, asks: sideline.Client, store: Bucket) -> None:
+def test_a_correction_is_reported_from_a_bucket(league: sideline.Simulator, asks: sideline.Client, store: Bucket) -> None:
     game = league.games[1]["event_id"]
     archive = in_bucket(asks, store)
     archive.sync(game_ids=[game])
@@ -81,7 +81,7 @@ def test_writers_of_one_bucket_at_once_lose_nothing(tmp_path: Path, league: side
     def run(game_ids: list[str]) -> None:
         try:
             in_bucket(asks, store).sync(game_ids=game_ids).raise_if_incomplete()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - asserted on in the main thread
             failed.append(error)
 
     threads = [threading.Thread(target=run, args=(given,)) for given in (games[:1], games[1:], games[:1])]

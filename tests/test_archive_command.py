@@ -1,4 +1,4 @@
-"""`sideline sync`, as cron runs it."""
+"""`sideline sync` as cron runs it."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_secret_that_is_refused_is_one_line_at_once(tmp_path: Path, league: si
     [
         (FEBRUARY, {"SIDELINE_SECRET": ""}, "SIDELINE_SECRET"),
         ([], {}, "give the range: --from"),
-        (["--from", "2027-03-02", "--to", "2027-02-01"], {}, "the other way round"),
+        (["--from", "2027-03-02", "--to", "2027-02-01"], {}, "swap them"),
         ([*FEBRUARY, "--tables", "shot"], {}, "no archived table is named shot"),
         ([*FEBRUARY, "--correction-window", "nan"], {}, "--correction-window is nan"),
         ([*FEBRUARY, "--correction-window", "1e300"], {}, "--correction-window is 1e+300"),

@@ -1,4 +1,4 @@
-"""What changed after it was stored: told once, and the past stays readable."""
+"""Corrections of stored values: reported once, and the past stays readable."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from archives import OWN_TIMES, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
 
 import sideline
-from sideline.archive.corrections import corrections
-from sideline.archive.plan import TABLES
+from sideline.archive._corrections import corrections
+from sideline.archive._plan import TABLES
 
 STATS = ["AST", "PTS", "REB", "STL", "FL", "DIST", "FG3", "TO"]
 Line = tuple[str, int, str]
@@ -120,7 +120,7 @@ def row(**values: object) -> dict[str, object]:
     return {"session_id": "s", "game_id": None, "team_id": 1, "player_id": 5, "version": 3, **values}
 
 
-def test_a_teams_total_is_told_where_its_players_do_not_explain_it() -> None:
+def test_a_teams_total_is_reported_where_its_players_do_not_explain_it() -> None:
     def line(player: int, value: float, stat: str = "REB") -> dict[str, object]:
         return row(player_id=player, is_team_total=player == 0, stat=stat, value=value)
 

@@ -1,4 +1,4 @@
-"""Deliveries into other databases: exactly once, whatever is killed, in DuckDB and in a real PostgreSQL."""
+"""Exports to other databases: exactly once, whatever is killed, in DuckDB and in a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from archives import sorted_rows
 from service import Service
 
 import sideline
-from sideline.archive import export
-from sideline.archive.export import Target, connected
-from sideline.archive.plan import TABLES
-from sideline.archive.store import contract
+from sideline.archive import _export as export
+from sideline.archive._export import Address, Target, open_target
+from sideline.archive._plan import TABLES
+from sideline.archive._store import public_schema
 
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
@@ -97,7 +97,7 @@ def archive(tmp_path: Path, league: Service) -> Iterator[sideline.Archive]:
 def differences(archive: sideline.Archive, address: str) -> list[str]:
     """The tables whose rows are not the archive's."""
     found = []
-    with connected(address) as target:
+    with open_target(Address(address)) as target:
         for name in (*TABLES, "coverage", "corrections"):
             rows = target.read(f'select * from "{name}"')
             # A box score's columns are added when they come.
@@ -160,7 +160,7 @@ def test_each_change_arrives_once_whenever_exports_are_killed(
 
 def test_a_frozen_schema_refuses_a_column_and_an_evolving_one_adds_it(archive: sideline.Archive, target: str) -> None:
     archive.export(target, schema="freeze")
-    with connected(target) as database:
+    with open_target(Address(target)) as database:
         database.run('alter table shots drop column "points"')
         database.run("update sideline_units set sequence = 0 where unit like 'shots/%'")
         database.commit()
@@ -173,7 +173,7 @@ def test_a_frozen_schema_refuses_a_column_and_an_evolving_one_adds_it(archive: s
 
 def differences_of_shots(archive: sideline.Archive, address: str) -> None:
     """Nothing was written by an export that was refused."""
-    with connected(address) as target:
+    with open_target(Address(address)) as target:
         assert "points" not in target.columns("shots")
         assert target.read("select count(*) as n from shots")["n"].to_pylist() == [archive.to_arrow("shots").num_rows]
 
@@ -181,12 +181,12 @@ def differences_of_shots(archive: sideline.Archive, address: str) -> None:
 def test_a_target_with_other_rows_is_refused(archive: sideline.Archive, target: str, tmp_path: Path) -> None:
     other = sideline.Archive(tmp_path / "other", archive._client)
     other.sync(**SPAN, tables=["games"])
-    with connected(target) as database:
-        database.create("shots", contract("coverage").empty_table().schema)
+    with open_target(Address(target)) as database:
+        database.create("shots", public_schema("coverage").empty_table().schema)
         database.commit()
     with pytest.raises(ValueError, match="a table 'shots' that no export made"):
         archive.export(target)
-    with connected(target) as database:
+    with open_target(Address(target)) as database:
         database.run("drop table shots")
         database.commit()
     archive.export(target)

@@ -1,4 +1,4 @@
-"""An archive that is killed, or written by two at once, comes to what one undisturbed sync makes."""
+"""An archive whose syncs are killed or concurrent ends like one of an undisturbed sync."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import MONTH, NOW, SEASON, archive_of, contents, digests, same, small_season, sorted_rows
+from archives import HALF, MONTH, NOW, SEASON, archive_of, contents, digests, same, small_season, sorted_rows
 
 import sideline
-from sideline.archive import keep as keeping
-from sideline.archive.store import Store
+from sideline.archive import _writer as keeping
+from sideline.archive._store import Store
 
 RUN = f"""
 import sys, sideline
@@ -67,7 +67,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[in
 
         monkeypatch.setattr(Store, name, write)
 
-    watched("replaced")
+    watched("try_replace")
     watched("append")
 
     def set_at(number: int | None) -> list[int]:
@@ -82,7 +82,7 @@ def corrections_of(archive: sideline.Archive) -> list[str]:
 
 
 @pytest.mark.timeout(600)
-def test_a_sync_that_ends_after_any_of_its_transactions_goes_on_where_it_was(
+def test_a_sync_that_ends_after_any_of_its_transactions_resumes_where_it_was(
     tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, killed_at: Callable[[int | None], list[int]]
 ) -> None:
     """Both syncs: the first of a game, and that which brings its corrections."""
@@ -167,13 +167,15 @@ def killed_and_synced_again(root: Path, service: sideline.Simulator, span: dict[
             [sys.executable, "-W", "error", "-c", RUN, str(root), span["start"], span["end"]],
             env={**os.environ, **service.environ},
         )
-        while process.poll() is None and len(service.requests) < last:
-            time.sleep(0.02)
-        # What was asked for is stored meanwhile: this falls anywhere in it.
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(dice.uniform(0.0, 0.8))
-        process.send_signal(signal.SIGKILL)
-        cut_short += process.wait() == -signal.SIGKILL
+        try:
+            while process.poll() is None and len(service.requests) < last:
+                time.sleep(0.02)
+            # Rows are stored meanwhile: the kill falls anywhere in that.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(dice.uniform(0.0, 0.8))
+        finally:
+            process.kill()
+            cut_short += process.wait() == -signal.SIGKILL
     return cut_short
 
 
@@ -188,19 +190,19 @@ def test_a_process_killed_at_random_loses_nothing_and_stores_nothing_twice(tmp_p
     assert killed.corrections().is_empty()
 
 
-@pytest.mark.timeout(600)
-def test_a_conference_season_killed_ten_times_is_the_season(tmp_path: Path) -> None:
+@pytest.mark.timeout(1200)
+def test_half_a_conference_season_killed_ten_times_is_the_season(tmp_path: Path) -> None:
     with sideline.Simulator(seed=11, now=NOW) as service, service.client() as client:
 
         def synced(root: str) -> tuple[sideline.Archive, int]:
             archive, known = archive_of(client, tmp_path / root), len(service.requests)
-            archive.sync(**SEASON).raise_if_incomplete()
+            archive.sync(**HALF).raise_if_incomplete()
             return archive, len(service.requests) - known
 
         undisturbed, all_of_it = synced("undisturbed")
-        assert all_of_it > 5000
-        assert undisturbed.info().games > 200
-        assert killed_and_synced_again(tmp_path / "killed", service, SEASON, 10, 1500) > 7
+        assert all_of_it > 2500
+        assert undisturbed.info().games > 100
+        assert killed_and_synced_again(tmp_path / "killed", service, HALF, 10, 750) > 7
         killed, the_rest = synced("killed")
         assert the_rest < 0.8 * all_of_it
         again, what_may_have_changed = synced("killed")
@@ -215,7 +217,7 @@ def all_at_once(calls: list[Callable[[], object]]) -> None:
     def run(call: Callable[[], object]) -> None:
         try:
             call()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - asserted on in the main thread
             failed.append(error)
 
     threads = [threading.Thread(target=run, args=(call,)) for call in calls]

@@ -1,4 +1,4 @@
-"""The archive as others read it: partitions, files, changes between states, comments and lineage, against the second service."""
+"""The archive for other engines: partitions, files, changes between states, comments and lineage, against the second service."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from service import Service
 from trust import Memory, shown, untrue
 
 import sideline
-from sideline.archive import KEYS, compaction, sync
-from sideline.archive.changes import difference
-from sideline.archive.plan import TABLES
-from sideline.archive.store import contract
+from sideline.archive import KEYS
+from sideline.archive import _compaction as compaction
+from sideline.archive import _sync as sync
+from sideline.archive._changes import difference
+from sideline.archive._plan import TABLES
+from sideline.archive._store import public_schema
 
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
@@ -135,7 +137,7 @@ def test_nights_write_a_few_times_the_tables_and_leave_few_files(league: Service
         league.advance(timedelta(days=1))
         for table in ("shots", "raw", "coverage", "games"):
             folders = Counter(Path(file).parent for file in archive.files(table))
-            assert max(folders.values()) <= compaction._MOST_FILES, (night, table)
+            assert max(folders.values()) <= compaction._MAX_FILES, (night, table)
     history = archive.delta("shots").history()
     assert any(commit["operation"] == "OPTIMIZE" for commit in history)
     assert {commit["sideline"] for commit in history if commit["operation"] in ("WRITE", "OPTIMIZE")} == {sideline.__version__}
@@ -155,7 +157,7 @@ def test_nights_write_a_few_times_the_tables_and_leave_few_files(league: Service
     ],
 )
 def test_the_newest_files_are_joined_until_an_older_one_outweighs_them(sizes: list[int], joined: int | None) -> None:
-    assert compaction.joined_size(sizes) == joined
+    assert compaction.compaction_size(sizes) == joined
 
 
 def test_a_vacuum_frees_space_and_keeps_the_past(league: Service, archive: sideline.Archive, tmp_path: Path) -> None:
@@ -173,7 +175,7 @@ def test_a_vacuum_frees_space_and_keeps_the_past(league: Service, archive: sidel
     assert set(tmp_path.rglob("*.parquet")) < files
     assert archive.as_of(noted).to_arrow("shots").sort_by("occurred_at").to_pylist() == shots.sort_by("occurred_at").to_pylist()
     assert archive.changes(since=noted)["shots"].to_pylist() == between["shots"].to_pylist()
-    with pytest.raises(ValueError, match=f"version {first.version} was vacuumed: give the time"):
+    with pytest.raises(ValueError, match=f"version {first.version} was vacuumed: pass the time"):
         archive.changes(since=first.version)
     assert not untrue(archive, league, TRUE)
 
@@ -218,7 +220,7 @@ def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive:
 
 def test_rows_that_a_key_does_not_tell_apart_are_deleted_and_inserted() -> None:
     def teams(*names: str) -> pa.Table:
-        return pa.Table.from_pylist([{"team_id": 1, "name": name} for name in names], contract("teams").empty_table().schema)
+        return pa.Table.from_pylist([{"team_id": 1, "name": name} for name in names], public_schema("teams").empty_table().schema)
 
     def marked(old: pa.Table, new: pa.Table) -> list[tuple[str, str]]:
         return [(row["name"], row["_change"]) for row in difference("teams", old, new).to_pylist()]
@@ -302,7 +304,7 @@ def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league
 def test_chunks_are_small_whatever_the_season(league: Service, archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     archive.sync(**SPAN)
     whole = contents(archive)
-    monkeypatch.setattr(sync, "_CHUNK_BYTES", 20_000)
+    monkeypatch.setattr(sync, "_MAX_CHUNK_BYTES", 20_000)
     other = sideline.Archive(archive._store.root + "-2", archive._client)
     other.sync(**SPAN)
     assert same(whole, contents(other)) == []

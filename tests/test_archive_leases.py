@@ -21,9 +21,9 @@ from trust import shown, untrue
 
 import sideline
 from object_store import Bucket, bucket
-from sideline.archive import leases
-from sideline.archive.leases import Leases
-from sideline.archive.plan import TABLES
+from sideline.archive import _leases as leases
+from sideline.archive._leases import Leases
+from sideline.archive._plan import TABLES
 
 ROOT = "s3://bucket/season"
 NOW = datetime(2027, 3, 30, 12, tzinfo=UTC)
@@ -34,8 +34,8 @@ OF_UNITS = ("stats", "stats_details", "possessions", "shots", "play_by_play", "b
 
 MACHINE = f"""
 import sideline
-from sideline.archive import leases, sync
-leases.SECONDS, sync._SHARE, sync._CHUNK = 3.0, 20, 20
+from sideline.archive import _leases as leases, _sync as sync
+leases.LEASE_SECONDS, sync._UNITS_PER_LEASE, sync._MAX_CHUNK_UNITS = 3.0, 20, 20
 with sideline.Client(max_retries=0) as client:
     archive = sideline.Archive({ROOT!r}, client)
     report = archive.sync(**{SPAN!r}, correction_window=None, progress=False)
@@ -119,7 +119,7 @@ def test_a_part_has_one_holder_until_its_lease_ends(league: Service, store: Buck
     assert one.take([1, 2, 3]) == [1, 2, 3]
     assert other.take([3, 4]) == [4]
     assert other.number > one.number
-    one.give_back([2])
+    one.release([2])
     assert other.take([1, 2, 3]) == [2]
     now[0] += 59
     assert other.take([1, 3]) == []

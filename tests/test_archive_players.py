@@ -1,4 +1,4 @@
-"""Who played for whom, and when, by the rosters that were stored."""
+"""Who played for whom, and when, from the stored rosters."""
 
 from __future__ import annotations
 

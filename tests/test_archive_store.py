@@ -1,4 +1,4 @@
-"""What a store cannot do is an error that says what to do: no credentials, damaged files, no room."""
+"""Problems of a store are errors that say what to do: no credentials, damaged files, no room."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_cut_file_is_an_error_that_names_rebuild(read: str, archive: sideline.
             file.unlink()
         else:
             file.write_bytes(whole[:size])
-        with pytest.raises(sideline.DecodeError, match=r"archive.rebuild\('shots'\) makes the table anew") as caught:
+        with pytest.raises(sideline.DecodeError, match=r"archive.rebuild\('shots'\) restores the table") as caught:
             READS[read](archive)
         assert str(file) in str(caught.value)
     assert archive.scan("possessions").collect().height > 0
@@ -108,7 +108,7 @@ def test_a_full_disk_is_an_error_that_names_rebuild_and_loses_nothing(tmp_path: 
     for line in (synced, rebuilt):
         assert line.startswith(f"{errno.ENOSPC} ")
         assert "has no room left" in line
-        assert "free some and sync again" in line
+        assert "free some space and sync again" in line
         assert "archive.rebuild(name)" in line
     assert games == "2"
 
@@ -140,7 +140,7 @@ def test_a_bucket_without_credentials_says_what_to_set(address: str, names: list
     assert len(told) == 2, run.stderr[-2000:]
     for line in told:
         assert line.startswith(f"{address} cannot be opened (")
-        assert line.endswith("in the environment, or give storage_options=")
+        assert line.endswith("in the environment, or pass storage_options=")
         assert all(name in line for name in names)
         assert len(line) < 600
         assert line.isprintable()

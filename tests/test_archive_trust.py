@@ -1,4 +1,4 @@
-"""What an archive believes of a service: the second service, whose season is known, breaks one thing at a time."""
+"""What counts as data for an archive: the second service, whose season is known, breaks one thing at a time."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from service import NO_DATA, Features, Service, differences, ids_as_text, trunca
 from trust import Killed
 
 import sideline
-from sideline.archive.plan import SETTLED_STATUSES, TABLES
-from sideline.archive.store import Store, own_schemas
+from sideline.archive._plan import SETTLED_STATUSES, TABLES
+from sideline.archive._store import Store, internal_schemas
 
 SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
 NOW = "2027-03-01T12:00:00+00:00"
@@ -170,7 +170,7 @@ def test_a_machine_whose_clock_was_a_day_ahead_throws_no_newer_body_away(archive
     archive.sync(**SPAN)
     table = archive.delta("coverage").to_pyarrow_table().to_pylist()
     later = [{**row, "fetched_at": row["fetched_at"] + timedelta(days=1)} for row in table]
-    deltalake.write_deltalake(archive.delta("coverage"), pa.Table.from_pylist(later, own_schemas()["coverage"]), mode="overwrite")
+    deltalake.write_deltalake(archive.delta("coverage"), pa.Table.from_pylist(later, internal_schemas()["coverage"]), mode="overwrite")
     assert league.change.correct_stat()
     archive.sync(**SPAN, correction_window=None)
     assert untrue(archive, league) == {}
@@ -210,7 +210,7 @@ def test_a_range_without_an_end_ends_when_it_is_at_the_service(archive: sideline
     [schedule] = league.requests.all("schedule")
     [end] = schedule.query["to"] if isinstance(schedule.query["to"], list) else [schedule.query["to"]]
     assert int(end) == datetime.fromisoformat(NOW).timestamp() * 1000
-    with pytest.raises(ValueError, match="give the end too"):
+    with pytest.raises(ValueError, match="pass end too"):
         archive.sync(start="2027-03-02")
 
 
@@ -232,6 +232,20 @@ def test_what_its_parent_no_longer_lists_leaves_the_tables_and_stays_in_the_past
     past = archive.as_of(then)
     assert {name: sorted(map(str, rows(past.scan(name), name))) for name in TABLES} == before
     assert archive.sync(**SPAN).corrections.num_rows == 0
+
+
+def test_a_practice_that_turns_out_to_be_a_game_has_its_rows_once(archive: sideline.Archive, league: Service) -> None:
+    practice = league.season.add_practice(league.season.teams[0].id, datetime(2027, 2, 20, 12, tzinfo=UTC))
+    archive.sync(**SPAN)
+    for kind in ("game", "practice", "game"):
+        assert league.change.retype_event(practice.id), kind
+        report = archive.sync(**SPAN)
+        withdrawn = {row["unit"] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"}
+        assert withdrawn - {f"schedule/{practice.id}"} == {f"{'team_events' if kind == 'game' else 'game'}/{practice.id}"}
+        assert untrue(archive, league) == {}
+        assert archive.changes()["events"].num_rows == archive.to_arrow("events").num_rows
+        archive.rebuild("events")
+        assert untrue(archive, league) == {}
 
 
 def test_what_is_listed_again_is_there_again(archive: sideline.Archive, league: Service) -> None:
@@ -315,19 +329,19 @@ def test_a_unit_that_is_404_after_it_was_fetched_is_a_hole_and_in_the_second_syn
 @contextmanager
 def killed_before_the_account_of(operation: str) -> Iterator[None]:
     """Whoever syncs is killed when the rows of these units are stored and `coverage` does not say so yet."""
-    original = Store.replaced
+    original = Store.try_replace
 
     def replaced(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> Any:
         if "absent_in" in rows.column_names and any(row["operation"] == operation and row["sequence"] for row in rows.to_pylist()):
             raise Killed
         return original(self, table, rows, *arguments, **options)
 
-    Store.replaced = replaced  # type: ignore[method-assign]
+    Store.try_replace = replaced  # type: ignore[method-assign]
     try:
         with pytest.raises(Killed):
             yield
     finally:
-        Store.replaced = original  # type: ignore[method-assign]
+        Store.try_replace = original  # type: ignore[method-assign]
 
 
 @pytest.fixture
@@ -568,14 +582,14 @@ def test_a_body_that_cannot_be_decoded_is_kept_as_it_is(archive: sideline.Archiv
 
 
 def test_a_rebuild_reads_what_an_earlier_version_could_not(archive: sideline.Archive, league: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sideline.archive import fetch
+    from sideline.archive import _fetch as fetch
 
     def too_old(*_: object) -> None:
         raise sideline.DecodeError("a field of next year")
 
     with monkeypatch.context() as patch:
-        original = fetch.decoded
-        patch.setattr(fetch, "decoded", lambda unit, raw: too_old() if unit.operation == "shots" else original(unit, raw))
+        original = fetch.decode_tables
+        patch.setattr(fetch, "decode_tables", lambda unit, raw: too_old() if unit.operation == "shots" else original(unit, raw))
         assert {hole["operation"] for hole in sync(archive).holes} == {"shots"}
     assert archive.scan("shots").collect().is_empty()
     league.requests.clear()
@@ -751,7 +765,7 @@ def test_three_first_syncs_at_once_store_each_body_once(tmp_path: Path, league: 
         try:
             with sideline.Client(**league.client_options()) as client:
                 sideline.Archive(tmp_path / "season", client).sync(**SPAN)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - asserted on in the main thread
             failed.append(error)
 
     threads = [threading.Thread(target=run) for _ in range(3)]

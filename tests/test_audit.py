@@ -303,7 +303,7 @@ def test_a_rounded_chart_agrees(bodies: Bodies, session_id: str) -> None:
     assert found(bodies, session_id) == []
 
 
-def test_a_correction_is_told_where_it_has_not_arrived(session_id: str) -> None:
+def test_a_correction_is_reported_where_it_has_not_arrived(session_id: str) -> None:
     with sideline.Simulator(seed=7, now="2027-03-01T12:00:00Z") as service, service.client() as client:
         game = service.games[0]["event_id"]
         session = client.game(game).table("sessions").to_dicts()[-1]["session_id"]
@@ -366,13 +366,13 @@ def test_what_cannot_be_audited_is_refused(client: sideline.Client, game: dict[s
         sideline.audit()
     with pytest.raises(ValueError, match="details has no table stat_events; its tables are player_stats, box_score"):
         sideline.audit(details=stats)
-    with pytest.raises(ValueError, match="details is no table stat_events"):
+    with pytest.raises(ValueError, match="details is not a table stat_events"):
         sideline.audit(details=client.shots(session_id).table())
-    with pytest.raises(ValueError, match="stats is no table player_stats or box_score"):
+    with pytest.raises(ValueError, match="stats is not a table player_stats or box_score"):
         sideline.audit(stats=client.stats_details(session_id).table())
     with pytest.raises(ValueError, match="for player_stats it lacks value"):
         sideline.audit(stats=stats.to_polars().drop("value"))
-    with pytest.raises(TypeError, match="shots is an answer.*, not dict"):
+    with pytest.raises(TypeError, match="shots is a payload.*, not dict"):
         sideline.audit(shots={})
     with pytest.raises(ValueError, match="shots is an empty list"):
         sideline.audit(shots=[])

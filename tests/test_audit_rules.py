@@ -20,7 +20,7 @@ import sideline
 from clean_games import NOW, of_service, of_simulator
 from sideline._audit.run import check
 from sideline._audit.tables import COLUMNS
-from sideline._frames import given
+from sideline._frames import tables_of
 from test_audit import SEEDED
 
 spec = importlib.util.spec_from_file_location("make_tables", Path(__file__).parent.parent / "docs" / "make_tables.py")
@@ -525,7 +525,7 @@ def test_a_session_that_may_still_be_played_is_not_missed(planted: Game) -> None
     read = arguments(planted)
     frames: dict[str, pl.DataFrame] = {}
     for name in ("stats", "details", "possessions", "shots", "game"):
-        frames |= given(name, read[name], COLUMNS[name])
+        frames |= tables_of(name, read[name], COLUMNS[name])
     half = planted["game"]["results"][1]
 
     def rules(at: int) -> list[str]:

@@ -267,7 +267,7 @@ def test_the_table_is_that_of_each_id_after_the_other(client: sideline.Client, s
     assert twice.table().num_rows == 2 * client.possessions(ids[0]).table().num_rows, "an id given twice is asked for twice"
 
 
-def test_the_order_is_that_of_the_ids_though_answers_come_in_another(service: sideline.Simulator, client: sideline.Client, sessions: list[str]) -> None:
+def test_the_order_is_that_of_the_ids_though_responses_come_in_another(service: sideline.Simulator, client: sideline.Client, sessions: list[str]) -> None:
     ids = sessions[:12]
     for place, one in enumerate(ids):
         service.faults.add(f"*/{one}/stats", delay=0.02 * (12 - place))
@@ -338,7 +338,7 @@ def test_a_dropped_unit_is_seen(client: sideline.Client, sessions: list[str]) ->
         account(batch, sessions[:5])
 
 
-def test_what_did_not_come_raises_and_what_came_is_in_the_exception(service: sideline.Simulator, once: sideline.Client, sessions: list[str]) -> None:
+def test_missing_units_raise_and_fetched_ones_are_in_the_exception(service: sideline.Simulator, once: sideline.Client, sessions: list[str]) -> None:
     service.faults.add(f"*/{sessions[1]}/stats", status=500)
     service.faults.add(f"*/{sessions[3]}/stats", cut_at=10)
     with pytest.raises(sideline.IncompleteError, match=r"2 of 5 units did not come \(2 failed\)") as raised:
@@ -376,7 +376,7 @@ def test_a_body_that_does_not_fit_is_kept_beside_its_error(service: sideline.Sim
     assert ids_in(batch) == [sessions[0], sessions[2]]
 
 
-def test_drift_is_told_once_for_each_path_and_refused_where_strict(service: sideline.Simulator, sessions: list[str]) -> None:
+def test_drift_is_reported_once_for_each_path_and_refused_where_strict(service: sideline.Simulator, sessions: list[str]) -> None:
     service.faults.add("*/shots", status=200, body={"teams": [], "mascot": "Wu"})
     with service.client() as client, pytest.warns(sideline.SchemaDriftWarning) as told:
         client.shots(sessions[:4])
@@ -471,7 +471,7 @@ def test_credentials_that_are_refused_are_heard_of_at_once_and_every_id_has_the_
     assert (len(batch), batch.table().num_rows) == (0, 0)
 
 
-def test_a_batch_that_was_refused_is_asked_for_by_a_client_that_is_not(service: sideline.Simulator, sessions: list[str]) -> None:
+def test_a_batch_that_was_refused_is_retried_by_an_accepted_client(service: sideline.Simulator, sessions: list[str]) -> None:
     with service.client(secret="not the secret") as wrong, service.client() as right:
         batch = wrong.stats(sessions[:50], on_error="keep")
         with pytest.raises(sideline.IncompleteError):
@@ -496,7 +496,7 @@ def test_an_awaited_batch_hears_of_it_too(service: sideline.Simulator, sessions:
     assert whole.complete
 
 
-def test_credentials_that_are_withdrawn_meanwhile_end_a_batch_and_what_came_stays(
+def test_credentials_that_are_withdrawn_meanwhile_end_a_batch_and_fetched_responses_stay(
     service: sideline.Simulator, once: sideline.Client, sessions: list[str]
 ) -> None:
     before = len(service.requests)
@@ -523,7 +523,7 @@ def refusing(asked: Asked) -> Any:
     return as_json(REFUSED["body"], 401)
 
 
-def test_what_came_is_read_though_the_credentials_are_refused_meanwhile(client: sideline.Client, sessions: list[str]) -> None:
+def test_fetched_responses_are_read_though_the_credentials_are_refused_meanwhile(client: sideline.Client, sessions: list[str]) -> None:
     whole = client.stats(sessions[0]).to_dict()
     [rows] = [key for key, value in whole.items() if isinstance(value, list)]
     large = as_json({**whole, rows: whole[rows] * (40_000_000 // len(json.dumps(whole)))})
@@ -548,7 +548,7 @@ def test_what_came_is_read_though_the_credentials_are_refused_meanwhile(client: 
     assert batch.table().num_rows == batch.coverage.to_dicts()[0]["rows"] > 100_000
 
 
-def test_what_comes_while_the_teams_are_asked_for_takes_the_doubt_away(client: sideline.Client, sessions: list[str]) -> None:
+def test_what_comes_while_the_teams_are_requested_takes_the_doubt_away(client: sideline.Client, sessions: list[str]) -> None:
     body = client.stats(sessions[0]).to_dict()
     teams, over = threading.Event(), threading.Event()
 
@@ -664,7 +664,7 @@ def test_ctrl_c_ends_a_batch(service: sideline.Simulator, sessions: list[str]) -
 # What is shown while it runs.
 
 
-def test_a_function_is_told_how_far_it_is(service: sideline.Simulator, client: sideline.Client, sessions: list[str]) -> None:
+def test_a_function_gets_the_progress(service: sideline.Simulator, client: sideline.Client, sessions: list[str]) -> None:
     service.faults.add("*/stats", delay=0.1)
     steps: list[sideline.Progress] = []
     batch = client.stats(sessions[:40], progress=steps.append)
@@ -719,7 +719,7 @@ def test_with_tqdm_a_terminal_has_its_bar_and_a_pipe_a_line(
 
 
 @pytest.mark.parametrize("progress", [None, True])
-def test_what_is_soon_done_shows_no_bar_unless_it_is_asked_for(
+def test_what_is_soon_done_shows_no_bar_unless_it_is_requested(
     client: sideline.Client, sessions: list[str], monkeypatch: pytest.MonkeyPatch, progress: bool | None
 ) -> None:
     terminal = io.StringIO()
@@ -757,7 +757,7 @@ def test_threads_against_a_hidden_limit_all_come_through(service: sideline.Simul
             try:
                 for one in sessions[3 * place : 3 * place + 3]:
                     client.stats(one)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - asserted on in the main thread
                 failed.append(error)
 
         threads = [threading.Thread(target=work, args=(place,)) for place in range(16)]

@@ -1,4 +1,4 @@
-"""What conftest.py looks for in every test: a secret of a simulator's that is shown."""
+"""conftest.py finds a simulator's secret that a test shows."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ COMMANDS = ["demo", "simulate", "sync", "status", "report", "export", "compact",
 TABLES = ["games", "sessions", "box_score", "stat_events", "possessions", "shots"]
 
 
-def test_a_folder_that_cannot_be_made_is_told_before_the_walk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_before_the_walk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes").write_text("my notes")
     assert main(["demo", "--out", str(tmp_path / "notes")]) == 1
     out, errors = capsys.readouterr()
@@ -111,7 +111,7 @@ def test_what_cannot_be_is_one_line(wrong: list[str], says: str, capsys: pytest.
     assert text.count("\n") == 1
 
 
-def test_an_empty_id_is_told_by_its_own_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_id_is_reported_by_its_own_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for option, name in (("--game-id", "game_id"), ("--schedule-id", "schedule_id")):
         assert main(["record", option, "", str(tmp_path / "game.journal")]) == 1
         assert capsys.readouterr().err.startswith(f'sideline: {name} "" is not an id')

@@ -1,4 +1,4 @@
-"""`sideline live` and `sideline record`: what they print, and how they end where a service refuses."""
+"""`sideline live` and `sideline record`: what they print, and how they end if a service refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clients themselves: what they take, show, pickle and close."""
+"""The clients: their arguments, repr, pickling and closing."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_what_is_not_given_is_not_sent(service: sideline.Simulator, client: side
     assert sent(service) == {"from": "1", "to": "2", "gamesonly": "true"}
 
 
-def test_any_path_can_be_asked_with_any_parameters(service: sideline.Simulator, client: sideline.Client) -> None:
+def test_any_path_can_be_requested_with_any_parameters(service: sideline.Simulator, client: sideline.Client) -> None:
     parameters = {"path": "a b", "n": 1, "x": 1.5, "flag": True, "several": [1, 2]}
     answer = client.get("/v1/data/teams", parameters)
     assert answer.url.endswith("?path=a%20b&n=1&x=1.5&flag=true&several=1&several=2")
@@ -165,7 +165,7 @@ def test_a_repr_says_who_and_where_and_no_secret() -> None:
     assert "canary" not in str(vars(client))
 
 
-def test_the_environment_gives_what_is_not_given(monkeypatch: pytest.MonkeyPatch, service: sideline.Simulator) -> None:
+def test_the_environment_supplies_missing_settings(monkeypatch: pytest.MonkeyPatch, service: sideline.Simulator) -> None:
     for name, value in service.environ.items():
         monkeypatch.setenv(name, value)
     with sideline.Client() as client:
@@ -225,7 +225,7 @@ def test_timeouts_compare_and_show_themselves() -> None:
     assert repr(sideline.Timeout(total=5)) == "Timeout(connect=10.0, read=30.0, total=5)"
 
 
-def test_a_call_that_is_never_awaited_is_told_by_its_name(service: sideline.Simulator) -> None:
+def test_a_call_that_is_never_awaited_is_reported_by_its_name(service: sideline.Simulator) -> None:
     client = service.async_client()
     for call, name in ((client.teams, "teams"), (lambda: client.stats(["a"]), "stats")):
         with pytest.warns(RuntimeWarning, match=rf"AsyncClient\.{name}' was never awaited"):

@@ -1,4 +1,4 @@
-"""Plays in videos: every row is accounted for, and what is written is what other programs read."""
+"""Plays in videos: every row is accounted for, and other programs can read the files."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_videos_are_dicts_frames_or_tables() -> None:
         sideline.clips(shots(10), [{"hlsFile": "v"}])
     with pytest.raises(ValueError, match="rows needs a column occurred_at, start_timestamp or timestamp"):
         sideline.clips(shots(10).drop("occurred_at"), [])
-    with pytest.raises(ValueError, match="seconds from 0 on"):
+    with pytest.raises(ValueError, match="at least 0 seconds"):
         sideline.clips(shots(10), [], before=-1)
 
 
@@ -142,7 +142,7 @@ def test_kloppy_reads_the_timeline(tmp_path: Path) -> None:
 def test_a_timeline_is_of_one_video(tmp_path: Path) -> None:
     rows = shots(10, 30, session_id=["S", "T"])
     found = sideline.clips(rows, [video(sessionId="S", hlsFile="s"), video(sessionId="T", hlsFile="t")])
-    with pytest.raises(ValueError, match="these clips are of 2: give video=, one of s, t"):
+    with pytest.raises(ValueError, match="these clips are of 2: pass video=, one of s, t"):
         found.to_sportscode_xml(tmp_path / "clips.xml")
     with pytest.raises(ValueError, match="no clip is of u; the videos are s, t"):
         found.to_sportscode_xml(tmp_path / "clips.xml", video="u")

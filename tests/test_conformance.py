@@ -203,7 +203,7 @@ def test_all_the_cases_are_there() -> None:
 
 @pytest.mark.parametrize("closes", [True, False], ids=["closed", "open"])
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
-def test_an_answer_is_read_or_refused_and_the_next_request_has_its_own(case: dict[str, Any], closes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_is_read_or_refused_and_the_next_request_has_its_own(case: dict[str, Any], closes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     name, verdict = case["name"], case["verdict"]
     # A refusal for the date is corrected and sent again, which meets the connection that the peer has closed.
     retries = 1 if name == "own-date-header-skewed" else 0
@@ -242,7 +242,7 @@ def test_an_answer_is_read_or_refused_and_the_next_request_has_its_own(case: dic
 
 @pytest.mark.parametrize("closes", [True, False], ids=["closed", "open"])
 @pytest.mark.skipif(not CASES.exists(), reason="the conformance cases lie beside the project, and are not there")
-def test_no_request_has_anothers_answer_where_all_cases_go_over_the_connections_of_one_client(closes: bool) -> None:
+def test_no_request_has_anothers_response_where_all_cases_go_over_the_connections_of_one_client(closes: bool) -> None:
     with server(closes=closes) as base_url, asker(base_url) as client, ThreadPoolExecutor(8) as pool:
 
         def ask(case: dict[str, Any]) -> bool:

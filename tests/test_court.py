@@ -1,4 +1,4 @@
-"""Frames: the vendor's own samples, exact ways there and back, and every kind of number."""
+"""Frames: the vendor's own samples, exact transforms there and back, and every kind of number."""
 
 from __future__ import annotations
 
@@ -148,11 +148,11 @@ def test_lengths() -> None:
 
 
 def test_what_cannot_be_turned_is_refused() -> None:
-    with pytest.raises(ValueError, match="give hoop="):
+    with pytest.raises(ValueError, match="pass hoop="):
         court.transform(0, 0, COURT, HOOP)
-    with pytest.raises(ValueError, match="give hoop="):
+    with pytest.raises(ValueError, match="pass hoop="):
         court.transform(0, 0, COURT, Frame("centre", "up"))
-    with pytest.raises(ValueError, match="neither half"):
+    with pytest.raises(ValueError, match="neither half of the court"):
         court.transform(0, 0, COURT, HOOP, hoop=(0, 0))
     with pytest.raises(ValueError, match="1, 2 numbers"):
         court.transform([0], [0, 1], HOOP, Frame("hoop", "up"))
@@ -164,7 +164,7 @@ def test_what_cannot_be_turned_is_refused() -> None:
         Frame("hoop", "north")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="centre or hoop"):
         Frame("basket", "up")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="say which"):
+    with pytest.raises(ValueError, match="needs attacking"):
         Frame("hoop", None)
 
 

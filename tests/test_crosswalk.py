@@ -13,7 +13,7 @@ import pytest
 
 import sideline
 from sideline._answers.crosswalk import MIN_CONFIDENCE
-from sideline._answers.names import grade, parsed
+from sideline._answers.names import grade, parse
 
 ROSTERS = int(os.environ.get("CROSSWALK_ROSTERS", "120"))
 """A thousand by hand."""
@@ -53,13 +53,13 @@ Row = dict[str, Any]
     ],
 )
 def test_names_agree_as_far_as_they_do(one: str, other: str, expected: str | None) -> None:
-    ours, theirs = parsed(one), parsed(other)
+    ours, theirs = parse(one), parse(other)
     assert ours is not None and theirs is not None
     assert grade(ours, theirs) == grade(theirs, ours) == expected
 
 
 def test_what_has_no_letter_is_no_name() -> None:
-    assert parsed(" - ,. ") is None
+    assert parse(" - ,. ") is None
 
 
 def players(*rows: tuple[Any, ...]) -> pl.DataFrame:
@@ -145,7 +145,7 @@ def test_what_cannot_be_compared_says_what_to_give() -> None:
     ours, other = players((1, 10, "Jo", "Smith", "4")), pl.DataFrame({"name": ["Jo Smith"], "club": ["Bears"], "born": ["2.1.2004"]})
     for options, text in [
         ({"name": "player"}, "other has no column 'player' for name; it has name, club, born"),
-        ({"team": "club"}, "give the rosters themselves, or a column team_name"),
+        ({"team": "club"}, "pass the rosters, or a column team_name"),
         ({"birth_date": "born"}, "players has no column 'born'"),
     ]:
         with pytest.raises(ValueError, match=text):

@@ -1,4 +1,4 @@
-"""`to_dict` reads what Python's json reads, as it does; what it remembers of earlier bodies changes nothing and has an end."""
+"""`to_dict` reads what Python's json reads, in the same way; its cache changes nothing and is bounded."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("body", "message", "path", "offset"), REFUSED, ids=lambda value: repr(value)[:20])
-def test_what_is_no_json_is_told_with_its_place(body: bytes, message: str, path: str, offset: int) -> None:
+def test_what_is_no_json_is_reported_with_its_place(body: bytes, message: str, path: str, offset: int) -> None:
     with pytest.raises(sideline.DecodeError) as caught:
         read(body)
     assert str(caught.value) == f"{message} at {path} (byte {offset})"
@@ -121,7 +121,7 @@ def test_what_python_writes_is_read_as_it_was(value: Any, writing: dict[str, Any
 
 @settings(max_examples=400, deadline=None)
 @given(VALUES, WRITINGS, st.lists(st.tuples(st.integers(0, 10**6), st.binary(max_size=2) | st.sampled_from([*b'{}[]",:\\ 01.eE-'])), min_size=1, max_size=3))
-def test_what_came_damaged_is_read_or_refused_as_python_does(value: Any, writing: dict[str, Any], damage: list[tuple[int, Any]]) -> None:
+def test_a_damaged_body_is_read_or_refused_as_python_does(value: Any, writing: dict[str, Any], damage: list[tuple[int, Any]]) -> None:
     body = bytearray(json.dumps(value, **writing).encode())
     for place, bytes_ in damage:
         place %= len(body) + 1

@@ -1,4 +1,4 @@
-"""A stream that is looked at: in a real kernel, and where there is none."""
+"""The display of a stream: in a real notebook kernel, and without one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pytest
 from jupyter_client import BlockingKernelClient, KernelManager
 
 import sideline
-from sideline.display import View, told
+from sideline._display import View, describe_notice
 from streams import HEAD, Server, server
 
 
@@ -156,10 +156,10 @@ assert "IPython" not in sys.modules
     ],
 )
 def test_a_notice_is_a_line(notice: sideline.Notice, line: str) -> None:
-    assert told(notice) == line
+    assert describe_notice(notice) == line
 
 
-def test_a_seeded_box_score_brings_the_names_and_who_has_none_is_told_by_the_id(
+def test_a_seeded_box_score_brings_the_names_and_who_has_none_is_shown_by_the_id(
     service: sideline.Simulator, client: sideline.Client, game: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home = game["game_attributes"]["home_team_id"]
@@ -180,8 +180,8 @@ def test_what_the_service_sends_is_text_in_the_page_and_not_its_markup() -> None
     data = b'data: {"n":"<script>alert(1)</script>"}\n\n'
     with holding(data) as made, made.client() as client, client.live_stats("g1") as stream:
         view = View(stream, sideline.LiveBoxScore())
-        view.take(next(stream))
-        view.take(next(stream))
+        view.add(next(stream))
+        view.add(next(stream))
         page = view.html()
     assert "&lt;script&gt;alert(1)" in page
     assert "<script>" not in page

@@ -1,4 +1,4 @@
-"""Everything public says what it is and shows it; the examples in the documentation run, against the simulator."""
+"""Every public name has a docstring with an example; the examples run against the simulator."""
 
 from __future__ import annotations
 
@@ -56,7 +56,10 @@ def of_the_extension() -> Iterator[doctest.DocTest]:
                     yield found
 
 
-SHOWN = ("sideline._progress", "sideline._audit", "sideline._answers", "sideline._client", "sideline._async_client")
+SHOWN = tuple(
+    f"sideline.{name}"
+    for name in ("_answers", "_async_client", "_audit", "_client", "_display", "_metrics", "_plan", "_progress", "_season", "_streams", "_timeout", "archive")
+)
 """Private modules of public names."""
 FOUND = pkgutil.walk_packages(sideline.__path__, "sideline.")
 MODULES = [importlib.import_module(module.name) for module in FOUND if not module.name.startswith("sideline._") or module.name.startswith(SHOWN)]
@@ -71,7 +74,7 @@ def archived(tmp_path_factory: pytest.TempPathFactory, client: sideline.Client, 
     return archive
 
 
-AWAITED = ("sideline._async_client", "sideline.batch.AsyncBatch", "sideline.season.AsyncSeason")
+AWAITED = ("sideline._async_client", "sideline.batch.AsyncBatch", "sideline._season.AsyncSeason")
 """Whose examples have an `AsyncClient` and await at the top level, as in a notebook."""
 
 

@@ -1,4 +1,4 @@
-"""What a new user has wrong, and which line of the doctor says so."""
+"""Problems of a new user's set-up, and the line of the doctor that reports each."""
 
 from __future__ import annotations
 
@@ -129,7 +129,9 @@ def test_the_asynchronous_client_finds_the_same_and_leaves_its_loop_free(season:
     assert turns > 40
 
 
-def test_a_verified_certificate_is_told_with_issuer_and_days(service_over_tls: Any, season: sideline.Simulator, authority: trustme.CA, bundle: Path) -> None:
+def test_a_verified_certificate_is_reported_with_issuer_and_days(
+    service_over_tls: Any, season: sideline.Simulator, authority: trustme.CA, bundle: Path
+) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1", not_after=datetime.now(UTC) + 5.5 * DAY).configure_cert(context)
     with service_over_tls(context) as addresses:
@@ -160,7 +162,7 @@ def test_a_closed_client_says_so(season: sideline.Simulator) -> None:
 # -- settings
 
 
-def test_settings_are_told_with_their_source_and_secrets_by_their_length(season: sideline.Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_reported_with_their_source_and_secrets_by_their_length(season: sideline.Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIDELINE_SECRET", "secret-canary ")
     monkeypatch.setenv("SIDELINE_API_KEY", "key-canary")
     report = looked(sideline.Client(username="ann", base_url=season.base_url, broadcast_base_url=season.base_url))
@@ -193,7 +195,7 @@ def test_nothing_given_fails_at_username_and_secret(season: sideline.Simulator) 
 
 
 @pytest.mark.parametrize("name", ["username", "secret"])
-def test_no_credential_fails_there_and_the_way_is_looked_at_all_the_same(season: sideline.Simulator, name: str) -> None:
+def test_no_credential_fails_there_and_the_connection_is_checked_all_the_same(season: sideline.Simulator, name: str) -> None:
     report = looked(without(season, name))
     assert those(report) == [name]
     assert f"SIDELINE_{name.upper()}" in report[name].advice
@@ -281,20 +283,20 @@ def test_what_does_not_speak_tls_fails_at_tls() -> None:
     assert those(report) == ["TLS"]
 
 
-def test_a_handshake_without_end_fails_at_tls_for_the_port_answers() -> None:
+def test_a_handshake_without_end_fails_at_tls_for_the_port_responds() -> None:
     with listener(drain) as seen:
         report = looked(given(seen.port, timeout=sideline.Timeout(connect=0.5, read=5, total=10)))
     assert those(report) == ["TLS"]
 
 
-def test_a_server_that_says_nothing_fails_at_the_answer(certified: Certified, bundle: Path) -> None:
+def test_a_server_that_says_nothing_fails_at_the_response(certified: Certified, bundle: Path) -> None:
     with listener(over_tls(certified("127.0.0.1"), drain)) as seen:
         report = looked(given(seen.port, ca_bundle=bundle, timeout=sideline.Timeout(connect=5, read=0.5, total=10)))
     assert those(report) == ["answer"]
     assert "read timeout" in report["answer"].found
 
 
-def test_a_page_in_the_services_place_fails_at_the_answer(certified: Certified, bundle: Path) -> None:
+def test_a_page_in_the_services_place_fails_at_the_response(certified: Certified, bundle: Path) -> None:
     page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: 12\r\n\r\n<html>log in"
     with listener(over_tls(certified("127.0.0.1"), answering([], page))) as seen:
         report = looked(given(seen.port, ca_bundle=bundle))
@@ -303,14 +305,14 @@ def test_a_page_in_the_services_place_fails_at_the_answer(certified: Certified, 
     assert report["signature"].state == "skipped"
 
 
-def test_a_service_in_trouble_fails_at_the_answer(season: sideline.Simulator) -> None:
+def test_a_service_in_trouble_fails_at_the_response(season: sideline.Simulator) -> None:
     season.faults.add("/v1/data/teams", status=501)
     report = looked(season.client())
     assert those(report) == ["answer"]
     assert "request id" in report["answer"].found
 
 
-def test_an_address_with_a_path_of_its_own_fails_at_the_answer_and_names_base_url(season: sideline.Simulator) -> None:
+def test_an_address_with_a_path_of_its_own_fails_at_the_response_and_names_base_url(season: sideline.Simulator) -> None:
     report = looked(season.client(base_url=f"{season.base_url}/api"))
     assert those(report) == ["answer"]
     assert "base_url" in report["answer"].advice
@@ -319,7 +321,7 @@ def test_an_address_with_a_path_of_its_own_fails_at_the_answer_and_names_base_ur
 # -- proxies
 
 
-def test_a_proxy_is_told_without_its_password(service_over_tls: Any, season: sideline.Simulator, certified: Certified, bundle: Path) -> None:
+def test_a_proxy_is_reported_without_its_password(service_over_tls: Any, season: sideline.Simulator, certified: Certified, bundle: Path) -> None:
     with service_over_tls(certified("127.0.0.1", "service.invalid")) as addresses:
         place = addresses["base_url"].removeprefix("https://")
         with proxy({"service.invalid:443": int(place.rpartition(":")[2])}, credentials="ann:pw-canary") as between:
@@ -359,12 +361,12 @@ def test_a_proxy_that_cannot_be_used_fails_at_the_proxy(monkeypatch: pytest.Monk
     assert "NO_PROXY" in report["proxy"].advice
 
 
-def test_the_hosts_of_no_proxy_are_told_to_be_asked_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hosts_of_no_proxy_are_reported_as_direct(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", ".invalid")
     report = looked(given(1, base_url="https://service.invalid", broadcast_base_url="https://service.invalid"))
     assert those(report) == ["DNS"]
-    assert report["proxy"].found == "none: asked directly"
+    assert report["proxy"].found == "none: direct"
 
 
 # -- live
@@ -398,7 +400,7 @@ def test_without_a_schedule_there_is_one_failure(season: sideline.Simulator) -> 
     assert those(report, "skipped") == ["TLS", *SIGNED[1:]]
 
 
-def test_teams_that_may_not_be_read_were_asked_for_with_a_good_signature(season: sideline.Simulator) -> None:
+def test_teams_that_may_not_be_read_were_requested_with_a_good_signature(season: sideline.Simulator) -> None:
     season.faults.add("/v1/data/teams", status=403)
     report = looked(season.client())
     assert (those(report), those(report, "missing")) == ([], ["teams"])

@@ -1,4 +1,4 @@
-"""What the service sends and no table knows: warned of once, listed, or refused."""
+"""Unknown fields: warned of once, listed, or refused."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ def test_a_field_that_was_added_is_a_warning_once_and_a_row_always(client: sidel
     assert all(before <= row["first_seen"] <= datetime.now(UTC) for row in rows)
 
 
-def test_rows_that_were_renamed_are_told_too(service: sideline.Simulator, client: sideline.Client) -> None:
+def test_rows_that_were_renamed_are_reported_too(service: sideline.Simulator, client: sideline.Client) -> None:
     """Below the root; a root that is missing is an error."""
     service.faults.add("*/stats", status=200, body={"teams": [{"id": 1, "lines": []}]})
     with pytest.warns(sideline.SchemaDriftWarning) as told:
         assert client.stats("s-1").table().num_rows == 0
-    assert "an answer without teams[].player_stats[];" in str(told[1].message)
+    assert "a response without teams[].player_stats[];" in str(told[1].message)
     assert [(row["path"], row["type"]) for row in client.drift().to_dicts()] == [
         ("teams[].lines", "array"),
         ("teams[].player_stats[] (missing)", None),
     ]
 
 
-def test_a_number_that_is_not_whole_is_null_and_told(service: sideline.Simulator, client: sideline.Client) -> None:
+def test_a_number_that_is_not_whole_is_null_and_reported(service: sideline.Simulator, client: sideline.Client) -> None:
     line = {"id": 7, "version": 2.5, "stats": {"PTS": 2.5}}
     service.faults.add("*/stats", status=200, body={"teams": [{"id": 1, "player_stats": [line, {**line, "version": 3}]}]})
     with pytest.warns(sideline.SchemaDriftWarning, match="a number that is not whole where a table has integers: ") as told:
@@ -93,7 +93,7 @@ def test_a_number_that_is_not_whole_is_null_and_told(service: sideline.Simulator
         client.stats("s-1").table()
 
 
-def test_the_warning_points_at_the_line_that_asked(service: sideline.Simulator, client: sideline.Client, send: Callable[[Any], None]) -> None:
+def test_the_warning_points_at_the_line_of_the_call(service: sideline.Simulator, client: sideline.Client, send: Callable[[Any], None]) -> None:
     send(DRIFTED)
     with pytest.warns(sideline.SchemaDriftWarning) as told:
         client.teams()
@@ -109,7 +109,7 @@ def test_the_warning_points_at_the_line_that_asked(service: sideline.Simulator, 
     assert len(told_async) == len(PATHS), "a link is the operation it leads to"
 
 
-def test_strict_refuses_and_keeps_what_came(service: sideline.Simulator, send: Callable[[Any], None]) -> None:
+def test_strict_refuses_and_keeps_the_response(service: sideline.Simulator, send: Callable[[Any], None]) -> None:
     send(DRIFTED)
     with service.client(strict=True) as client:
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""Calls that an event loop awaits, and the loops that they come back to."""
+"""Calls that an event loop awaits, and the loops that they return to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def loop_run(request: pytest.FixtureRequest) -> Callable[..., Any]:
     return loop_run
 
 
-def test_every_call_comes_back_with_its_own_answer(service: sideline.Simulator, loop_run: Callable[..., Any]) -> None:
+def test_every_call_comes_back_with_its_own_response(service: sideline.Simulator, loop_run: Callable[..., Any]) -> None:
     games = [game["event_id"] for game in service.games[:40]]
 
     async def main() -> None:
@@ -43,7 +43,7 @@ def test_every_call_comes_back_with_its_own_answer(service: sideline.Simulator, 
     loop_run(main())
 
 
-def test_answers_that_came_while_the_loop_was_busy_are_all_taken(service: sideline.Simulator, loop_run: Callable[..., Any]) -> None:
+def test_responses_that_came_while_the_loop_was_busy_are_all_taken(service: sideline.Simulator, loop_run: Callable[..., Any]) -> None:
     async def main() -> None:
         async with service.async_client() as client:
             calls = [asyncio.ensure_future(client.teams()) for _ in range(50)]
@@ -68,7 +68,7 @@ def test_a_cancelled_call_does_not_hold_the_others_back(service: sideline.Simula
     loop_run(main())
 
 
-def test_a_signal_ends_a_call_that_is_waited_for_whatever_the_log_is_asked(service: sideline.Simulator) -> None:
+def test_a_signal_ends_a_call_that_is_waited_for_whatever_the_log_level_is(service: sideline.Simulator) -> None:
     """The level of the log is asked in Python, where a signal's handler may run."""
     import logging
     import signal

@@ -1,4 +1,4 @@
-"""The examples run: against the simulator that they start, and against the service that the environment names."""
+"""The examples run against the simulator that they start, and against the service selected by the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the simulator does wrong on purpose: it is what it says, and our client never takes it for data."""
+"""The simulator's faults: each does what it says, and the client never takes it for data."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_body_shorter_than_its_length_is_an_error_and_sent_again(
     assert attempts(service, before) == 2
 
 
-def test_a_body_longer_than_its_length_is_no_data_and_its_rest_no_answer(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
+def test_a_body_longer_than_its_length_is_no_data_and_its_rest_no_response(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
     service.faults.add(content_length=-5, times=1)
     payload = once.teams()
     for read in (payload.to_dict, payload.table):
@@ -139,7 +139,7 @@ def test_gzip_is_served_whole_and_damaged_and_cut(service: sideline.Simulator) -
         gzip.decompress(rest)
 
 
-def test_a_compressed_answer_is_the_same(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
+def test_a_compressed_response_is_the_same(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
     service.faults.add(gzip="whole", times=1)
     payload = once.teams()
     assert payload.raw == truth
@@ -168,7 +168,7 @@ def answered(connection: socket.socket) -> None:
         received += more
 
 
-def test_bytes_come_no_faster_than_told(service: sideline.Simulator) -> None:
+def test_bytes_come_no_faster_than_requested(service: sideline.Simulator) -> None:
     start = time.monotonic()
     head, rest, _ = on_the_wire(service, bytes_per_second=200)
     took, size = time.monotonic() - start, len(head) + 4 + len(rest)
@@ -187,7 +187,7 @@ def test_slow_bytes_pass_no_read_timeout_but_the_total_one(service: sideline.Sim
         assert client.teams().raw == truth
 
 
-def test_slowness_ends_with_the_answer(service: sideline.Simulator) -> None:
+def test_slowness_ends_with_the_response(service: sideline.Simulator) -> None:
     service.faults.add(body=BODY, bytes_per_second=100, times=1)
     service.faults.add(body=BODY, times=5)
     with connected(service) as connection:
@@ -222,12 +222,12 @@ def test_an_open_stream_is_slow_too_and_keeps_its_framing(service: sideline.Simu
 # Bytes after the answer.
 
 
-def test_bytes_trail_the_answer_on_the_same_connection(service: sideline.Simulator) -> None:
+def test_bytes_trail_the_response_on_the_same_connection(service: sideline.Simulator) -> None:
     _, rest, ended = on_the_wire(service, trailing=EVIL)
     assert (rest, ended) == (BODY + EVIL, False)
 
 
-def test_what_trails_an_answer_is_never_the_next(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
+def test_what_trails_a_response_is_never_the_next(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
     for trailing in (EVIL, b"garbage", b"\r\n" + EVIL, b"\x00"):
         service.faults.add(trailing=trailing, times=3)
         for _ in range(4):
@@ -235,7 +235,7 @@ def test_what_trails_an_answer_is_never_the_next(service: sideline.Simulator, on
         service.faults.clear()
 
 
-def test_what_trails_an_answer_is_nobodys_under_load(service: sideline.Simulator, patient: sideline.Client) -> None:
+def test_what_trails_a_response_is_nobodys_under_load(service: sideline.Simulator, patient: sideline.Client) -> None:
     service.faults.add(trailing=EVIL, probability=0.5)
     paths = ["/v1/data/teams"] + [f"/v1/data/teams/{team['id']}" for team in service.teams]
 
@@ -272,7 +272,7 @@ def test_two_lengths_that_differ_are_an_error_and_sent_again(
 # 1xx.
 
 
-def test_informational_answers_come_before_the_answer(service: sideline.Simulator) -> None:
+def test_informational_responses_come_before_the_response(service: sideline.Simulator) -> None:
     service.faults.add(body=BODY, informational=[100, 103], times=1)
     with connected(service) as connection:
         came, ended = asked(connection)
@@ -282,7 +282,7 @@ def test_informational_answers_come_before_the_answer(service: sideline.Simulato
 
 
 @pytest.mark.parametrize("statuses", [[103], [100], [102, 103, 103], [199], [100] * 200], ids=lambda statuses: f"{statuses[0]} and {len(statuses) - 1} more")
-def test_informational_answers_are_read_past(service: sideline.Simulator, once: sideline.Client, truth: bytes, statuses: list[int]) -> None:
+def test_informational_responses_are_read_past(service: sideline.Simulator, once: sideline.Client, truth: bytes, statuses: list[int]) -> None:
     service.faults.add(informational=statuses, times=2)
     answers = [once.teams() for _ in range(3)]
     assert [(answer.status, answer.raw) for answer in answers] == [(200, truth)] * 3

@@ -168,7 +168,7 @@ class PlayedGame(FaultyService):
 
 
 @pytest.mark.timeout(0 if EXAMPLES else 600)
-def test_a_game_that_is_played_through_faults_is_told_alike_by_all_streams_and_answers() -> None:
+def test_a_game_that_is_played_through_faults_is_the_same_in_all_streams_and_responses() -> None:
     with sideline.Simulator(seed=5, teams=4, games=8) as service:
         make_the_threads(service)
     PlayedGame.followed = 0

@@ -410,7 +410,7 @@ class FaultyService(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(0 if EXAMPLES else 600)
-def test_a_service_that_goes_wrong_gives_right_answers_or_documented_errors() -> None:
+def test_a_service_that_goes_wrong_gives_right_responses_or_documented_errors() -> None:
     FaultyService.world = World()
     try:
         make_the_threads(FaultyService.world.service)

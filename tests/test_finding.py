@@ -95,7 +95,7 @@ def test_the_same_awaited(second: Service) -> None:
     assert players["player_id"] == [second.season.players[JOKIC].id]
 
 
-def test_a_roster_that_is_missing_is_no_answer_and_a_forbidden_one_is_left_out(second: Service, asks: sideline.Client) -> None:
+def test_a_roster_that_is_missing_is_no_response_and_a_forbidden_one_is_left_out(second: Service, asks: sideline.Client) -> None:
     team = next(one.id for one in second.season.teams if one.id != second.season.players[JOKIC].team_id)
     second.faults.add("roster", path=f"/{team}", status=500)
     with pytest.raises(sideline.IncompleteError):
@@ -271,7 +271,7 @@ def test_a_damaged_pickle_raises() -> None:
 
 
 @pytest.mark.parametrize("name", ["stats", "shots", "possessions", "stats_details"])
-def test_a_games_id_in_place_of_a_sessions_is_told(second: Service, asks: sideline.Client, name: str) -> None:
+def test_a_games_id_in_place_of_a_sessions_is_reported(second: Service, asks: sideline.Client, name: str) -> None:
     game = second.season.played[0].id
     before = len(second.requests)
     with pytest.raises(sideline.NotFound, match=rf"is the id of a game, not of a session: client\.{name}\(client\.game\('{game}'\)\)") as raised:
@@ -303,7 +303,7 @@ def test_what_goes_wrong_while_it_looks_changes_nothing(second: Service, asks: s
     assert raised.value.__context__ is None or isinstance(raised.value.__context__, sideline.SidelineError)
 
 
-def test_the_same_is_told_awaited(second: Service) -> None:
+def test_the_same_is_reported_awaited(second: Service) -> None:
     async def mistake() -> None:
         async with sideline.AsyncClient(**second.client_options()) as client:
             await client.stats(second.season.played[0].id)

@@ -80,7 +80,7 @@ def test_an_event_s_hoop_is_one_of_the_session_s_two(sessions: list[Session]) ->
             assert any(math.dist(end, hoop) <= math.sqrt(2) for end in ends for hoop in hoops), event
 
 
-def test_the_hoop_of_the_golden_plays_stands_where_hoops_stand() -> None:
+def test_the_hoop_of_the_golden_plays_is_where_hoops_are() -> None:
     plays = [
         play
         for operation in ("play_by_play", "catch_up")

@@ -1,4 +1,4 @@
-"""Bodies that lie in files: every operation's, read as the answers themselves are."""
+"""Bodies in files: those of every operation are read like the responses themselves."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_each_body_gives_rows_in_one_of_its_tables(path: Path) -> None:
     assert sum(payload.table(name).num_rows for name in payload.tables) > 0
 
 
-def test_an_answer_written_to_a_file_is_the_answer(client: sideline.Client, game: dict[str, Any], session_id: str, tmp_path: Path) -> None:
+def test_a_response_written_to_a_file_is_the_response(client: sideline.Client, game: dict[str, Any], session_id: str, tmp_path: Path) -> None:
     team, start = game["game_attributes"]["home_team_id"], game["results"][0]["started_at"]
     day = 86_400_000
     events = client.team_events(team, start - 10 * day, start + 10 * day)

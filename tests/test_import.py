@@ -1,4 +1,4 @@
-"""What importing the package costs, and what it does not do."""
+"""The cost of importing the package, and what an import does not do."""
 
 from __future__ import annotations
 

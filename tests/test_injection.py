@@ -1,4 +1,4 @@
-"""What a peer writes reaches terminals, logs, notebooks and charts without control characters, and short."""
+"""Text of a peer reaches terminals, logs, notebooks and charts without control characters, and short."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_names_of_no_team_are_left_out() -> None:
     assert found.teams == {7: "By text", 2**80: "y"}
 
 
-def test_an_unknown_field_is_told_in_a_short_line(client: sideline.Client, service: sideline.Simulator, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unknown_field_is_reported_in_a_short_line(client: sideline.Client, service: sideline.Simulator, caplog: pytest.LogCaptureFixture) -> None:
     body = {"teams": [{"id": 7, NAME: 1, **{f"{n}{'k' * 500_000}": 1 for n in range(8)}}]}
     service.faults.add("/v1/data/teams", body=json.dumps(body).encode(), times=1)
     with caplog.at_level(logging.WARNING, "sideline"), warnings.catch_warnings(record=True) as warned:

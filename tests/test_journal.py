@@ -1,4 +1,4 @@
-"""Recording and replay: a journal holds what its reader was given, whatever the stream, the disk or the process did."""
+"""Recording and replay: a journal holds the items that its reader took, whatever the stream, the disk or the process did."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_journal_is_gone_on_with(journal: Path) -> None:
     assert [seen(item) for item in replayed(journal) if not isinstance(item, sideline.Gap)] == [seen(item) for item in items]
 
 
-def test_what_came_between_two_recordings_is_a_gap(journal: Path) -> None:
+def test_the_time_between_two_recordings_is_a_gap(journal: Path) -> None:
     recordings: list[list[Any]] = []
     for connection in (then_hold(numbered(3)), refused, then_hold(numbered(3, 3))):
         with server([connection]) as made, made.client() as client, client.live_stats("g1", **QUICK).record(journal) as stream:
@@ -258,7 +258,7 @@ def test_a_journal_has_one_recorder(faults: Server, journal: Path) -> None:
         second.record(journal).close()
 
 
-def test_damage_is_told_with_its_byte_after_all_that_stands_before_it(journal: Path) -> None:
+def test_damage_is_reported_with_its_byte_after_everything_before_it(journal: Path) -> None:
     items: list[Any] = []
     sizes: list[int] = []
     for first in (0, 3, 6):
@@ -305,7 +305,7 @@ def test_a_damaged_journal_is_repaired_and_what_is_lost_is_named(journal: Path, 
 
 
 @pytest.mark.parametrize("sync_every", [0, 0.5, None])
-def test_a_journal_is_synced_as_it_is_told(sync_every: float | None, journal: Path) -> None:
+def test_a_journal_is_synced_as_configured(sync_every: float | None, journal: Path) -> None:
     with server([then_hold(numbered(3))]) as made, made.client() as client:
         with client.live_stats("g1", notices=False).record(journal, sync_every=sync_every) as stream:
             [next(stream) for _ in range(3)]
@@ -473,7 +473,7 @@ def test_on_a_terminal_there_is_one_progress_line(journal: Path) -> None:
 
 @posix
 def test_elsewhere_a_line_comes_now_and_then(journal: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(cli, "_LINE_EVERY", 0.3)
+    monkeypatch.setattr(cli, "_LINE_INTERVAL", 0.3)
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     with server([ticking(0.05)]) as made:
         for name, value in environment(made).items():

@@ -1,4 +1,4 @@
-"""Every table has the keys that the request, or what it was made from, knows."""
+"""Every table has the keys known from the request, or from its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes, threads, loops and signals beside batches and streams: nothing hangs, nothing is left behind."""
+"""Processes, threads, loops and signals beside batches and streams: nothing hangs, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_a_fork_in_the_middle_of_an_event_loop_leaves_both_working(run: Run) -> 
     assert seen == [[0] * 6, True, True, True, True, "connected"]
 
 
-def test_a_forked_child_may_go_on_with_its_parents_loop(run: Run) -> None:
+def test_a_forked_child_may_continue_with_its_parents_loop(run: Run) -> None:
     seen = run(
         """
         mine = sideline.AsyncClient()

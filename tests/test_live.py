@@ -1,4 +1,4 @@
-"""Live streams as Python sees them: delivery, cancelling, closing, forks; against a server that shares no code with them."""
+"""Live streams in Python: delivery, cancelling, closing, forks; against a server that shares no code with them."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_missing_key_names_its_variable() -> None:
 
 
 @pytest.mark.parametrize("stream", [lambda c: c.live_stats("g1"), lambda c: c.live("g1")])
-def test_a_missing_credential_is_the_first_thing_that_a_stream_tells(stream: Callable[[sideline.Client], sideline.LiveStream]) -> None:
+def test_a_missing_credential_is_the_first_thing_that_a_stream_reports(stream: Callable[[sideline.Client], sideline.LiveStream]) -> None:
     with (
         sideline.Client(base_url="http://127.0.0.1:1", broadcast_base_url="http://127.0.0.1:1") as client,
         pytest.raises(sideline.ConfigurationError, match="SIDELINE_"),

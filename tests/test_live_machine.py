@@ -41,7 +41,7 @@ class Reader(threading.Thread):
                 self.items.append(item)
                 if isinstance(item, sideline.Update) and END in item.text:
                     return
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - raised again by `finish`
             self.error = error
 
     def finish(self, live: Live, end: Callable[[], object]) -> list[Any]:

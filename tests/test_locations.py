@@ -1,4 +1,4 @@
-"""Sensor locations: several windows as one table, at the weight they have."""
+"""Sensor locations: several windows as one table, at their real size."""
 
 from __future__ import annotations
 

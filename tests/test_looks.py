@@ -1,4 +1,4 @@
-"""What a table, a payload and the schemas look like in a terminal and in a notebook: names and statistics first."""
+"""Tables, payloads and schemas in a terminal and in a notebook: names and statistics first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bytes of responses that a client holds at once (`max_response_bytes`). What is counted is asserted in tests/transport.rs."""
+"""The bytes of responses that a client holds at once (`max_response_bytes`). tests/transport.rs asserts what is counted."""
 
 from __future__ import annotations
 

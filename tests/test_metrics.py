@@ -1,4 +1,4 @@
-"""Measures against two games worked by hand, against the simulator's own bookkeeping, and against a plain loop."""
+"""Metrics of two games worked by hand, of the simulator's own bookkeeping, and of a plain loop."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_points_are_not_guessed() -> None:
     assert metrics.ratings(POSSESSIONS.table("possessions"), by_flag).equals(expected)
 
 
-def test_players_whom_nobody_told_are_together_and_nothing_is_lost() -> None:
+def test_players_without_a_lineup_are_together_and_nothing_is_lost() -> None:
     body = possessions_body()
     body["teams"][0]["possessions"][0]["player_ids"] = [11, 12, 13, 14]
     body["teams"][0]["possessions"][1]["player_ids"] = None
@@ -269,30 +269,30 @@ def test_what_cannot_be_measured_is_refused(client: sideline.Client, session_id:
         for one in client.team_events(client.teams()["teams"][0]["id"], "2026-08-01", "2027-03-01").table().to_dicts()
         if one["game_id"] is None
     )
-    with pytest.raises(ValueError, match="has not possessions of two teams"):
+    with pytest.raises(ValueError, match="does not have possessions of two teams"):
         metrics.ratings(client.possessions(practice))
     with pytest.raises(ValueError, match="session S twice"):
         metrics.ratings([POSSESSIONS, POSSESSIONS])
     with pytest.raises(ValueError, match="are both needed"):
         metrics.ratings(POSSESSIONS.table("possessions"))
-    with pytest.raises(ValueError, match=f"a possession of session {session_id} that possessions has not"):
+    with pytest.raises(ValueError, match=f"a possession of session {session_id} that is not in possessions"):
         metrics.ratings(POSSESSIONS.table("possessions"), client.possessions(session_id).table("possession_events"))
-    with pytest.raises(ValueError, match="5, 4, 3 or 2 players, not 6"):
+    with pytest.raises(ValueError, match="size is 6: a lineup has 5, 4, 3 or 2 players"):
         metrics.lineups(POSSESSIONS, size=6)
-    with pytest.raises(ValueError, match="possessions cannot be kept apart by season"):
+    with pytest.raises(ValueError, match="possessions cannot be grouped by season"):
         metrics.on_off(POSSESSIONS, by=["season"])
-    with pytest.raises(ValueError, match="box_score cannot be kept apart by game_id"):
+    with pytest.raises(ValueError, match="box_score cannot be grouped by game_id"):
         metrics.shooting(STATS, by=["game_id"])
-    with pytest.raises(TypeError, match=r"by is a list of columns: \['session_id'\]"):
+    with pytest.raises(TypeError, match=r"by is a list of columns: write \['session_id'\]"):
         metrics.ratings(POSSESSIONS, by="session_id")
-    with pytest.raises(ValueError, match="not the own lines .* of two teams in session S"):
+    with pytest.raises(ValueError, match="does not have the own rows .* of two teams in session S"):
         metrics.four_factors(STATS.to_polars("box_score").filter(team_id=1).with_columns(TO=1.0, DEFENSIVE_REB=1.0), POSSESSIONS)
-    with pytest.raises(ValueError, match="not the own lines .* of two teams in session S"):
+    with pytest.raises(ValueError, match="does not have the own rows .* of two teams in session S"):
         metrics.four_factors(STATS.to_polars("box_score").filter(pl.col("player_id") != 0), POSSESSIONS)
     with pytest.raises(ValueError, match="none of a team of the box score in session S"):
         metrics.four_factors(STATS, POSSESSIONS.to_polars("possessions").filter(team_id=1))
     games = sideline.Payload.from_bytes("stats", STATS.raw, game_id="G")
-    with pytest.raises(ValueError, match="lines of no session"):
+    with pytest.raises(ValueError, match="rows without a session_id"):
         metrics.four_factors(games, POSSESSIONS)
     with pytest.raises(ValueError, match="for box_score it lacks is_team_total"):
         metrics.shooting(STATS.to_polars("box_score").drop("is_team_total"))

@@ -120,7 +120,7 @@ def test_the_length_of_a_period_can_be_said() -> None:
 
 
 def test_what_is_no_period_or_is_played_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="'P1' is no half"):
+    with pytest.raises(ValueError, match="'P1' is not a half"):
         metrics.game_state(with_periods(S="P1"))
     without = [sideline.Payload.from_bytes("possessions", one.raw, session_id=name) for one, name in zip(with_periods(S="H1", T="H1"), "ST", strict=True)]
     with pytest.raises(ValueError, match="no game_id"):

@@ -1,4 +1,4 @@
-"""Where everyone was around a play: equal to a search by hand, whatever holds the locations."""
+"""Positions around a play: equal to a search by hand, for every source of locations."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_frames_are_those_that_a_search_by_hand_finds(client: sideline.Client, s
     assert all(row["at"] == rows[row["row"]]["occurred_at"] for row in found.to_dicts())
 
 
-def test_the_shooter_stands_where_the_shot_says(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:
+def test_the_shooter_is_where_the_shot_says(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:
     """At most one frame off: at two frames in a second, nobody is further away than half a second's run."""
     shots = near(client, session_id, located)
     found = sideline.moments(shots, located).to_polars().join(shots.with_row_index("row").cast({"row": pl.Int32}), on=["row", "player_id"])
@@ -75,7 +75,7 @@ def test_normalised_everyone_attacks_the_same_hoop(client: sideline.Client, sess
     hoops = shots.with_row_index("row").select(pl.col("row").cast(pl.Int32), sign=pl.col("hoop_y").sign())
     expected = plain.join(hoops, on="row", maintain_order="left").select(x=pl.col("x") * pl.col("sign"), y=pl.col("y") * pl.col("sign"))
     assert turned.select("x", "y").equals(expected)
-    with pytest.raises(ValueError, match="rows has no column hoop_y: without the attacked hoop"):
+    with pytest.raises(ValueError, match="rows has no column hoop_y: it says which hoop is attacked"):
         sideline.moments(shots.drop("hoop_y"), located, normalize=True)
 
 

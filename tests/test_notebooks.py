@@ -1,4 +1,4 @@
-"""The notebooks run, by a real kernel: on their own simulator, and on the service that the environment names."""
+"""The notebooks run in a real kernel, on their own simulator and on the service selected by the environment."""
 
 from __future__ import annotations
 

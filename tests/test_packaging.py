@@ -1,4 +1,4 @@
-"""What is given to others: the wheel, the source distribution, their metadata, and the workflow that makes them."""
+"""The published artefacts: the wheel, the source distribution, their metadata, and the workflow that builds them."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ PATHS = ROOT / ".github" / "paths.py"
 
 
 @pytest.mark.parametrize("path", ["/root/one/lib.rs", "/home/ann/sideline/src/lib.rs", "/Users/ann/lib.rs", r"C:\Users\ann\lib.rs", ".cargo/registry"])
-def test_a_wheel_that_tells_where_it_was_built_is_found(path: str, tmp_path: Path) -> None:
+def test_a_wheel_that_reveals_where_it_was_built_is_found(path: str, tmp_path: Path) -> None:
     told = runpy.run_path(str(PATHS))["told"]
     with zipfile.ZipFile(tmp_path / "one.whl", "w") as archive:
         archive.writestr("sideline/_core.abi3.so", b"\x00panicked at crates/tokio-1/src/lib.rs /rustc/0a1b/library/core\x00")
@@ -252,6 +252,12 @@ def test_the_release_waits_for_all_and_tries_each() -> None:
     # YAML 1.1 reads `on` as true.
     assert WORKFLOW[True]["push"] == {"tags": ["v*"]}
     assert WORKFLOW["permissions"] == {"contents": "read"}
+
+
+def test_every_action_is_pinned_to_a_commit() -> None:
+    used = [name for path in (ROOT / ".github/workflows").glob("*.yml") for name in re.findall(r"uses: (\S+)", path.read_text())]
+    assert len(used) > 10
+    assert [name for name in used if not name.startswith("./") and not re.search(r"@[0-9a-f]{40}$", name)] == []
 
 
 def test_a_cleaned_sbom_lists_every_crate_and_depends_on_the_commit_alone(wheel: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One answer: its dict, its bytes, and what came with it."""
+"""One response: its dict, its bytes and its metadata."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def payload() -> sideline.Payload:
     return sideline.Payload.from_bytes("teams", BODY)
 
 
-def test_what_came_with_an_answer(client: sideline.Client, service: sideline.Simulator) -> None:
+def test_what_a_response_carries(client: sideline.Client, service: sideline.Simulator) -> None:
     before = datetime.now(UTC)
     payload = client.teams()
     assert payload.status == 200
@@ -35,7 +35,7 @@ def test_what_came_with_an_answer(client: sideline.Client, service: sideline.Sim
     assert json.loads(payload.raw) == payload.to_dict()
 
 
-def test_a_body_from_a_file_has_no_answer_around_it(payload: sideline.Payload) -> None:
+def test_a_body_from_a_file_has_no_response_around_it(payload: sideline.Payload) -> None:
     assert (payload.status, payload.url, payload.request_id, payload.elapsed, payload.fetched_at) == (None,) * 5
     assert dict(payload.headers) == {}
     assert payload.raw == BODY
@@ -64,7 +64,7 @@ def test_an_array_is_looked_into_as_the_list_is() -> None:
     assert list(payload) == payload.to_dict()
 
 
-def test_an_answer_without_content_is_still_true() -> None:
+def test_a_response_without_content_is_still_true() -> None:
     assert sideline.Payload.from_bytes("locations", b"[]", session_id="s")
 
 
@@ -166,7 +166,7 @@ def test_a_header_that_came_twice_has_both_values(service: sideline.Simulator) -
     assert "came twice" in (type(answer).headers.__doc__ or "")
 
 
-def test_an_answer_travels_by_pickle(service: sideline.Simulator, client: sideline.Client) -> None:
+def test_a_response_travels_by_pickle(service: sideline.Simulator, client: sideline.Client) -> None:
     team = service.teams[0]["id"]
     for sent in (
         client.team_events(team, "2026-10-01", "2026-11-01"),

@@ -17,7 +17,7 @@ from service.season import MINUTE
 
 import sideline
 from sideline import _parts
-from sideline.plan import Part, Plan
+from sideline._plan import Part, Plan
 
 NOW = "2027-03-01T12:00:00Z"
 RANGE = {"start": "2027-02-01", "end": "2027-03-02"}
@@ -270,7 +270,7 @@ def test_parts_of_one_process_share_a_client(second: Service, asking: sideline.C
     for part in [*plans[0].split(3), *pickle.loads(pickle.dumps(plans[1].split(2)))]:
         part.read()
     assert len(_parts._clients) == 2
-    with pytest.raises(TypeError, match="waits"):
+    with pytest.raises(TypeError, match="synchronous"):
         plans[0].split(1)[0].read(sideline.AsyncClient(**second.client_options()))  # type: ignore[arg-type]
 
 
@@ -280,7 +280,7 @@ def test_the_rate_is_divided_by_the_parts_that_are_read_at_once(second: Service)
         for parts, tasks, rate in ((4, None, 10), (4, 2, 20), (2, 8, 20), (1, None, 40)):
             for part in plan.split(parts, tasks=tasks):
                 assert part.plan.service["requests_per_second"] == rate
-                built = _parts._built(part.plan)
+                built = _parts._client_for(part.plan)
                 assert built._options["requests_per_second"] == rate
                 assert built._options["timeout"] == client._options["timeout"]
 
@@ -314,8 +314,8 @@ def test_a_season_is_july_to_june(second: Service, asking: sideline.Client) -> N
     [
         ({"table": "shots"}, "give one of start="),
         ({"table": "shots", "session_ids": ["a"], **RANGE}, "give one of start="),
-        ({"table": "shots", "game_ids": ["a"], "team_ids": [1]}, "team_ids go with a range"),
-        ({"table": "shots", "end": "2027-01-01"}, "end goes with start"),
+        ({"table": "shots", "game_ids": ["a"], "team_ids": [1]}, "team_ids need a range"),
+        ({"table": "shots", "end": "2027-01-01"}, "end needs a start"),
         ({"table": "shots", "start": "2027-01-02", "end": "2027-01-01"}, "after end"),
         ({"table": "shots", "team_ids": ["x"], **RANGE}, "team_ids are numbers"),
         ({"table": "shots", "columns": ["nope"], **RANGE}, "no column 'nope'"),
@@ -351,7 +351,7 @@ def test_a_text_that_is_no_plan_is_refused(asking: sideline.Client) -> None:
         text.replace('"shots"', '"teams"'),
         text[:-3],
     ):
-        with pytest.raises(ValueError, match="no plan of sideline"):
+        with pytest.raises(ValueError, match="not a sideline plan"):
             Plan.from_json(wrong)
     for wrong in (0, -1, True, 1.5):
         with pytest.raises(ValueError, match="at least 1"):

@@ -1,4 +1,4 @@
-"""What the plots show: measured on what was drawn, and compared with pictures that were looked at."""
+"""The plots: measured on the drawn artists, and compared with reviewed pictures."""
 
 from __future__ import annotations
 
@@ -373,11 +373,11 @@ def test_a_missing_column_is_named(draw: Any, without: str) -> None:
 
 
 def test_what_holds_no_rows_is_refused() -> None:
-    with pytest.raises(TypeError, match="shots is a Payload, a Batch, a Table or a frame that speaks the Arrow C interface, not LazyFrame"):
+    with pytest.raises(TypeError, match="shots is a Payload, a Batch, a Table or a frame with the Arrow C interface, not LazyFrame"):
         shot_chart(pl.LazyFrame(some_shots()), new())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the column hoop_player_x is of type string; numbers or times are needed"):
         shot_chart({"hoop_player_x": ["a"], "hoop_player_y": [1.0], "is_make": [True]}, new())
-    with pytest.raises(ValueError, match="kind is 'dots'; it must be one of scatter, hexbin, heatmap, zones; court= is the court"):
+    with pytest.raises(ValueError, match="kind is 'dots'; it must be one of scatter, hexbin, heatmap, zones; court= selects the court"):
         shot_chart(some_shots(), new(), kind="dots")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="cell is 0; it must be more than 0"):
         shot_chart(some_shots(), new(), kind="hexbin", cell=0)
@@ -458,7 +458,7 @@ def test_a_hexagons_colour_is_points_a_shot_and_its_size_the_number_of_shots() -
     assert [label.get_text() for label in ax.child_axes[0].get_xticklabels()] == ["0.5", "1.0", "1.5"]
 
 
-def test_a_zone_stands_at_the_mean_of_its_shots() -> None:
+def test_a_zone_is_at_the_mean_of_its_shots() -> None:
     shots = {
         "hoop_player_x": [0.0, 200.0, 5000.0],
         "hoop_player_y": [100.0, 300.0, 6000.0],
@@ -543,7 +543,7 @@ def test_on_the_game_clock_periods_follow_each_other_and_pauses_take_no_time() -
     with pytest.raises(ValueError, match="clock is 'sun'"):
         possession_timeline(some_possessions(), new(), clock="sun")  # type: ignore[arg-type]
     games = some_possessions().append_column("game_id", pa.array(["a", "b"] * 20))
-    with pytest.raises(ValueError, match="of 2 games: give those of one"):
+    with pytest.raises(ValueError, match="of 2 games: pass those of one game"):
         possession_timeline(games, new())
 
 
@@ -609,20 +609,20 @@ def test_teams_and_players_are_meant_by_id_or_name(client: sideline.Client, game
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"player": 99}, "there is no player 99 among these; there are: 7 Ada Bell, 8"),
-        ({"player_id": 99}, "there is no player 99 among these"),
-        ({"team_id": 99}, "there is no team 99 among these; there are: 11"),
-        ({"player": "nobody"}, "player 'nobody' is the name of none; there are: 7 Ada Bell, 8"),
-        ({"team": "rangers"}, "team 'rangers' is the name of none; there are: 11"),
+        ({"player": 99}, "player 99 is not among these: 7 Ada Bell, 8"),
+        ({"player_id": 99}, "player 99 is not among these"),
+        ({"team_id": 99}, "team 99 is not among these: 11"),
+        ({"player": "nobody"}, "player 'nobody' matches no name; there are: 7 Ada Bell, 8"),
+        ({"team": "rangers"}, "team 'rangers' matches no name; there are: 11"),
     ],
 )
 def test_who_is_not_among_the_shots_is_an_error(asked: dict[str, Any], message: str) -> None:
     shots = {"hoop_player_x": [0.0, 1.0], "hoop_player_y": [0.0, 1.0], "is_make": [True, False], "player_id": [7, 8], "team_id": [11, 11]}
     with pytest.raises(ValueError, match=message):
         shot_chart(shots, new(), players={7: "Ada Bell"}, **asked)
-    with pytest.raises(ValueError, match="is the name of 2: write player_id=, or more of it"):
+    with pytest.raises(ValueError, match="matches 2 names: write player_id=, or more of the name"):
         shot_chart(shots, new(), players={7: "Ada Bell", 8: "Cy Bell"}, player="bell")
-    with pytest.raises(TypeError, match="give player= or player_id=, not both"):
+    with pytest.raises(TypeError, match="pass player= or player_id=, not both"):
         shot_chart(shots, new(), player="bell", player_id=7)
     with pytest.raises(ValueError, match="not one of stats"):
         shot_chart(shots, new(), teams=sideline.Payload.from_bytes("stats", b"{}"))
@@ -698,7 +698,7 @@ def test_neither_the_order_of_rows_nor_rows_without_a_place_change_the_picture()
         assert [len(drawn.get_xydata()) for drawn in ax.lines if drawn.get_gid() is None] == [7] * 11
 
 
-def test_trails_are_as_long_as_asked_and_broken_where_nothing_was_sent() -> None:
+def test_trails_are_as_long_as_requested_and_broken_where_nothing_was_sent() -> None:
     def trails(locations: pa.Table, trail: Any) -> list[Any]:
         return [drawn.get_xydata() for drawn in tracking(locations, new(), trail=trail).lines if drawn.get_gid() is None]
 

@@ -1,4 +1,4 @@
-"""Signals, threads, forks, event loops and exits: what a program does around a call."""
+"""Signals, threads, forks, event loops and exits around a call."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_ctrl_c_ends_a_waiting_call_and_its_request(run: Callable[[str], Any], s
     assert any(run(program) < 0.5 for _ in range(5))
 
 
-def test_after_ctrl_c_the_client_goes_on(run: Callable[[str], Any], service: sideline.Simulator) -> None:
+def test_after_ctrl_c_the_client_still_works(run: Callable[[str], Any], service: sideline.Simulator) -> None:
     service.faults.add(**SLOW, times=1)
     took = run(
         """
@@ -86,7 +86,7 @@ def test_after_ctrl_c_the_client_goes_on(run: Callable[[str], Any], service: sid
     assert took < 10
 
 
-def test_a_signal_handler_that_does_not_raise_lets_the_call_go_on(run: Callable[[str], Any], service: sideline.Simulator) -> None:
+def test_a_signal_handler_that_does_not_raise_lets_the_call_continue(run: Callable[[str], Any], service: sideline.Simulator) -> None:
     service.faults.add("/v1/data/teams", delay=0.6)
     seen = run(
         """

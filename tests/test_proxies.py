@@ -1,4 +1,4 @@
-"""Between client and service stands a proxy, as it should be and as it should not: a real one, on loopback."""
+"""Proxies between client and service, correct and incorrect ones: real, on loopback."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_proxy_is_given_the_credentials_of_its_address_and_the_service_is_not(
 
 
 @pytest.mark.parametrize("userinfo", ["", "ann:pw-canary@", "ann:pw%2Dcanary@"])
-def test_a_proxy_that_refuses_the_credentials_is_asked_once_and_says_what_to_do(
+def test_a_proxy_that_refuses_the_credentials_is_used_once_and_says_what_to_do(
     origin: Origin, given: Given, userinfo: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
@@ -96,7 +96,7 @@ def test_a_proxy_that_refuses_the_credentials_is_asked_once_and_says_what_to_do(
     assert "canary" not in everything(caught.value) + repr(client) + caplog.text
 
 
-def test_a_forwarding_proxy_is_asked_for_the_whole_address_and_the_path_is_signed_as_the_service_gets_it(given: Given) -> None:
+def test_a_forwarding_proxy_gets_the_whole_address_and_the_path_is_signed_as_the_service_gets_it(given: Given) -> None:
     with sideline.Simulator(seed=1, teams=4, games=8) as service:
         service.credentials.add("ann", "secret-canary")
         with proxy({"service.invalid": int(service.base_url.rpartition(":")[2])}) as between:
@@ -148,7 +148,7 @@ def test_the_proxy_of_the_environment_is_used(origin: Origin, given: Given, monk
             assert client.teams().status == 200
 
 
-def test_a_proxy_for_http_is_not_asked_for_https(origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_for_http_is_not_used_for_https(origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
     with proxy(origin.ports) as between:
         monkeypatch.setenv("HTTP_PROXY", between.address)
         with given() as client, pytest.raises(sideline.ConnectError):
@@ -183,7 +183,7 @@ def test_the_environment_is_read_when_the_client_is_built(origin: Origin, given:
     ],
 )
 @pytest.mark.parametrize("variable", ["NO_PROXY", "no_proxy"])
-def test_the_hosts_of_no_proxy_are_asked_directly(
+def test_the_hosts_of_no_proxy_are_connected_directly(
     origin: Origin, given: Given, monkeypatch: pytest.MonkeyPatch, variable: str, listed: str, asked: int
 ) -> None:
     with proxy(origin.ports) as between:
@@ -238,7 +238,7 @@ def test_an_ipv6_literal_in_a_tunnel_is_refused_at_once_with_what_to_do(origin: 
     assert between.lines == ["CONNECT [::1]:443 HTTP/1.1"]
 
 
-def test_a_proxy_may_itself_be_asked_over_tls(origin: Origin, given: Given, certified: Certified) -> None:
+def test_a_proxy_may_itself_be_reached_over_tls(origin: Origin, given: Given, certified: Certified) -> None:
     with proxy(origin.ports, context=certified("127.0.0.1"), credentials="ann:pw") as between:
         with given(between.address.replace("//", "//ann:pw@")) as client:
             assert client.teams().status == 200
@@ -273,7 +273,7 @@ FAILING: dict[str, tuple[Serve, str]] = {
 
 
 @pytest.mark.parametrize("answer", FAILING)
-def test_a_proxy_that_answers_wrongly_is_a_connect_error_that_names_it(given: Given, answer: str) -> None:
+def test_a_proxy_that_responds_wrongly_is_a_connect_error_that_names_it(given: Given, answer: str) -> None:
     serve, text = FAILING[answer]
     with failing(given, serve) as (client, between):
         start = time.monotonic()
@@ -301,7 +301,7 @@ def test_a_forwarding_proxy_that_hangs_ends_within_the_read_timeout(given: Given
         client.teams()
 
 
-def test_a_forwarding_proxy_that_answers_itself_is_never_data(given: Given) -> None:
+def test_a_forwarding_proxy_that_responds_itself_is_never_data(given: Given) -> None:
     page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(PAGE) + PAGE
     with failing(given, saying(page), base_url="http://service.invalid", allow_http=True) as (client, _):
         with pytest.raises(sideline.DecodeError, match="text/html.*hotel.*proxy"):
@@ -315,7 +315,7 @@ def test_a_proxy_that_is_down_is_named_and_not_gone_around(given: Given) -> None
         client.teams()
 
 
-def test_a_proxy_that_recovers_is_asked_again(origin: Origin, given: Given) -> None:
+def test_a_proxy_that_recovers_is_tried_again(origin: Origin, given: Given) -> None:
     answers = iter([saying(b"HTTP/1.1 503 Busy\r\n\r\n"), saying(b"HTTP/1.1 200 OK\r\n\r\n")])
     with proxy(origin.ports) as between:
 

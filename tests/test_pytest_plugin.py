@@ -1,4 +1,4 @@
-"""The pytest plugin, used from a little project of somebody else's."""
+"""The pytest plugin in a small project of a user."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_each_run_of_a_test_begins_with_a_whole_service(sideline_simulator, side
     assert sideline_simulator.requests == []
     sideline_client.teams()
 
-def test_it_may_be_asked_for_late(request):
+def test_it_may_be_requested_late(request):
     assert len(request.getfixturevalue("sideline_simulator").teams) == 4
 
 @pytest.mark.sideline(seed=3, sport="football", now=None, tracking_hz=20)
@@ -224,7 +224,7 @@ def test_it_can_be_left_out(project: Project) -> None:
     assert "fixture 'sideline_client' not found" in text
 
 
-def test_the_marker_and_the_fixtures_are_told(project: Project) -> None:
+def test_the_marker_and_the_fixtures_are_reported(project: Project) -> None:
     text = ""
     for option in ("--markers", "--fixtures"):
         done = subprocess.run([sys.executable, "-m", "pytest", option], cwd=project.folder, capture_output=True, text=True, timeout=50)

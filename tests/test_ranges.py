@@ -1,4 +1,4 @@
-"""Long ranges: split into pieces the service accepts, joined without one lost or doubled."""
+"""Long ranges: split into pieces that the service accepts, and merged without lost or duplicate rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def eight_months_after(moment: int) -> int:
         ("2025-06-30T12:00:00Z", "2026-11-21", 3),
     ],
 )
-def test_a_long_range_is_asked_for_in_pieces_that_touch_and_cover(start: str, end: str, pieces: int) -> None:
+def test_a_long_range_is_requested_in_pieces_that_touch_and_cover(start: str, end: str, pieces: int) -> None:
     with server(lambda asked: as_json({"events": []})) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
         assert client.team_events(46, start, end).to_dict() == {"events": []}
     ranges = asked_ranges(seen)
@@ -77,7 +77,7 @@ def test_events_are_joined_by_id(bare: bool) -> None:
     assert (joined.status, joined.headers["X-Request-Id"]) == (200, "1")
 
 
-def test_a_range_of_locations_is_asked_for_in_windows_of_half_an_hour() -> None:
+def test_a_range_of_locations_is_requested_in_windows_of_half_an_hour() -> None:
     start, end = 1_700_000_000_000, 1_700_000_000_000 + 75 * 60_000
 
     def loc(t: int, tag: str) -> dict[str, Any]:

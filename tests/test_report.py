@@ -1,4 +1,4 @@
-"""The morning report: what it says is the archive's truth, and the page stands alone."""
+"""The morning report: it matches the archive, and the page needs no other file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from archives import frozen, small_season
 from service import Service
 
 import sideline
-from sideline.archive.page import ArchiveReport, _heat, made_before
+from sideline.archive._html_report import ArchiveReport, _heat, previous_report_time
 from sideline.cli import main
 
 DAYS = {"start": "2027-02-01", "end": "2027-03-02"}
@@ -139,7 +139,7 @@ def test_corrections_are_those_since_the_last_report(tmp_path: Path) -> None:
         archive.sync(**span)
         out = tmp_path / "report.html"
         assert "There is no report before this one" in archive.report(out).html
-        first = made_before(out)
+        first = previous_report_time(out)
         assert first is not None and (datetime.now(UTC) - first).total_seconds() < 600
         service.change.correct_stat()
         archive.sync(**span)
@@ -155,8 +155,8 @@ def test_a_folder_without_an_archive_or_a_file_that_is_no_report(tmp_path: Path)
     with pytest.raises(FileNotFoundError):
         sideline.Archive(tmp_path / "nothing").report()
     (tmp_path / "page.html").write_text("<html>\ufffd</html>", encoding="utf-8")
-    assert made_before(tmp_path / "page.html") is None
-    assert made_before(tmp_path) is None
+    assert previous_report_time(tmp_path / "page.html") is None
+    assert previous_report_time(tmp_path) is None
     assert isinstance(ArchiveReport("<style>"), ArchiveReport)
 
 
@@ -164,7 +164,7 @@ def test_the_command_writes_it(holed: sideline.Archive, tmp_path: Path, capsys: 
     out, info = tmp_path / "r.html", holed.info()
     assert main(["report", holed._store.root, "-o", str(out)]) == 3
     assert capsys.readouterr().out == f"{out}: {info.games} games, {len(info.holes)} holes\n"
-    assert made_before(out) is not None
+    assert previous_report_time(out) is not None
     assert main(["report", holed._store.root, "-o", str(out), "--json"]) == 3
     told = json.loads(capsys.readouterr().out)
     assert (told["holes"], told["games"], told["report"]) == (len(info.holes), info.games, str(out))

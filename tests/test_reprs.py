@@ -1,4 +1,4 @@
-"""What is looked at, in text and in a notebook: what it is, how much, how fresh, what is missing; no secret, no megabytes."""
+"""Reprs in text and in notebooks: what it is, how much, how fresh, what is missing; no secret, no megabytes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_it_says_what_it_is_how_much_how_fresh_and_what_is_missing(looked: Looke
 
 @pytest.mark.parametrize("name", ["payload", "table", "batch", "archive", "stream", "simulator"])
 @pytest.mark.parametrize("show", [repr, str, lambda thing: thing._repr_html_()], ids=["repr", "str", "html"])
-def test_it_is_short_and_tells_no_secret(looked: Looked, name: str, show: Callable[[Any], str]) -> None:
+def test_it_is_short_and_shows_no_secret(looked: Looked, name: str, show: Callable[[Any], str]) -> None:
     shown = show(getattr(looked, name))
     assert len(shown) < 12_000
     assert not any(secret in shown for secret in looked.secrets)

@@ -79,7 +79,7 @@ def test_every_operation_with_tables_is_tried() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_body_without_its_root_raises_although_nobody_asked_for_a_table(bodies: Service, client: sideline.Client, operation: str) -> None:
+def test_a_body_without_its_root_raises_although_no_table_is_requested(bodies: Service, client: sideline.Client, operation: str) -> None:
     _, _, root, empty, holds_null = OPERATIONS[operation]
     key = root.removeprefix("$.")
     wrong = [body for body in NO_DATA if body != empty and not (operation == "team_events" and body == [])]

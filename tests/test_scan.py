@@ -87,7 +87,7 @@ def test_a_scan_has_the_types_of_the_schemas_and_the_rows_of_the_truth(second: S
         assert not differences(found.to_dicts(), truth, columns=truth[0].keys())
 
 
-def test_a_frame_plans_once_and_another_plans_anew(second: Service, asking: sideline.Client) -> None:
+def test_a_frame_plans_once_and_another_plans_again(second: Service, asking: sideline.Client) -> None:
     frame = asking.scan("shots", **RANGE)
     keys = ["session_id", "player_id"]
     joined = frame.select(keys).join(frame.select(*keys, "points"), on=keys).collect()

@@ -58,7 +58,7 @@ def test_the_header_is_in_the_contracts_form() -> None:
     assert "referer" not in sent
 
 
-def test_each_attempt_is_signed_anew() -> None:
+def test_each_attempt_is_signed_again() -> None:
     answers = iter([as_json({"message": "busy"}, 503, retry_after="1"), as_json({"teams": []})])
     with server(lambda asked: next(answers)) as seen, sideline.Client(username="ann", secret="s", base_url=seen.base_url) as client:
         client.teams()
@@ -155,7 +155,7 @@ def test_the_simulator_names_the_rules_that_a_range_violates(service: sideline.S
         ("/v1/data/sensors/locations?id=nothing", 400, "Valid from and to timestamps are required"),
     ],
 )
-def test_the_simulator_answers_errors_as_specified(service: sideline.Simulator, target: str, status: int, message: str) -> None:
+def test_the_simulator_responds_with_errors_as_specified(service: sideline.Simulator, target: str, status: int, message: str) -> None:
     assert message in errors(signed(service, target).send(), status)
 
 

@@ -1,4 +1,4 @@
-"""Messages of a stream as Python objects: what a message gives is what its own text says, whatever came before it."""
+"""Messages of a stream as Python objects: a message depends only on its own text, whatever came before."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def spoil(document: Any) -> None:
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(histories())
-def test_a_message_gives_what_its_own_text_says_whatever_is_done_to_others(texts: list[str]) -> None:
+def test_a_message_returns_what_its_own_text_says_whatever_is_done_to_others(texts: list[str]) -> None:
     with sent(texts) as updates:
         assert [update.text for update in updates] == texts
         for update in updates:
@@ -233,7 +233,7 @@ def test_a_message_gives_what_its_own_text_says_whatever_is_done_to_others(texts
         ('{"a":' * 10 + "1" + "}" * 10, '{"a":' * 10 + "[" * 195 + "]" * 195 + "}" * 10),
     ],
 )
-def test_whatever_came_before_it(before: str, after: str) -> None:
+def test_whatever_came_before(before: str, after: str) -> None:
     with sent([before, after, before, after, before]) as updates:
         for update in updates:
             assert same(given_of(update), read(update.text)), update.text

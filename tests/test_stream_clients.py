@@ -82,7 +82,7 @@ def test_httpx_is_refused_without_the_key(season: sideline.Simulator, over: str)
     assert httpx.get(event_stream(season, "nobody"), timeout=SOON).status_code == 404
 
 
-def test_websockets_reads_every_message_from_the_number_asked(season: sideline.Simulator, over: str, played: list[dict[str, Any]]) -> None:
+def test_websockets_reads_every_message_from_the_requested_number(season: sideline.Simulator, over: str, played: list[dict[str, Any]]) -> None:
     sources = [("source", "stats"), ("source", "shots"), ("source", "marker")]
     with connect(websocket(season, over, *sources), proxy=None) as socket:
         assert [json.loads(socket.recv(SOON)) for _ in played] == played

@@ -1,4 +1,4 @@
-"""Streams over TLS and through proxies, as they should be and as they should not: real ones, on loopback."""
+"""Streams over TLS and through proxies, correct and incorrect ones: real, on loopback."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_certificate_that_becomes_bad_ends_a_stream_that_stood(
 
 
 @each_stream
-def test_a_handshake_that_hangs_is_given_up_told_and_tried_again(opened: Any, bundle: Path) -> None:
+def test_a_handshake_that_hangs_is_given_up_reported_and_tried_again(opened: Any, bundle: Path) -> None:
     began = time.monotonic()
     with listener(drain) as seen, given(f"127.0.0.1:{seen.port}", bundle, timeout=sideline.Timeout(connect=0.3, read=9, total=0.3), max_retries=0) as client:
         found = losses(opened(client, "g"), 2)
@@ -178,7 +178,7 @@ def test_the_silence_limit_ends_a_handshake_that_hangs(opened: Any, bundle: Path
 
 @each_stream
 @pytest.mark.parametrize("end", [lambda connection: None, reset, lambda connection: connection.sendall(b"\x16\x03\x03\x00\x7a\x02")])
-def test_a_handshake_that_is_cut_is_told_and_tried_again(
+def test_a_handshake_that_is_cut_is_reported_and_tried_again(
     opened: Any, end: Serve, season: sideline.Simulator, over: str, certified: Certified, bundle: Path
 ) -> None:
     def cut(connection: socket.socket) -> None:
@@ -325,7 +325,7 @@ def test_a_redirect_to_a_foreign_host_is_not_followed(opened: Any, place: str) -
 # What lies in the client already.
 
 
-def test_messages_that_came_with_the_answer_to_the_upgrade_need_no_byte_more() -> None:
+def test_messages_that_came_with_the_response_to_the_upgrade_need_no_byte_more() -> None:
     """More than are read at a go, and then silence: nobody waits for the next byte to be given what is there."""
 
     def serve(connection: socket.socket) -> None:

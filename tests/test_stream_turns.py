@@ -1,4 +1,4 @@
-"""A live connection's requests and a batch of the same client: however many wait for their turn, the live one is next."""
+"""A live connection's requests beside a batch of the same client: the live one is always next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One table: in Python's own objects and in the frames of other libraries."""
+"""One table, in Python's own objects and in frames of other libraries."""
 
 from __future__ import annotations
 

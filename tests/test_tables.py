@@ -222,7 +222,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("parts", [*itertools.permutations(PARTS, 1), *itertools.permutations(PARTS, 2), tuple(PARTS)], ids=",".join)
-def test_a_catch_up_has_the_tables_of_the_parts_asked_for(parts: tuple[str, ...]) -> None:
+def test_a_catch_up_has_the_tables_of_the_requested_parts(parts: tuple[str, ...]) -> None:
     golden = json.loads((GOLDEN / "catch_up.json").read_bytes())
     body = {key: golden[key] for key in (*parts, "gameTotals")}
     with server(lambda _: as_json(body)) as service, sideline.Client(username="u", secret="s", base_url=service.base_url) as client:

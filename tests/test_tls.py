@@ -1,4 +1,4 @@
-"""TLS as it should be and as it should not, against real servers on loopback whose certificates are made here."""
+"""TLS, correct and incorrect, against real servers on loopback whose certificates are made here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch accounts for every id, whatever the service answers: the rows are the truth of the ids that its coverage calls fetched, and of no other."""
+"""A batch accounts for every id, whatever the service sends: its rows are the truth of exactly the fetched ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same promises where the machine itself does harm: writers that are killed by the system, and a machine whose clock is wrong."""
+"""The same promises when the machine itself does harm: killed writers, and a wrong clock."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def assert_truth(service: Service, root: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.7, 0.95])
-def test_a_sync_that_the_system_kills_while_it_writes_goes_on_where_it_was(second: Service, tmp_path: Path, share: float) -> None:
+def test_a_sync_that_the_system_kills_while_it_writes_resumes_where_it_was(second: Service, tmp_path: Path, share: float) -> None:
     with sideline.Client(**second.client_options()) as client:
         sideline.Archive(tmp_path / "whole", client).sync(**SEASON, correction_window=None, on_error="keep", progress=False)
     wanted = max(1, int(commits(tmp_path / "whole") * share))

@@ -1,4 +1,4 @@
-"""What type checkers see of the package: the programs in `typed/`, by mypy and pyright, both strict; the stubs."""
+"""The package for type checkers: the programs in `typed/` with mypy and pyright, both strict; the stubs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task awaits until a stream has something to take: a future of ours, which each event loop treats as one of its own."""
+"""What a task awaits until a stream has an item: our own future, which each event loop treats as one of its own."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def stream(go: threading.Event) -> Iterator[sideline.LiveStream]:
 
 
 @pytest.mark.parametrize("names", [["alone"], ["one", "other"]], ids=len)
-def test_tasks_go_on_in_their_turn_each_as_itself(stream: sideline.LiveStream, go: threading.Event, new_loop: NewLoop, names: list[str]) -> None:
+def test_tasks_continue_in_turn_each_as_itself(stream: sideline.LiveStream, go: threading.Event, new_loop: NewLoop, names: list[str]) -> None:
     variable = contextvars.ContextVar("variable", default="none")
 
     async def read(name: str) -> tuple[object, ...]:

@@ -171,7 +171,7 @@ def test_each_sport_and_environment_has_its_host(sport: str, environment: str, h
 
 
 @pytest.mark.parametrize("place", ["query", "header"])
-def test_the_broadcast_key_is_sent_once_and_where_it_was_asked_for(place: str) -> None:
+def test_the_broadcast_key_is_sent_once_and_where_it_was_requested(place: str) -> None:
     heads: list[bytes] = []
     with listener(answering(heads)) as seen:
         with sideline.Client(api_key="canary k&y", api_key_in=place, broadcast_base_url=f"http://127.0.0.1:{seen.port}") as client:
@@ -189,7 +189,7 @@ def test_a_wrong_place_for_the_key_is_refused() -> None:
         sideline.Client(api_key="k", api_key_in="body")  # type: ignore[arg-type]
 
 
-def test_mock_data_is_streamed_where_it_is_asked_for() -> None:
+def test_mock_data_is_streamed_where_it_is_requested() -> None:
     heads: list[bytes] = []
     with listener(answering(heads)) as seen:
         with sideline.Client(api_key="k3y", broadcast_base_url=f"http://127.0.0.1:{seen.port}") as client:

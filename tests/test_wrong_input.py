@@ -1,4 +1,4 @@
-"""What a new user gets wrong, and what goes wrong around them: one clear exception each."""
+"""Mistakes of new users and problems around them: one clear exception each."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_misspelt_option_is_refused() -> None:
         sideline.Client(user_name="ann")  # type: ignore[call-arg]
 
 
-def test_plain_http_is_allowed_when_asked_for() -> None:
+def test_plain_http_is_allowed_when_requested() -> None:
     sideline.Client(username="ann", secret="s", base_url="http://example.com", allow_http=True).close()
 
 
@@ -212,7 +212,7 @@ def test_a_host_that_does_not_exist() -> None:
         client.teams()
 
 
-def test_an_html_answer() -> None:
+def test_an_html_response() -> None:
     page = b"<html><title>Sign in to the hotel's network</title></html>"
     with peer([answer(page, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n")]) as seen, given(seen.base_url) as client:
         with pytest.raises(sideline.DecodeError, match="text/html"):
@@ -272,7 +272,7 @@ def test_a_table_has_no_fewer_than_no_rows() -> None:
 
 @pytest.mark.parametrize("wrong", [None, {}, sideline.Payload.from_bytes("stats", b'{"teams": []}').table("box_score")], ids=lambda wrong: type(wrong).__name__)
 def test_a_box_score_is_seeded_with_payloads(wrong: Any) -> None:
-    with pytest.raises(TypeError, match=f"^a box score is seeded with payloads, one by one, not with a {type(wrong).__name__}$"):
+    with pytest.raises(TypeError, match=f"^seed takes one payload at a time, not a {type(wrong).__name__}$"):
         sideline.LiveBoxScore(wrong)
 
 

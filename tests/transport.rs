@@ -1,6 +1,7 @@
 //! The transport against a server that shares no code with it: real sockets, answers by a script.
 
 // A test that fails is meant to panic.
+#![allow(clippy::disallowed_methods)] // Real sockets, in real time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod scripted;

@@ -1,4 +1,4 @@
-"""What the proofs of the archive's promises share: whether a difference from the truth is named, and writers that are killed."""
+"""Helpers of the proofs of the archive's promises: whether every difference from the truth is named, and killed writers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from service import EMPTY, NO_DATA, Row, Season, Service, differences, ids_as_text, odd_value, truncated
 
 import sideline
-from sideline.archive.store import Store
+from sideline.archive._store import Store
 
 PARENTS: dict[str, tuple[str, ...]] = {
     "teams": ("teams",),
@@ -81,28 +81,22 @@ class Killed(BaseException):
 @contextmanager
 def killed_after(transactions: int) -> Iterator[None]:
     """Whoever writes to an archive ends right after the transaction of this number."""
-    done = 0
-    originals = {name: getattr(Store, name) for name in ("replaced", "append")}
+    done, original = 0, Store.try_replace
 
-    def watched(original: Any) -> Any:
-        def write(self: Store, *arguments: Any, **options: Any) -> Any:
-            nonlocal done
-            result = original(self, *arguments, **options)
-            if result is not False:
-                done += 1
-                if done == transactions:
-                    raise Killed
-            return result
+    def write(self: Store, *arguments: Any, **options: Any) -> bool:
+        nonlocal done
+        result = original(self, *arguments, **options)
+        if result:
+            done += 1
+            if done == transactions:
+                raise Killed
+        return result
 
-        return write
-
-    for name, original in originals.items():
-        setattr(Store, name, watched(original))
+    Store.try_replace = write  # type: ignore[method-assign]
     try:
         yield
     finally:
-        for name, original in originals.items():
-            setattr(Store, name, original)
+        Store.try_replace = original  # type: ignore[method-assign]
 
 
 class Memory:

@@ -1,6 +1,7 @@
 //! The live websocket against a server that each test plays by hand: real sockets, frames by a library or byte by byte.
 
 // A test that fails is meant to panic.
+#![allow(clippy::disallowed_methods)] // Real sockets, in real time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use base64::Engine;

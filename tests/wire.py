@@ -1,4 +1,4 @@
-"""Servers and a proxy on bare sockets: what goes over the wire is kept as it came, and any answer can be given."""
+"""Servers and a proxy on bare sockets: they keep the bytes that they receive, and send any response."""
 
 from __future__ import annotations
 

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from sideline._audit import audit
     from sideline._client import Client
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
+    from sideline._plan import Part, Plan
     from sideline._progress import Progress
     from sideline._schemas import Schemas
+    from sideline._season import AsyncSeason, Season
+    from sideline._timeout import Timeout
     from sideline.archive import Archive, SyncReport
     from sideline.batch import AsyncBatch, Batch
     from sideline.errors import (
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
         ConnectError,
         DecodeError,
         IncompleteError,
+        InternalError,
         InvalidRequest,
         NotFound,
         PermissionDenied,
@@ -45,10 +49,7 @@ if TYPE_CHECKING:
     )
     from sideline.journal import replay
     from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet
-    from sideline.plan import Part, Plan
-    from sideline.season import AsyncSeason, Season
     from sideline.simulator import Simulator
-    from sideline.timeout import Timeout
 
     SCHEMAS: Schemas
     """The schema of every table by its name: columns, types, units and meanings, known without a request."""
@@ -72,6 +73,7 @@ __all__ = [
     "Field",
     "Gap",
     "IncompleteError",
+    "InternalError",
     "InvalidRequest",
     "LiveBoxScore",
     "LiveStream",
@@ -121,17 +123,17 @@ _MODULES = {
     "LiveBoxScore": "live",
     "LiveStream": "live",
     "Notice": "live",
-    "Part": "plan",
+    "Part": "_plan",
     "Payload": "_core",
-    "Plan": "plan",
+    "Plan": "_plan",
     "Progress": "_progress",
     "Quiet": "live",
     "Schema": "_core",
-    "Season": "season",
+    "Season": "_season",
     "Simulator": "simulator",
     "SyncReport": "archive",
     "Table": "_core",
-    "Timeout": "timeout",
+    "Timeout": "_timeout",
     "Update": "_core",
     "__version__": "_core",
     "audit": "_audit",
@@ -142,7 +144,7 @@ _MODULES = {
 }
 
 
-# Not in __all__: what a module needs of other libraries may be missing, and "import *" is to work all the same.
+# Not in __all__, so that "import *" works without their optional libraries.
 _SUBMODULES = ("court", "metrics", "plot", "spark")
 
 

@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import sideline
 from sideline._client_base import BaseClient, doctor_async, plan_async
 from sideline._core import Payload, Table
-from sideline._find import LOOK, as_many, check_name, mixed_up, players_named, teams_named, tell_mixed_up
+from sideline._find import (
+    LOOKUP_LIMITS,
+    as_list,
+    check_name,
+    explain_game_id,
+    players_named,
+    possible_game_id,
+    teams_named,
+)
 from sideline._progress import ProgressOption
+from sideline._timeout import Timeout, call_limits
 from sideline._types import CatchUpResource, GameIds, Id, Ids, LazyModule, Many, OnError, TableName, Time
 from sideline.batch import AsyncBatch, fetch_async, question
 from sideline.errors import NotFound, SidelineError
-from sideline.timeout import Timeout, call_limits
 
 if TYPE_CHECKING:
     from sideline import doctor
@@ -84,10 +92,10 @@ class AsyncClient(BaseClient):
         try:
             return self._checked(await self._core.call_async(operation, arguments, call_limits(timeout)))
         except NotFound as error:
-            if suspect := mixed_up(arguments):
+            if suspect := possible_game_id(arguments):
                 with suppress(SidelineError):
-                    found = await self._core.call_async("game", {"game_id": suspect}, LOOK)
-                    tell_mixed_up(error, operation, suspect, found)
+                    found = await self._core.call_async("game", {"game_id": suspect}, LOOKUP_LIMITS)
+                    explain_game_id(error, operation, suspect, found)
             raise
         finally:
             # A traceback shows what its frames hold, and a link may hold a credential.
@@ -1310,7 +1318,7 @@ class AsyncClient(BaseClient):
         ['Ezra']
         """
         check_name(name)
-        teams = as_many(await self.teams(timeout=timeout) if team_id is None else team_id)
+        teams = as_list(await self.teams(timeout=timeout) if team_id is None else team_id)
         return players_named(await self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
     async def plan(
@@ -1362,7 +1370,7 @@ class AsyncClient(BaseClient):
         >>> client.season("2026-27").name
         '2026-27'
         """
-        from sideline.season import AsyncSeason
+        from sideline._season import AsyncSeason
 
         return AsyncSeason(self, season, team_ids)
 

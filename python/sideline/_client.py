@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import sideline
 from sideline._client_base import BaseClient, doctor_sync, plan_sync
 from sideline._core import Payload, Table
-from sideline._find import LOOK, as_many, check_name, mixed_up, players_named, teams_named, tell_mixed_up
+from sideline._find import (
+    LOOKUP_LIMITS,
+    as_list,
+    check_name,
+    explain_game_id,
+    players_named,
+    possible_game_id,
+    teams_named,
+)
 from sideline._progress import ProgressOption
+from sideline._timeout import Timeout, call_limits
 from sideline._types import CatchUpResource, GameIds, Id, Ids, LazyModule, Many, OnError, TableName, Time
 from sideline.batch import Batch, fetch_sync, question
 from sideline.errors import NotFound, SidelineError
-from sideline.timeout import Timeout, call_limits
 
 if TYPE_CHECKING:
     from sideline import doctor
@@ -81,10 +89,10 @@ class Client(BaseClient):
         try:
             return self._checked(self._core.call_sync(operation, arguments, call_limits(timeout)))
         except NotFound as error:
-            if suspect := mixed_up(arguments):
+            if suspect := possible_game_id(arguments):
                 with suppress(SidelineError):
-                    found = self._core.call_sync("game", {"game_id": suspect}, LOOK)
-                    tell_mixed_up(error, operation, suspect, found)
+                    found = self._core.call_sync("game", {"game_id": suspect}, LOOKUP_LIMITS)
+                    explain_game_id(error, operation, suspect, found)
             raise
         finally:
             # A traceback shows what its frames hold, and a link may hold a credential.
@@ -1307,7 +1315,7 @@ class Client(BaseClient):
         ['Ezra']
         """
         check_name(name)
-        teams = as_many(self.teams(timeout=timeout) if team_id is None else team_id)
+        teams = as_list(self.teams(timeout=timeout) if team_id is None else team_id)
         return players_named(self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
     def plan(
@@ -1359,7 +1367,7 @@ class Client(BaseClient):
         >>> client.season("2026-27").name
         '2026-27'
         """
-        from sideline.season import Season
+        from sideline._season import Season
 
         return Season(self, season, team_ids)
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import sideline
 from sideline._core import CoreClient, Payload, Table
-from sideline._drift import tell
+from sideline._drift import check_drift
+from sideline._streams import Streams
+from sideline._timeout import Timeout, limits
 from sideline._types import Environment, LazyModule, Sport, TableName, Time
-from sideline.streams import Streams
-from sideline.timeout import Timeout, limits
 
 if TYPE_CHECKING:
     import polars
@@ -142,7 +142,7 @@ class BaseClient(Streams):
     def _checked(self, payload: Payload) -> Payload:
         """The payload, once its unknown fields are reported."""
         if payload._met:
-            tell(payload, strict=self._options["strict"])
+            check_drift(payload, strict=self._options["strict"])
         return payload
 
     def __repr__(self) -> str:
@@ -189,7 +189,7 @@ def plan_sync(client: "sideline.Client", selection: "Selection") -> "sideline.Pl
     """The plan of a selection, waited for."""
     from sideline import _planner
 
-    return _planner.make(client, selection)
+    return _planner.make_plan(client, selection)
 
 
 async def plan_async(client: "sideline.AsyncClient", selection: "Selection") -> "sideline.Plan":
@@ -198,14 +198,14 @@ async def plan_async(client: "sideline.AsyncClient", selection: "Selection") -> 
 
     from sideline import _planner
 
-    return await asyncio.to_thread(_planner.make, client._waiting(), selection)
+    return await asyncio.to_thread(_planner.make_plan, client._waiting(), selection)
 
 
 def doctor_sync(client: "sideline.Client") -> "Report":
     """The report of `doctor`, waited for."""
-    from sideline.doctor import examine, waited_for
+    from sideline.doctor import examine, run_sync
 
-    return waited_for(examine(client._core, client._live_by_token, is_async=False))
+    return run_sync(examine(client._core, client._live_by_token, is_async=False))
 
 
 async def doctor_async(client: "sideline.AsyncClient") -> "Report":

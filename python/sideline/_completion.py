@@ -1,4 +1,4 @@
-"""Shell completion: a script for each shell, made of the command's own parser."""
+"""Shell completion scripts, generated from the command's parser."""
 
 import argparse
 from collections.abc import Iterator
@@ -7,17 +7,18 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def script(shell: str, parser: argparse.ArgumentParser) -> str:
-    """What a shell evaluates to complete the command."""
+    """Return the script that a shell evaluates."""
     words = {" ".join(path): offered for path, offered in _offered(parser, ())}
     return _fish(words) if shell == "fish" else _bash(words, is_zsh=shell == "zsh")
 
 
 def _offered(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> "Iterator[tuple[tuple[str, ...], list[str]]]":
-    """What may follow each command: commands below it, its options, and their choices."""
+    """Yield the words that may follow each command: subcommands, options and choices."""
     own: list[str] = []
     below: dict[str, argparse.ArgumentParser] = {}
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
+    # argparse has no public way to list options and commands.
+    for action in parser._actions:  # noqa: SLF001
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             below = dict(action.choices)
         else:
             own += action.option_strings

@@ -1,4 +1,4 @@
-"""`sideline demo`: from a season's schedule to the shots of one game and into Parquet files, by the public API."""
+"""`sideline demo`: from a season's schedule to the shots of one game and to Parquet files, through the public API."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from sideline.simulator import Simulator
 NOW = "2027-03-01T12:00:00Z"
 SEASON = ("2026-10-01", "2027-05-01")
 
-SHOWN = {
+SHOWN_COLUMNS = {
     "games": ["game_id", "tipoff_at", "away_team_name", "home_team_name"],
     "sessions": ["session_id", "position", "type", "started_at", "ended_at"],
     "box_score": ["team_name", "last_name", "FG", "FGA", "FG3", "FT", "PTS", "AST", "REB"],
@@ -24,11 +24,11 @@ SHOWN = {
 
 
 def demo(seed: int, out: Path) -> None:
-    """Print the head of each table, write each table to `out`, and say what to type next."""
+    """Print the head of each table, write each table to `out`, and print what to try next."""
     parquet = library("pyarrow.parquet", "arrow")
     out.mkdir(parents=True, exist_ok=True)
     with Simulator(seed, now=NOW) as service, service.client() as client:
-        print(f"A simulated service, at {service.base_url}; in its season it is {NOW}.")
+        print(f"A simulated service at {service.base_url}; the time in its season is {NOW}.")
         schedule = client.schedule(*SEASON)
         game = last_played(schedule.table())
         tipoff: datetime = game["tipoff_at"]
@@ -54,21 +54,21 @@ def demo(seed: int, out: Path) -> None:
 
 
 def last_played(games: Table) -> dict[str, Any]:
-    """The last game that was over a day before now."""
+    """Return the last game that was over one day before now."""
     yesterday = datetime.fromisoformat(NOW) - timedelta(days=1)
     played = [game for game in games.to_dicts() if game["tipoff_at"] < yesterday]
     return max(played, key=lambda game: game["tipoff_at"])
 
 
 def one(parts: Sequence[Table]) -> Any:
-    """The sessions' tables as one; a session may have stat codes that another lacks."""
+    """Concatenate the sessions' tables; a session may have stat codes that another lacks."""
     return library("pyarrow", "arrow").concat_tables([part.to_arrow() for part in parts], promote_options="default")
 
 
 def show(tables: Mapping[str, Sequence[Table]]) -> None:
     for name, parts in tables.items():
         print(f"\n{name}: {sum(map(len, parts))} rows, {len(parts[0].column_names)} columns")
-        print(aligned(parts[0], SHOWN[name]))
+        print(aligned(parts[0], SHOWN_COLUMNS[name]))
 
 
 def summarize(tables: Mapping[str, Sequence[Table]], out: Path) -> None:

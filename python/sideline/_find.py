@@ -1,4 +1,4 @@
-"""Finding teams and players by name, and telling a game's id from a session's."""
+"""Finds teams and players by name, and recognises game ids passed as session ids."""
 
 import unicodedata
 from typing import TYPE_CHECKING, Any
@@ -10,28 +10,28 @@ if TYPE_CHECKING:
     from sideline.batch import BaseBatch
     from sideline.errors import NotFound
 
-LOOK = (None, None, 10.0)
-"""How long it may take to find out what an id is of: connect, read and total, in seconds."""
+LOOKUP_LIMITS = (None, None, 10.0)
+"""Connect, read and total timeout of the request that finds out whether an id is a game's."""
 
-# Letters that have no decomposition into a plain letter and an accent.
+# Letters that do not decompose into a plain letter and an accent.
 _PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "\u0131": "i"})
 
 
 def words(name: str) -> list[str]:
-    """The words of a name in lower case, without accents and apostrophes.
+    """Return the words of a name in lower case, without accents and apostrophes.
 
     >>> from sideline._find import words
     >>> words("Nikola Jokić"), words("O'Neal-Smith")
     (['nikola', 'jokic'], ['oneal', 'smith'])
     """
-    # Folded twice: decomposing may bring back a letter that folds.
+    # Folded twice: decomposing may produce a letter that folds again.
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold()).casefold()
     plain = "".join(one for one in folded if not unicodedata.combining(one) and one not in "'`\u2019\u02bc")
     return "".join(one if one.isalnum() else " " for one in plain.translate(_PLAIN)).split()
 
 
 def check_name(name: str) -> None:
-    """Raise where there is nothing to look for."""
+    """Raise if the name has no letter or digit."""
     if not isinstance(name, str):
         raise TypeError(f"name is a str, not {type(name).__name__}")
     if not words(name):
@@ -39,41 +39,43 @@ def check_name(name: str) -> None:
 
 
 def is_named(wanted: str, *names: str | None) -> bool:
-    """Whether each wanted word begins a word of these names."""
-    there = [word for name in names if name for word in words(name)]
-    return all(any(word.startswith(one) for word in there) for one in words(wanted))
+    """Return whether each wanted word begins a word of these names."""
+    found = [word for name in names if name for word in words(name)]
+    return all(any(word.startswith(one) for word in found) for one in words(wanted))
 
 
 def _rows_named(table: Table, wanted: str, columns: tuple[str, ...]) -> Table:
     names = zip(*(table[column] for column in columns), strict=True)
-    return table._take([place for place, row in enumerate(names) if is_named(wanted, *row)])
+    from sideline._access import take_rows
+
+    return take_rows(table, [place for place, row in enumerate(names) if is_named(wanted, *row)])
 
 
 def teams_named(teams: Payload, name: str) -> Table:
-    """The rows of `teams` with this name."""
+    """Return the rows of `teams` with this name."""
     return _rows_named(teams.table("teams"), name, ("name",))
 
 
 def players_named(rosters: "BaseBatch", name: str) -> Table:
-    """The rows of `players` with this name; raises where a roster is missing that may be read."""
+    """Return the rows of `players` with this name; raises if a readable roster is missing."""
     if any(status not in ("fetched", "empty", "forbidden") and count for status, count in rosters.counts.items()):
         rosters.raise_if_incomplete()
     return _rows_named(rosters.table("players"), name, ("first_name", "last_name", "display_name"))
 
 
-def as_many(ids: "Ids | Payload") -> Any:
-    """Ids as several, also where it is one."""
+def as_list(ids: "Ids | Payload") -> Any:
+    """Return ids as a list, even a single one."""
     is_many = isinstance(ids, Table) or (hasattr(ids, "__iter__") and not isinstance(ids, str))
     return ids if is_many else [ids]
 
 
-def mixed_up(arguments: dict[str, Any]) -> Any:
-    """The id of which it is worth finding out whether it is a game's; `None` where there is none."""
+def possible_game_id(arguments: dict[str, Any]) -> Any:
+    """Return the session id that may be a game id, or `None`."""
     return arguments.get("session_id")
 
 
-def tell_mixed_up(error: "NotFound", operation: str, game_id: object, game: Payload) -> None:
-    """Add to an error that its id is a game's, where the service has such a game."""
+def explain_game_id(error: "NotFound", operation: str, game_id: object, game: Payload) -> None:
+    """Add a hint to an error if the service has a game with this id."""
     if not game.table("sessions").num_rows and not game.table("events").num_rows:
         return
     hint = (

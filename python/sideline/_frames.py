@@ -1,4 +1,4 @@
-"""Tables as the frames of other libraries. None of them is needed: each is loaded when it is asked for."""
+"""Converts tables to frames of other libraries, each of which is loaded only when it is used."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def library(name: str, extra: str) -> Any:
-    """An optional library; where it is missing, the error says what to install."""
+    """Import an optional library; if it is missing, the error names the extra to install."""
     package = name.partition(".")[0]
     try:
         return import_module(name)
@@ -33,10 +33,11 @@ def to_arrow(table: "Table") -> "pyarrow.Table":
 
 
 def stream_as(table: "Table", schema: object) -> object | None:
-    """The stream of a table in a schema that its reader asks for, both as capsules; `None` where it cannot be had."""
+    """Return a stream of the table in a requested schema, both as capsules, or `None` if the cast fails."""
     try:
         pyarrow: Any = import_module("pyarrow")
-        return pyarrow.table(table).cast(pyarrow.Schema._import_from_c_capsule(schema)).__arrow_c_stream__()  # type: ignore[no-any-return]
+        target = pyarrow.Schema._import_from_c_capsule(schema)  # noqa: SLF001
+        return pyarrow.table(table).cast(target).__arrow_c_stream__()  # type: ignore[no-any-return]
     except (ImportError, ValueError, TypeError, NotImplementedError, KeyError):
         return None
 
@@ -54,22 +55,21 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
     pandas: Any = library("pandas", "pandas")
     pyarrow = library("pyarrow", "pandas")
     arrow = pyarrow.table(table)
-    # What may be null gets a type that has nulls, whether there is one or not: else an id would be an integer in one
-    # body and a float in the next.
+    # Nullable types even without nulls: otherwise an id would be an integer in one body and a float in the next.
     nullable = {
         pyarrow.int32(): pandas.Int32Dtype(),
         pyarrow.int64(): pandas.Int64Dtype(),
         pyarrow.bool_(): pandas.BooleanDtype(),
     }
-    # A mapper that says nothing of texts would make those that are all null objects. Without "strict" a map would be a
-    # list of pairs.
+    # Without a mapping for strings, all-null columns would become objects. Without "strict", a map becomes a list of
+    # pairs.
     columns = {
         field.name: column.to_pandas(
             types_mapper=nullable.get if field.nullable and field.type in nullable else None, maps_as_pydicts="strict"
         )
         for field, column in zip(arrow.schema, arrow.columns, strict=True)
     }
-    # Categories are texts where there is none too: else frames joined with an empty one would turn to objects.
+    # Categories without values stay strings: otherwise frames joined with an empty one would become objects.
     for name, column in columns.items():
         if pyarrow.types.is_dictionary(arrow.schema.field(name).type) and not len(column.cat.categories):
             columns[name] = column.cat.set_categories(pandas.Index([], dtype="str"))
@@ -105,15 +105,16 @@ def _csv(value: Any) -> object:
     return value
 
 
-def given(argument: str, source: object, tables: Mapping[str, Iterable[str]]) -> "dict[str, polars.DataFrame]":
-    """Those of some tables that a caller's argument holds, as polars frames whose categories are text.
+def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]) -> "dict[str, polars.DataFrame]":
+    """Return the tables in a caller's argument as polars frames, with categories as strings.
 
-    `tables`: the columns that each must have. The argument is an answer, a `Table`, a polars frame, any other Arrow
-    table, or a list of them, which are taken together. What has no name is known by its columns.
+    `tables` maps names to the columns that each must have. The argument is a payload, a batch, a `Table`, a polars
+    frame, any other Arrow table, or a list of them, which are concatenated. A frame without a name is recognised by its
+    columns.
     """
     polars = library("polars", "polars")
     if isinstance(source, list | tuple):
-        parts = [given(argument, part, tables) for part in source]
+        parts = [tables_of(argument, part, tables) for part in source]
         if not parts:
             raise ValueError(f"{argument} is an empty list")
         return {
@@ -131,7 +132,7 @@ def given(argument: str, source: object, tables: Mapping[str, Iterable[str]]) ->
         source = source.collect()
     elif not hasattr(source, "__arrow_c_stream__"):
         kind = type(source).__name__
-        accepted = "an answer, a Table, a polars frame, an Arrow table or a list of them"
+        accepted = "a payload, a Table, a polars frame, an Arrow table or a list of them"
         raise TypeError(f"{argument} is {accepted}, not {kind}")
     frame = polars.DataFrame(source)
     missing = {name: [column for column in columns if column not in frame.columns] for name, columns in tables.items()}
@@ -139,7 +140,7 @@ def given(argument: str, source: object, tables: Mapping[str, Iterable[str]]) ->
     fits = [one for one, lacks in missing.items() if not lacks and name in (None, one)]
     if not fits:
         lacks = "; ".join(f"for {one} it lacks {', '.join(lacks)}" for one, lacks in missing.items() if lacks)
-        raise ValueError(f"{argument} is no table {' or '.join(tables)}{': ' if lacks else ''}{lacks}")
+        raise ValueError(f"{argument} is not a table {' or '.join(tables)}{': ' if lacks else ''}{lacks}")
     return {fits[0]: _plain(frame)}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 
 class Headers(Mapping[str, str]):
-    """Header fields, in the order they came. Names are of any case; values of a repeated name are joined by `, `."""
+    """Header fields in their order. Names are case-insensitive; values of a repeated name are joined by `, `."""
 
     __slots__ = ("_fields",)
 

@@ -1,10 +1,10 @@
-"""What an event loop calls when something ended that it awaits."""
+"""Wakes tasks of an event loop when their results are ready."""
 
 from typing import Any
 
 
 def hear(inbox: Any) -> None:
-    """Makes the step of the task that waits, here and not below a frame of Rust: no thread may end there."""
+    """Make the step of the waiting task here and not below a frame of Rust, where no thread may end."""
     last = inbox.hand_over()
     if last is not None:
         step, context, wait = last

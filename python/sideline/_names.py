@@ -1,13 +1,14 @@
-"""Names of teams and players beside their ids, from the bodies that the ids came in."""
+"""Adds the names of teams and players to tables with their ids, from the same bodies."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from sideline._access import with_texts
 from sideline._core import Payload, Table
 
 
 class Found:
-    """The names in some bodies: of players and teams by id."""
+    """The names of players and teams in some bodies, by id."""
 
     def __init__(self, payloads: Iterable[Payload]) -> None:
         self.players: dict[int, str] = {}
@@ -28,7 +29,7 @@ _PARTS = (("firstname", "first_name"), ("lastname", "last_name"))
 
 
 def _objects(content: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each object, and the key that it stands below."""
+    """Yield each object with the key above it."""
     waiting = [(key, content)]
     while waiting:
         key, one = waiting.pop()
@@ -47,9 +48,9 @@ def _number(value: Any) -> int | None:
 
 
 def with_names(table: Table, payloads: Iterable[Payload]) -> Table:
-    """The table with a column of names for each column of ids of teams and players, at its end.
+    """Append a column of names for each column of team or player ids.
 
-    Which columns there are depends on the table's columns alone; a name that no body has is null.
+    The new columns depend only on the table's columns; a name that no body has is null.
     """
     columns = table.column_names
     found: Found | None = None
@@ -64,12 +65,12 @@ def with_names(table: Table, payloads: Iterable[Payload]) -> Table:
             values: list[Any] = [None if ids is None else [names.get(one) for one in ids] for ids in table[column]]
         else:
             values = [names.get(one) for one in table[column]]
-        added.append((name, f"name of {column}, where the same body has it", values, is_list))
-    return table._with_texts(added) if added else table
+        added.append((name, f"name of {column}, if the same body has it", values, is_list))
+    return with_texts(table, added) if added else table
 
 
 def _named(column: str) -> tuple[str | None, bool]:
-    """The column of names for one of ids, and whether it is of lists."""
+    """Return the name column for a column of ids, and whether it has lists."""
     if column == "team_id" or column.endswith(("_team_id", "player_id")):
         return f"{column.removesuffix('_id')}_name", False
     if column.endswith("player_ids") or column == "defender_ids":

@@ -3,8 +3,8 @@
 import os
 from typing import Literal, TypedDict
 
+from sideline._timeout import Timeout
 from sideline._types import Environment, Sport
-from sideline.timeout import Timeout
 
 
 class ClientOptions(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""The units of a plan, requested and decoded, some at a time."""
+"""Requests and decodes the units of a plan, a few at a time."""
 
 import json
 import os
@@ -7,28 +7,29 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sideline._access import core_of, planned_units, shape_of, table_from_arrow, units_of
 from sideline._core import Payload, Table, _batch_table, _coverage_table
 from sideline._frames import library
+from sideline._plan import Plan, PlanUnit
+from sideline._timeout import Timeout
 from sideline._types import TableName
-from sideline.archive.fetch import spread
+from sideline.archive._fetch import map_in_threads
 from sideline.batch import Batch, Unit
 from sideline.errors import IncompleteError
-from sideline.plan import Plan, PlanUnit
-from sideline.timeout import Timeout
 
 if TYPE_CHECKING:
     import pyarrow
 
     from sideline._client import Client
 
-AT_ONCE = 32
-"""Units in memory at once."""
+BATCH_SIZE = 32
+"""Units in memory at the same time."""
 
-_WINDOWS_AT_ONCE = 4
-"""Windows of locations are large."""
+_WINDOW_BATCH_SIZE = 4
+"""Windows of locations are large, so fewer are in memory."""
 
-_STATUS = 6
-"""Its place in a row of `coverage`."""
+_STATUS_INDEX = 6
+"""The position of the status in a row of `coverage`."""
 
 _clients: dict[tuple[str, int], "Client"] = {}
 
@@ -42,27 +43,27 @@ class Outcome(NamedTuple):
 
     @property
     def is_unavailable(self) -> bool:
-        """Whether it is 404 for what no link names, which is no hole."""
+        """Whether it is a 404 of a resource without a link, which is not a hole."""
         return self.ended.status == "missing" and not self.unit.is_linked
 
     @property
     def payload(self) -> Payload | None:
-        """The response, where it counts as data."""
+        """The response, if it counts as data."""
         return self.ended.payload if self.ended.came else None
 
 
 def client_of(plan: Plan) -> "Client":
-    """The client of this process for the plan's service: its connections and its rate are shared by all parts."""
-    # With the secret's hash, a secret that was set or changed later is used.
+    """Return this process's client for the plan's service; all parts share its connections and its rate."""
+    # The key has a hash of the secret, so that a changed secret gets a new client.
     key = json.dumps(dict(plan.service), sort_keys=True), hash(os.environ.get("SIDELINE_SECRET"))
     found = _clients.get(key)
     if found is None:
-        # Two threads may both make one; no lock can be held by a thread that a fork leaves behind.
-        found = _clients.setdefault(key, _built(plan))
+        # Two threads may both create one: a lock could stay locked after a fork.
+        found = _clients.setdefault(key, _client_for(plan))
     return found
 
 
-def _built(plan: Plan) -> "Client":
+def _client_for(plan: Plan) -> "Client":
     from sideline._client import Client
 
     options = dict(plan.service)
@@ -73,18 +74,18 @@ def _built(plan: Plan) -> "Client":
 
 
 def outcomes(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[list[Outcome]]:
-    """How each unit ended, in the plan's order; `sizes` are how many units to request at once, each time."""
+    """Yield the outcomes in the plan's order; `sizes` gives the number of units to request at once."""
     from sideline._client import Client
 
     if client is not None and not isinstance(client, Client):
         kind = type(client).__name__
-        raise TypeError(f"client is a sideline.Client, which waits, or None; not {kind}")
-    asks = client_of(plan) if client is None else client
-    asks._core.check_credentials()
-    most = _WINDOWS_AT_ONCE if plan.operation == "locations" else AT_ONCE
-    left = iter(plan._units)
-    while units := list(islice(left, min(most, most if sizes is None else next(sizes)))):
-        yield _windows(asks, units) if plan.operation == "locations" else _batch(asks, plan.operation, units)
+        raise TypeError(f"client is a synchronous sideline.Client or None, not {kind}")
+    reader = client_of(plan) if client is None else client
+    core_of(reader).check_credentials()
+    limit = _WINDOW_BATCH_SIZE if plan.operation == "locations" else BATCH_SIZE
+    remaining = iter(planned_units(plan))
+    while units := list(islice(remaining, min(limit, limit if sizes is None else next(sizes)))):
+        yield _windows(reader, units) if plan.operation == "locations" else _batch(reader, plan.operation, units)
 
 
 def _batch(client: "Client", operation: str, units: Sequence[PlanUnit]) -> list[Outcome]:
@@ -92,11 +93,11 @@ def _batch(client: "Client", operation: str, units: Sequence[PlanUnit]) -> list[
     if units[0].session_id is not None:
         options["game_id"] = [unit.game_id for unit in units]
     batch: Batch = getattr(client, operation)([unit.id for unit in units], **options)
-    return [Outcome(unit, ended, batch) for unit, ended in zip(units, batch._units, strict=True)]
+    return [Outcome(unit, ended, batch) for unit, ended in zip(units, units_of(batch), strict=True)]
 
 
 def _windows(client: "Client", units: Sequence[PlanUnit]) -> list[Outcome]:
-    """Each has a range of its own, so that each is a batch of one."""
+    """Request each unit as a batch of one, because its range is its own."""
 
     def one(unit: PlanUnit) -> Outcome:
         assert unit.start is not None
@@ -105,76 +106,76 @@ def _windows(client: "Client", units: Sequence[PlanUnit]) -> list[Outcome]:
         if unit.game_id is not None:
             options["game_id"] = unit.game_id
         batch: Batch = client.locations([unit.id], unit.start, unit.end, **options)
-        return Outcome(unit, batch._units[0], batch)
+        return Outcome(unit, units_of(batch)[0], batch)
 
-    return list(spread(one, units, len(units)))
+    return list(map_in_threads(one, units, len(units)))
 
 
 def raise_holes(plan: Plan, found: Sequence[Outcome]) -> None:
-    """Raise `IncompleteError` where a unit did not come."""
+    """Raise `IncompleteError` if a unit is missing."""
     holes = [one for one in found if not one.ended.came and not one.is_unavailable]
     if not holes:
         return
     counts = Counter(hole.ended.status for hole in holes)
     first = holes[0]
     raise IncompleteError(
-        f"{plan.table}: {len(holes)} of {len(found)} units did not come "
+        f"{plan.table}: {len(holes)} of {len(found)} units are missing "
         f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is {first.unit.name}: "
-        f"{first.ended.error}. Read again, or read part.bodies(), where what did not come is a row",
+        f"{first.ended.error}. Read again, or use part.bodies(), which has a row for each missing unit",
         batch=first.batch,
     ) from first.ended.error
 
 
 def tables(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[Table]:
-    """The rows of each unit. Raises `IncompleteError` where one did not come."""
+    """Yield the rows of each unit. Raises `IncompleteError` if one is missing."""
     for found in outcomes(plan, client, sizes):
         raise_holes(plan, found)
         for one in found:
             if one.payload is not None:
-                yield of_unit(one.payload, plan.table, plan.columns, one.unit.end if one.unit.has_next else None)
+                yield rows_of_unit(one.payload, plan.table, plan.columns, one.unit.end if one.unit.has_next else None)
 
 
-def of_unit(payload: Payload, name: TableName, columns: Sequence[str] | None, until: int | None) -> Table:
-    """One payload's table; rows from `until` on are those of the next window."""
+def rows_of_unit(payload: Payload, name: TableName, columns: Sequence[str] | None, until: int | None) -> Table:
+    """Return the table of one payload; rows from `until` on belong to the next window."""
     if until is None:
         return payload.table(name, columns)
     pa, pc = library("pyarrow", "arrow"), library("pyarrow.compute", "arrow")
     needed = None if columns is None else list(dict.fromkeys((*columns, "t")))
     rows = payload.table(name, needed).to_arrow()
     rows = rows.filter(pc.less(rows["t"], pa.scalar(until, rows.schema.field("t").type)))
-    return Table._from_arrow(name, rows if columns is None else rows.select(list(columns)))
+    return table_from_arrow(name, rows if columns is None else rows.select(list(columns)))
 
 
 def read(plan: Plan, client: "Client | None") -> Table:
-    """All rows as one table."""
+    """Return all rows as one table."""
     if plan.operation == "locations":
         pa = library("pyarrow", "arrow")
         found = [table.to_arrow() for table in tables(plan, client)]
         whole = pa.concat_tables([plan.schema.to_arrow().empty_table(), *found]).unify_dictionaries()
-        return Table._from_arrow(plan.table, whole)
+        return table_from_arrow(plan.table, whole)
     payloads: list[Payload] = []
     shape: Payload | None = None
     for ended in outcomes(plan, client):
         raise_holes(plan, ended)
-        shape = ended[0].batch._shape
+        shape = shape_of(ended[0].batch)
         payloads += [one.payload for one in ended if one.payload is not None]
     if shape is None:
-        return Table._from_arrow(plan.table, plan.schema.to_arrow().empty_table())
+        return table_from_arrow(plan.table, plan.schema.to_arrow().empty_table())
     return _batch_table(shape, payloads, plan.table, plan.columns)
 
 
 def batches(plan: Plan, client: "Client | None") -> "Iterator[pyarrow.RecordBatch]":
-    """The rows as record batches of the plan's schema."""
+    """Yield the rows as record batches of the plan's schema."""
     if plan.table == "box_score" and plan.columns is None:
         raise ValueError(
-            "box_score has columns that depend on the data, so that its batches have no schema in common: plan "
-            "player_stats, or name the columns"
+            "box_score has columns that depend on the data, so its batches have no common schema: plan player_stats, "
+            "or name the columns"
         )
     return (batch for table in tables(plan, client) for batch in table.to_arrow().to_batches())
 
 
 def bodies_schema() -> "pyarrow.Schema":
-    """The columns of `Part.bodies`."""
+    """Return the schema of `Part.bodies`."""
     from sideline._schemas import SCHEMAS
 
     pa = library("pyarrow", "arrow")
@@ -182,14 +183,14 @@ def bodies_schema() -> "pyarrow.Schema":
 
 
 def body_tables(plan: Plan, client: "Client | None") -> "Iterator[pyarrow.Table]":
-    """Coverage and body of some units at a time. A unit that did not come is a row."""
+    """Yield coverage and bodies, a few units at a time. A missing unit is a row."""
     pa = library("pyarrow", "arrow")
     for found in outcomes(plan, client):
         rows = []
         for one in found:
             row = list(one.ended.row)
             if one.is_unavailable:
-                row[_STATUS] = "unavailable"
+                row[_STATUS_INDEX] = "unavailable"
             rows.append(tuple(row))
         table = _coverage_table(rows).to_arrow()
         raw = [None if one.ended.payload is None else one.ended.payload.raw for one in found]
@@ -198,7 +199,7 @@ def body_tables(plan: Plan, client: "Client | None") -> "Iterator[pyarrow.Table]
 
 
 def bodies(plan: Plan, client: "Client | None") -> Table:
-    """All of them as one table."""
+    """Return coverage and bodies of all units as one table."""
     pa = library("pyarrow", "arrow")
     whole = pa.concat_tables([bodies_schema().empty_table(), *body_tables(plan, client)]).unify_dictionaries()
-    return Table._from_arrow("bodies", whole)
+    return table_from_arrow("bodies", whole)

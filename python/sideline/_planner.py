@@ -1,18 +1,19 @@
-"""The lists of the service as a plan: the same discovery as an archive's sync, but strict."""
+"""Makes a plan from the service's lists, with the same discovery as a sync of an archive, but strict."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from sideline._access import core_of, options_of
 from sideline._core import _epoch_ms, _ids
+from sideline._plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 from sideline._types import TableName
-from sideline.archive import plan as archived
-from sideline.archive.discover import Discovery
-from sideline.archive.listing import Event
+from sideline.archive import _plan
+from sideline.archive._discovery import Discovery
+from sideline.archive._listing import Event
 from sideline.batch import many
 from sideline.errors import IncompleteError
-from sideline.plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,18 +24,18 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("sideline")
 
-_WINDOW = 30 * 60_000
+_MAX_WINDOW_MS = 30 * 60_000
 """The longest range of locations that the service accepts, in milliseconds."""
 
-_NAMED = 5
-"""So many holes are named in an error."""
+_MAX_NAMED = 5
+"""Number of holes named in an error."""
 
 TeamFilter = Callable[[list[int]], list[int]]
-"""Which of some teams are of use."""
+"""Selects the useful teams."""
 
 
 class Selection:
-    """What a plan is asked for, checked before anything is requested."""
+    """The arguments of a plan, checked before any request."""
 
     def __init__(
         self,
@@ -61,44 +62,44 @@ class Selection:
         ways = [self.game_ids is not None, self.session_ids is not None, has_range and not is_ranged]
         if sum(ways) != 1:
             raise ValueError(
-                "give one of start= (with end= where it is not now), game_ids= and session_ids=; a plan of some "
-                "sessions of a range is client.plan(...).only(session_ids=...)"
+                "give one of start= (and end= unless it is now), game_ids= and session_ids=; for some sessions of "
+                "a range use client.plan(...).only(session_ids=...)"
             )
         if self.team_ids is not None and not has_range:
-            raise ValueError("team_ids go with a range: give start= too")
+            raise ValueError("team_ids need a range: pass start= too")
         if has_range and self.start is None:
-            raise ValueError("end goes with start: give start= too")
-        if self.session_ids is not None and self.operation in archived.OF_GAME:
-            raise ValueError(f"{self.table} is requested by game: give game_ids= or start=")
+            raise ValueError("end needs a start: pass start= too")
+        if self.session_ids is not None and self.operation in _plan.GAME_OPERATIONS:
+            raise ValueError(f"{self.table} is requested by game: pass game_ids= or start=")
         if is_ranged and (self.start is None or self.end is None):
-            raise ValueError("locations of session_ids take start= and end= too; game_ids= knows the sessions' times")
+            raise ValueError("locations of session_ids need start= and end=; with game_ids= the times are known")
         if self.start is not None and self.end is not None:
-            archived.check_range(self.start, self.end, None)
+            _plan.check_range(self.start, self.end, None)
 
 
-def make(client: "Client", selection: Selection, keep_teams: TeamFilter | None = None) -> Plan:
-    """Request what must be requested. Raises `IncompleteError` where any of the lists did not come, or is not whole."""
+def make_plan(client: "Client", selection: Selection, keep_teams: TeamFilter | None = None) -> Plan:
+    """Request the lists and make the plan. Raises `IncompleteError` if a list is missing or incomplete."""
     if selection.session_ids is not None:
         units = [PlanUnit(one, None, False, (), None, None) for one in selection.session_ids]
         if selection.operation == "locations":
             span = _milliseconds(selection.start), _milliseconds(selection.end)
             units = [window for unit in units for window in _windows(unit._replace(start=span[0], end=span[1]))]
-        return _plan(client, selection, units)
-    client._core.check_credentials()
+        return _plan_of(client, selection, units)
+    core_of(client).check_credentials()
     lists = Discovery(client, None)
     if selection.game_ids is not None:
         lists.read_games(selection.game_ids)
     else:
         _read_range(lists, selection, keep_teams)
     _raise_holes(selection.table, lists)
-    return _plan(client, selection, _units(lists.events.values(), selection.operation, lists.clock))
+    return _plan_of(client, selection, _units(lists.events.values(), selection.operation, lists.clock))
 
 
 def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter | None) -> None:
     start, end, team_ids = selection.start, selection.end, selection.team_ids
     if end is None:
-        end = lists.now_at_service()
-        archived.check_range(start, None, end)
+        end = lists.service_time()
+        _plan.check_range(start, None, end)
     if keep_teams is not None:
         if team_ids is None:
             lists.read_teams()
@@ -106,8 +107,8 @@ def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter |
         if not team_ids:
             return
     lists.read_lists(team_ids, start, end, with_teams=False)
-    lists.read_games(archived.unlisted(lists.games.values(), lists.events, lists.clock))
-    # A game of the schedule alone that the service says it does not have was not tracked.
+    lists.read_games(_plan.unlisted_games(lists.games.values(), lists.events, lists.clock))
+    # A game in the schedule that responds with 404 was not tracked.
     untracked = [game for game in lists.missing_games if game.is_absence]
     for game in untracked:
         lists.missing_games.remove(game)
@@ -115,15 +116,15 @@ def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter |
 
 
 def _raise_holes(table: str, lists: Discovery) -> None:
-    holes = [outcome for outcome in lists.outcomes if outcome.status not in archived.COMPLETE]
+    holes = [outcome for outcome in lists.outcomes if outcome.status not in _plan.COMPLETE]
     holes += [*lists.problems, *lists.missing_games]
     if not holes:
         return
-    named = "; ".join(f"{hole.unit.name}: {hole.error}" for hole in holes[:_NAMED])
-    more = f"; and {len(holes) - _NAMED} more" if len(holes) > _NAMED else ""
+    named = "; ".join(f"{hole.unit.name}: {hole.error}" for hole in holes[:_MAX_NAMED])
+    more = f"; and {len(holes) - _MAX_NAMED} more" if len(holes) > _MAX_NAMED else ""
     raise IncompleteError(
-        f"the plan of {table} would lack sessions, because {len(holes)} of its lists or their entries did not come as "
-        f"they should: {named}{more}. Plan again, or give team_ids=, game_ids= or session_ids= that leave them out"
+        f"the plan of {table} would lack sessions, because {len(holes)} lists or entries could not be read: "
+        f"{named}{more}. Plan again, or pass team_ids=, game_ids= or session_ids= without them"
     ) from holes[0].cause
 
 
@@ -133,7 +134,7 @@ def _units(events: Iterable[Event], operation: str, clock: "datetime") -> list[P
     planned: set[str] = set()
     for event in sorted(events, key=lambda event: (str(event.starts_at or ""), event.id)):
         spans = {session.id: (session.start, session.end) for session in event.sessions}
-        for unit in archived.within(event, {operation}, clock):
+        for unit in _plan.units_within(event, {operation}, clock):
             if unit.name in planned:
                 continue
             planned.add(unit.name)
@@ -146,32 +147,32 @@ def _units(events: Iterable[Event], operation: str, clock: "datetime") -> list[P
             one = PlanUnit(unit.session_id, event.id, event.is_game, teams, *span, unit.is_linked)
             units += _windows(one) if operation == "locations" else [one]
     if problems:
-        more = f"; and {len(problems) - _NAMED} more" if len(problems) > _NAMED else ""
+        more = f"; and {len(problems) - _MAX_NAMED} more" if len(problems) > _MAX_NAMED else ""
         raise IncompleteError(
-            f"{len(problems)} sessions cannot be planned: {'; '.join(problems[:_NAMED])}{more}. "
-            "Give game_ids= or session_ids= that leave them out"
+            f"{len(problems)} sessions cannot be planned: {'; '.join(problems[:_MAX_NAMED])}{more}. "
+            "Pass game_ids= or session_ids= without them"
         )
     return units
 
 
 def _windows(unit: PlanUnit) -> Iterator[PlanUnit]:
-    """Windows that touch: whether the service counts the last millisecond to a range is not documented."""
+    """Split into adjacent windows: whether a range includes its last millisecond is not documented."""
     assert unit.start is not None
     assert unit.end is not None
-    cuts = [*range(unit.start, unit.end, _WINDOW), unit.end]
+    cuts = [*range(unit.start, unit.end, _MAX_WINDOW_MS), unit.end]
     for first, last in pairwise(cuts):
         yield unit._replace(start=first, end=last, has_next=last < unit.end)
 
 
-def _plan(client: "Client", selection: Selection, units: Iterable[PlanUnit]) -> Plan:
-    return Plan(selection.table, selection.operation, selection.columns, service_of(client), tuple(units))
+def _plan_of(client: "Client", selection: Selection, units: Iterable[PlanUnit]) -> Plan:
+    return Plan(selection.table, selection.operation, selection.columns, service_options(client), tuple(units))
 
 
-def service_of(client: "BaseClient") -> dict[str, Any]:
-    """Where a client sends requests, and as whom: resolved here, so that no worker's environment redirects a part."""
-    core = client._core
+def service_options(client: "BaseClient") -> dict[str, Any]:
+    """Return a client's addresses and username, resolved, so that no worker's environment redirects a part."""
+    core = core_of(client)
     settings = {name: value for name, value, _ in core.settings()}
-    options = {name: value for name, value in client._options.items() if name in OPTIONS and value is not None}
+    options = {name: value for name, value in options_of(client).items() if name in OPTIONS and value is not None}
     for name in ("environment", "sport", "base_url", "websocket_url", "broadcast_base_url", "username"):
         if settings.get(name) is not None:
             options[name] = settings[name]
@@ -184,12 +185,9 @@ def _milliseconds(time: "Time | datetime | None") -> int | None:
     return None if time is None else _epoch_ms("time", time)
 
 
-def _teams(given: object) -> list[int]:
-    found = many("team_ids", given)
-    teams = _ids("team_ids", [given]) if found is None else found
-    if not all(str(team).isascii() and str(team).isdigit() for team in teams):
-        raise ValueError(f"team_ids are numbers, not {teams}")
-    return list(dict.fromkeys(map(int, teams)))
+def _teams(values: object) -> list[int]:
+    found = many("team_ids", values)
+    return _plan.team_numbers(_ids("team_ids", [values]) if found is None else found)
 
 
 def _columns(table: str, columns: Sequence[str]) -> tuple[str, ...]:

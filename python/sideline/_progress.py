@@ -1,4 +1,4 @@
-"""How far a batch is: a bar of tqdm where it is installed, else a line of text; or the caller's own function."""
+"""Progress of a batch: a tqdm bar if tqdm is installed, else a line of text, or the caller's own function."""
 
 import sys
 import time
@@ -9,82 +9,82 @@ from typing import Any, NamedTuple
 
 from sideline._core import CoreProgress
 
-STEP = 0.1
-"""Seconds between two looks."""
+UPDATE_INTERVAL = 0.1
+"""Seconds between two updates."""
 
-PATIENCE = 0.5
-"""Seconds that nobody needs to be told about."""
+BAR_DELAY = 0.5
+"""Seconds before a bar is shown."""
 
 
 class Progress(NamedTuple):
-    """How far a batch is. A function given as `progress=` is called with one whenever it changed, and at the end.
+    """The progress of a batch. The function passed as `progress=` is called with it after each change, and at the end.
 
-    >>> told = []
-    >>> batch = client.stats([session_id], progress=told.append)
-    >>> told[-1].done, told[-1].total
+    >>> seen = []
+    >>> batch = client.stats([session_id], progress=seen.append)
+    >>> seen[-1].done, seen[-1].total
     (1, 1)
     """
 
     operation: str
     done: int
-    """Units that ended, however they did."""
+    """Number of units that have ended."""
     total: int
     rows: int
-    """Of their first tables."""
+    """Number of rows in their first tables."""
     elapsed: float
     """Seconds."""
 
 
 ProgressOption = bool | Callable[[Progress], object] | None
-"""True, False, a function, or None: a bar on a terminal or in a notebook, for what takes longer than half a second."""
+"""True, False, a function, or None: a bar on a terminal or in a notebook, after half a second."""
 
 
 class Bar:
-    """Tells how far a batch is. It may be called more often than there is something to tell."""
+    """Shows the progress of a batch. It may be called more often than the display changes."""
 
     def __init__(
         self,
         operation: str,
         total: int,
         counters: CoreProgress,
-        tell: Callable[[Progress, bool], object],
-        patience: float = 0.0,
+        show: Callable[[Progress, bool], object],
+        delay: float = 0.0,
     ) -> None:
-        self._operation, self._total, self._counters, self._tell = operation, total, counters, tell
-        self._begun = time.monotonic()
+        self._operation, self._total, self._counters, self._show = operation, total, counters, show
+        self._started_at = time.monotonic()
         self._last: tuple[int, int] | None = None
-        self._next = self._begun + patience
+        self._next_update = self._started_at + delay
 
     def __call__(self, ended: bool = False) -> None:
         now = time.monotonic()
         seen = self._counters.done, self._counters.rows
-        if now < self._next and (not ended or self._last is None):
+        if now < self._next_update and (not ended or self._last is None):
             return
         if ended or seen != self._last:
-            self._last, self._next = seen, now + STEP
-            self._tell(Progress(self._operation, seen[0], self._total, seen[1], now - self._begun), ended)
+            self._last, self._next_update = seen, now + UPDATE_INTERVAL
+            self._show(Progress(self._operation, seen[0], self._total, seen[1], now - self._started_at), ended)
 
 
-def bar(told: ProgressOption, operation: str, total: int, counters: CoreProgress) -> Bar | None:
-    """What tells; `None`: nothing is to be told."""
-    if callable(told):
-        function = told
+def bar(option: ProgressOption, operation: str, total: int, counters: CoreProgress) -> Bar | None:
+    """Return the display of the progress, or `None` if there is none."""
+    if callable(option):
+        function = option
         return Bar(operation, total, counters, lambda progress, _: function(progress))
-    if told not in (None, True, False):
-        raise TypeError(f"progress is True, False, None or a function, not {type(told).__name__}")
-    if told is False or total == 0:
+    if option not in (None, True, False):
+        raise TypeError(f"progress is True, False, None or a function, not {type(option).__name__}")
+    if option is False or total == 0:
         return None
-    patience = 0.0 if told else PATIENCE
+    delay = 0.0 if option else BAR_DELAY
     terminal = sys.stderr is not None and sys.stderr.isatty()
-    if _in_a_kernel():
-        return Bar(operation, total, counters, _shown("notebook") or _Notebook(), patience)
-    if told or terminal:
-        return Bar(operation, total, counters, (_shown("terminal") if terminal else None) or _Line(terminal), patience)
+    if _is_notebook():
+        return Bar(operation, total, counters, _tqdm_bar("notebook") or _Notebook(), delay)
+    if option or terminal:
+        return Bar(operation, total, counters, (_tqdm_bar("terminal") if terminal else None) or _Line(terminal), delay)
     return None
 
 
-def _shown(where: str) -> "_Tqdm | None":
-    """A bar of tqdm; `None` where it is not installed, or lacks what notebooks show it by."""
+def _tqdm_bar(where: str) -> "_Tqdm | None":
+    """Return a tqdm bar, or `None` if tqdm or its notebook widgets are not installed."""
     needed = ("tqdm", "ipywidgets") if where == "notebook" else ("tqdm",)
     if not all(map(_is_installed, needed)):
         return None
@@ -99,7 +99,7 @@ def _is_installed(name: str) -> bool:
 
 
 class _Tqdm:
-    """A bar of tqdm, made when there is something to show."""
+    """A tqdm bar, created when there is something to show."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -116,7 +116,7 @@ class _Tqdm:
 
 
 def text(progress: Progress) -> str:
-    """Done of total, rows, units in a second, time left."""
+    """Format done and total units, rows, units per second and the time left."""
     rate = progress.done / progress.elapsed if progress.elapsed > 0 else 0.0
     parts = [f"{progress.operation} {progress.done}/{progress.total}", f"{progress.rows:,} rows", f"{rate:.1f}/s"]
     if progress.done < progress.total:
@@ -128,7 +128,7 @@ def text(progress: Progress) -> str:
 
 
 class _Line:
-    """One line of stderr, written over itself; where it is no terminal, only its last state."""
+    """One line of stderr that is overwritten; without a terminal, only its last state."""
 
     def __init__(self, terminal: bool) -> None:
         self._terminal = terminal
@@ -145,7 +145,7 @@ class _Line:
 
 
 class _Notebook:
-    """A display that is updated in its place."""
+    """A notebook display that is updated in place."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -158,7 +158,7 @@ class _Notebook:
             self._handle.update(shown, raw=True)
 
 
-def _in_a_kernel() -> bool:
-    # A notebook has IPython loaded; nothing is imported to find out.
+def _is_notebook() -> bool:
+    # A notebook has already imported IPython.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None

@@ -1,4 +1,4 @@
-"""A plan as a polars LazyFrame: what a query excludes by a key is not requested."""
+"""A plan as a polars LazyFrame, which does not request what a query excludes by a key."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,11 +7,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from sideline import _planner
+from sideline._access import planned_units
 from sideline._frames import library
-from sideline._parts import AT_ONCE, tables
+from sideline._parts import BATCH_SIZE, tables
+from sideline._plan import Plan, PlanUnit
 from sideline._planner import Selection
 from sideline._schemas import SCHEMAS
-from sideline.plan import Plan, PlanUnit
 
 if TYPE_CHECKING:
     import polars
@@ -22,11 +23,11 @@ _KEYS = {"session_id", "game_id", "team_id"}
 
 
 def scan(client: "Client", selection: Selection) -> "polars.LazyFrame":
-    """The table of a selection, lazily: its plan is made for the first rows, once for each frame."""
+    """Return the table of a selection lazily; its plan is made at the first rows, once for each frame."""
     pl = library("polars", "polars")
     if selection.table == "box_score":
         raise ValueError(
-            "box_score has columns that depend on the data, which no LazyFrame can have: scan "
+            "box_score has columns that depend on the data, which a LazyFrame cannot have: scan "
             '"player_stats", which has a row for each player and stat'
         )
     try:
@@ -34,12 +35,12 @@ def scan(client: "Client", selection: Selection) -> "polars.LazyFrame":
 
         types: polars.Schema = pl.Schema(SCHEMAS[selection.table])
     except (ImportError, TypeError, ValueError):
-        raise ImportError(f"scan takes polars 1.32 or later, not {pl.__version__}: update polars") from None
+        raise ImportError(f"scan requires polars 1.32 or later, not {pl.__version__}: update polars") from None
     return register_io_source(_Source(client, selection, types), schema=types, is_pure=False)
 
 
 class _Source:
-    """What polars calls for rows."""
+    """The function that polars calls for rows."""
 
     def __init__(self, client: "Client", selection: Selection, types: "polars.Schema") -> None:
         self._client, self._selection, self._types = client, selection, types
@@ -59,14 +60,14 @@ class _Source:
             yield pl.DataFrame(schema={name: self._types[name] for name in columns})
             return
         needed = columns if predicate is None else list(dict.fromkeys((*columns, *predicate.meta.root_names())))
-        # A limit that comes with a predicate is that of the rows before it: those must be the same rows.
+        # A limit with a predicate counts the rows before it, which must then be the same rows.
         terms = [] if predicate is None or n_rows is not None else _terms(predicate)
         whole = self._plan(terms)
-        units = tuple(unit for unit in whole._units if _may_hold(unit, terms))
+        units = tuple(unit for unit in planned_units(whole) if _may_hold(unit, terms))
         chosen = replace(whole, columns=tuple(needed), _units=units)
-        # The first rows of a table are likely to be in its first unit.
-        growing = chain((2**power for power in range(5)), repeat(AT_ONCE))
-        sizes = repeat(AT_ONCE) if n_rows is None else growing
+        # The first unit probably has enough rows.
+        growing = chain((2**power for power in range(5)), repeat(BATCH_SIZE))
+        sizes = repeat(BATCH_SIZE) if n_rows is None else growing
         left = n_rows
         yield pl.DataFrame(schema={name: self._types[name] for name in columns})
         for table in tables(chosen, self._client, sizes):
@@ -79,11 +80,11 @@ class _Source:
                 return
 
     def _plan(self, terms: "Sequence[polars.Expr]") -> Plan:
-        """The plan of the teams that may have rows; the lists of other teams are not requested."""
+        """Return the plan of the teams that may have rows; the lists of other teams are not requested."""
         of_team = [term for term in terms if set(term.meta.root_names()) == {"team_id"}]
         selection = self._selection
         is_narrowed = selection.start is not None and selection.session_ids is None
-        # A row may be of no team: then any team's session may have it.
+        # A row may have no team: then the sessions of all teams may have it.
         is_narrowed = is_narrowed and bool(of_team) and not _holds_for_any(of_team, [{"team_id": None}])
         with self._one_plans:
             is_narrowed = is_narrowed and None not in self._plans
@@ -95,13 +96,12 @@ class _Source:
                     def keep(teams: list[int]) -> list[int]:
                         return [team for team in teams if _holds_for_any(of_team, [{"team_id": team}])]
 
-                self._plans[key] = _planner.make(self._client, selection, keep)
+                self._plans[key] = _planner.make_plan(self._client, selection, keep)
             return self._plans[key]
 
 
 def _may_hold(unit: PlanUnit, terms: "Sequence[polars.Expr]") -> bool:
-    """Whether a row of the unit may fulfil the terms, by the keys that the plan knows: the terms are asked of the keys
-    themselves, not taken apart."""
+    """Return whether a row of the unit may match the terms, by evaluating the terms on the unit's keys."""
     known: dict[str, list[Any]] = {}
     if unit.session_id is not None:
         known["session_id"] = [unit.session_id]
@@ -115,7 +115,7 @@ def _may_hold(unit: PlanUnit, terms: "Sequence[polars.Expr]") -> bool:
 
 
 def _holds_for_any(terms: "Sequence[polars.Expr]", rows: list[dict[str, Any]]) -> bool:
-    """Whether all terms hold for a row of these keys. A term that cannot be asked of keys alone may hold."""
+    """Return whether a row of keys may match all terms. A term that needs other columns may match."""
     pl = library("polars", "polars")
     keys = pl.DataFrame(rows, schema={name: pl.Int64 if name == "team_id" else pl.String for name in rows[0]})
     for term in terms:
@@ -127,8 +127,8 @@ def _holds_for_any(terms: "Sequence[polars.Expr]", rows: list[dict[str, Any]]) -
 
 
 def _terms(predicate: "polars.Expr") -> "list[polars.Expr]":
-    """The terms of an AND that speak of keys alone."""
-    # An expression's text and JSON have no fixed form: what it is made of is put together again and compared.
+    """Return the terms of an AND that use only keys."""
+    # The text and JSON of an expression have no fixed form, so it is rebuilt from its parts and compared.
     inputs = predicate.meta.pop()
     for left, right in (inputs, inputs[::-1]) if len(inputs) == 2 else ():
         if (left & right).meta.eq(predicate):

@@ -1,4 +1,4 @@
-"""Every table's schema, known without a request."""
+"""The schemas of all tables, known without a request."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from sideline._types import TableName
 
 
 class Schemas(Mapping[str, Schema]):
-    """The schemas by table name. It cannot be changed.
+    """A read-only mapping of table names to schemas.
 
     >>> sideline.SCHEMAS["shots"]["distance_cm"].unit
     'cm'

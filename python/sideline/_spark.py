@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from sideline import _planner
-from sideline.plan import Part, Plan
+from sideline._plan import Part, Plan
 from sideline.spark import arrow_schema, conformed, refused_box_score, struct
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _OPTIONS = (
 
 _SECRET_WORDS = ("secret", "api_key", "apikey", "password", "token", "credential")
 
-_PARTS = 8
+_DEFAULT_PARTS = 8
 
 
 class SidelineDataSource(DataSource):  # type: ignore[misc]
@@ -39,22 +39,22 @@ class SidelineDataSource(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """What `spark.read.format` takes."""
+        """Return the name for `spark.read.format`."""
         return "sideline"
 
     def schema(self) -> "StructType":
-        """The schema of the table, known without a request."""
-        return struct(arrow_schema(_table(_checked(self.options)), None))
+        """Return the schema of the table, known without a request."""
+        return struct(arrow_schema(_table(_check_options(self.options)), None))
 
     def reader(self, schema: "StructType") -> "SidelineReader":
-        """A reader of the schema's columns."""
-        options = _checked(self.options)
+        """Return a reader of the schema's columns."""
+        options = _check_options(self.options)
         known = {field.name: field.dataType for field in struct(arrow_schema(_table(options), None))}
         for field in schema:
             if known.get(field.name) != field.dataType:
                 has = known[field.name].simpleString() if field.name in known else "no such column"
                 raise ValueError(
-                    f"the schema that was given has {field.name} as {field.dataType.simpleString()}, and "
+                    f"the given schema has {field.name} as {field.dataType.simpleString()}, and "
                     f"{_table(options)} has {has}: leave .schema(...) out, and cast or select afterwards"
                 )
         return SidelineReader(options, [field.name for field in schema])
@@ -67,8 +67,7 @@ class Share(InputPartition):  # type: ignore[misc]
         super().__init__(part)
 
 
-# Without pushFilters: Spark keeps a pushed filter in the reader that it shares, and a DataFrame that was filtered once
-# would lack rows ever after.
+# Without pushFilters: Spark shares a reader with its pushed filters, so other uses of the DataFrame would lack rows.
 class SidelineReader(DataSourceReader):  # type: ignore[misc]
     """Plans in the driver, reads in the executors."""
 
@@ -76,27 +75,30 @@ class SidelineReader(DataSourceReader):  # type: ignore[misc]
         self._options, self._columns = dict(options), columns
 
     def partitions(self) -> "list[InputPartition]":
-        """The parts of the plan; requests the lists of the service."""
+        """Request the lists of the service and return the parts of the plan."""
         options = self._options
-        tasks = _whole(options, "tasks")
+        tasks = _positive_integer(options, "tasks")
         return [
-            Share(part) for part in _plan(options, self._columns).split(_whole(options, "parts") or _PARTS, tasks=tasks)
+            Share(part)
+            for part in _plan(options, self._columns).split(
+                _positive_integer(options, "parts") or _DEFAULT_PARTS, tasks=tasks
+            )
         ]
 
     def read(self, partition: "InputPartition") -> "Iterator[pyarrow.RecordBatch]":
-        """The rows of a part. Raises `IncompleteError` where a unit did not come."""
-        # Of a plan without units Spark reads a partition of None.
+        """Yield the rows of a part. Raises `IncompleteError` if a unit is missing."""
+        # For a plan without units, Spark reads a partition of None.
         part: Part | None = partition.value
         if part is not None:
             yield from conformed(part.batches(), arrow_schema(part.table, self._columns))
 
 
-def _checked(given: Mapping[str, str]) -> dict[str, str]:
-    options = {name.lower(): value for name, value in given.items()}
+def _check_options(raw: Mapping[str, str]) -> dict[str, str]:
+    options = {name.lower(): value for name, value in raw.items()}
     for name in options:
         if any(word in name for word in _SECRET_WORDS):
             raise ValueError(
-                f"{name} is no option: options are shown in plans and event logs. Set the environment variable "
+                f"{name} is not an option, because plans and event logs show options. Set the environment variable "
                 f"SIDELINE_SECRET (and SIDELINE_USERNAME) of the driver and of every executor"
             )
         if name not in _OPTIONS and not name.startswith("__"):
@@ -122,37 +124,35 @@ def _plan(options: Mapping[str, str], columns: list[str]) -> Plan:
     if "plan" in options:
         plan = _stored_plan(options)
         if plan.table != _table(options):
-            raise ValueError(f"the plan is of {plan.table}, and the option table is {options['table']}: leave it out")
-        limits = {name: value for name, value in _limits(options).items() if value is not None}
-        return replace(plan, columns=tuple(columns), service={**plan.service, **limits})
+            raise ValueError(f"the plan is of {plan.table}, but the option table is {options['table']}: leave it out")
+        return replace(plan, columns=tuple(columns), service={**plan.service, **_limits(options)})
     from sideline._client import Client
 
     selection = _planner.Selection(
         _table(options),
-        team_ids=_listed(options, "team_ids"),
-        game_ids=_listed(options, "game_ids"),
-        session_ids=_listed(options, "session_ids"),
+        team_ids=_id_list(options, "team_ids"),
+        game_ids=_id_list(options, "game_ids"),
+        session_ids=_id_list(options, "session_ids"),
         start=_time(options, "start"),
         end=_time(options, "end"),
         columns=columns,
     )
-    given: dict[str, Any] = {name: value for name, value in _limits(options).items() if value is not None}
-    with Client(base_url=options.get("base_url"), **given) as client:
-        return _planner.make(client, selection)
+    with Client(base_url=options.get("base_url"), **_limits(options)) as client:
+        return _planner.make_plan(client, selection)
 
 
 def _limits(options: Mapping[str, str]) -> dict[str, Any]:
-    rate = options.get("requests_per_second")
+    """Return the limits among the options."""
+    text = options.get("requests_per_second")
     try:
-        return {
-            "requests_per_second": None if rate is None else float(rate),
-            "max_concurrency": _whole(options, "max_concurrency"),
-        }
+        rate = None if text is None else float(text)
     except ValueError:
-        raise ValueError(f"requests_per_second is {rate!r}; it must be a number") from None
+        raise ValueError(f"requests_per_second is {text!r}; it must be a number") from None
+    found = {"requests_per_second": rate, "max_concurrency": _positive_integer(options, "max_concurrency")}
+    return {name: value for name, value in found.items() if value is not None}
 
 
-def _whole(options: Mapping[str, str], name: str) -> int | None:
+def _positive_integer(options: Mapping[str, str], name: str) -> int | None:
     text = options.get(name)
     if text is None:
         return None
@@ -161,8 +161,8 @@ def _whole(options: Mapping[str, str], name: str) -> int | None:
     return int(text)
 
 
-def _listed(options: Mapping[str, str], name: str) -> list[str] | None:
-    """Ids with commas between them."""
+def _id_list(options: Mapping[str, str], name: str) -> list[str] | None:
+    """Split ids separated by commas."""
     text = options.get(name)
     return None if text is None else [one.strip() for one in text.split(",") if one.strip()]
 

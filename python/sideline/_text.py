@@ -1,4 +1,4 @@
-"""Tables as aligned text and as HTML, from their dicts: no library is needed."""
+"""Tables as aligned text and as HTML, without any library."""
 
 import re
 import shutil
@@ -7,31 +7,33 @@ from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from sideline._access import drift_of, size_of
+
 if TYPE_CHECKING:
     from sideline._core import Payload, Schema, Table
 
-ROWS = 10
-"""As many rows as are shown."""
-PREVIEW = 5
-"""As many rows of a payload."""
-COLUMNS = 16
-"""As many columns, where none are named."""
-CELL = 80
+MAX_ROWS = 10
+"""Number of rows shown."""
+MAX_PAYLOAD_ROWS = 5
+"""Number of rows shown of a payload."""
+MAX_COLUMNS = 16
+"""Number of columns shown by default."""
+MAX_CELL_LENGTH = 80
 """Characters of a cell in a notebook."""
-LEFT = ' style="text-align:left"'
-LINE = 120
-"""Characters of a line of text where the terminal does not say its width."""
+LEFT_STYLE = ' style="text-align:left"'
+DEFAULT_LINE_LENGTH = 120
+"""Characters of a line if the terminal does not state its width."""
 
-NAMES = ("team_name", "home_team_name", "away_team_name", "first_name", "last_name", "display_name", "name")
+NAME_COLUMNS = ("team_name", "home_team_name", "away_team_name", "first_name", "last_name", "display_name", "name")
 STATISTICS = ("PTS", "REB", "AST", "FG", "FGA", "FG3", "FGA3", "FT", "FTA", "TO", "STL", "BLK", "FL")
-"""The headline statistics, in the order in which they are shown."""
+"""The headline statistics, in display order."""
 _KEYS = ("team_id", "player_id")
-_LAST = ("is_team_total", "version", "games_played")
+_LAST_COLUMNS = ("is_team_total", "version", "games_played")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def visible(text: str) -> str:
-    """Text whose control characters, and those that reorder or hide what stands beside them, are escaped."""
+    """Escape control characters, and characters that reorder or hide text."""
     return text if text.isprintable() and not _HIDDEN.search(text) else _HIDDEN.sub(_escaped, text)
 
 
@@ -46,11 +48,11 @@ def _escaped(found: "re.Match[str]") -> str:
 
 
 def cell(value: Any) -> str:
-    """One value, short and printable."""
+    """Format a value in a short, printable form."""
     if value is None:
         return ""
     if isinstance(value, datetime):
-        # `strftime` does not fill the years before 1000 everywhere.
+        # `strftime` does not pad years before 1000 on every platform.
         return value.replace(tzinfo=None).isoformat(" ", "seconds")
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
@@ -60,15 +62,15 @@ def cell(value: Any) -> str:
 
 
 def brief(value: Any) -> str:
-    """As `cell`, but a UUID by its first eight characters."""
+    """Format like `cell`, but shorten a UUID to its first eight characters."""
     text = cell(value)
     return f"{text[:8]}…" if _UUID.fullmatch(text) else text
 
 
 def ordered(table: "Table", records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The columns as they are shown: names, statistics and whatever has values come before UUIDs and links.
+    """Return the columns in display order: names, statistics and columns with values before UUIDs and links.
 
-    A user's own selection of a table's columns stays in its order.
+    Columns selected by the user keep their order.
     """
     from sideline._schemas import SCHEMAS
 
@@ -80,8 +82,8 @@ def ordered(table: "Table", records: Sequence[Mapping[str, Any]]) -> list[str]:
     def rank(name: str) -> tuple[bool, int, int]:
         values = [record[name] for record in records]
         is_empty = bool(values) and all(value is None or value == [] for value in values)
-        if name in NAMES:
-            return is_empty, 0, NAMES.index(name)
+        if name in NAME_COLUMNS:
+            return is_empty, 0, NAME_COLUMNS.index(name)
         if name in STATISTICS:
             return is_empty, 1, STATISTICS.index(name)
         if name in _KEYS:
@@ -90,24 +92,24 @@ def ordered(table: "Table", records: Sequence[Mapping[str, Any]]) -> list[str]:
             return is_empty, 6, 0
         if name.endswith("_id") or any(isinstance(value, str) and _UUID.fullmatch(value) for value in values):
             return is_empty, 5, 0
-        return is_empty, 4 if name in _LAST else 3, 0
+        return is_empty, 4 if name in _LAST_COLUMNS else 3, 0
 
     return sorted(names, key=rank)
 
 
 def is_number(value: Any) -> bool:
-    """Whether it stands to the right: True and False are words."""
+    """Return whether the value is aligned to the right; True and False are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def aligned(table: "Table", columns: Sequence[str] | None = None, rows: int = 5, width: int = 24) -> str:
-    """The first rows as text: numbers to the right, all else to the left."""
+    """Format the first rows, with numbers aligned to the right."""
     records = table.head(rows).to_dicts()
     return aligned_records(records, list(columns or ordered(table, records)), width)
 
 
 def aligned_records(records: Sequence[Mapping[str, Any]], names: Sequence[str], width: int = 24) -> str:
-    """As `aligned`, of rows that are dicts already."""
+    """Format rows that are dicts, like `aligned`."""
     lines = [[*map(visible, names)], *([shorten(brief(record[name]), width) for name in names] for record in records)]
     widths = [max(len(line[position]) for line in lines) for position in range(len(names))]
     numeric = [any(is_number(record[name]) for record in records) for name in names]
@@ -123,9 +125,9 @@ def shorten(text: str, width: int) -> str:
 
 
 def table_text(table: "Table", line: int | None = None) -> str:
-    """What `print` shows of a table: as many columns as fit the terminal, names and statistics first."""
-    line = max(40, shutil.get_terminal_size((LINE, 24)).columns if line is None else line)
-    records = table.head(ROWS).to_dicts()
+    """Format a table for `print`: as many columns as fit the terminal, names and statistics first."""
+    line = max(40, shutil.get_terminal_size((DEFAULT_LINE_LENGTH, 24)).columns if line is None else line)
+    records = table.head(MAX_ROWS).to_dicts()
     names = ordered(table, records)
     shown = len(names)
     while shown > 1 and max(map(len, aligned_records(records, names[:shown]).splitlines())) > line:
@@ -138,14 +140,14 @@ def table_text(table: "Table", line: int | None = None) -> str:
     return f"{size}\n{aligned_records(records, names[:shown])}{more}{left}"
 
 
-def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int = ROWS) -> str:
-    """What a notebook shows of a table."""
+def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int = MAX_ROWS) -> str:
+    """Format a table for a notebook."""
     schema = table.schema
     records = table.head(rows).to_dicts()
-    names = list(columns or ordered(table, records)[:COLUMNS])
-    # Notebooks set all to the right, which is for numbers.
+    names = list(columns or ordered(table, records)[:MAX_COLUMNS])
+    # Notebooks align everything to the right, which suits only numbers.
     numeric = {name for name in names if any(is_number(record[name]) for record in records)}
-    side = {name: "" if name in numeric else LEFT for name in names}
+    side = {name: "" if name in numeric else LEFT_STYLE for name in names}
     heads = "".join(
         f'<th{side[field.name]} title="{escape(" ".join(filter(None, (field.type, field.unit, field.description))))}">'
         f"{escape(visible(field.name))}</th>"
@@ -154,8 +156,8 @@ def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int =
     body = "".join(f"<tr>{''.join(_html_cell(record[name], side[name]) for name in names)}</tr>" for record in records)
     size = [_count(table.num_rows, "row"), _count(len(schema), "column")]
     cut = [f"first {rows} rows"] if table.num_rows > rows else []
-    if columns is None and len(schema) > COLUMNS:
-        cut.append(f"{COLUMNS} main columns")
+    if columns is None and len(schema) > MAX_COLUMNS:
+        cut.append(f"{MAX_COLUMNS} main columns")
     more = f"; the {' and the '.join(cut)} shown" if cut else ""
     return (
         f'<div style="overflow-x:auto"><b>{escape(visible(table.name))}</b>: {", ".join(size)}{more}'
@@ -164,20 +166,20 @@ def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int =
 
 
 def _html_cell(value: Any, side: str) -> str:
-    full, short = cell(value), shorten(brief(value), CELL)
+    full, short = cell(value), shorten(brief(value), MAX_CELL_LENGTH)
     title = f' title="{escape(full)}"' if isinstance(value, str) and full != short and len(full) < 200 else ""
     return f"<td{side}{title}>{escape(short)}</td>"
 
 
 def schema_html(schema: "Schema") -> str:
-    """What a notebook shows of a schema: a line for each column."""
+    """Format a schema for a notebook, with a line for each column."""
     rows = "".join(
-        f"<tr><td{LEFT}>{escape(visible(field.name))}</td>"
-        f"<td{LEFT}>{escape(field.type)}{'?' if field.nullable else ''}</td>"
-        f"<td{LEFT}>{escape(field.unit or '')}</td><td{LEFT}>{escape(field.description or '')}</td></tr>"
+        f"<tr><td{LEFT_STYLE}>{escape(visible(field.name))}</td>"
+        f"<td{LEFT_STYLE}>{escape(field.type)}{'?' if field.nullable else ''}</td>"
+        f"<td{LEFT_STYLE}>{escape(field.unit or '')}</td><td{LEFT_STYLE}>{escape(field.description or '')}</td></tr>"
         for field in schema
     )
-    heads = "".join(f"<th{LEFT}>{name}</th>" for name in ("column", "type", "unit", "meaning"))
+    heads = "".join(f"<th{LEFT_STYLE}>{name}</th>" for name in ("column", "type", "unit", "meaning"))
     about = f": {escape(schema.description)}" if schema.description else ""
     return (
         f"<div><b>{escape(visible(schema.name))}</b>{about}"
@@ -186,9 +188,9 @@ def schema_html(schema: "Schema") -> str:
 
 
 def facts_html(title: str, facts: Mapping[str, object]) -> str:
-    """What a notebook shows of anything else: a line for each fact that there is."""
+    """Format facts for a notebook, with a line for each."""
     rows = "".join(
-        f"<tr><th{LEFT}>{escape(visible(name))}</th><td{LEFT}>{escape(fact(value))}</td></tr>"
+        f"<tr><th{LEFT_STYLE}>{escape(visible(name))}</th><td{LEFT_STYLE}>{escape(fact(value))}</td></tr>"
         for name, value in facts.items()
         if value is not None
     )
@@ -196,12 +198,12 @@ def facts_html(title: str, facts: Mapping[str, object]) -> str:
 
 
 def fact(value: object) -> str:
-    """A fact as text, numbers in groups of three."""
+    """Format a fact, with digits in groups of three."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else visible(str(value))
 
 
 def payload_html(payload: "Payload") -> str:
-    """What a notebook shows of a payload: what it is, how fresh, and the first rows of its first table."""
+    """Format a payload for a notebook: its facts, and the first rows of its first table."""
     at, elapsed = payload.fetched_at, payload.elapsed
     took = "" if elapsed is None else f", in {elapsed.total_seconds():.3f} s"
     facts = facts_html(
@@ -212,8 +214,8 @@ def payload_html(payload: "Payload") -> str:
             "request id": payload.request_id,
             "fetched": None if at is None else f"{at:%Y-%m-%d %H:%M:%S} UTC{took}",
             "responses merged": len(payload.parts) if len(payload.parts) > 1 else None,
-            "bytes": payload._size,
-            "unknown fields": len(payload._met) or None,
+            "bytes": size_of(payload),
+            "unknown fields": len(drift_of(payload)) or None,
             "tables": ", ".join(payload.tables) or "none: use to_dict()",
         },
     )
@@ -226,9 +228,9 @@ def _first_rows(payload: "Payload") -> str:
     if not payload.tables:
         return ""
     try:
-        return table_html(payload.table(), rows=PREVIEW)
+        return table_html(payload.table(), rows=MAX_PAYLOAD_ROWS)
     except SidelineError as error:
-        # A notebook that shows nothing at all would hide what the facts below still tell.
+        # An error here would hide the facts too.
         return f"<div>{escape(visible(str(error)))}</div>"
 
 

@@ -16,11 +16,11 @@ from sideline._core import (
     _coverage_table,
     _ids,
 )
-from sideline._drift import told
-from sideline._progress import STEP, ProgressOption, bar
+from sideline._drift import report_drift
+from sideline._progress import UPDATE_INTERVAL, ProgressOption, bar
+from sideline._timeout import Timeout, call_limits
 from sideline._types import LazyModule, OnError, TableName
 from sideline.errors import AuthenticationError, IncompleteError
-from sideline.timeout import Timeout, call_limits
 
 if TYPE_CHECKING:
     import pandas
@@ -450,7 +450,7 @@ async def fetch_async(
     try:
         while run.bar is not None and not running.done():
             run.bar()
-            await asyncio.wait({running}, timeout=STEP)
+            await asyncio.wait({running}, timeout=UPDATE_INTERVAL)
         came = await running
     finally:
         running.cancel()
@@ -501,5 +501,5 @@ class _Run:
         for place, (payload, error, row) in zip(self._open, came.made(), strict=True):
             units[place] = Unit(self._question.ids[place], payload, error, row)
             if payload is not None and payload._met:
-                told(payload, warn=not self.strict)
+                report_drift(payload, warn=not self.strict)
         return shape, [unit for unit in units if unit]

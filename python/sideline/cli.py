@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sideline._access import core_of, core_of_stream
 from sideline._completion import SHELLS, script
 from sideline._core import Update, __version__
 from sideline._exits import Exit
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_LINE_EVERY = 10.0
-"""Seconds between the lines of `record` where its standard error is no terminal."""
+_LINE_INTERVAL = 10.0
+"""Seconds between the lines of `record` without a terminal."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the result is its exit status."""
-    given = _parser().parse_args(arguments)
+    """Run the command and return its exit status."""
+    args = _parser().parse_args(arguments)
     try:
-        status: int = given.run(given)
+        status: int = args.run(args)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except (SidelineError, ModuleNotFoundError, OSError, OverflowError, ValueError) as error:
@@ -46,9 +47,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="sideline",
         description="Client and simulator of a sports tracking data service.",
-        epilog="Who you are is read from SIDELINE_USERNAME and SIDELINE_SECRET, and for the Broadcast API from "
-        "SIDELINE_API_KEY. Each command has its own --help. Nothing works? sideline doctor. No service? sideline demo. "
-        "Exit status: 0 done, 1 error, 2 wrong usage, 3 incomplete, 4 unknown fields alone, 130 interrupted.",
+        epilog="Credentials are read from SIDELINE_USERNAME and SIDELINE_SECRET, and for the Broadcast API from "
+        "SIDELINE_API_KEY. Each command has its own --help. To check your set-up, run sideline doctor. To try it "
+        "without the service, run sideline demo. Exit status: 0 done, 1 error, 2 wrong usage, 3 incomplete, 4 only "
+        "unknown fields, 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"sideline {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -57,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         "demo",
         help="walk through a simulated season and write its tables as Parquet files",
         description="Serve a season on this machine, walk from its schedule to box score, stat events, possessions and "
-        "shots, print the tables and write them as Parquet files. It needs no service and no credentials.",
+        "shots, print the tables and write them as Parquet files. Needs neither the service nor credentials.",
     )
     demo.add_argument("--seed", type=int, default=7, help="which season (default: 7)")
     demo.add_argument(
@@ -68,35 +70,33 @@ def _parser() -> argparse.ArgumentParser:
     simulate = commands.add_parser(
         "simulate",
         help="serve a simulated season until Ctrl-C",
-        description="Serve the whole service on this machine until Ctrl-C, and print the variables with which a client "
-        "comes here. With --now the same seed gives the same bodies.",
+        description="Serve the whole service on this machine until Ctrl-C, and print the variables that lead a client "
+        "to it. With --now, the same seed gives the same bodies.",
     )
-    simulate.add_argument("--port", type=int, default=0, help="to listen at (default: any free one)")
+    simulate.add_argument("--port", type=int, default=0, help="the port to listen on (default: any free port)")
     simulate.add_argument("--seed", type=int, default=0, help="which season (default: 0)")
     simulate.add_argument(
         "--sport", choices=["basketball", "football"], default="basketball", help="default: basketball"
     )
-    simulate.add_argument("--teams", type=int, default=16, metavar="COUNT", help="in the season (default: 16)")
-    simulate.add_argument("--games", type=int, default=240, metavar="COUNT", help="in the season (default: 240)")
+    simulate.add_argument("--teams", type=int, default=16, metavar="COUNT", help="teams of the season (default: 16)")
+    simulate.add_argument("--games", type=int, default=240, metavar="COUNT", help="games of the season (default: 240)")
     simulate.add_argument(
         "--now", metavar="TIME", help="the season's clock, frozen: ISO 8601 with a time zone (default: the real clock)"
     )
-    simulate.add_argument(
-        "--tracking-hz", type=int, default=2, metavar="HZ", help="steps of locations in a second (default: 2)"
-    )
+    simulate.add_argument("--tracking-hz", type=int, default=2, metavar="HZ", help="locations per second (default: 2)")
     _add_json(simulate, "print the variables as one line of JSON")
     simulate.set_defaults(run=_simulate)
 
     sync = commands.add_parser(
         "sync",
-        help="fetch into an archive what is new or may have changed",
-        description="Fetch a season into Delta Lake tables; a sync that was killed resumes. Exit status: 0 complete, "
-        "1 error, 3 incomplete (the holes are printed), 4 no hole, but unknown fields (they are printed). "
-        "The client is configured by the environment: SIDELINE_USERNAME, SIDELINE_SECRET.",
+        help="sync new or changed data into an archive",
+        description="Sync a season into Delta Lake tables; an interrupted sync resumes. Exit status: 0 complete, "
+        "1 error, 3 incomplete (the holes are printed), 4 no holes, but unknown fields (they are printed). "
+        "Credentials are read from the environment: SIDELINE_USERNAME, SIDELINE_SECRET.",
     )
     sync.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
-    sync.add_argument("--teams", type=int, nargs="+", metavar="ID", help="default: all that the credential may see")
-    sync.add_argument("--games", nargs="+", metavar="ID", help="these games alone")
+    sync.add_argument("--teams", type=int, nargs="+", metavar="ID", help="default: all that the credential may read")
+    sync.add_argument("--games", nargs="+", metavar="ID", help="only these games")
     sync.add_argument("--from", dest="start", metavar="TIME", help="ISO 8601; a date alone is midnight UTC")
     sync.add_argument("--to", dest="end", metavar="TIME", help="default: now")
     sync.add_argument("--tables", nargs="+", metavar="TABLE", help="default: all but locations")
@@ -105,68 +105,65 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=7.0,
         metavar="DAYS",
-        help="how long after its end a game is asked for again (default: 7); inf: always",
+        help="how long after its end a game is requested again (default: 7); inf: always",
     )
-    sync.add_argument(
-        "--allow-drift", action="store_true", help="exit status 0, not 4, where only unknown fields were met"
-    )
+    sync.add_argument("--allow-drift", action="store_true", help="exit with status 0, not 4, for unknown fields")
     _add_json(sync, "print the report as one line of JSON")
     sync.set_defaults(run=_sync)
 
     status = commands.add_parser(
         "status",
-        help="say which games of an archive are in, and what is wrong with the others",
+        help="show which games of an archive are complete, and problems of the others",
         description="Count the tables of games by verdict, and print those that are late, degraded, missing or "
-        "forbidden, with the reasons. It needs no service. Exit status: 0 nothing is wrong, 1 error, 3 something is.",
+        "forbidden, with the reasons. Needs no service. Exit status: 0 no problems, 1 error, 3 problems.",
     )
     status.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
     status.add_argument("--teams", type=int, nargs="+", metavar="ID", help="default: all")
     status.add_argument(
-        "--since", metavar="TIME", help="games that start later: ISO 8601; a date alone is midnight UTC"
+        "--since", metavar="TIME", help="games that start at this time or later: ISO 8601; a date is midnight UTC"
     )
-    status.add_argument("--json", action="store_true", help="every verdict, as a JSON array of objects")
+    status.add_argument("--json", action="store_true", help="print every verdict, as a JSON array of objects")
     status.set_defaults(run=_status)
 
     report = commands.add_parser(
         "report",
         help="write a morning report of an archive as one HTML page",
-        description="Write what an archive holds, what it lacks and what changed as one static page: "
-        "freshness, coverage by team and month, holes with their reasons, corrections since the last report, schema "
-        "drift, audit findings. A page that is there already tells when the last report was made. Exit status: 0 "
-        "written, 1 error, 3 written, and the archive has holes.",
+        description="Write one static page about an archive: freshness, coverage by team and month, holes with their "
+        "reasons, corrections since the last report, schema drift, audit findings. An existing page at the same path "
+        "says when the last report was made. Exit status: 0 written, 1 error, 3 written, and the archive has holes.",
     )
     report.add_argument("path", metavar="ARCHIVE", help="a folder, or s3://.., gs://.., az://..")
     report.add_argument("-o", "--out", type=Path, default=Path("report.html"), help="default: report.html")
-    report.add_argument("--since", metavar="TIME", help="corrections since then; ISO 8601 (default: the last report)")
+    report.add_argument("--since", metavar="TIME", help="corrections since this time; ISO 8601 (default: last report)")
     _add_json(report, "print a summary as one line of JSON")
     report.set_defaults(run=_report)
 
     export = commands.add_parser(
         "export",
         help="bring another database up to date with an archive",
-        description="Write what changed since the last export, in one transaction. Exit status: 0 done, 1 an error.",
+        description="Write the changes since the last export, in one transaction. Exit status: 0 done, 1 error.",
     )
     export.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
     export.add_argument("--to", required=True, metavar="ADDRESS", help="postgresql://.. or duckdb:///file.duckdb")
     export.add_argument("--schema", choices=("evolve", "freeze"), default="evolve", help="what to do with new columns")
     export.set_defaults(run=_export)
 
-    compact = commands.add_parser("compact", help="join the small files of an archive")
+    compact = commands.add_parser("compact", help="compact the small files of an archive")
     compact.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
     compact.set_defaults(run=_compact)
 
-    vacuum = commands.add_parser("vacuum", help="delete files of an archive that were replaced")
+    vacuum = commands.add_parser("vacuum", help="delete replaced files of an archive")
     vacuum.add_argument("path", metavar="PATH", help="a folder, or s3://.., gs://.., az://..")
     vacuum.add_argument("--retain", type=float, default=7.0, metavar="DAYS", help="default: 7")
     vacuum.set_defaults(run=_vacuum)
 
     doctor = commands.add_parser(
         "doctor",
-        help="say what is wrong with the set-up; exit status 1 if something is",
-        description="Go through the set-up step by step: settings and where each comes from (secrets by their length "
-        "alone), proxy, DNS, TCP, TLS, the clock, the signature, privileges, the websocket, the Broadcast key. Each "
-        "line is ok, failed, missing (a privilege that was not granted) or skipped, and says what to do. About ten "
-        "small requests. Exit status: 0 nothing failed, 1 something did.",
+        help="check the set-up; exit status 1 if a check fails",
+        description="Check the set-up step by step: settings and their sources (secrets by their length only), proxy, "
+        "DNS, TCP, TLS, the clock, the signature, privileges, the websocket, the Broadcast key. Each line is ok, "
+        "failed, missing (a privilege that was not granted) or skipped, and says what to do. Sends about ten small "
+        "requests. Exit status: 0 no check failed, 1 a check failed.",
     )
     doctor.add_argument(
         "--environment",
@@ -180,43 +177,45 @@ def _parser() -> argparse.ArgumentParser:
     live = commands.add_parser(
         "live",
         help="print a live stream, until Ctrl-C",
-        description="Print each update of a live stream in a line, and its notices on standard error, until Ctrl-C. "
-        "Exit status: 0, or 1 where nothing was received because the service refused.",
+        description="Print a line for each update of a live stream, and its notices on standard error, until Ctrl-C. "
+        "Exit status: 0, or 1 if the service refused and nothing was received.",
     )
     _add_stream(live)
-    live.add_argument("--json", action="store_true", help="each update as the service sent it, a JSON document a line")
+    live.add_argument(
+        "--json", action="store_true", help="print each update as the service sent it, one JSON document per line"
+    )
     live.set_defaults(run=_live)
 
     record = commands.add_parser(
         "record",
         help="append a live stream to a journal, until Ctrl-C",
-        description="Append each item of a live stream to a journal, which sideline.replay gives again, until Ctrl-C. "
-        "A recorder that is killed loses a second at most. Exit status: 0, or 1 where nothing was received because the "
-        "service refused.",
+        description="Append each item of a live stream to a journal, which sideline.replay replays, until Ctrl-C. A "
+        "killed recorder loses at most one second. Exit status: 0, or 1 if the service refused and nothing was "
+        "received.",
     )
     _add_stream(record)
-    record.add_argument("path", type=Path, metavar="PATH", help="the journal: made, or gone on with")
+    record.add_argument("path", type=Path, metavar="PATH", help="the journal, which is created or continued")
     record.set_defaults(run=_record)
 
     replay = commands.add_parser(
         "replay",
-        help="print the items of a journal, at the pace they came",
-        description="Print each update and notice of a journal that sideline record wrote: a line each, at the pace "
-        "they came. With --json a line is an object: kind, received_at, and of an update its event, id, seq, source "
-        "and data. Exit status: 0 replayed to its end, 1 damaged or no journal.",
+        help="print the items of a journal, at their original pace",
+        description="Print a line for each update and notice of a journal that sideline record wrote, at the original "
+        "pace. With --json a line is an object with kind and received_at, and for an update its event, id, seq, source "
+        "and data. Exit status: 0 replayed to its end, 1 damaged or not a journal.",
     )
     replay.add_argument("path", type=Path, metavar="PATH", help="the journal")
-    replay.add_argument("--speed", type=float, default=1.0, help="60 is a minute in a second (default: 1)")
+    replay.add_argument("--speed", type=float, default=1.0, help="60 plays a minute per second (default: 1)")
     replay.add_argument("--fast", action="store_true", help="without waiting")
     _add_json(replay, "print each item as a line of JSON")
     replay.set_defaults(run=_replay)
 
     completion = commands.add_parser(
         "completion",
-        help="print a script that lets a shell complete this command",
-        description="Print a script for a shell to evaluate, which completes commands and options: for bash "
-        'eval "$(sideline completion bash)" in ~/.bashrc, for zsh the same in ~/.zshrc, for fish sideline completion '
-        "fish > ~/.config/fish/completions/sideline.fish.",
+        help="print a completion script for a shell",
+        description="Print a script that completes commands and options. For bash, put "
+        'eval "$(sideline completion bash)" into ~/.bashrc; for zsh, the same with zsh into ~/.zshrc; for fish, run '
+        "sideline completion fish > ~/.config/fish/completions/sideline.fish.",
     )
     completion.add_argument("shell", choices=SHELLS, help="which shell")
     completion.set_defaults(run=_complete)
@@ -229,13 +228,13 @@ def _parser() -> argparse.ArgumentParser:
     actions = journal.add_subparsers(title="actions", required=True, metavar="ACTION", help="what to do with it")
     repair = actions.add_parser(
         "repair",
-        help="save what is whole of a damaged journal",
-        description="Save every whole block of a damaged journal and say what was lost. Without --out the repaired "
-        "journal takes its place, and the damaged one is kept as PATH.damaged.",
+        help="save the intact blocks of a damaged journal",
+        description="Save every intact block of a damaged journal and print what was lost. Without --out the repaired "
+        "journal replaces it, and the damaged one is kept as PATH.damaged.",
     )
     repair.add_argument("path", type=Path, metavar="PATH", help="the damaged journal")
     repair.add_argument("--out", type=Path, metavar="OUT", help="where to write the repaired journal")
-    _add_json(repair, "print what was saved and lost as one line of JSON")
+    _add_json(repair, "print saved and lost bytes as one line of JSON")
     repair.set_defaults(run=_repair)
     return parser
 
@@ -249,50 +248,50 @@ def _print_json(content: object) -> None:
 
 
 def _plain(value: object) -> object:
-    """What JSON has no type for: times as ISO 8601."""
+    """Convert types that JSON lacks; times become ISO 8601."""
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def _report(given: argparse.Namespace) -> int:
+def _report(args: argparse.Namespace) -> int:
     from sideline.archive import Archive
 
-    archive = Archive(given.path)
-    archive.report(given.out, since=given.since)
+    archive = Archive(args.path)
+    archive.report(args.out, since=args.since)
     info = archive.info()
-    if given.as_json:
+    if args.as_json:
         facts = {"games": info.games, "holes": len(info.holes), "last_fetched": info.fetched_at}
-        _print_json({"archive": given.path, "report": str(given.out), **facts})
+        _print_json({"archive": args.path, "report": str(args.out), **facts})
     else:
-        print(f"{given.out}: {info.games} games, {len(info.holes)} hole{'s' * (len(info.holes) != 1)}")
+        print(f"{args.out}: {info.games} games, {len(info.holes)} hole{'s' * (len(info.holes) != 1)}")
     return Exit.INCOMPLETE if info.holes else Exit.DONE
 
 
-def _replay(given: argparse.Namespace) -> int:
-    from sideline.display import shown, told
+def _replay(args: argparse.Namespace) -> int:
+    from sideline._display import describe_notice, describe_update
     from sideline.journal import replay
 
-    speed = None if given.fast else given.speed
-    for item in replay(given.path, speed):
+    speed = None if args.fast else args.speed
+    for item in replay(args.path, speed):
         line: dict[str, object]
         if isinstance(item, Update):
             line = {"kind": "update", "received_at": item.received_at, "event": item.event, "id": item.id}
             line |= {"seq": item.seq, "source": item.source, "data": item.text}
         else:
-            line = {"kind": type(item).__name__.lower(), **vars_of(item)}
-        if given.as_json:
+            line = {"kind": type(item).__name__.lower(), **fields_of(item)}
+        if args.as_json:
             _print_json(line)
         else:
-            print(shown(item) if isinstance(item, Update) else told(item), flush=True)
+            print(describe_update(item) if isinstance(item, Update) else describe_notice(item), flush=True)
     return Exit.DONE
 
 
-def vars_of(of: object) -> dict[str, object]:
+def fields_of(of: object) -> dict[str, object]:
     """The fields of a dataclass."""
     return {name: getattr(of, name) for name in getattr(of, "__dataclass_fields__", ())}
 
 
-def _complete(given: argparse.Namespace) -> int:
-    print(script(given.shell, _parser()), end="")
+def _complete(args: argparse.Namespace) -> int:
+    print(script(args.shell, _parser()), end="")
     return Exit.DONE
 
 
@@ -302,26 +301,26 @@ def _add_stream(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--game-id", metavar="ID", help="the live websocket of a game")
 
 
-def _demo(given: argparse.Namespace) -> int:
+def _demo(args: argparse.Namespace) -> int:
     from sideline._demo import demo
 
-    demo(given.seed, given.out)
+    demo(args.seed, args.out)
     return Exit.DONE
 
 
-def _simulate(given: argparse.Namespace) -> int:
+def _simulate(args: argparse.Namespace) -> int:
     service = Simulator(
-        given.seed,
-        sport=given.sport,
-        teams=given.teams,
-        games=given.games,
-        now=given.now,
-        port=given.port,
-        tracking_hz=given.tracking_hz,
+        args.seed,
+        sport=args.sport,
+        teams=args.teams,
+        games=args.games,
+        now=args.now,
+        port=args.port,
+        tracking_hz=args.tracking_hz,
     )
     # Ctrl-C ends it as meant, also between its first line and the wait.
     with service, suppress(KeyboardInterrupt):
-        if given.as_json:
+        if args.as_json:
             _print_json(service.environ)
         else:
             print("# The simulated service runs until Ctrl-C. In another shell:")
@@ -334,131 +333,131 @@ def _simulate(given: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-def _sync(given: argparse.Namespace) -> int:
-    from sideline.archive.command import sync
+def _sync(args: argparse.Namespace) -> int:
+    from sideline.archive._command import sync
 
-    if given.start is None and given.games is None:
+    if args.start is None and args.games is None:
         raise ValueError("give the range: --from, and --to where it is not now; or --games")
     try:
-        window = None if given.correction_window == math.inf else timedelta(days=given.correction_window)
+        window = None if args.correction_window == math.inf else timedelta(days=args.correction_window)
     except (OverflowError, ValueError):
-        raise ValueError(f"--correction-window is {given.correction_window}; it is a number of days, or inf") from None
+        raise ValueError(f"--correction-window is {args.correction_window}; it is a number of days, or inf") from None
     return sync(
-        given.path,
-        given.teams,
-        given.games,
-        given.start,
-        given.end,
-        given.tables,
+        args.path,
+        args.teams,
+        args.games,
+        args.start,
+        args.end,
+        args.tables,
         window,
-        allow_drift=given.allow_drift,
-        as_json=given.as_json,
+        allow_drift=args.allow_drift,
+        as_json=args.as_json,
     )
 
 
-def _status(given: argparse.Namespace) -> int:
-    from sideline.archive.command import status
+def _status(args: argparse.Namespace) -> int:
+    from sideline.archive._command import status
 
-    return status(given.path, given.teams, given.since, as_json=given.json)
+    return status(args.path, args.teams, args.since, as_json=args.json)
 
 
-def _export(given: argparse.Namespace) -> int:
+def _export(args: argparse.Namespace) -> int:
     from sideline.archive import Archive
 
-    done = Archive(given.path).export(given.to, schema=given.schema)
-    print(f"{given.path}: {done.units} units, {sum(done.rows.values())} rows exported")
+    done = Archive(args.path).export(args.to, schema=args.schema)
+    print(f"{args.path}: {done.units} units, {sum(done.rows.values())} rows exported")
     return Exit.DONE
 
 
-def _compact(given: argparse.Namespace) -> int:
+def _compact(args: argparse.Namespace) -> int:
     from sideline.archive import Archive
 
-    Archive(given.path).compact()
+    Archive(args.path).compact()
     return Exit.DONE
 
 
-def _vacuum(given: argparse.Namespace) -> int:
+def _vacuum(args: argparse.Namespace) -> int:
     from sideline.archive import Archive
 
     try:
-        retain = timedelta(days=given.retain)
+        retain = timedelta(days=args.retain)
     except (OverflowError, ValueError):
-        raise ValueError(f"--retain is {given.retain}; it is a number of days") from None
-    print(f"{given.path}: {Archive(given.path).vacuum(retain=retain)} files deleted")
+        raise ValueError(f"--retain is {args.retain}; it is a number of days") from None
+    print(f"{args.path}: {Archive(args.path).vacuum(retain=retain)} files deleted")
     return Exit.DONE
 
 
-def _doctor(given: argparse.Namespace) -> int:
+def _doctor(args: argparse.Namespace) -> int:
     from sideline._client import Client
 
-    with Client(environment=given.environment, sport=given.sport) as client:
+    with Client(environment=args.environment, sport=args.sport) as client:
         report = client.doctor()
-    if given.as_json:
-        _print_json({"ok": report.ok, "checks": [vars_of(check) for check in report]})
+    if args.as_json:
+        _print_json({"ok": report.ok, "checks": [fields_of(check) for check in report]})
     else:
         print(report)
     return Exit.DONE if report.ok else Exit.ERROR
 
 
-def _live(given: argparse.Namespace) -> int:
+def _live(args: argparse.Namespace) -> int:
     from sideline._client import Client
 
-    with Client() as client, _until_stopped() as is_stopped, _stream(client, given) as stream:
-        refusal = _print(stream, is_stopped, as_json=given.json)
-    return _ended(stream, refusal)
+    with Client() as client, _until_stopped() as is_stopped, _stream(client, args) as stream:
+        refusal = _print(stream, is_stopped, as_json=args.json)
+    return _status_of_stream(stream, refusal)
 
 
-def _record(given: argparse.Namespace) -> int:
+def _record(args: argparse.Namespace) -> int:
     from sideline._client import Client
 
     with Client() as client:
-        stream = _stream(client, given)
-        with _until_stopped() as is_stopped, stream.record(given.path):
+        stream = _stream(client, args)
+        with _until_stopped() as is_stopped, stream.record(args.path):
             refusal = _watch(stream, is_stopped)
     stats = stream.stats
-    print(f"recorded {_told(stats.updates, stats.bytes, stats.gaps)} to {given.path}")
-    return _ended(stream, refusal)
+    print(f"recorded {_summary(stats.updates, stats.bytes, stats.gaps)} to {args.path}")
+    return _status_of_stream(stream, refusal)
 
 
-def _stream(client: "Client", given: argparse.Namespace) -> "LiveStream":
-    game, schedule = given.game_id, given.schedule_id
+def _stream(client: "Client", args: argparse.Namespace) -> "LiveStream":
+    game, schedule = args.game_id, args.schedule_id
     stream = client.live(game) if game is not None else client.live_stats(schedule)
-    # Before there is a journal.
-    client._core.check_credentials(broadcast=game is None)
+    # Check before a journal is created.
+    core_of(client).check_credentials(broadcast=game is None)
     return stream
 
 
 @contextmanager
 def _until_stopped() -> Iterator[Callable[[], bool]]:
-    """Whether a signal came. No exception in the middle of anything: a loop ends when it sees that it is stopped."""
+    """Yield a function that tells whether a signal came, so that a loop can end between two items."""
     stopped = False
 
     def stop(*_: object) -> None:
         nonlocal stopped
         stopped = True
 
-    before = [(number, signal.signal(number, stop)) for number in (signal.SIGINT, signal.SIGTERM)]
+    previous = [(number, signal.signal(number, stop)) for number in (signal.SIGINT, signal.SIGTERM)]
     try:
         yield lambda: stopped
     finally:
-        for number, handler in before:
+        for number, handler in previous:
             signal.signal(number, handler)
 
 
-def _ended(stream: "LiveStream", refusal: str | None) -> int:
+def _status_of_stream(stream: "LiveStream", refusal: str | None) -> int:
     if not stream.stats.updates and refusal:
         print(f"sideline: nothing was received: {refusal}", file=sys.stderr)
         return Exit.ERROR
     return Exit.DONE
 
 
-def _repair(given: argparse.Namespace) -> int:
+def _repair(args: argparse.Namespace) -> int:
     from sideline.journal import repair
 
-    repaired = repair(given.path, given.out)
-    where = given.path if given.out is None else given.out
-    if given.as_json:
-        lost_bytes = [vars_of(one) for one in repaired.lost]
+    repaired = repair(args.path, args.out)
+    where = args.path if args.out is None else args.out
+    if args.as_json:
+        lost_bytes = [fields_of(one) for one in repaired.lost]
         _print_json({"path": str(where), "blocks": repaired.blocks, "items": repaired.items, "lost": lost_bytes})
         return Exit.DONE
     print(f"{repaired.blocks} blocks with {repaired.items} items are whole: {where}")
@@ -466,25 +465,25 @@ def _repair(given: argparse.Namespace) -> int:
         start, end = (f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else None for at in (lost.after, lost.before))
         when = f"received between {start or 'the beginning'} and {end or 'the end'}"
         print(f"lost: {lost.bytes} bytes from byte {lost.start} on, {when}")
-    if repaired.lost and given.out is None:
-        print(f"the damaged journal is kept as {given.path}.damaged")
+    if repaired.lost and args.out is None:
+        print(f"the damaged journal is kept as {args.path}.damaged")
     return Exit.DONE
 
 
 def _print(stream: "LiveStream", stopped: Callable[[], bool], *, as_json: bool) -> str | None:
-    """Prints items; returns the last refusal, if the service answered with a status."""
-    from sideline import display
+    """Print items; return the last refusal, if the service responded with a status."""
+    from sideline._display import describe_notice, describe_update
 
-    core = stream._core
+    core = core_of_stream(stream)
     refusal: str | None = None
     while not stopped():
         item = core.next_within(0.2)
         if item is None and core.ended and (item := core.take()) is None:
             break
         if isinstance(item, Update):
-            print(_document(item) if as_json else display.shown(item), flush=True)
+            print(_document(item) if as_json else describe_update(item), flush=True)
         elif item is not None:
-            print(display.told(item), file=sys.stderr, flush=True)
+            print(describe_notice(item), file=sys.stderr, flush=True)
         if isinstance(item, Disconnected) and item.status is not None:
             refusal = item.reason
     return refusal
@@ -498,12 +497,12 @@ def _document(update: Update) -> str:
 
 
 def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
-    """Takes and reports items; returns the last refusal, if the service answered with a status."""
+    """Take and count items; return the last refusal, if the service responded with a status."""
     terminal = sys.stderr.isatty()
-    every = 0.5 if terminal else _LINE_EVERY
+    every = 0.5 if terminal else _LINE_INTERVAL
     last: datetime | None = None
-    told = time.monotonic()
-    core = stream._core
+    last_line = time.monotonic()
+    core = core_of_stream(stream)
     refusal: str | None = None
     try:
         while not stopped():
@@ -517,11 +516,11 @@ def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
             if isinstance(item, Disconnected) and item.attempt == 1 and item.retry_at is not None:
                 line = f"not connected: {item.reason}"
                 print(f"\r{line}\033[K" if terminal else line, file=sys.stderr, flush=True)
-            if time.monotonic() - told >= every:
-                told = time.monotonic()
+            if time.monotonic() - last_line >= every:
+                last_line = time.monotonic()
                 stats = stream.stats
                 when = f"last received {last.astimezone():%H:%M:%S}" if last else "nothing received yet"
-                line = f"{_told(stats.updates, stats.bytes, stats.gaps)}, {when}"
+                line = f"{_summary(stats.updates, stats.bytes, stats.gaps)}, {when}"
                 print(
                     f"\r{line}\033[K" if terminal else line, end="" if terminal else "\n", file=sys.stderr, flush=True
                 )
@@ -531,6 +530,6 @@ def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
     return refusal
 
 
-def _told(updates: int, size: int, gaps: int) -> str:
+def _summary(updates: int, size: int, gaps: int) -> str:
     sized = f"{size} bytes" if size < 1000 else f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
     return f"{updates} update{'s' * (updates != 1)}, {sized}, {gaps} gap{'s' * (gaps != 1)}"

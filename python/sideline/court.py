@@ -1,12 +1,13 @@
-"""Where the service's coordinates have their origin, what courts measure, and the way to other frames and back.
+"""Frames of coordinates, dimensions of courts, and exact transforms between frames.
 
 The tables' coordinates are millimetres in one of two frames, which each column's metadata names
 (`sideline.SCHEMAS["shots"]["player_x"].frame`); `z` is the height above the floor in both.
 
-- `court`, here `COURT`: the origin is the centre of the court, x goes across it, y along it. It does not turn with the
-  team that attacks: one hoop is at positive y, the other at negative y.
-- `hoop`, here `HOOP`, the shot chart's: the origin is the hoop that is attacked, y goes from it towards mid-court, x to
-  the right as one looks that way from the hoop. So a team attacks downwards, along -y.
+- `court`, here `COURT`: the origin is the centre of the court, x goes across it, y along it. It does not depend on
+which
+  team attacks: one hoop is at positive y, the other at negative y.
+- `hoop`, here `HOOP`, for shot charts: the origin is the attacked hoop, y goes from it towards mid-court, and x to the
+  right when looking that way. So a team attacks downwards, along -y.
 
 Distances (`distance_cm`, `shot_distance_cm`, DIST) are centimetres, not millimetres.
 
@@ -47,12 +48,12 @@ Unit: TypeAlias = Literal["mm", "cm", "m", "in", "ft"]
 Attacking: TypeAlias = Literal["up", "down", "left", "right"]
 
 Values: TypeAlias = Any
-"""A number, a list or tuple of numbers (with `None` where there is none), a NumPy array, a polars expression or Series,
-a pandas Series: whatever adds and multiplies. A list gives a list."""
+"""A number, a list or tuple of numbers (with `None` for missing ones), a NumPy array, a polars expression or Series, a
+pandas Series, or anything else with arithmetic. For a list the result is a list."""
 
-# Millimetres in a unit, as a fraction: the foot is 304.8 mm exactly.
+# Millimetres in a unit, as a fraction: a foot is exactly 304.8 mm.
 _MILLIMETRES = {"mm": (1, 1), "cm": (10, 1), "m": (1000, 1), "in": (127, 5), "ft": (1524, 5)}
-# Quarter turns, against the clock, from the x axis.
+# Counterclockwise quarter turns from the x axis.
 _TURNS: dict[str | None, int] = {"right": 0, "up": 1, "left": 2, "down": 3}
 
 
@@ -64,10 +65,10 @@ def _unit(unit: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame of the court's plane: its origin, which way a team attacks in it, and its unit.
+    """A frame of the court's plane: its origin, the direction in which a team attacks, and its unit.
 
-    `attacking` is where the hoop that is attacked lies when x is drawn to the right and y upwards; `None` is the court
-    itself, which does not turn with the team. Frames differ by turns, never by a mirror: left and right stay.
+    `attacking` is the direction of the attacked hoop, with x to the right and y upwards; `None` is the court itself,
+    which does not depend on the team. Frames differ by rotation, never by reflection: left and right stay.
 
     >>> court.Frame("centre", "right", "m")
     Frame(origin='centre', attacking='right', unit='m')
@@ -83,33 +84,33 @@ class Frame:
         if self.attacking not in (*_TURNS, None):
             raise ValueError(f"a team attacks {', '.join(map(str, _TURNS))}, not {self.attacking!r}")
         if self.attacking is None and self.origin == "hoop":
-            raise ValueError("from a hoop a team attacks one way: say which")
+            raise ValueError("a frame with the origin hoop needs attacking, such as up")
         _unit(self.unit)
 
 
 COURT = Frame("centre", None)
-"""The frame of x, y, player_x, hoop_x and their like (docs/wire.md, "Coordinates and units")."""
+"""The frame of x, y, player_x, hoop_x and similar columns (docs/wire.md, "Coordinates and units")."""
 
 HOOP = Frame("hoop", "down")
-"""The shot chart's frame: hoop_player_x, hoop_to_event_x and their like (docs/wire.md, "Coordinates and units")."""
+"""The frame of shot charts: hoop_player_x, hoop_to_event_x and similar columns (docs/wire.md, "Coordinates and
+units")."""
 
 
 def transform(
     x: Values, y: Values, source: Frame, target: Frame, *, hoop: tuple[Values, Values] | None = None
 ) -> tuple[Values, Values]:
-    """Points of one frame in another.
+    """Transform points from one frame to another.
 
     Parameters:
-        x, y: of one kind: see `Values`.
-        hoop: the hoop that is attacked, `(hoop_x, hoop_y)` as the tables have it: millimetres in `COURT`. It is needed
-            between `COURT` and a frame that attacks one way, and between the two origins. Take what the service sends:
-            hoops are calibrated at each venue, and differ from the rules' by centimetres and more. Where
-            nothing was sent, there is `COLLEGE_MEN.hoop` and its like.
+        x, y: two values of one kind: see `Values`.
+        hoop: the attacked hoop, `(hoop_x, hoop_y)` as in the tables: millimetres in `COURT`. Required between `COURT`
+            and a frame with a direction of attack, and between the two origins. Use the service's values: hoops are
+            calibrated at each venue, and differ from the rules by centimetres or more. Without them, use
+            `COLLEGE_MEN.hoop` or that of another court.
 
-    It is exact: what comes back from the way there and back is what went in, and whole millimetres stay whole. Only a
-    float that was divided into another unit, or is no whole number and was moved to another origin, comes back rounded,
-    by less than 1e-10 mm. Raises `ValueError` where a hoop is needed and not given,
-    or lies at y 0.
+    Transforms are exact: there and back gives the same value, and whole millimetres stay whole. Only a float that was
+    divided into another unit, or a fraction that was moved to another origin, is rounded, by less than 1e-10 mm. Raises
+    `ValueError` if the hoop is required but missing, or at y 0.
 
     >>> shots = client.shots(session_id).to_polars()
     >>> import polars as pl
@@ -120,14 +121,14 @@ def transform(
     (True, True)
     """
     hoop_x, hoop_y = (None, None) if hoop is None else hoop
-    given = (x, y, hoop_x, hoop_y)
-    if any(isinstance(one, list | tuple) for one in given):
-        return _each(given, source, target)
+    values = (x, y, hoop_x, hoop_y)
+    if any(isinstance(one, list | tuple) for one in values):
+        return _each(values, source, target)
     return _point(x, y, source, target, hoop_x, hoop_y)
 
 
 def convert(value: Values, source: Unit, target: Unit) -> Values:
-    """A length in another unit: a height, a distance, a dimension of a court.
+    """Convert a length to another unit: a height, a distance, a dimension of a court.
 
     >>> court.convert(3048, "mm", "ft"), court.convert([581.7, None], "cm", "m")
     (10.0, [5.817, None])
@@ -146,13 +147,13 @@ def convert(value: Values, source: Unit, target: Unit) -> Values:
 def _point(x: Values, y: Values, source: Frame, target: Frame, hoop_x: Values, hoop_y: Values) -> tuple[Values, Values]:
     moved, turned = source.origin != target.origin, (source.attacking is None) != (target.attacking is None)
     if (moved or turned) and (hoop_x is None or hoop_y is None):
-        raise ValueError("which hoop is attacked is needed: give hoop=(hoop_x, hoop_y), as the service sends them")
+        raise ValueError("the attacked hoop is required: pass hoop=(hoop_x, hoop_y), as the service sends them")
     if not moved and not turned and source.attacking == target.attacking:
         return convert(x, source.unit, target.unit), convert(y, source.unit, target.unit)
     if not moved:
         x, y = _turned(x, y, source.attacking, target.attacking, hoop_y)
         return convert(x, source.unit, target.unit), convert(y, source.unit, target.unit)
-    # By way of millimetres, attacking down: there the hoop is seen from the centre as it is on the court, turned.
+    # In millimetres, attacking down: there the vector to the hoop is the one on the court, rotated.
     x, y = convert(x, source.unit, "mm"), convert(y, source.unit, "mm")
     x, y = _turned(x, y, source.attacking, "down", hoop_y)
     ahead_x, ahead_y = _turned(hoop_x, hoop_y, None, "down", hoop_y)
@@ -165,7 +166,7 @@ def _point(x: Values, y: Values, source: Frame, target: Frame, hoop_x: Values, h
 
 
 def _turned(x: Values, y: Values, source: str | None, target: str | None, hoop_y: Values) -> tuple[Values, Values]:
-    """About the origin. On the court itself a team attacks up where its hoop is at positive y, else down."""
+    """Rotate about the origin. On the court itself a team attacks up if its hoop is at positive y, else down."""
     if source is None and target is None:
         return x, y
     if source is None or target is None:
@@ -176,22 +177,22 @@ def _turned(x: Values, y: Values, source: str | None, target: str | None, hoop_y
 
 
 def _side(hoop_y: Values) -> Values:
-    if isinstance(hoop_y, Real):  # NumPy's too
+    if isinstance(hoop_y, Real):  # includes NumPy's scalars
         hoop_y = float(hoop_y)
         if not hoop_y:
-            raise ValueError("a hoop at y 0 is of neither half")
+            raise ValueError("a hoop at y 0 is on neither half of the court")
         return 1 if hoop_y > 0 else -1
     return hoop_y / abs(hoop_y)
 
 
-def _each(given: Sequence[Values], source: Frame, target: Frame) -> tuple[list[Values], list[Values]]:
-    lengths = {len(one) for one in given if isinstance(one, list | tuple)}
+def _each(values: Sequence[Values], source: Frame, target: Frame) -> tuple[list[Values], list[Values]]:
+    lengths = {len(one) for one in values if isinstance(one, list | tuple)}
     if len(lengths) > 1:
         counts = ", ".join(map(str, sorted(lengths)))
-        raise ValueError(f"the lists are of {counts} numbers: each needs one for each point")
+        raise ValueError(f"the lists have {counts} numbers: pass one for each point")
     count = lengths.pop()
-    rows = zip(*(one if isinstance(one, list | tuple) else [one] * count for one in given), strict=True)
-    needs = 4 if given[2] is not None else 2
+    rows = zip(*(one if isinstance(one, list | tuple) else [one] * count for one in values), strict=True)
+    needs = 4 if values[2] is not None else 2
     points = [
         (None, None) if None in row[:needs] else _point(row[0], row[1], source, target, row[2], row[3]) for row in rows
     ]
@@ -200,7 +201,7 @@ def _each(given: Sequence[Values], source: Frame, target: Frame) -> tuple[list[V
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Court:
-    """What a court's rules say, in millimetres. The service's own hoops differ from it: see `transform`.
+    """The dimensions of a court in the rules, in millimetres. The service's hoops differ from them: see `transform`.
 
     >>> court.COLLEGE_MEN.hoop
     (0, 12725.4)
@@ -214,21 +215,21 @@ class Court:
     width: float
     """Between the inner edges of the sidelines."""
     baseline_to_hoop: float
-    """To the point on the floor below the rim's centre."""
+    """To the point on the floor below the centre of the rim."""
     baseline_to_backboard: float
     """To the face of the board."""
     backboard_width: float
     rim_diameter: float
-    """Inside."""
+    """Inner diameter."""
     rim_height: float
     arc: float
-    """The three-point line's radius about the hoop, to the outer edge."""
+    """Radius of the three-point line about the hoop, to its outer edge."""
     corner: float
-    """From the line between the hoops to the three-point line's straight parts, to the outer edge."""
+    """From the line between the hoops to the straight parts of the three-point line, to their outer edge."""
     baseline_to_free_throw_line: float
-    """To the edge that is nearer to mid-court."""
+    """To the edge nearer to mid-court."""
     paint_width: float
-    """Outside."""
+    """Outer width."""
     restricted_arc: float
     """Radius about the hoop."""
     centre_circle: float
@@ -241,7 +242,7 @@ class Court:
 
     @property
     def corner_length(self) -> float:
-        """How far the straight parts of the three-point line reach from the baseline, to where the arc begins."""
+        """The distance from the baseline to where the straight parts of the three-point line end."""
         return self.baseline_to_hoop + sqrt(self.arc**2 - self.corner**2)
 
 

@@ -1,7 +1,7 @@
-"""What is wrong with a set-up, step by step: `client.doctor()` and `sideline doctor`.
+"""Checks a set-up step by step: `client.doctor()` and `sideline doctor`.
 
-Each step is made by the client's own core, so that the doctor and the client meet the same trouble. Only the
-certificate of a server that the client refused is fetched apart, to say who issued it.
+The client's own core makes each step, so that the doctor meets the same problems as the client. Only the certificate of
+a server that the client refused is fetched separately, to name its issuer.
 """
 
 import sys
@@ -12,6 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
+from sideline._access import core_of_stream, finding_of
 from sideline._core import CoreClient, Payload, _certificate
 from sideline.errors import AuthenticationError, NotFound, PermissionDenied, SidelineError
 
@@ -36,21 +37,21 @@ class Check:
 
     name: str
     state: State
-    """`missing`: a privilege that the service has not granted, no fault of the set-up. `skipped`: not tried, or
-    not given and not needed for the rest."""
+    """`missing`: a privilege that the service has not granted; the set-up is fine. `skipped`: not tried, or not given
+    and not needed for the rest."""
     found: str
-    """What was found, or why it was skipped. Never a secret."""
+    """The finding, or why the step was skipped. Never a secret."""
     advice: str = ""
-    """What to do, where something is to be done."""
+    """What to do, if anything."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong with the set-up here."""
+        """Whether the check did not fail."""
         return self.state != "failed"
 
 
 class Report:
-    """What a doctor found: its text is for people, `ok` and `checks` for programs.
+    """The result of the doctor: its text is for people, `ok` and `checks` for programs.
 
     >>> report = client.doctor()
     >>> [check.name for check in report.checks if check.state == "failed"]
@@ -98,29 +99,29 @@ class Report:
         count = {
             state: sum(check.state == state for check in self.checks) for state in ("failed", "missing", "skipped")
         }
-        told = [f"{number} {state}" for state, number in count.items() if number]
-        return f"sideline doctor: {len(self.checks)} checks, {', '.join(told) or 'all ok'}"
+        counts = [f"{number} {state}" for state, number in count.items() if number]
+        return f"sideline doctor: {len(self.checks)} checks, {', '.join(counts) or 'all ok'}"
 
 
-SKEWED = 60.0
-"""Seconds. The service refuses 300 (docs/wire.md, "Signature"); an honest clock is far from either."""
+MAX_CLOCK_SKEW = 60.0
+"""Seconds. The service refuses 300 (docs/wire.md, "Signature"); a correct clock is far from either."""
 
-_SOON = 14
-"""Days before its end at which a certificate is worth a word."""
+_EXPIRY_WARNING_DAYS = 14
+"""A certificate with fewer days left is mentioned."""
 
 
-_SIGNS_THE_QUERY = (
+_QUERY_IS_SIGNED = (
     "calls without a query are accepted, and calls with a query are refused for their signature",
-    "the gateway in front of the service computes the signature over the path and the query (Kong 3 does), where the "
-    "service's specification has the path alone: ask its operator to change that. Username, secret and clock are right",
+    "the gateway in front of the service signs the path and the query (Kong 3 does), but the service's specification "
+    "has only the path: ask its operator to change that. Username, secret and clock are right",
 )
 
 
-_OF_SETTINGS = {
-    "proxy": "correct the address of the proxy, give another with proxy=, or list the host in NO_PROXY",
-    "TLS": "give a file or folder of certificates with ca_bundle=, or install the system's (ca-certificates)",
+_SETTINGS_ADVICE = {
+    "proxy": "correct the address of the proxy, pass another with proxy=, or list the host in NO_PROXY",
+    "TLS": "pass a file or folder of certificates with ca_bundle=, or install the system's (ca-certificates)",
 }
-"""What to do about settings that make no connection, by their step."""
+"""What to do about settings that prevent a connection, by their step."""
 
 
 class _Doctor:
@@ -138,13 +139,13 @@ class _Doctor:
             self.note(name, "skipped", why)
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> Payload:
-        # Beside the client's own method: unknown fields are no matter here.
+        # Not through the client's own method, because unknown fields do not matter here.
         if self.is_async:
             return await self.core.call_async(operation, arguments, None)
         return self.core.call_sync(operation, arguments, None)
 
-    async def apart(self, function: Callable[..., T], *arguments: Any) -> T:
-        """What blocks, in a thread where an event loop would wait."""
+    async def run_blocking(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Run a blocking function, in a thread if an event loop is running."""
         if not self.is_async:
             return function(*arguments)
         import asyncio
@@ -159,41 +160,39 @@ class _Doctor:
         return self.settings[name][0] is not None
 
     def failed(self, name: str, error: SidelineError) -> None:
-        found, advice = _told(error)
+        found, advice = _describe(error)
         if isinstance(error, PermissionDenied):
             lacks = "these credentials lack the privilege: ask the service's operator for it"
             self.note(name, "missing", found, lacks)
         else:
             self.note(name, "failed", found, advice)
 
-    # -- steps
-
-    def look_at_settings(self) -> None:
-        # Whoever has the key alone asks the Broadcast API alone.
-        is_broadcast_alone = self.has("api_key") and not (self.has("username") or self.has("secret"))
+    def check_settings(self) -> None:
+        # With only an API key, only the Broadcast API is used.
+        uses_only_broadcast = self.has("api_key") and not (self.has("username") or self.has("secret"))
         for name, (value, _) in self.settings.items():
-            to_give = f"give {name}= or set SIDELINE_{name.upper()}"
+            how_to_set = f"give {name}= or set SIDELINE_{name.upper()}"
             if value is not None:
                 self.note(name, "ok", f"{value} {self.source(name)}")
             elif name == "api_key":
-                self.note(name, "skipped", f"not given: only the Broadcast API needs it ({to_give})")
-            elif name in ("username", "secret") and is_broadcast_alone:
-                self.note(name, "skipped", f"not given: only the Broadcast API can be asked without it ({to_give})")
+                self.note(name, "skipped", f"not given: only the Broadcast API needs it ({how_to_set})")
+            elif name in ("username", "secret") and uses_only_broadcast:
+                self.note(name, "skipped", f"not given: without it only the Broadcast API works ({how_to_set})")
             elif name != "ca_bundle":
-                self.note(name, "failed", "missing", f"{to_give}; every signed call needs it")
+                self.note(name, "failed", "missing", f"{how_to_set}; every signed call needs it")
 
-    async def look_at_the_way(self) -> bool:
-        """Whether the service answers at all."""
+    async def check_connection(self) -> bool:
+        """Check the connection; return whether the service responds."""
         steps = ("proxy", "DNS", "TCP", "TLS", "answer", "clock")
-        # Settings that make no connection: a proxy that cannot be used, a file of authorities that cannot be read.
+        # An unusable proxy or an unreadable file of certificates fails before any connection.
         name = "proxy"
         try:
             proxy = self.core.proxy()
             name = "TLS"
             probe: dict[str, Any] = await self.core.probe_async() if self.is_async else self.core.probe_sync()
         except SidelineError as error:
-            self.note(name, "failed", str(error), _OF_SETTINGS[name])
-            self.skip(tuple(step for step in steps if step != name), "there is no way to the service")
+            self.note(name, "failed", str(error), _SETTINGS_ADVICE[name])
+            self.skip(tuple(step for step in steps if step != name), "no connection to the service is possible")
             return False
         address = urlsplit(self.settings["base_url"][0] or "")
         host, plain = address.hostname or "", address.scheme == "http"
@@ -203,12 +202,12 @@ class _Doctor:
         if stage == "proxy":
             self.note("proxy", "failed", text, hint)
         else:
-            # Of a proxy that only the operating system knows, the core knows nothing.
-            none = "none given: as the system is set" if sys.platform in ("win32", "darwin") else "none: asked directly"
+            # The core does not know a proxy of the operating system's own settings.
+            none = "none given: the system's settings apply" if sys.platform in ("win32", "darwin") else "none: direct"
             self.note("proxy", "ok", f"{proxy[0]} (from {proxy[1]})" if proxy else none)
         whose = f"of the proxy {proxy[0]}" if proxy else f"of {host}"
         if stage == "name":
-            self.note("DNS", "failed", text, f"the name {whose} is not known: check base_url and the network")
+            self.note("DNS", "failed", text, f"the name {whose} is unknown: check base_url and the network")
         elif proxy:
             self.note("DNS", "skipped", "the proxy looks the name up")
         else:
@@ -216,48 +215,48 @@ class _Doctor:
         if stage == "connection":
             self.note("TCP", "failed", text, hint)
         elif stage in ("name", "proxy"):
-            self.note("TCP", "skipped", "the name is not known" if stage == "name" else "the proxy makes no connection")
+            self.note("TCP", "skipped", "the name is unknown" if stage == "name" else "the proxy does not connect")
         else:
             self.note("TCP", "ok", f"connected {behind}" + (f" to {probe['peer']}" if probe["peer"] else ""))
         if plain:
-            self.note("TLS", "skipped", "plain http: nothing is encrypted")
+            self.note("TLS", "skipped", "plain HTTP is not encrypted")
         elif stage == "tls":
-            issuer = None if proxy else await self.apart(_presented, host, address.port or 443)
+            issuer = None if proxy else await self.run_blocking(_fetch_certificate, host, address.port or 443)
             by = f" (the certificate was issued by {issuer[0]!r}, until {_day(issuer[1])})" if issuer else ""
             self.note("TLS", "failed", text + by, hint)
         elif stage in ("name", "connection", "proxy"):
             self.note("TLS", "skipped", "there is no connection")
         else:
-            self.note("TLS", *_certified(probe["certificate"]))
+            self.note("TLS", *_describe_certificate(probe["certificate"]))
         if stage == "answer":
             self.note("answer", "failed", text, hint)
         elif stage:
             self.note("answer", "skipped", "there is no connection")
         else:
-            self.note("answer", "ok", f"answers, with {probe['status']} to a request without a signature")
+            self.note("answer", "ok", f"responds with status {probe['status']} to a request without a signature")
         if stage:
-            self.note("clock", "skipped", "the service gave no answer")
+            self.note("clock", "skipped", "the service did not respond")
         else:
-            self.look_at_the_clock(probe["ahead"])
+            self.check_clock(probe["ahead"])
         return not stage
 
-    def look_at_the_clock(self, ahead: float | None) -> None:
-        if ahead is None:
-            self.note("clock", "skipped", "the answer bears no date")
-        elif abs(ahead) < SKEWED:
-            self.note("clock", "ok", f"within {max(1, round(abs(ahead)))} s of the service's")
+    def check_clock(self, offset: float | None) -> None:
+        if offset is None:
+            self.note("clock", "skipped", "the response has no date")
+        elif abs(offset) < MAX_CLOCK_SKEW:
+            self.note("clock", "ok", f"within {max(1, round(abs(offset)))} s of the service's")
         else:
-            side = "behind" if ahead > 0 else "ahead of"
+            side = "behind" if offset > 0 else "ahead of"
             self.note(
                 "clock",
                 "failed",
-                f"this machine's clock is {abs(ahead) / 60:.1f} minutes {side} the service's",
+                f"this machine's clock is {abs(offset) / 60:.1f} minutes {side} the service's",
                 "set the clock: a signature is valid for 5 minutes (a client corrects up to 24 hours, after a refusal)",
             )
 
-    async def look_at_the_signature(self) -> bool:
+    async def check_signature(self) -> bool:
         def signed() -> str:
-            # After the call: it may have learned the service's time.
+            # After the call, which may have learned the service's clock.
             return f"signed: {self.core.string_to_sign()!r}"
 
         try:
@@ -266,49 +265,49 @@ class _Doctor:
             self.note("signature", "ok", f"accepted; {signed()}")
             self.failed("teams", error)
         except AuthenticationError as error:
-            found, advice = _told(error)
+            found, advice = _describe(error)
             sources = ", ".join(f"{name} {self.source(name)}" for name in ("username", "secret"))
             self.note("signature", "failed", f"{found}; {signed()}", f"{advice}; they are: {sources}")
             return False
         except SidelineError as error:
-            # It says nothing of the signature: what answers is not the service, or the service is in trouble.
+            # The error is not about the signature: another server responds, or the service has a problem.
             self.checks = [check for check in self.checks if check.name != "answer"]
             if isinstance(error, NotFound):
-                no_path = "check base_url: what answers there has no such path, and every client's teams are at it"
-                self.note("answer", "failed", _told(error)[0], no_path)
+                no_path = "check base_url: this server does not have the path of the list of teams"
+                self.note("answer", "failed", _describe(error)[0], no_path)
             else:
                 self.failed("answer", error)
-            self.note("signature", "skipped", f"no answer to judge it by; {signed()}")
+            self.note("signature", "skipped", f"no response to judge it by; {signed()}")
             return False
         else:
             self.note("signature", "ok", f"accepted; {signed()}")
         return True
 
-    async def look_at_privileges(self) -> bool:
-        """Whether the schedule can be read."""
+    async def check_privileges(self) -> bool:
+        """Check the privileges; return whether the schedule can be read."""
         names = ("stats", "shots")
         try:
             session_id = await self.recent_session()
         except AuthenticationError as error:
-            if await self.accepts_a_query():
+            if await self.accepts_query():
                 self.failed("schedule", error)
             else:
-                self.note("query", "failed", *_SIGNS_THE_QUERY)
-            self.skip(names, "there is no schedule to find a session by")
+                self.note("query", "failed", *_QUERY_IS_SIGNED)
+            self.skip(names, "without the schedule no session can be found")
             return False
         except SidelineError as error:
             self.failed("schedule", error)
-            self.skip(names, "there is no schedule to find a session by")
+            self.skip(names, "without the schedule no session can be found")
             return False
         if session_id is None:
-            self.skip(names, "no game of the last 8 months has a session to ask for")
+            self.skip(names, "no game of the last 8 months has a session")
             return True
         for name in names:
-            await self.may(name, self.call(name, {"session_id": session_id}), lambda _: "may be read")
+            await self.try_call(name, self.call(name, {"session_id": session_id}), lambda _: "may be read")
         return True
 
-    async def accepts_a_query(self) -> bool:
-        """Whether the teams, which were accepted without a query, are accepted with one that means nothing."""
+    async def accepts_query(self) -> bool:
+        """Return whether the list of teams, accepted without a query, is accepted with a meaningless one."""
         try:
             await self.call("get", {"path": "/v1/data/teams", "params": {"sideline": "doctor"}})
         except AuthenticationError:
@@ -317,14 +316,14 @@ class _Doctor:
             pass
         return True
 
-    async def may(self, name: str, asked: Awaitable[T], found: Callable[[T], str]) -> T | None:
+    async def try_call(self, name: str, call: Awaitable[T], found: Callable[[T], str]) -> T | None:
         try:
-            got = await asked
+            result = await call
         except SidelineError as error:
             self.failed(name, error)
             return None
-        self.note(name, "ok", found(got))
-        return got
+        self.note(name, "ok", found(result))
+        return result
 
     async def games(self, start: datetime, end: datetime) -> list[tuple[datetime, str]]:
         payload = await self.call("schedule", {"start": start, "end": end})
@@ -333,7 +332,7 @@ class _Doctor:
 
     async def recent_session(self) -> str | None:
         now = datetime.now(UTC)
-        # What tipped off so long ago is over. The second range is asked for only out of season.
+        # These games are over. The second range is needed only out of season.
         for days in (30, 240):
             games = await self.games(now - timedelta(days=days), now - timedelta(hours=4))
             for _, game_id in games[:-4:-1]:
@@ -345,11 +344,11 @@ class _Doctor:
                     return str(row["session_id"])
         return None
 
-    async def look_at_the_websocket(self, open_live: Callable[[str, float], "LiveStream"]) -> None:
+    async def check_websocket(self, open_live: Callable[[str, float], "LiveStream"]) -> None:
         names = ("websocket token", "websocket")
         now = datetime.now(UTC)
         try:
-            # The next game; where none is near, the last one.
+            # The next game, or the last one if none is near.
             games = await self.games(now - timedelta(hours=4), now + timedelta(days=30))
             games = games[:1] or (await self.games(now - timedelta(days=240), now))[-1:]
         except SidelineError as error:
@@ -360,62 +359,62 @@ class _Doctor:
             self.skip(names, "no game is scheduled for the next 30 days, and none was played in the last 8 months")
             return
         game_id = games[0][1]
-        token = await self.may(names[0], self.token(game_id), lambda _: f"given for game {game_id}")
+        token = await self.try_call(names[0], self.token(game_id), lambda _: f"given for game {game_id}")
         if token is None:
             self.skip(names[1:], "there is no token")
             return
         try:
-            trouble = await self.apart(_opened, open_live(token, 10.0))
+            problem = await self.run_blocking(_open_error, open_live(token, 10.0))
         except SidelineError as error:
             self.failed(names[1], error)
             return
         finally:
-            # Whoever interrupts it gets a traceback, which may show what its frames hold.
+            # A traceback with locals must not show it.
             del token
         where = self.settings["websocket_url"][0]
-        if trouble is None:
+        if problem is None:
             self.note(names[1], "ok", f"opened at {where}")
         else:
             advice = "check websocket_url, and that proxies and firewalls let a websocket through"
-            self.note(names[1], "failed", f"not opened at {where}: {trouble}", advice)
+            self.note(names[1], "failed", f"not opened at {where}: {problem}", advice)
 
     async def token(self, game_id: str) -> str:
         return await self.core.token_async(game_id, None) if self.is_async else self.core.token_sync(game_id, None)
 
-    async def look_at_the_key(self) -> None:
-        await self.may("Broadcast key", self.call("broadcast_teams", {}), lambda _: "accepted")
+    async def check_broadcast_key(self) -> None:
+        await self.try_call("Broadcast key", self.call("broadcast_teams", {}), lambda _: "accepted")
 
 
 async def examine(core: CoreClient, open_live: Callable[[str, float], "LiveStream"], *, is_async: bool) -> Report:
-    """Take all steps, in the order in which one builds on the other."""
+    """Run all steps, in the order of their dependencies."""
     if core.closed:
-        raise SidelineError("the client is closed; make a new one")
+        raise SidelineError("the client is closed; create a new one")
     doctor = _Doctor(core, is_async)
-    doctor.look_at_settings()
-    is_reached = await doctor.look_at_the_way()
+    doctor.check_settings()
+    is_reached = await doctor.check_connection()
     by_signature = ("stats", "shots", "websocket token", "websocket")
     if not (doctor.has("username") and doctor.has("secret")):
-        doctor.skip(("signature", *by_signature), "there are no username and secret to sign with")
+        doctor.skip(("signature", *by_signature), "username or secret is missing")
     elif not is_reached:
         doctor.skip(("signature", *by_signature), "the service cannot be reached")
-    elif not await doctor.look_at_the_signature():
-        doctor.skip(by_signature, "no signed request was answered")
-    elif await doctor.look_at_privileges():
-        await doctor.look_at_the_websocket(open_live)
+    elif not await doctor.check_signature():
+        doctor.skip(by_signature, "no signed request succeeded")
+    elif await doctor.check_privileges():
+        await doctor.check_websocket(open_live)
     else:
-        doctor.skip(by_signature[2:], "there is no schedule to find a game by")
+        doctor.skip(by_signature[2:], "without the schedule no game can be found")
     shares = doctor.settings["broadcast_base_url"][0] == doctor.settings["base_url"][0]
     if not doctor.has("api_key"):
         doctor.skip(("Broadcast key",), "there is no api_key")
     elif shares and not is_reached:
         doctor.skip(("Broadcast key",), "the service cannot be reached")
     else:
-        await doctor.look_at_the_key()
+        await doctor.check_broadcast_key()
     return Report(doctor.checks)
 
 
-def waited_for(steps: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that waits for nothing: each of its steps blocks."""
+def run_sync(steps: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine whose steps block instead of waiting."""
     try:
         steps.send(None)
     except StopIteration as done:
@@ -424,18 +423,18 @@ def waited_for(steps: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a step was awaited")
 
 
-def _told(error: SidelineError) -> tuple[str, str]:
-    """What happened, and what to do."""
-    advice = error.advice or "see the message; the documentation's page on errors says what to do"
-    return error._found or str(error), advice
+def _describe(error: SidelineError) -> tuple[str, str]:
+    """Return what happened, and what to do."""
+    advice = error.advice or "see the message; the page on errors of the documentation says what to do"
+    return finding_of(error) or str(error), advice
 
 
-def _certified(certificate: tuple[str, int] | None) -> tuple[State, str]:
+def _describe_certificate(certificate: tuple[str, int] | None) -> tuple[State, str]:
     if certificate is None:
         return "ok", "the certificate is valid"
     issuer, end = certificate
     days = int((end - datetime.now(UTC).timestamp()) // 86_400)
-    soon = ": its operator must renew it soon" if days < _SOON else ""
+    soon = ": its operator must renew it soon" if days < _EXPIRY_WARNING_DAYS else ""
     return "ok", f"the certificate is valid, issued by {issuer!r}, for {days} more days (until {_day(end)}){soon}"
 
 
@@ -443,8 +442,8 @@ def _day(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
 
 
-def _presented(host: str, port: int) -> tuple[str, int] | None:
-    """Issuer and end of the certificate that a server shows, to be trusted or not. Nothing is sent to it."""
+def _fetch_certificate(host: str, port: int) -> tuple[str, int] | None:
+    """Return issuer and end of a server's certificate, trusted or not. Nothing is sent to the server."""
     import socket
     import ssl
 
@@ -462,15 +461,15 @@ def _presented(host: str, port: int) -> tuple[str, int] | None:
     return _certificate(shown) if shown else None
 
 
-def _opened(stream: "LiveStream") -> str | None:
-    """Why a stream does not stand; `None`: it does, for the moment in which a service refuses a token at the latest."""
+def _open_error(stream: "LiveStream") -> str | None:
+    """Return why a stream cannot be opened, or `None` if it stays open for longer than a service needs to refuse it."""
     from sideline.live import Connected, Disconnected
 
-    core = stream._core
+    core = core_of_stream(stream)
     core.open()
     try:
         is_open = False
-        # A token may be refused by a close right after the connection stands.
+        # The service may refuse a token by closing the connection right after opening it.
         for wait in (10.0, 0.3):
             item = core.next_within(wait)
             if isinstance(item, Disconnected):

@@ -1,4 +1,4 @@
-"""What is raised. Each message says what to do next, and none holds a secret."""
+"""The exceptions and warnings. Each message says what to do next, and none contains a secret."""
 
 from collections.abc import Sequence
 
@@ -11,6 +11,7 @@ __all__ = [
     "ConnectError",
     "DecodeError",
     "IncompleteError",
+    "InternalError",
     "InvalidRequest",
     "NotFound",
     "PermissionDenied",
@@ -25,7 +26,7 @@ __all__ = [
 
 
 class SidelineError(Exception):
-    """The base of every exception of this package.
+    """The base of all exceptions of this package.
 
     >>> try:
     ...     client.roster(999_999)
@@ -37,16 +38,16 @@ class SidelineError(Exception):
     """
 
     advice: str = ""
-    """What to do next, in a sentence; empty where no request was involved."""
+    """What to do next, in one sentence; empty if there was no request."""
     _advice_kind: str = ""
-    """A name for that advice, out of a closed set."""
+    """The kind of the advice, from a closed set."""
     _found: str = ""
     """What happened, without the advice."""
     _payload: "sideline.Payload | None" = None
 
     @property
     def payload(self) -> "sideline.Payload | None":
-        """The response, where one of status 200 arrived that is not what was requested: its `raw` is the body."""
+        """The response of status 200 that is not what was requested; its `raw` is the body. Otherwise `None`."""
         return self._payload
 
     @payload.setter
@@ -55,25 +56,25 @@ class SidelineError(Exception):
 
 
 class ConfigurationError(SidelineError):
-    """The client is set up wrong, or a credential is missing."""
+    """A credential is missing, or an option is invalid."""
 
 
 class ApiError(SidelineError):
-    """The service answered with an error, or would: what can be checked before sending is."""
+    """The service responded with an error, or would: some arguments are checked before sending."""
 
     status: int
     """The HTTP status."""
     message: str
-    """The service's own words."""
+    """The service's message."""
     request_id: str | None
-    """The service's id of the request; `None` where nothing was sent, or no id came."""
+    """The service's id of the request; `None` if nothing was sent or the response has no id."""
     method: str
     url: str
     """The address, without secrets."""
     attempts: int
-    """How often it was sent."""
+    """The number of attempts."""
     elapsed: float = 0.0
-    """Seconds that all attempts and the waits between them took."""
+    """Seconds for all attempts and the waits between them."""
 
     def __init__(
         self,
@@ -100,11 +101,11 @@ class AuthenticationError(ApiError):
 
 
 class PermissionDenied(ApiError):
-    """403 from the service: this credential may not read that."""
+    """403 from the service: this credential lacks a privilege."""
 
 
 class NotFound(ApiError):
-    """404: there is no such thing."""
+    """404: the id does not exist."""
 
 
 class InvalidRequest(ApiError, ValueError):
@@ -145,7 +146,7 @@ class RateLimited(ApiError):
     """
 
     retry_after: float | None
-    """Seconds that the service asks to wait (`Retry-After`); `None` if it does not say."""
+    """Seconds that the service requests to wait (`Retry-After`); `None` without that header."""
 
     def __init__(
         self,
@@ -170,7 +171,7 @@ class ServerError(ApiError):
 
 
 class TransportError(SidelineError):
-    """No answer came, or none that can be read as HTTP and JSON.
+    """There was no response, or it could not be read as HTTP and JSON.
 
     >>> service.faults.add("/v1/data/teams", reset=True)
     >>> try:
@@ -184,25 +185,25 @@ class TransportError(SidelineError):
 
     method: str = "GET"
     url: str = ""
-    """The address, without secrets; empty where it was no request that failed."""
+    """The address, without secrets; empty if no request failed."""
     attempts: int = 0
-    """How often it was sent."""
+    """The number of attempts."""
     elapsed: float = 0.0
-    """Seconds that all attempts and the waits between them took."""
+    """Seconds for all attempts and the waits between them."""
 
 
 class ConnectError(TransportError):
-    """No connection was made: name, port, proxy, certificate."""
+    """The connection failed: name, port, proxy or certificate."""
 
 
 class RequestTimeout(TransportError, TimeoutError):
-    """The connect, read or total timeout passed."""
+    """The connect, read or total timeout expired."""
 
 
 class SchemaDriftWarning(UserWarning):
-    """The service sent an unknown field, which no schema has: one warning for each path.
+    """The service sent an unknown field: one warning for each path.
 
-    Nothing of it is lost: `to_dict()` has it.
+    Nothing is lost: `to_dict()` has the field.
 
     >>> import warnings
     >>> service.faults.add("/v1/data/teams", body={"teams": [{"id": 7, "mascot": "owl"}]}, times=1)
@@ -214,7 +215,7 @@ class SchemaDriftWarning(UserWarning):
 
 
 class DecodeError(SidelineError):
-    """A response that is not what was requested: its root is missing, or a value does not fit its column.
+    """The response is not what was requested: its root is missing, or a value does not fit its column.
 
     >>> service.faults.add("/v1/data/teams", body={"squads": []}, times=1)
     >>> try:
@@ -225,9 +226,9 @@ class DecodeError(SidelineError):
     """
 
     path: str
-    """Where in the JSON, such as `$.teams[0].id`."""
+    """The position in the JSON, such as `$.teams[0].id`."""
     offset: int
-    """Where in the body, in bytes."""
+    """The position in the body, in bytes."""
 
     def __init__(
         self, text: str = "", *, path: str = "$", offset: int = 0, payload: "sideline.Payload | None" = None
@@ -236,6 +237,10 @@ class DecodeError(SidelineError):
         self.path = path
         self.offset = offset
         self.payload = payload
+
+
+class InternalError(SidelineError):
+    """A defect of sideline: please report it, with the text and the traceback."""
 
 
 class IncompleteError(SidelineError):
@@ -249,9 +254,9 @@ class IncompleteError(SidelineError):
     """
 
     batch: "sideline.Batch | sideline.AsyncBatch | None"
-    """Of a batch: what was fetched, and how each unit ended."""
+    """The batch, with the fetched responses and how each unit ended; `None` for a sync."""
     report: "sideline.SyncReport | None"
-    """Of a sync: how each unit ended."""
+    """The report of the sync; `None` for a batch."""
 
     def __init__(
         self,
@@ -266,5 +271,5 @@ class IncompleteError(SidelineError):
 
 
 class StreamClosed(SidelineError):
-    """A live stream that cannot be read any further: it was read to its end or closed, its client was closed, or it was
-    opened in another process."""
+    """A live stream has ended: it was read to its end or closed, its client was closed, or it was opened in another
+    process."""

@@ -1,4 +1,4 @@
-"""Recorded streams: replayed, and repaired."""
+"""Replays and repairs recorded streams."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from os import PathLike, fspath
 import sideline
 from sideline._arguments import named
 from sideline._core import _repair_journal, _replay
-from sideline.streams import Overflow
+from sideline._streams import Overflow
 
 __all__ = ["LostBytes", "Repair", "repair", "replay"]
 
@@ -20,18 +20,18 @@ def replay(
     overflow: Overflow = "block",
     buffer: int = 1024,
 ) -> "sideline.LiveStream":
-    """Replays a journal that `LiveStream.record` wrote: the same items in the same order, as a stream that ends.
+    """Replay a journal that `LiveStream.record` wrote: the same items in the same order, as a stream that ends.
 
-    A journal whose recorder was killed ends with its last whole block. What is appended later is not replayed.
+    A journal of a killed recorder ends with its last intact block. Items appended later are not replayed.
 
     Parameters:
-        speed: 1.0 gives the items at the pace they came, by their receive times, 60.0 a minute in a second; `None` as
-            fast as they are taken. The time between two recordings in one journal passes too.
+        speed: 1.0 replays at the original pace, by receive times, 60.0 a minute per second; `None` as fast as possible.
+            The time between two recordings in one journal passes too.
         notices, overflow, buffer: as for `Client.live_stats`.
 
-    Raises `OSError` for a file that cannot be read and `DecodeError` for one that is no journal. Where a journal is
-    damaged all items before the damage are given, then a `DecodeError` with its `offset` in bytes; `sideline journal
-    repair` saves what is whole behind it.
+    Raises `OSError` for a file that cannot be read and `DecodeError` for a file that is not a journal. A damaged
+    journal yields all items before the damage, then raises `DecodeError` with its `offset` in bytes; `sideline journal
+    repair` saves the intact blocks after it.
 
     >>> with client.live_stats(live_game_id).record("game.journal") as stream:
     ...     recorded = [next(stream), next(stream)]
@@ -47,20 +47,20 @@ def replay(
 
 @dataclass(frozen=True, slots=True)
 class LostBytes:
-    """Bytes of a journal that were damaged."""
+    """Damaged bytes of a journal."""
 
     start: int
-    """The first of them."""
+    """The position of the first byte."""
     bytes: int
     after: datetime | None
-    """When the last item before them was received; `None`: there is none."""
+    """When the last item before them was received, or `None`."""
     before: datetime | None
-    """When the first item after them was received; `None`: there is none."""
+    """When the first item after them was received, or `None`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What a repair saved, and what was lost."""
+    """The saved blocks and items of a repaired journal, and the lost bytes."""
 
     blocks: int
     items: int
@@ -68,12 +68,12 @@ class Repair:
 
 
 def repair(path: str | PathLike[str], out: str | PathLike[str] | None = None) -> Repair:
-    """Saves every whole block of a damaged journal; where others were lost, the new journal has a `Gap`.
+    """Save every intact block of a damaged journal; the new journal has a `Gap` for each lost one.
 
-    Without `out` the repaired journal takes the place of the damaged one, which is kept with `.damaged` at the end of
-    its name. A journal that is whole stays as it is.
+    Without `out` the repaired journal replaces the damaged one, which is kept with the suffix `.damaged`. An intact
+    journal stays unchanged.
 
-    Raises `OSError` where a file cannot be read or written, and `BlockingIOError` while the journal is recorded.
+    Raises `OSError` if a file cannot be read or written, and `BlockingIOError` while the journal is recorded.
 
     >>> with client.live_stats(live_game_id).record("game.journal") as stream:
     ...     recorded = [next(stream), next(stream)]

@@ -1,4 +1,4 @@
-"""Live streams: their items, what they tell about themselves, and the box score kept from them."""
+"""Live streams, their items, and the live box score."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -29,7 +29,7 @@ State = Literal["new", "connecting", "connected", "waiting", "closed"]
 
 
 class Notice:
-    """What a stream tells about itself, among its updates.
+    """An item of a stream that is not an update.
 
     >>> with client.live_stats(live_game_id) as stream:
     ...     notice = next(stream)
@@ -42,7 +42,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Connected(Notice):
-    """A connection stands."""
+    """A connection is open."""
 
     at: datetime
 
@@ -51,8 +51,8 @@ class Connected(Notice):
 class Disconnected(Notice):
     """A connection was lost, or an attempt to connect failed. It comes at once.
 
-    Notices that wait because nobody takes them are merged: then the last one is kept, and its reason says how many it
-    stands for and in how many seconds they came.
+    Notices that nobody takes are merged: the last one is kept, and its reason says how many it stands for and over how
+    many seconds.
     """
 
     at: datetime
@@ -60,7 +60,7 @@ class Disconnected(Notice):
     status: int | None
     """The status of a response that did not open the stream."""
     attempt: int
-    """Attempts that failed in a row; 0: an open connection was lost."""
+    """Number of failed attempts in a row; 0: an open connection was lost."""
     retry_at: datetime | None
     """When the next attempt is made; `None`: never."""
 
@@ -70,29 +70,29 @@ class Gap(Notice):
     """Messages are missing here, or may be.
 
     After a lost connection it comes with the next one, and covers the time between. Within a connection its reason is
-    "overflow" (the buffer was full), "restarted" (the numbers of the messages began anew), or names a message that was
-    too long. In a journal it also covers the time between two recordings.
+    "overflow" (the buffer was full), "restarted" (the sequence numbers started again), or names an oversized message.
+    In a journal it also covers the time between two recordings.
     """
 
     start: datetime
-    """The last byte before it."""
+    """When the last byte before it was received."""
     end: datetime | None
-    """`None`: the stream ended in it."""
+    """When the first byte after it was received; `None`: the stream ended in the gap."""
     reason: str
     dropped: int | None = None
-    """Messages that are missing; `None`: unknown."""
+    """Number of missing messages; `None`: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quiet(Notice):
-    """Nothing but heartbeats since then. The connection stands."""
+    """Only heartbeats since then; the connection is open."""
 
     since: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class StreamStats:
-    """What a stream has done so far.
+    """Counters of a stream.
 
     >>> with client.live_stats(live_game_id) as stream:
     ...     items = [next(stream), next(stream)]
@@ -109,19 +109,42 @@ class StreamStats:
     gaps: int
     """Gaps of every kind."""
     repeats: int
-    """Messages left out: an earlier connection had delivered them, with the same source, number and content."""
+    """Messages left out because an earlier connection delivered them, with the same source, number and content."""
     dropped: int
-    """Updates dropped from a full buffer, where `overflow` says so."""
+    """Updates dropped from a full buffer, by the `overflow` option."""
     lag: float
     """Seconds that the oldest update has waited to be taken."""
 
 
-class LiveStream:
-    """Updates of a live stream and, among them, notices of what happened to it.
+class _Life:
+    """Whether a stream was entered or has ended, shared with its iterators."""
 
-    It connects at `with` or at the first item, and connects again for as long as it is not closed. `for` and
-    `async for` read the same object. A stream that was entered with `with` lives until the block's end; one that is
-    only looped over ends with its loop.
+    __slots__ = ("_core", "has_ended", "is_entered")
+
+    def __init__(self, core: CoreStream) -> None:
+        self._core = core
+        self.is_entered = False
+        self.has_ended = False
+
+    def check_not_ended(self) -> None:
+        if self.has_ended:
+            raise StreamClosed("this stream has ended or was closed; open another one")
+
+    def close(self) -> None:
+        self.has_ended = True
+        self._core.close()
+
+    def close_unless_entered(self) -> None:
+        if not self.is_entered:
+            self.close()
+
+
+class LiveStream:
+    """A live stream: an iterator of updates and of notices about the connection.
+
+    It connects at `with` or at the first item, and reconnects until it is closed. `for` and `async for` read the same
+    object. A stream entered with `with` is closed at the end of the block; otherwise it is closed when the loop over it
+    ends.
 
     >>> with client.live_stats(live_game_id) as stream:
     ...     for item in stream:
@@ -131,16 +154,13 @@ class LiveStream:
     'closed'
     """
 
-    def __init__(self, core: CoreStream, what: str) -> None:
+    def __init__(self, core: CoreStream, title: str) -> None:
         self._core = core
-        self._what = what
-        self._entered = False
-        self._is_over = False
-
-    # Taking.
+        self._title = title
+        self._life = _Life(core)
 
     def __iter__(self) -> Iterator[Update | Notice]:
-        self._check_not_over()
+        self._life.check_not_ended()
         return self._items()
 
     def _items(self) -> Iterator[Update | Notice]:
@@ -149,22 +169,21 @@ class LiveStream:
             core.open()
             while (item := core.next()) is not None:
                 yield item
-            self._is_over = True
+            self._life.has_ended = True
         finally:
-            if not self._entered:
-                self.close()
+            self._life.close_unless_entered()
 
     def __next__(self) -> Update | Notice:
         self._core.open()
         item = self._core.next()
         if item is None:
-            self._is_over = True
+            self._life.has_ended = True
             raise StopIteration
         return item
 
     def __aiter__(self) -> AsyncIterator[Update | Notice]:
-        self._check_not_over()
-        return _Loop(self)
+        self._life.check_not_ended()
+        return _AsyncIterator(self, self._core, self._life)
 
     async def __anext__(self) -> Update | Notice:
         core = self._core
@@ -175,25 +194,21 @@ class LiveStream:
         core.open()
         while True:
             if core.is_turn_due:
-                # Before anything is taken: to be cancelled here loses nothing.
+                # Nothing is taken yet, so a cancellation here loses nothing.
                 await asyncio.sleep(0)
                 core.begin_turn()
             item = core.take()
             if item is not None:
                 return item
             if core.ended:
-                # It may have ended between the two.
+                # An item may have arrived before the stream ended.
                 item = core.take()
                 if item is None:
-                    self._is_over = True
+                    self._life.has_ended = True
                     raise StopAsyncIteration
                 return item
             await core.wait()
             core.begin_turn()
-
-    def _check_not_over(self) -> None:
-        if self._is_over:
-            raise StreamClosed("this stream has ended, and was read to its end or closed; open another one")
 
     def batches(
         self,
@@ -202,10 +217,10 @@ class LiveStream:
         max_seconds: float = 1.0,
         table: Literal["live_items", "stat_updates"] = "live_items",
     ) -> "Batches":
-        """The items as Arrow tables of at most `max_rows` items, each at most `max_seconds` after its first item.
+        """Return the items as Arrow tables of at most `max_rows` items, at most `max_seconds` after the first of them.
 
-        `live_items` has a row for each item, notices among them; `stat_updates` a row for each stat code of each stats
-        message, and none for other items. It is iterated with `for` or `async for`, as the stream is.
+        `live_items` has a row for each item, including notices; `stat_updates` has a row for each stat code of each
+        stats message, and none for other items. Iterate over the result with `for` or `async for`.
 
         >>> with client.live_stats(live_game_id) as stream:
         ...     next(iter(stream.batches(max_rows=1))).name
@@ -215,25 +230,25 @@ class LiveStream:
             raise ValueError(f"max_rows is {max_rows}; it must be at least 1")
         if not max_seconds > 0:
             raise ValueError(f"max_seconds is {max_seconds}; it must be more than 0")
-        # A wrong name is told before any item is taken for it.
+        # Check the name before any item is taken.
         _items_table([], table)
-        return Batches(self, max_rows, max_seconds, table)
+        return Batches(self, self._core, self._life, max_rows, max_seconds, table)
 
     def record(self, path: str | PathLike[str], *, sync_every: float | None = 5.0) -> Self:
-        """Append each item that is taken from now on, notices too, to the journal at `path`; the result is the stream.
+        """Append each item taken from now on, including notices, to the journal at `path`; returns the stream.
 
-        A new file is made; an existing journal is continued, with a `Gap` over the time that was not recorded (not with
-        `notices=False`). It is written at least once a second: that is what a killed process loses. It is complete when
-        the stream is closed. `sideline.replay` gives its items again; `zstd -dc` shows them as JSON lines, times in
-        nanoseconds since 1970.
+        An existing journal is continued, with a `Gap` over the time that was not recorded (but not with
+        `notices=False`). Items are written at least once a second, so a killed process loses at most one second. The
+        journal is complete when the stream is closed. `sideline.replay` replays it; `zstd -dc` shows it as JSON lines,
+        with times in nanoseconds since 1970.
 
         Parameters:
-            sync_every: seconds between two calls of fsync, at most, while items come: a power failure loses this much
+            sync_every: seconds between two calls of fsync, at most, while items arrive: a power failure loses this much
                 more. 0: after each write; `None`: never, not even at the end.
 
-        Raises `DecodeError` for a file that is no journal or is damaged, and leaves it as it is (`sideline journal
-        repair` saves what is whole); `BlockingIOError` while another stream is recorded there. Where an item cannot be
-        written (the disk is full) it is not taken: that raises `OSError`, and the item comes with the next call.
+        Raises `DecodeError` for a file that is not a journal or is damaged, and does not change it (`sideline journal
+        repair` saves its intact blocks), and `BlockingIOError` while another stream records there. If an item cannot be
+        written (the disk is full), it raises `OSError`, and the next call returns that item.
 
         >>> with client.live_stats(live_game_id).record("game.journal") as stream:
         ...     type(next(stream)).__name__
@@ -245,15 +260,15 @@ class LiveStream:
         return self
 
     def display(self, score: "LiveBoxScore | None" = None, *, every: float = 1.0) -> None:
-        """Show the stream while it runs: its state, its last notices, and the box score if it brings stats.
+        """Show the stream while it runs: its state, its last notices, and the box score if it has stats.
 
-        In a notebook it is one table that refreshes; elsewhere lines are printed, and the box score at the end. It
-        takes the stream's items until the stream ends or is interrupted: by the notebook's stop button or Ctrl-C, which
-        is not raised. Then the stream is closed, unless it was entered with `with`.
+        In a notebook it shows one table that refreshes; elsewhere it prints lines, and the box score at the end. It
+        takes the items until the stream ends or is interrupted by the notebook's stop button or Ctrl-C, which is not
+        raised. Then it closes the stream, unless the stream was entered with `with`.
 
         Parameters:
-            score: where the stats are kept, such as one that is seeded with what was before; default: a new one.
-            every: seconds from one refresh to the next, at least.
+            score: the box score to update, such as a seeded one; default: a new one.
+            every: seconds between two refreshes, at least.
 
         >>> with client.live_stats(live_game_id).record("game.journal") as stream:
         ...     recorded = [next(stream), next(stream)]
@@ -262,11 +277,9 @@ class LiveStream:
         """
         if not every > 0:
             raise ValueError(f"every is {every}; it must be more than 0")
-        from sideline.display import View, run, screen
+        from sideline._display import View, run, screen
 
         run(View(self, LiveBoxScore() if score is None else score), screen(), every)
-
-    # What it is.
 
     @property
     def state(self) -> State:
@@ -275,19 +288,19 @@ class LiveStream:
 
     @property
     def stats(self) -> StreamStats:
-        """What it has done so far."""
+        """The counters so far."""
         return StreamStats(*self._core.stats)
 
     def __repr__(self) -> str:
         if self.state in ("new", "closed"):
-            return f"<sideline.LiveStream {self._what}, {self.state}>"
+            return f"<sideline.LiveStream {self._title}, {self.state}>"
         stats = self.stats
-        return f"<sideline.LiveStream {self._what}, {self.state}, {stats.updates} updates, {stats.gaps} gaps>"
+        return f"<sideline.LiveStream {self._title}, {self.state}, {stats.updates} updates, {stats.gaps} gaps>"
 
     def _repr_html_(self) -> str:
         stats, last = self.stats, self._core.last
         return facts_html(
-            self._what,
+            self._title,
             {
                 "state": self.state,
                 "updates": stats.updates,
@@ -301,19 +314,16 @@ class LiveStream:
             },
         )
 
-    # Its life.
-
     def close(self) -> None:
-        """End it, in any state; what was not taken is thrown away. It may be called again.
+        """Close the stream in any state; items that were not taken are lost. It may be called again.
 
-        Raises `OSError` where the last items of a journal could not be written.
+        Raises `OSError` if the last items of a journal could not be written.
         """
-        self._is_over = True
-        self._core.close()
+        self._life.close()
 
     def __enter__(self) -> Self:
         self._core.open()
-        self._entered = True
+        self._life.is_entered = True
         return self
 
     def __exit__(
@@ -335,37 +345,38 @@ def _check_asyncio() -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         raise RuntimeError(
-            "streams are awaited in asyncio or uvloop; under trio, read them with `for` in a thread of their own "
+            "streams are awaited in asyncio or uvloop; under trio, read them with `for` in a thread "
             "(trio.to_thread.run_sync)"
         ) from None
 
 
-class _Loop:
-    """One `async for` over a stream."""
+class _AsyncIterator:
+    """The iterator of one `async for` over a stream."""
 
-    __slots__ = ("_stream",)
+    __slots__ = ("_core", "_life", "_stream")
 
-    def __init__(self, stream: LiveStream) -> None:
+    def __init__(self, stream: LiveStream, core: CoreStream, life: _Life) -> None:
         self._stream = stream
+        self._core = core
+        self._life = life
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Update | Notice:
-        # Most items are there: a coroutine less for each.
-        item = self._stream._core.take_in_turn()
+        # Most items are already buffered: this saves a coroutine for each.
+        item = self._core.take_in_turn()
         return await self._stream.__anext__() if item is None else item
 
     def __del__(self) -> None:
-        # The loop was left, or its task was cancelled.
-        if not self._stream._entered:
-            self._stream.close()
+        # The loop ended, or its task was cancelled.
+        self._life.close_unless_entered()
 
 
 class Batches:
     """The items of a stream as Arrow tables; see `LiveStream.batches`.
 
-    What was taken for a batch that was not given, because the wait was cancelled or interrupted, is in the next one.
+    If a wait is cancelled or interrupted, the items taken so far are in the next table.
 
     >>> with client.live_stats(live_game_id) as stream:
     ...     for table in stream.batches(max_rows=2, max_seconds=5):
@@ -374,57 +385,60 @@ class Batches:
     True
     """
 
-    def __init__(self, stream: LiveStream, max_rows: int, max_seconds: float, table: str) -> None:
+    def __init__(
+        self, stream: LiveStream, core: CoreStream, life: _Life, max_rows: int, max_seconds: float, table: str
+    ) -> None:
         self._stream = stream
+        self._core = core
+        self._life = life
         self._max_rows = max_rows
         self._max_seconds = max_seconds
         self._table = table
         self._items: list[Update | Notice] = []
-        self._until = 0.0
+        self._deadline = 0.0
         self._error: Exception | None = None
 
     def __iter__(self) -> Self:
-        self._stream._check_not_over()
+        self._life.check_not_ended()
         return self
 
     def __next__(self) -> Table:
-        core = self._stream._core
+        core = self._core
         core.open()
-        self._raise()
+        self._raise_pending()
         if not self._items:
             first = core.next()
             if first is None:
-                self._stream._is_over = True
-                self._end()
+                self._life.has_ended = True
+                self._close_unless_entered()
                 raise StopIteration
-            self._begin(first)
+            self._start(first)
         try:
             while len(self._items) < self._max_rows:
-                item = core.next_within(self._until - monotonic())
+                item = core.next_within(self._deadline - monotonic())
                 if item is None:
                     break
                 self._items.append(item)
-        except Exception as error:
-            # What came before it is given first.
+        except Exception as error:  # noqa: BLE001 - raised after the items that were received before it
             self._error = error
-        return self._give()
+        return self._take_table()
 
     def __aiter__(self) -> Self:
-        self._stream._check_not_over()
+        self._life.check_not_ended()
         return self
 
     async def __anext__(self) -> Table:
         _check_asyncio()
-        # Before anything is taken: other tasks of the loop want their turn.
+        # Other tasks of the loop get a turn before anything is taken.
         await asyncio.sleep(0)
-        core = self._stream._core
+        core = self._core
         core.open()
-        self._raise()
+        self._raise_pending()
         if not self._items:
             try:
-                self._begin(await self._stream.__anext__())
+                self._start(await self._stream.__anext__())
             except StopAsyncIteration:
-                self._end()
+                self._close_unless_entered()
                 raise
         try:
             while len(self._items) < self._max_rows:
@@ -436,47 +450,46 @@ class Batches:
                     await asyncio.sleep(0)
                     core.begin_turn()
                     continue
-                left = self._until - monotonic()
-                if core.ended or left <= 0:
+                remaining = self._deadline - monotonic()
+                if core.ended or remaining <= 0:
                     break
                 try:
-                    # `wait_for` of Python 3.11 would forget a cancellation that comes together with an item.
-                    async with asyncio.timeout(left):
+                    # `wait_for` of Python 3.11 loses a cancellation that comes together with an item.
+                    async with asyncio.timeout(remaining):
                         await core.wait()
                 except TimeoutError:
                     break
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised after the items that were received before it
             self._error = error
-        return self._give()
+        return self._take_table()
 
-    def _begin(self, first: Update | Notice) -> None:
+    def _start(self, first: Update | Notice) -> None:
         self._items.append(first)
-        self._until = monotonic() + self._max_seconds
+        self._deadline = monotonic() + self._max_seconds
 
-    def _raise(self) -> None:
+    def _raise_pending(self) -> None:
         if not self._items and self._error is not None:
             error, self._error = self._error, None
-            self._end()
+            self._close_unless_entered()
             raise error
 
-    def _give(self) -> Table:
+    def _take_table(self) -> Table:
         items, self._items = self._items, []
         return _items_table(items, self._table)
 
-    def _end(self) -> None:
-        if not self._stream._entered:
-            self._stream.close()
+    def _close_unless_entered(self) -> None:
+        self._life.close_unless_entered()
 
     def __del__(self) -> None:
-        # The loop was left, or its task was cancelled.
-        self._end()
+        # The loop ended, or its task was cancelled.
+        self._close_unless_entered()
 
 
 class LiveBoxScore:
     """The current box score of a game, kept from the updates of either stream.
 
-    A message holds new current values: they replace what was there and are never added. A correction is one of a higher
-    `version`; what comes late or twice is left out. `seed` takes a REST answer, to begin with or after a gap.
+    A message has current values: they replace earlier ones and are never added. A correction has a higher `version`;
+    late and repeated messages are ignored. `seed` takes a REST response, at the start or after a gap.
 
     >>> score = sideline.LiveBoxScore(client.team_game_stats(team_id, game_id=game_id))
     >>> score.table().name
@@ -489,32 +502,32 @@ class LiveBoxScore:
             self.seed(payload)
 
     def feed(self, item: object) -> bool:
-        """Apply an item of a stream; whether the box score changed. Notices and other messages change nothing."""
+        """Apply an item of a stream; returns whether the box score changed. Only stats messages change it."""
         return isinstance(item, Update) and self._core.feed(item)
 
     def feed_all(self, items: Iterable[object]) -> int:
-        """Apply items; how many of them changed the box score."""
+        """Apply items; returns how many of them changed the box score."""
         return sum(self.feed(item) for item in items)
 
     def seed(self, payload: Payload) -> None:
-        """Take the lines of an answer of `team_game_stats`, or of `stats`, where they are not older than those here.
+        """Take the rows of a response of `team_game_stats` or `stats`, unless they are older than the current ones.
 
-        A line takes the place of the one that is here; lines are never added up. So `stats`, which is of one session,
-        seeds a game that has had no other: of a later one it has that session's numbers alone.
+        Rows replace each other and are never added. So `stats`, which covers one session, is right only for the first
+        session of a game: for a later one the box score has only that session's numbers.
 
-        Raises `ValueError` for a body without such lines.
+        Raises `ValueError` for a body without such rows.
         """
         if not isinstance(payload, Payload):
-            raise TypeError(f"a box score is seeded with payloads, one by one, not with a {type(payload).__name__}")
+            raise TypeError(f"seed takes one payload at a time, not a {type(payload).__name__}")
         self._core.seed(payload.raw)
 
     @property
     def ignored(self) -> int:
-        """Updates left out: late, or seen before."""
+        """Number of updates that were late or repeated."""
         return self._core.ignored
 
     def table(self) -> Table:
-        """The table `box_score`: a row for each player and for each team's own total."""
+        """Return the table `box_score`: a row for each player and for each team's total."""
         return self._core.table()
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""Fixtures for the tests of whoever uses this package: a simulated service, and clients of it.
+"""Pytest fixtures for users of this package: a simulated service, and clients of it.
 
-pytest loads this module in every run where the package is installed, so it imports nothing until a fixture is used.
-`-p no:sideline` leaves it out.
+pytest loads this module whenever the package is installed, so it imports nothing until a fixture is used.
+`-p no:sideline` disables it.
 """
 
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ __all__ = ["sideline_async_client", "sideline_client", "sideline_simulator"]
 
 _SEED = 7
 _NOW = "2027-03-01T12:00:00Z"
-"""A frozen clock: the bodies are the same every day, on every machine."""
+"""The frozen clock, with which bodies are the same every day on every machine."""
 
 _SHARED = pytest.StashKey["Simulator"]()
 
 _OPTIONS = ("seed", "teams", "games", "now", "sport", "tracking_hz", "faults")
 
 _MARKER = (
-    "sideline(seed=, teams=, games=, now=, sport=, tracking_hz=, faults=[{...}]): the test gets a simulated service of "
-    "its own, of this size and with these faults (each the arguments of faults.add)."
+    "sideline(seed=, teams=, games=, now=, sport=, tracking_hz=, faults=[{...}]): run the test with its own simulated "
+    "service, of this size and with these faults (each the arguments of faults.add)."
 )
 
 
@@ -38,17 +38,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     options = _marked(metafunc.definition)
     if options is None:
         return
-    # A test may also ask for the fixture while it runs.
+    # A test may also request the fixture while it runs.
     if "sideline_simulator" not in metafunc.fixturenames:
         metafunc.fixturenames.append("sideline_simulator")
     hidden = getattr(pytest, "HIDDEN_PARAM", "sideline")
-    # The scope of a test: each has its own, and what hangs on it is made anew; the shared one lives on meanwhile.
+    # Function scope gives each marked test its own service; the shared one stays alive meanwhile.
     metafunc.parametrize("sideline_simulator", [pytest.param(options, id=hidden)], indirect=True, scope="function")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Refuse the marker where it would have no effect: methods of `unittest.TestCase` take no parameters."""
+    """Reject the marker where it has no effect: methods of `unittest.TestCase` take no parameters."""
     if isinstance(item, pytest.Function) and "sideline_simulator" in item.fixturenames and _marked(item) is not None:
         given: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
         if "sideline_simulator" not in given:
@@ -66,9 +66,9 @@ def _sideline_season(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
 
 @pytest.fixture(scope="session")
 def sideline_simulator(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
-    """The whole service on loopback: one for the session (for each worker of pytest-xdist), with a frozen clock.
+    """The simulated service on loopback: one per session (or worker of pytest-xdist), with a frozen clock.
 
-    A test with the marker `sideline` has its own. Faults of either are gone after the test.
+    A test with the marker `sideline` gets its own. Faults are removed after each test.
     """
     options: dict[str, Any] | None = getattr(request, "param", None)
     if options is None:
@@ -94,14 +94,16 @@ def sideline_client(sideline_simulator: "Simulator") -> "Iterator[Client]":
 @pytest.fixture
 def sideline_async_client(sideline_simulator: "Simulator") -> "Iterator[AsyncClient]":
     """A `sideline.AsyncClient` of the simulated service, for any event loop; it reads no `SIDELINE_` variable."""
+    from sideline._access import core_of
+
     client = sideline_simulator.async_client()
     yield client
-    client._core.close()
+    core_of(client).close()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Take away the faults that a test left in the simulator that others share."""
+    """Remove faults that a test left in the shared simulator."""
     service = item.config.stash.get(_SHARED, None)
     if service is not None:
         service.faults.clear()
@@ -109,7 +111,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 
 def _marked(node: pytest.Item) -> dict[str, Any] | None:
-    """What the markers of a test say, the nearest last; `None` without any."""
+    """Merge the markers of a test, the nearest last; return `None` without any."""
     marks = list(node.iter_markers("sideline"))
     if not marks:
         return None

@@ -1,4 +1,4 @@
-"""The whole service on this machine, to try things and to test against."""
+"""The simulator: the whole service on this machine."""
 
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ __all__ = ["Credentials", "Faults", "SeenRequest", "Simulator", "StreamFaults"]
 
 
 class SeenRequest(NamedTuple):
-    """A request that the simulator answered, or cut.
+    """A request that the simulator received.
 
     >>> client.teams().status
     200
@@ -30,13 +30,13 @@ class SeenRequest(NamedTuple):
     path: str
     """Without the query."""
     query: dict[str, str | list[str]]
-    """Decoded. Names to values; a name that was sent more than once has the list of its values."""
+    """Decoded names and values; a name that was sent more than once has a list of values."""
     headers: Mapping[str, str]
     status: int
-    """0 where the connection was cut before a status."""
+    """The status of the response; 0 if the connection was cut before it."""
 
 
-_OF_A_FAULT = {
+_FAULT_OPTIONS = {
     "path": 'a str such as "/v1/data/teams"',
     "headers": 'a mapping of str to str, or pairs such as [("X-Odd", "1")]',
     "informational": "a list of statuses such as [103]",
@@ -49,7 +49,7 @@ _OF_A_FAULT = {
 
 
 class Faults:
-    """What goes wrong on purpose."""
+    """Faults that the simulator injects into responses."""
 
     def __init__(self, core: CoreSimulator) -> None:
         self._core = core
@@ -77,36 +77,36 @@ class Faults:
         times: int | None = None,
         probability: float = 1.0,
     ) -> None:
-        """Serve requests for `path` with a fault; the first added that strikes is the one.
+        """Inject a fault into requests for `path`; of several matching faults the first added applies.
 
-        What is given together happens together. What changes an answer's bytes does so where the answer has an end;
-        to an open stream happen `delay`, `headers`, `cut_at`, `bytes_per_second` and `clock_offset`.
+        The arguments can be combined. Only `delay`, `headers`, `cut_at`, `bytes_per_second` and `clock_offset` apply to
+        an open stream, which has no end.
 
         Parameters:
-            path: of the requests; `*` stands for any characters.
-            status, body: in the place of the answer's; a body is bytes, text, or what becomes JSON.
-            headers: in the place of those of the same name; pairs can hold a name twice.
-            delay: seconds before the answer.
+            path: the path of the requests; `*` matches any characters.
+            status, body: replace those of the response; a body is bytes, text, or a value for JSON.
+            headers: replace headers of the same name; pairs may repeat a name.
+            delay: seconds before the response.
             cut_at: the connection ends after so many bytes of the body.
-            reset: the connection ends by a reset where `cut_at` or `stale` end it; with neither, before the answer.
-            content_length: what the header states beyond the truth (+5, -5). After a body that is shorter than stated
-                the connection ends; of one that is longer the rest is sent too.
-            gzip: the body is compressed, asked for or not: "whole", "damaged" (a digit is another, which only the
-                checksum tells) or "cut" (without its end).
-            trailing: bytes after the answer, on the same connection.
-            informational: statuses of answers before the answer, such as 103.
-            stale: the connection stays open after the answer and closes when the next request comes on it.
-            bytes_per_second: the answer comes no faster.
-            requests_per_second: it strikes only what is beyond this rate, with status 429 unless another is given. As
-                many as `burst` (default 1) may come at once; `retry_after`: the refusal says how long to wait.
-            clock_offset: seconds on the server's clock.
-            times, probability: how often it strikes, and how likely.
+            reset: the connection ends with a reset, at `cut_at` or `stale`, or else before the response.
+            content_length: is added to the true Content-Length (+5, -5). After a shorter body the connection ends; a
+                longer body is sent completely.
+            gzip: compresses the body, requested or not: "whole", "damaged" (one wrong digit, which only the checksum
+                reveals) or "cut" (without its end).
+            trailing: bytes after the response, on the same connection.
+            informational: statuses of responses before the response, such as 103.
+            stale: the connection stays open after the response, and closes on the next request.
+            bytes_per_second: the speed of the response.
+            requests_per_second: applies the fault only to requests beyond this rate, with status 429 by default. Up to
+                `burst` (default 1) requests may come at once; `retry_after` adds the header.
+            clock_offset: seconds added to the server's clock.
+            times, probability: how often, and how likely.
 
         Raises:
-            ValueError: what cannot be served, or goes with something that is not given.
+            ValueError: an impossible fault, or an argument without the one that it depends on.
 
         >>> service.faults.add("/v1/data/teams", status=503, times=1)
-        >>> client.teams().status  # sent again
+        >>> client.teams().status  # retried
         200
         >>> service.faults.add(requests_per_second=50, burst=5, retry_after=True)
         """
@@ -114,7 +114,7 @@ class Faults:
             kind = type(trailing).__name__
             raise TypeError(f'trailing is bytes, not {kind}: write b"..."')
         pairs = headers.items() if isinstance(headers, Mapping) else headers or ()
-        with named(**_OF_A_FAULT):
+        with named(**_FAULT_OPTIONS):
             self._core.add_fault(
                 path,
                 status=status,
@@ -138,15 +138,15 @@ class Faults:
             )
 
     def clear(self) -> None:
-        """Take all faults away."""
+        """Remove all faults."""
         self._core.clear_faults()
 
 
 class StreamFaults:
-    """What goes wrong on purpose in streams that were opened, and how they behave.
+    """Faults that the simulator injects into open streams, and the streams' behaviour.
 
-    To refuse a stream, or to cut it at a byte, is for `faults`. `path` may hold `*` for any characters, `after` is how
-    many events come before, `times` how many connections it strikes (`None`: all).
+    Use `faults` to refuse a stream, or to cut it at a byte. In `path`, `*` matches any characters; `after` is the
+    number of events before the fault, `times` the number of affected connections (`None`: all).
     """
 
     def __init__(self, core: CoreSimulator) -> None:
@@ -163,7 +163,7 @@ class StreamFaults:
 
     @property
     def with_ids(self) -> bool:
-        """Whether events of the event stream have ids to resume by; the service's have none."""
+        """Whether events of the event stream have ids to resume from; the real service sends none."""
         return self._core.with_ids
 
     @with_ids.setter
@@ -179,35 +179,35 @@ class StreamFaults:
         heartbeats: bool = False,
         times: int | None = None,
     ) -> None:
-        """Let nothing more come, for `seconds` or for ever; without `heartbeats` the connection is half open.
+        """Stop sending for `seconds`, or forever; without `heartbeats` the connection is half open.
 
         >>> service.streams.stall(after=3, heartbeats=True, times=1)
         """
         self._core.add_stall(path, after=after, times=times, seconds=seconds, heartbeats=heartbeats)
 
     def insert(self, data: bytes, path: str = "*", *, after: int = 0, times: int | None = None) -> None:
-        """Send these bytes between two events, below the framing.
+        """Send these bytes between two events, without framing.
 
         >>> service.streams.insert(bytes([0xFF, 0xFE]), times=1)
         """
         self._core.add_bytes(path, after=after, times=times, data=data)
 
     def slow(self, bytes_per_second: int, path: str = "*", *, times: int | None = None) -> None:
-        """Send no more bytes a second than this.
+        """Limit the bytes per second.
 
         >>> service.streams.slow(10_000, times=1)
         """
         self._core.add_slowness(path, times=times, bytes_per_second=bytes_per_second)
 
     def cut(self, *, reset: bool = False) -> None:
-        """End the connections of all streams that are open, as a close or as a reset.
+        """End the connections of all open streams, with a close or a reset.
 
         >>> service.streams.cut()
         """
         self._core.cut_streams(reset)
 
     def clear(self) -> None:
-        """Take all faults of streams away.
+        """Remove all faults of streams.
 
         >>> service.streams.clear()
         """
@@ -215,17 +215,17 @@ class StreamFaults:
 
 
 class Credentials:
-    """Who may ask, and for what."""
+    """The credentials that the simulator accepts, with their privileges."""
 
     def __init__(self, core: CoreSimulator) -> None:
         self._core = core
 
     def add(self, username: str, secret: str, *, privileges: Mapping[str, Any] | Iterable[str] | None = None) -> None:
-        """Let a username and secret sign requests.
+        """Add a username and secret that may sign requests.
 
-        Everything is allowed unless `privileges` says otherwise. It is either what to change (`stats` and `shots`, True
-        or False, and `restricted_teams`, the ids of teams that may not be read) or the names of what is granted:
-        `["stats"]` is stats and no shots, `[]` neither.
+        They have all privileges by default. `privileges` is a mapping of changes (`stats` and `shots`, True or False,
+        and `restricted_teams`, the ids of teams that may not be read), or the names of the granted privileges:
+        `["stats"]` grants stats but not shots, `[]` neither.
 
         >>> service.credentials.add("intern", "a secret", privileges={"stats": False})
         >>> service.client(username="intern", secret="a secret").stats(session_id)
@@ -237,39 +237,40 @@ class Credentials:
             with named(username="a str", secret="a str", restricted="a list of teams' ids"):
                 self._core.add_credentials(username, secret, stats, shots, restricted)
         finally:
-            # What a traceback shows of its frames must not be this.
+            # A traceback with locals must not show it.
             del secret
 
 
 def _privileges(privileges: Mapping[str, Any] | Iterable[str] | None) -> tuple[bool, bool, list[Any]]:
-    """Whether stats and shots may be read, and the teams that may not."""
-    given: dict[str, Any] = {"stats": True, "shots": True, "restricted_teams": ()}
+    """Return whether stats and shots may be read, and the teams that may not."""
+    settings: dict[str, Any] = {"stats": True, "shots": True, "restricted_teams": ()}
     if isinstance(privileges, Mapping):
-        given |= {name.lower(): value for name, value in privileges.items()}
+        settings |= {name.lower(): value for name, value in privileges.items()}
     elif isinstance(privileges, str):
         raise TypeError(f"privileges is a mapping or a list of names: write [{privileges!r}]")
     elif privileges is not None:
         granted = {name.lower() for name in privileges}
-        given |= {"stats": "stats" in granted, "shots": "shots" in granted} | dict.fromkeys(granted, True)
+        settings |= {"stats": "stats" in granted, "shots": "shots" in granted} | dict.fromkeys(granted, True)
         if "restricted_teams" in granted:
-            raise ValueError('restricted_teams is not granted by name: write privileges={"restricted_teams": [..]}')
-    stats, shots, restricted = given.pop("stats"), given.pop("shots"), given.pop("restricted_teams")
-    if given:
-        raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(given)}")
+            raise ValueError('restricted_teams is not a privilege: write privileges={"restricted_teams": [..]}')
+    stats, shots, restricted = settings.pop("stats"), settings.pop("shots"), settings.pop("restricted_teams")
+    if settings:
+        raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(settings)}")
     return bool(stats), bool(shots), list(restricted)
 
 
 class Simulator:
-    """The service on loopback: it checks signatures, keeps the rules, and answers with a season that was played, not
-    sampled.
+    """A simulator of the whole service on loopback.
+
+    It checks signatures and the service's rules, and serves a season that is simulated possession by possession.
 
     Parameters:
-        seed: another seed is another season; with `now` given the same seed gives the same bodies.
+        seed: selects the season; if `now` is given, the same seed gives the same bodies.
         sport: "basketball" or "football".
         teams, games: the size of the season.
-        now: the season's clock, frozen; default: the real one. It lies late in the season.
-        port: default: any free one.
-        tracking_hz: time steps of locations in a second, of whole milliseconds: 20, 25, 50, ..; default: 2, as in the
+        now: the season's clock, frozen; default: the real clock. It is late in the season.
+        port: default: any free port.
+        tracking_hz: locations per second, in steps of whole milliseconds: 20, 25, 50, ..; default: 2, as in the
             vendor's sample.
 
     >>> import sideline
@@ -293,7 +294,7 @@ class Simulator:
             seed=seed, sport=sport, teams=teams, games=games, now=now, port=port, tracking_hz=tracking_hz
         )
         self._sport: Sport = sport
-        # At the latest when the interpreter exits: its threads may log, and log records need Python.
+        # Close before the interpreter exits: the simulator's threads may log, and log records need Python.
         self._finalizer = weakref.finalize(self, self._core.close)
         self.faults: Faults = Faults(self._core)
         self.streams: StreamFaults = StreamFaults(self._core)
@@ -301,27 +302,27 @@ class Simulator:
 
     @property
     def base_url(self) -> str:
-        """Of the REST API."""
+        """The address of the REST API."""
         return self._core.base_url
 
     @property
     def websocket_url(self) -> str:
-        """Of the websocket."""
+        """The address of the websocket."""
         return self._core.websocket_url
 
     @property
     def broadcast_base_url(self) -> str:
-        """Of the Broadcast API."""
+        """The address of the Broadcast API."""
         return self._core.broadcast_base_url
 
     @property
     def username(self) -> str:
-        """Signs requests, with `secret`."""
+        """The username that signs requests."""
         return self._core.username
 
     @property
     def secret(self) -> str:
-        """Signs requests, with `username`."""
+        """The secret that signs requests."""
         return self._core.secret
 
     @property
@@ -331,7 +332,7 @@ class Simulator:
 
     @property
     def environ(self) -> dict[str, str]:
-        """What to export so that `sideline.Client()` comes here."""
+        """The environment variables that lead `sideline.Client()` to the simulator."""
         return {
             "SIDELINE_USERNAME": self.username,
             "SIDELINE_SECRET": self.secret,
@@ -344,23 +345,23 @@ class Simulator:
 
     @property
     def teams(self) -> list[dict[str, Any]]:
-        """The season's teams, as the wire has them."""
+        """The season's teams, in the wire format."""
         return self._core.teams()
 
     @property
     def games(self) -> list[dict[str, Any]]:
-        """The season's games by tip-off, as the wire has them."""
+        """The season's games by tip-off, in the wire format."""
         return self._core.games()
 
     @property
     def requests(self) -> list[SeenRequest]:
-        """What was asked, in order: the last 100,000 requests."""
-        return [SeenRequest(**seen) for seen in self._core.requests()]
+        """The request log: the last 100,000 requests in order."""
+        return [SeenRequest(**request) for request in self._core.requests()]
 
     def play(self, game_id: str, speed: float | None = 1.0) -> None:
-        """Play a game from its tip-off, or from where it stands: streams and all other answers follow its clock.
+        """Play a game from its tip-off or its current state; streams and responses follow its clock.
 
-        `speed` 60 plays a minute in a second; `None` as fast as the readers of its streams take it. It returns at once.
+        `speed` 60 plays a minute per second; `None` is as fast as its streams are read. Returns at once.
 
         >>> import sideline
         >>> with sideline.Simulator(seed=7, teams=4, games=8) as small:
@@ -369,11 +370,11 @@ class Simulator:
         self._core.play(game_id, speed)
 
     def correct(self, game_id: str, player_id: int, stat: str, delta: int) -> None:
-        """Correct a player's stat after the fact: streams tell it, stats, details and the score have it.
+        """Correct a player's stat of a finished game: in streams, stats, details and the score.
 
-        Possessions and shots tell what was seen, and stay as they are.
+        Possessions and shots stay unchanged.
 
-        Raises `ValueError` where there is no such game, player or stat, or where nothing is to be taken away.
+        Raises `ValueError` for an unknown game, player or stat, or if the count would become negative.
 
         >>> import sideline
         >>> with sideline.Simulator(seed=7, teams=4, games=8) as small, small.client() as asks:
@@ -384,23 +385,23 @@ class Simulator:
         self._core.correct(game_id, player_id, stat, delta)
 
     def revoke_tokens(self, token: str | None = None) -> None:
-        """Take a token of the websocket back, or all: connections that have it are closed, new ones refused.
+        """Revoke a token of the websocket, or all tokens: their connections close, and new ones are refused.
 
         >>> service.revoke_tokens()
         """
         self._core.revoke_tokens(token)
 
     def client(self, **options: Unpack[ClientOptions]) -> Client:
-        """Returns a client of this service; `options` are those of `sideline.Client`."""
+        """Return a client of this service; `options` are those of `sideline.Client`."""
         try:
             merged: ClientOptions = {**self._options(), **options}
             return Client(**merged)
         finally:
-            # A traceback shows what its frames hold: no secrets.
+            # A traceback with locals must not show secrets.
             options, merged = {}, {}
 
     def async_client(self, **options: Unpack[ClientOptions]) -> AsyncClient:
-        """Returns an asynchronous client of this service; `options` are those of `sideline.AsyncClient`."""
+        """Return an asynchronous client of this service; `options` are those of `sideline.AsyncClient`."""
         try:
             merged: ClientOptions = {**self._options(), **options}
             return AsyncClient(**merged)
@@ -413,7 +414,7 @@ class Simulator:
             "username": self.username,
             "secret": self.secret,
             "api_key": self.api_key,
-            # Given, so that nothing is read from the variables of whoever runs this.
+            # Passed explicitly, so that no environment variable is read.
             "environment": "production",
             "sport": self._sport,
             "base_url": self.base_url,

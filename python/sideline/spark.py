@@ -3,7 +3,7 @@
     spark.read.format("sideline").option("table", "shots").option("start", "2026-11-01").load()
 
 The data source needs no registration. Credentials come from the environment of the driver, which plans, and of each
-executor, which reads: `SIDELINE_SECRET`. Every action on a DataFrame requests its rows again: persist it, or write it
+executor, which reads: `SIDELINE_SECRET`. Every action on a DataFrame requests its rows again, so persist it or write it
 to files. Example, with `spark` a SparkSession:
 
     plan = client.plan("stat_events", start="2026-11-01")
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload
 from sideline._frames import library
-from sideline._parts import bodies_schema, body_tables, of_unit
-from sideline.plan import Part, Plan, operation_of, schema
+from sideline._parts import bodies_schema, body_tables, rows_of_unit
+from sideline._plan import Part, Plan, operation_of, schema
 
 if TYPE_CHECKING:
     import pyarrow
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 __all__ = ["decode", "fetch_bodies", "read"]
 
-_PARTS = 8
-"""Parts where Spark does not say how many tasks it runs at once."""
+_DEFAULT_PARTS = 8
+"""Number of parts if Spark does not say how many tasks it runs at once."""
 
 Reading = Callable[[Part], "Iterator[pyarrow.RecordBatch]"]
 
 
 def read(spark: "SparkSession", plan: Plan, *, parts: int | None = None) -> "DataFrame":
-    """The rows of a plan as a DataFrame. A unit that does not come fails the job with `IncompleteError`.
+    """Return the rows of a plan as a DataFrame. A missing unit fails the job with `IncompleteError`.
 
-    `parts` is the number of its partitions; default: one for each task that Spark runs at once. The tasks hold the
-    `requests_per_second` of the client that planned together. All columns are nullable, categories are strings, times
-    are in microseconds, and each column's comment is its meaning and unit.
+    `parts` is the number of its partitions; default: the number of tasks that Spark runs at once. The tasks share the
+    `requests_per_second` of the planning client. All columns are nullable, categories are strings, times are in
+    microseconds, and the comment of each column is its meaning and unit.
 
     Raises `ValueError` for `box_score`, whose columns depend on the data.
     """
@@ -51,10 +51,10 @@ def read(spark: "SparkSession", plan: Plan, *, parts: int | None = None) -> "Dat
 
 
 def fetch_bodies(spark: "SparkSession", plan: Plan, *, parts: int | None = None) -> "DataFrame":
-    """A row for each unit of a plan: the columns of `coverage`, `has_next` and the response's `body`.
+    """Return a row for each unit of a plan: the columns of `coverage`, `has_next` and the response's `body`.
 
-    A unit that does not come is a row with its status and error, and fails nothing. Persist the DataFrame, or write it
-    to files, and `decode` its tables: the responses of `stats`, for one, hold several.
+    A missing unit is a row with its status and error, and does not fail the job. Persist the DataFrame or write it to
+    files, and `decode` its tables: a response may have several, such as those of `stats`.
     """
     library("pyspark", "spark")
     target = plain(bodies_schema())
@@ -68,7 +68,7 @@ def fetch_bodies(spark: "SparkSession", plan: Plan, *, parts: int | None = None)
 
 
 def decode(bodies: "DataFrame", table: "TableName") -> "DataFrame":
-    """A table out of the bodies of `fetch_bodies`, without a request. Units that did not come have no row.
+    """Decode a table from the bodies of `fetch_bodies`, without a request. Missing units have no rows.
 
     Raises `ValueError` for `box_score`, and for a table that no plan reads.
     """
@@ -86,16 +86,16 @@ def decode(bodies: "DataFrame", table: "TableName") -> "DataFrame":
                 keys = {name: row[name] for name in ("session_id", "game_id") if row[name] is not None}
                 payload = Payload.from_bytes(operation, bytes(row["body"]), **keys)
                 until = round(row["end"].timestamp() * 1000) if row["has_next"] else None
-                yield from conformed(of_unit(payload, table, None, until).to_arrow().to_batches(), target)
+                yield from conformed(rows_of_unit(payload, table, None, until).to_arrow().to_batches(), target)
 
     return bodies.mapInArrow(decoded, struct(target))
 
 
 def refused_box_score(table: str) -> str:
-    """The table's name. Raises `ValueError` for `box_score`."""
+    """Return the table's name; raises `ValueError` for `box_score`."""
     if table == "box_score":
         raise ValueError(
-            "box_score has columns that depend on the data, which no DataFrame of Spark can have: read player_stats, "
+            "box_score has columns that depend on the data, which a Spark DataFrame cannot have: read player_stats, "
             "which has a row for each player and stat"
         )
     return table
@@ -103,32 +103,32 @@ def refused_box_score(table: str) -> str:
 
 def _frame(spark: "SparkSession", plan: Plan, parts: int | None, schema: "StructType", reading: Reading) -> "DataFrame":
     tasks = _parallelism(spark)
-    split = plan.split(parts or tasks or _PARTS, tasks=tasks)
+    split = plan.split(parts or tasks or _DEFAULT_PARTS, tasks=tasks)
 
     def run(batches: "Iterable[pyarrow.RecordBatch]") -> "Iterator[pyarrow.RecordBatch]":
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield from reading(split[number])
 
-    # A partition for each part: no other source of Spark's keeps to a number.
+    # A partition for each part: only this source respects the number.
     return spark.range(0, len(split), 1, max(1, len(split))).mapInArrow(run, schema)
 
 
 def _parallelism(spark: "SparkSession") -> int | None:
-    """How many tasks run at once; `None` where the session does not know, as with Spark Connect."""
+    """Return the number of concurrent tasks, or `None` if the session does not know it, as with Spark Connect."""
     try:
         return max(1, int(spark.sparkContext.defaultParallelism))
-    except Exception:
+    except Exception:  # noqa: BLE001 - Spark Connect has no context, and each version says so with another class
         return None
 
 
 def arrow_schema(table: str, columns: list[str] | None) -> "pyarrow.Schema":
-    """The Arrow types of a table in Spark, with the contract's metadata."""
+    """Return the Arrow types of a table in Spark, with the metadata of its columns."""
     return plain(schema(table, columns).to_arrow())
 
 
-def plain(given: "pyarrow.Schema") -> "pyarrow.Schema":
-    """Spark has neither dictionaries nor milliseconds, and takes no batch with a column that it must not be null in."""
+def plain(source: "pyarrow.Schema") -> "pyarrow.Schema":
+    """Convert a type: Spark has neither dictionaries nor milliseconds, and takes no batch with a non-null column."""
     pa = library("pyarrow", "spark")
 
     def of(kind: Any) -> Any:
@@ -138,11 +138,11 @@ def plain(given: "pyarrow.Schema") -> "pyarrow.Schema":
             return pa.timestamp("us", "UTC")
         return pa.list_(pa.field("element", kind.value_type)) if pa.types.is_list(kind) else kind
 
-    return pa.schema([pa.field(field.name, of(field.type), metadata=field.metadata) for field in given])
+    return pa.schema([pa.field(field.name, of(field.type), metadata=field.metadata) for field in source])
 
 
 def struct(target: "pyarrow.Schema") -> "StructType":
-    """The same as Spark's type: a column's comment is its meaning and unit."""
+    """Return the same as Spark types, with meaning and unit as the column's comment."""
     types = library("pyspark.sql.types", "spark")
     pa = library("pyarrow", "spark")
 
@@ -170,7 +170,7 @@ def struct(target: "pyarrow.Schema") -> "StructType":
 
 
 def conformed(batches: "Iterable[pyarrow.RecordBatch]", target: "pyarrow.Schema") -> "Iterator[pyarrow.RecordBatch]":
-    """The target's columns, of its types: Spark itself looks at the first batch alone."""
+    """Cast batches to the target's columns and types: Spark checks only the first batch."""
     pa = library("pyarrow", "spark")
     bare = target.remove_metadata()
     bare = pa.schema([field.remove_metadata() for field in bare])

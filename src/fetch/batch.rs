@@ -4,6 +4,7 @@ use super::coverage::covered;
 use super::plan::Unit;
 use super::{Drift, Failed, Met, Payload, refusal, run_counted};
 use crate::error::{ApiError, ApiErrorKind, Error, Result};
+use crate::machine;
 use crate::operation::{self, Auth};
 use crate::resource::coverage::Covered;
 use crate::scrub::Scrubbed;
@@ -156,7 +157,7 @@ pub async fn run(
     if let Some(stop) = stop {
         for (place, unit) in waiting {
             let rows = Err(given_up(transport, &unit, stop, 0));
-            let ended_so = Ended { came: None, rows, at: SystemTime::now() };
+            let ended_so = Ended { came: None, rows, at: machine::now() };
             put(ended, place, done(unit, ended_so, 0), counters);
         }
     }
@@ -268,7 +269,7 @@ async fn refuses(transport: &Transport, auth: Auth) -> bool {
 }
 
 fn lost() -> Error {
-    Error::Transport("internal error, please report it: a unit without an end".into())
+    Error::Internal("a unit without an end".to_owned())
 }
 
 fn put(ended: &mut [Option<Done>], place: usize, done: Done, counters: &Counters) {
@@ -288,7 +289,7 @@ fn given_up(transport: &Transport, unit: &Unit, stop: &Stop, attempts: u32) -> E
     let is_attempted = attempts > 0;
     let start = if is_attempted { "given up" } else { "not attempted" };
     let (cause, text) = match stop {
-        Stop::Closed => (Error::Closed, "not attempted: the client was closed".to_owned()),
+        Stop::Closed => (Error::Closed, format!("{start}: the client was closed")),
         Stop::Refused(refusal) if is_attempted => return refused(refusal),
         Stop::Refused(refusal) => {
             let cause = refused(refusal);
@@ -297,7 +298,8 @@ fn given_up(transport: &Transport, unit: &Unit, stop: &Stop, attempts: u32) -> E
         }
         Stop::Outage(error) => {
             let text = format!("{start}: every request fails in the same way: {error}");
-            let cause = if let Error::Api(response) = error { refused(response) } else { error.clone() };
+            let cause =
+                if let Error::Api(response) = error { refused(response) } else { error.clone().without_request() };
             (cause, text)
         }
     };
@@ -316,7 +318,7 @@ fn lock(work: &Mutex<Work>) -> MutexGuard<'_, Work> {
 
 /// What came is read, also where the credentials are refused meanwhile.
 async fn ended(drift: &Arc<Drift>, fetched: std::result::Result<Payload, Failed>, strict: bool) -> Result<Ended> {
-    let at = SystemTime::now();
+    let at = machine::now();
     match fetched {
         // Where no unit could be sent the batch was refused before the first.
         Err(Failed { error: Error::Closed, .. }) => Err(Error::Closed),

@@ -49,7 +49,7 @@ impl Backoff {
         };
         self.failed = self.failed.saturating_add(1);
         // Never earlier, up to a fifth later: clients that were cut off together do not come back together.
-        grown + grown.mul_f64(chance.clamp(0.0, 1.0) / 5.0)
+        grown.saturating_add(grown.mul_f64(chance.clamp(0.0, 1.0) / 5.0))
     }
 
     /// The wait after a connection was lost that stood for `stood`.

@@ -5,11 +5,12 @@ use super::item::{Item, Notice, RESTARTED};
 use super::options::{Options, Overflow};
 use super::queue::Queue;
 use crate::error::Error;
+use crate::machine;
 use std::future::poll_fn;
 use std::iter::Peekable;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
@@ -52,8 +53,6 @@ pub enum Taken {
 #[derive(Debug)]
 pub struct Buffer {
     inner: Mutex<Inner>,
-    /// Something to take, or the end: for those who block.
-    ready_blocking: Condvar,
     room: Notify,
     capacity: usize,
     max_bytes: usize,
@@ -71,9 +70,7 @@ struct Inner {
     counts: Counts,
     /// `Some`: nothing more is put in.
     end: Option<Option<Error>>,
-    /// Threads that wait: to wake none costs a system call too.
-    blocked: usize,
-    /// Those who await.
+    /// Those who await something to take, or the end: tasks, event loops and threads.
     waiting: Vec<Waker>,
 }
 
@@ -86,12 +83,10 @@ impl Buffer {
             state: State::New,
             counts: Counts::default(),
             end: None,
-            blocked: 0,
             waiting: Vec::new(),
         };
         Buffer {
             inner: Mutex::new(inner),
-            ready_blocking: Condvar::new(),
             room: Notify::new(),
             capacity,
             max_bytes: options.max_buffer_bytes,
@@ -184,12 +179,9 @@ impl Buffer {
         if !inner.is_ready() {
             return;
         }
-        let (blocked, waiting) = (inner.blocked, std::mem::take(&mut inner.waiting));
+        let waiting = std::mem::take(&mut inner.waiting);
         drop(inner);
         waiting.into_iter().for_each(Waker::wake);
-        if blocked > 0 {
-            self.ready_blocking.notify_all();
-        }
     }
 
     /// The next item, if it is there.
@@ -243,18 +235,15 @@ impl Buffer {
 
     /// As `ready`, on this thread and for so long at most; whether there is something to take.
     pub fn ready_within(&self, wait: Duration) -> bool {
-        let until = Instant::now() + wait;
-        let mut inner = self.inner();
-        while !inner.is_ready() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            inner.blocked += 1;
-            inner = self.ready_blocking.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner).0;
-            inner.blocked -= 1;
+        if self.inner().is_ready() {
+            return true;
         }
-        true
+        let waker = machine::waker();
+        let is_ready = machine::wait(wait, &waker, |cx| self.poll_ready(cx.waker()));
+        if !is_ready {
+            self.forget(&waker);
+        }
+        is_ready
     }
 
     /// Nothing more is put in. What is there can still be taken, then comes the error.
@@ -503,6 +492,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods)]
     fn a_thread_that_waits_is_woken_by_an_item_and_by_the_end() {
         let buffer = Arc::new(buffer(2, Overflow::Block, true));
         assert!(!buffer.ready_within(Duration::from_millis(1)));

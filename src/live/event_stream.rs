@@ -7,6 +7,7 @@ use super::spent::Spent;
 use super::sse::{Decoder, Frame};
 use crate::advice::Advice;
 use crate::error::Error;
+use crate::machine;
 use crate::operation::Request;
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::transport::{Transport, Unopened};
@@ -16,7 +17,7 @@ use reqwest::header::HeaderValue;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::time::timeout;
 
 /// A longer last event id is not sent back: servers refuse long headers.
@@ -131,7 +132,7 @@ impl Events {
             Err(error) => return Err(Lost(self.scrubber.message(broken(&error.without_url())))),
         };
         self.bytes += chunk.len();
-        let received_at = SystemTime::now();
+        let received_at = machine::now();
         let limit = self.limit;
         let fed = self.decoder.feed(&chunk, |frame| match frame {
             Frame::Event(event) => {

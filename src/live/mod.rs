@@ -26,6 +26,8 @@ pub mod frames;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
 mod item;
+// Its thread writes to a disk, in real time.
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod journal;
 mod options;
 mod peer;
@@ -77,7 +79,7 @@ fn over<W: session::Wire + 'static>(transport: Transport, wire: W, options: Opti
             tokio::select! {
                 biased;
                 () = transport.closed() => Some(Error::Closed),
-                error = session::run(wire, &settings, &buffer, crate::transport::chance) => Some(error),
+                error = session::run(wire, &settings, &buffer, crate::machine::chance) => Some(error),
             }
         })
     };

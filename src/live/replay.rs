@@ -48,7 +48,7 @@ where
             (here, entries, more)
         });
         let Ok((back, entries, more)) = read.await else {
-            return Some(Error::Transport("internal error, please report it: the journal's reader ended early".into()));
+            return Some(Error::Internal("the journal's reader ended early".to_owned()));
         };
         for (at, item) in entries {
             if let Some(due) = pace.due(at) {

@@ -2,6 +2,7 @@
 //! counter begins anew is not documented. Pure.
 
 use super::runs::{self, Runs};
+use crate::machine;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
@@ -255,7 +256,7 @@ struct Memory {
 
 impl Memory {
     fn new(most: usize) -> Self {
-        Memory { entries: HashMap::new(), order: VecDeque::new(), most, hasher: RandomState::new() }
+        Memory { entries: HashMap::new(), order: VecDeque::new(), most, hasher: machine::hash_key() }
     }
 
     fn hash(&self, content: &[u8]) -> u64 {

@@ -6,6 +6,7 @@ use super::buffer::{Buffer, State};
 use super::item::{Item, Notice};
 use super::options::Options;
 use crate::error::Error;
+use crate::machine;
 use crate::scrub::Scrubbed;
 use crate::transport::no_answer;
 use std::future::Future;
@@ -88,10 +89,10 @@ pub(super) async fn run<W: Wire>(
     let mut open_hole: Option<Hole> = None;
     loop {
         buffer.set_state(State::Connecting);
-        let begun = SystemTime::now();
+        let begun = machine::now();
         let wait = match wire.connect().await {
             Ok(mut connection) => {
-                let at = SystemTime::now();
+                let at = machine::now();
                 let remark = wire.take_remark();
                 let hole = match (open_hole.take(), remark) {
                     (Some(hole), Some(remark)) => {
@@ -151,7 +152,7 @@ struct Hole {
 }
 
 async fn report(buffer: &Buffer, reason: Scrubbed, status: Option<u16>, attempt: u32, wait: Option<Duration>) {
-    let at = SystemTime::now();
+    let at = machine::now();
     let retry_at = wait.and_then(|wait| at.checked_add(wait));
     log::warn!(
         "live stream: {reason}{}",
@@ -179,11 +180,11 @@ async fn listen<C: Connection>(connection: &mut C, options: &Options, buffer: &B
     let mut incoming = Vec::new();
     let mut ahead = Ahead::default();
     let mut has_delivered = false;
-    let mut last_byte = SystemTime::now();
+    let mut last_byte = machine::now();
     // What the reader of a full buffer keeps us waiting for is no silence of the service: the clocks run while it is read.
     let mut silent = Duration::ZERO;
     let mut since_idle = Duration::ZERO;
-    let mut quiet = Quiet { since: SystemTime::now(), lasted: Duration::ZERO, is_reported: false };
+    let mut quiet = Quiet { since: machine::now(), lasted: Duration::ZERO, is_reported: false };
     let lost = loop {
         let room = buffer.room();
         ahead.give(buffer);
@@ -216,7 +217,7 @@ async fn listen<C: Connection>(connection: &mut C, options: &Options, buffer: &B
         let failed = match event {
             Event::Read(Ok(Read { bytes, repeats })) => {
                 if bytes > 0 {
-                    (silent, last_byte) = (Duration::ZERO, SystemTime::now());
+                    (silent, last_byte) = (Duration::ZERO, machine::now());
                     buffer.add_read(bytes, repeats);
                 }
                 None
@@ -227,7 +228,7 @@ async fn listen<C: Connection>(connection: &mut C, options: &Options, buffer: &B
         // What came before a connection broke has come.
         if incoming.iter().any(|item| matches!(item, Item::Update(_))) {
             has_delivered = true;
-            quiet = Quiet { since: SystemTime::now(), lasted: Duration::ZERO, is_reported: false };
+            quiet = Quiet { since: machine::now(), lasted: Duration::ZERO, is_reported: false };
         }
         ahead.extend(&mut incoming);
         if let Some(lost) = failed {

@@ -6,6 +6,7 @@ use super::journal::Recorder;
 use super::options::Options;
 use super::spent::Spent;
 use crate::error::{Error, Result};
+use crate::machine;
 use crate::scrub::Scrubber;
 use std::future::Future;
 use std::path::Path;
@@ -175,7 +176,7 @@ impl Stream {
     }
 
     pub fn lag(&self) -> Duration {
-        self.buffer.lag(SystemTime::now())
+        self.buffer.lag(machine::now())
     }
 }
 
@@ -214,6 +215,6 @@ struct EndOnDrop(Arc<Buffer>);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
-        self.0.end(Some(Error::Transport("internal error, please report it: the stream's task ended early".into())));
+        self.0.end(Some(Error::Internal("the stream's task ended early".to_owned())));
     }
 }

@@ -12,6 +12,7 @@ use super::token::{Token, Tokens};
 use crate::advice::Advice;
 use crate::config::Secret;
 use crate::error::{Error, Result};
+use crate::machine;
 use crate::operation::encode;
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::transport::{Transport, Unopened};
@@ -21,12 +22,11 @@ use reqwest::Upgraded;
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use sha1::{Digest, Sha1};
 use std::future::poll_fn;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::timeout;
 use url::Url;
@@ -252,11 +252,11 @@ fn check(headers: &HeaderMap, key: &str) -> std::result::Result<(), &'static str
     }
 }
 
-/// Different each time, which is all that it is for. The standard library seeds its hashers at random.
+/// Different each time, which is all that it is for.
 fn nonce() -> [u8; 16] {
     let mut bytes = [0; 16];
     for half in bytes.chunks_exact_mut(8) {
-        half.copy_from_slice(&RandomState::new().build_hasher().finish().to_ne_bytes());
+        half.copy_from_slice(&machine::random().to_ne_bytes());
     }
     bytes
 }
@@ -368,7 +368,7 @@ impl Messages {
             Incoming::Pong => return Ok(()),
             Incoming::Skipped(size) => {
                 self.is_used = true;
-                into.push(Item::Notice(Notice::skipped("message", size, self.limit, SystemTime::now())));
+                into.push(Item::Notice(Notice::skipped("message", size, self.limit, machine::now())));
                 return Ok(());
             }
             Incoming::Close { code, reason } => return Err(self.closed(code, &reason)),
@@ -388,7 +388,7 @@ impl Messages {
         let seq = marks.seq.filter(|_| source.as_deref() != Some(UNSEQUENCED));
         let content = binary.as_deref().unwrap_or(text.as_bytes());
         let verdict = seq.map_or(Verdict::Deliver, |seq| self.sequence.receive(source.as_deref(), seq, content));
-        let received_at = SystemTime::now();
+        let received_at = machine::now();
         match verdict {
             Verdict::Deliver => {}
             Verdict::Repeat => {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::fetch::{self, Counters, Done};
+use crate::machine;
 use crate::operation::Value;
 use crate::python::client::{CoreClient, explained};
 use crate::python::payload::Payload;
@@ -16,7 +17,6 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 /// Operation, the name of the argument that takes the ids, the ids, the other arguments, the timeout, and the game of each id,
 /// if any.
@@ -207,7 +207,7 @@ fn fetched(
     let run = async move {
         counters.done.fetch_add(unsent.len() as u64, Ordering::Relaxed);
         let done = fetch::run_all(&transport, &drift, units, strict, &counters).await;
-        let all = done.map(|done| fetch::Plan::with_unsent(unsent, done, SystemTime::now()));
+        let all = done.map(|done| fetch::Plan::with_unsent(unsent, done, machine::now()));
         all.map(|all| (shape, all)).map_err(|error| explained(error, unpickled))
     };
     Ok(async move { Batched(AssertUnwindSafe(run).catch_unwind().await.map_err(|panic| errors::panic_text(&*panic))) })

@@ -4,6 +4,7 @@ use crate::config::{Config, Environment, Options, Secret, Source, Sport, Timeout
 use crate::error::{Error, Result};
 use crate::fetch::{self, Drift, Met};
 use crate::live;
+use crate::machine;
 use crate::operation::{self, Arguments, Value};
 use crate::per_process::PerProcess;
 use crate::python::payload::{self, Payload};
@@ -19,7 +20,7 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// The settings of a client, and the connections that this process has for them.
 #[pyclass(frozen, module = "sideline._core")]
@@ -267,7 +268,7 @@ impl CoreClient {
         let (unpickled, drift) = (self.unpickled, self.met()?);
         let fetched = async move {
             let payload = fetch::run(&transport, call).await?;
-            drift.look_apart(payload, SystemTime::now()).await
+            drift.look_apart(payload, machine::now()).await
         };
         // What came belongs to the caller from here on, whether it is an error's or not.
         let fetched = async move {

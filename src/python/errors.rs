@@ -43,6 +43,7 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
             return PyOSError::new_err((*errno, message, shown(path).into_owned()));
         }
         Error::File { errno: None, .. } => return PyBlockingIOError::new_err(text),
+        Error::Internal(_) => "InternalError",
         Error::Closed | Error::GivenUp { .. } => "SidelineError",
     };
     let raised = exception(py, class, &text, &fields);
@@ -95,7 +96,7 @@ pub fn stream_closed(py: Python<'_>, text: &str) -> PyErr {
 
 /// A defect of ours; never pyo3's PanicException, which no `except Exception` catches.
 pub fn internal(py: Python<'_>, what: &str) -> PyErr {
-    exception(py, "SidelineError", &format!("internal error, please report it: {what}"), &PyDict::new(py))
+    raise(py, Error::Internal(what.to_owned()))
 }
 
 /// Runs `work`, which the interpreter's exit waits for; a panic in it becomes an exception.

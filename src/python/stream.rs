@@ -1,6 +1,6 @@
 //! Live streams, their items and their journals. What is there is taken at once; only for what is not yet there does anybody wait.
 
-use crate::config::Secret;
+use crate::config::{LONGEST_TIMEOUT, Secret};
 use crate::error::{Error, Result};
 use crate::live::{self, BoxScore, Item, Live, Notice, Options, Overflow, State, Stream, Taken};
 use crate::operation;
@@ -104,7 +104,8 @@ impl CoreStream {
     /// As `next`, for so many seconds at most: `None` then too.
     fn next_within<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
         let stream = self.stream(py)?;
-        let until = Instant::now() + Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX / 4);
+        let wait = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(LONGEST_TIMEOUT).min(LONGEST_TIMEOUT);
+        let until = Instant::now() + wait;
         loop {
             match take(py, stream)? {
                 Taken::Item(item) => return self.item(py, item).map(Some),
@@ -140,7 +141,8 @@ impl CoreStream {
     /// Whether items were taken for so long that other tasks of the event loop wait.
     #[getter]
     fn is_turn_due(&self) -> bool {
-        self.made.elapsed().as_nanos() as u64 - self.turn.load(Ordering::Relaxed) > TURN.as_nanos() as u64
+        let elapsed = self.made.elapsed().as_nanos() as u64;
+        elapsed.saturating_sub(self.turn.load(Ordering::Relaxed)) > TURN.as_nanos() as u64
     }
 
     /// The event loop had its turn.

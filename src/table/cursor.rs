@@ -7,10 +7,9 @@ use std::marker::PhantomData;
 
 /// A place in a padded body.
 ///
-/// What every unsafe block here rests on: `start <= at <= end`, all in one allocation that lives for `'a`, and the
-/// [`PADDING`] bytes from `end` on are readable and zero. `new` checks the padding; `at` moves only over bytes that were
-/// compared with something, and nothing is ever compared with zero, or to a place that was compared with `end`: so it cannot
-/// pass that.
+/// Every unsafe block here relies on this: `start <= at <= end`, all in one allocation that lives for `'a`, and the
+/// [`PADDING`] bytes from `end` on are readable. `new` checks the padding, and no function moves `at` past `end` or reads
+/// past the padding, whatever its arguments: an argument out of range is cut to the range.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     at: *const u8,
@@ -42,11 +41,12 @@ impl<'a> Cursor<'a> {
         result
     }
 
-    /// To the place of another cursor in the same body.
+    /// To the place of another cursor in the same body; a cursor of another body changes nothing.
     #[inline(always)]
     pub fn go_to(&mut self, other: &Cursor<'a>) {
-        debug_assert!(self.start == other.start && self.end == other.end);
-        self.at = other.at;
+        if self.start == other.start && self.end == other.end {
+            self.at = other.at;
+        }
     }
 
     pub fn position(&self) -> usize {
@@ -67,28 +67,25 @@ impl<'a> Cursor<'a> {
         unsafe { *self.at }
     }
 
-    /// The byte `ahead` of the cursor, less than [`PADDING`].
+    /// The byte `ahead` of the cursor; `ahead` is cut to [`PADDING`] - 1.
     #[inline(always)]
     pub fn peek(&self, ahead: usize) -> u8 {
-        debug_assert!(ahead < PADDING);
-        // SAFETY: `at <= end`, and that many bytes after it are readable.
-        unsafe { *self.at.add(ahead) }
+        // SAFETY: `at <= end`, and `PADDING` bytes after it are readable.
+        unsafe { *self.at.add(ahead.min(PADDING - 1)) }
     }
 
-    /// Eight bytes, the first lowest; `ahead` is at most [`PADDING`] - 8.
+    /// Eight bytes, the first lowest; `ahead` is cut to [`PADDING`] - 8.
     #[inline(always)]
     pub fn word(&self, ahead: usize) -> u64 {
-        debug_assert!(ahead + 8 <= PADDING);
-        // SAFETY: `at <= end`, and `ahead + 8` bytes after it are readable.
-        u64::from_le(unsafe { self.at.add(ahead).cast::<u64>().read_unaligned() })
+        // SAFETY: `at <= end`, and `PADDING` bytes after it are readable.
+        u64::from_le(unsafe { self.at.add(ahead.min(PADDING - 8)).cast::<u64>().read_unaligned() })
     }
 
-    /// Sixteen bytes; `ahead` is at most [`PADDING`] - 16.
+    /// Sixteen bytes; `ahead` is cut to [`PADDING`] - 16.
     #[inline(always)]
     pub fn sixteen(&self, ahead: usize) -> &[u8; 16] {
-        debug_assert!(ahead + 16 <= PADDING);
-        // SAFETY: `at <= end`, and `ahead + 16` bytes after it are readable; nothing writes to them for `'a`.
-        unsafe { &*self.at.add(ahead).cast::<[u8; 16]>() }
+        // SAFETY: `at <= end`, and `PADDING` bytes after it are readable; nothing writes to them for `'a`.
+        unsafe { &*self.at.add(ahead.min(PADDING - 16)).cast::<[u8; 16]>() }
     }
 
     /// The 64 bytes from here on.
@@ -99,12 +96,12 @@ impl<'a> Cursor<'a> {
         unsafe { &*self.at.cast::<[u8; 64]>() }
     }
 
-    /// Over `n` bytes that the caller has looked at, none of them zero (so none of them padding).
+    /// Over `n` bytes, or to the end where fewer follow.
     #[inline(always)]
     pub fn advance(&mut self, n: usize) {
-        debug_assert!(self.position() + n <= self.len());
-        // SAFETY: bytes that are not zero and follow the cursor without a gap lie before `end`.
-        self.at = unsafe { self.at.add(n) };
+        let rest = self.end as usize - self.at as usize;
+        // SAFETY: not past `end`.
+        self.at = unsafe { self.at.add(n.min(rest)) };
     }
 
     /// On to another place of the body. `false`: it lies before the cursor or beyond the end, and the cursor stays.
@@ -117,11 +114,12 @@ impl<'a> Cursor<'a> {
         is_ahead
     }
 
-    /// The text between an earlier place and the cursor.
+    /// The text between an earlier place of the same body and the cursor; empty for any other.
     #[inline(always)]
     pub fn since(&self, earlier: &Cursor<'a>) -> Span<'a> {
-        debug_assert!(earlier.at <= self.at);
-        Span { at: earlier.at, len: self.at as usize - earlier.at as usize, body: PhantomData }
+        let is_earlier = earlier.start == self.start && earlier.at <= self.at;
+        let at = if is_earlier { earlier.at } else { self.at };
+        Span { at, len: self.at as usize - at as usize, body: PhantomData }
     }
 
     #[inline(always)]
@@ -140,7 +138,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Over a word such as `null` (at most 8 bytes), if it stands here.
+    /// Over a word such as `null`, if it stands here. No word has a zero, so it ends before the padding.
     #[inline(always)]
     pub fn take_word(&mut self, word: &[u8]) -> bool {
         let is = word.iter().enumerate().all(|(i, b)| self.peek(i) == *b);
@@ -221,19 +219,55 @@ impl<'a> Span<'a> {
         unsafe { std::slice::from_raw_parts(self.at, self.len) }
     }
 
-    /// Eight bytes from its start, whatever its length.
+    /// Eight bytes `from` its start, whatever its length; `from` is cut to [`PADDING`] - 8.
     #[inline(always)]
     pub fn word(&self, from: usize) -> u64 {
-        debug_assert!(from + 8 <= PADDING);
         // SAFETY: it starts at or before the body's end, and `PADDING` bytes after that are readable.
-        u64::from_le(unsafe { self.at.add(from).cast::<u64>().read_unaligned() })
+        u64::from_le(unsafe { self.at.add(from.min(PADDING - 8)).cast::<u64>().read_unaligned() })
     }
 
-    /// Without its first and last byte: the text of a string between its quotes.
+    /// Without its first and last byte: the text of a string between its quotes. Shorter than both, it is empty.
     #[inline(always)]
     pub fn inner(&self) -> Span<'a> {
-        debug_assert!(self.len >= 2);
-        // SAFETY: the first byte is part of it.
-        Span { at: unsafe { self.at.add(1) }, len: self.len - 2, body: PhantomData }
+        // SAFETY: the first byte is part of it where it has one.
+        Span { at: unsafe { self.at.add(self.len.min(1)) }, len: self.len.saturating_sub(2), body: PhantomData }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cursor, PADDING};
+
+    fn padded(body: &[u8]) -> Vec<u8> {
+        [body, &[0; PADDING]].concat()
+    }
+
+    /// Run under Miri, which sees a read outside of the allocation.
+    #[test]
+    fn no_argument_leads_out_of_the_body_and_its_padding() {
+        let (body, other) = (padded(b"null"), padded(b"[1, 2, 3, 4]"));
+        let (start, stranger) = (Cursor::new(&body).unwrap(), Cursor::new(&other).unwrap());
+        let mut end = start;
+        end.advance(usize::MAX);
+        assert!(end.is_at_end());
+        end.advance(1);
+        assert_eq!(end.position(), 4);
+        assert!(!end.jump(5) && !end.jump(3));
+
+        for ahead in [0, PADDING - 16, PADDING - 8, PADDING, usize::MAX] {
+            assert_eq!((end.peek(ahead), end.word(ahead), end.sixteen(ahead)), (0, 0, &[0; 16]), "{ahead}");
+        }
+        assert_eq!(end.block(), &[0; 64]);
+        assert!(!end.take_word(b"null") && !end.take_word(&[b'n'; 2 * PADDING]));
+
+        end.go_to(&stranger);
+        assert_eq!(end.position(), 4);
+        assert_eq!((start.since(&end).len(), end.since(&stranger).len()), (0, 0));
+
+        let whole = end.since(&start);
+        assert_eq!(whole.bytes(), b"null");
+        assert_eq!((whole.word(4), whole.word(usize::MAX)), (0, 0));
+        let none = whole.inner().inner().inner();
+        assert_eq!((none.len(), none.word(0) as u8), (0, b'l'));
     }
 }

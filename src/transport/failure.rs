@@ -2,6 +2,8 @@
 
 use super::memory::NoRoom;
 use super::retry::Outcome;
+#[cfg(test)]
+use super::simulated::Trouble;
 use crate::advice::Advice;
 use crate::error::{Error, Requested, Unanswered};
 use crate::scrub::{Scrubbed, Scrubber};
@@ -39,6 +41,17 @@ pub enum Stage {
 }
 
 impl Failure {
+    #[cfg(test)]
+    pub(super) fn simulated(trouble: Trouble) -> Self {
+        let (outcome, class, stage) = match trouble {
+            Trouble::Refused => (Outcome::Unconnected, Class::Connect, Stage::Connection),
+            Trouble::ConnectTimeout => (Outcome::Unconnected, Class::Timeout, Stage::Connection),
+            Trouble::ReadTimeout => (Outcome::Final, Class::Timeout, Stage::Answer),
+            Trouble::Broken => (Outcome::Broken, Class::Transport, Stage::Answer),
+        };
+        Failure { outcome, class, text: format!("simulated: {trouble:?}"), advice: Advice::TryAgain, stage }
+    }
+
     /// Reads the kind off the error and its sources. No text of it holds the address, which may hold the Broadcast key.
     pub(super) fn of(error: reqwest::Error) -> Self {
         let error = error.without_url();

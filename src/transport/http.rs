@@ -1,9 +1,11 @@
 //! The HTTP client underneath: connections, certificate authorities, proxies.
 
-use super::failure::chain;
+use super::failure::{Failure, chain};
+#[cfg(test)]
+use super::simulated::{Limits, Simulated};
 use crate::config::{Config, Route};
 use crate::error::{Error, Result};
-use reqwest::{Certificate, Client, NoProxy, Proxy, header::HeaderValue, redirect};
+use reqwest::{Certificate, NoProxy, Proxy, Request, Response, header::HeaderValue, redirect};
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -24,14 +26,40 @@ pub(super) enum Use {
     Probe,
 }
 
+/// The seam between the core and the network: every request goes through it, and every byte of a response comes out of the
+/// [`Response`] that it gives.
+#[derive(Debug, Clone)]
+pub(super) enum Client {
+    Network(reqwest::Client),
+    #[cfg(test)]
+    Simulated(Simulated),
+}
+
+impl Client {
+    pub(super) async fn execute(&self, request: Request) -> std::result::Result<Response, Failure> {
+        match self {
+            Client::Network(client) => client.execute(request).await.map_err(Failure::of),
+            #[cfg(test)]
+            Client::Simulated(client) => client.execute(request).await,
+        }
+    }
+}
+
 /// A client for the requests to one base address.
 pub(super) fn client(config: &Config, base: &Url, what: Use) -> Result<Client> {
+    #[cfg(test)]
+    {
+        let read = (what != Use::Streams).then_some(config.timeouts.read);
+        if let Some(client) = Simulated::new(Limits { connect: config.timeouts.connect, read }) {
+            return Ok(Client::Simulated(client));
+        }
+    }
     // One crypto provider in the tree; an application that links this crate may have chosen before.
     let _ = rustls::crypto::ring::default_provider().install_default();
 
     // The signature covers `HTTP/1.1` as a word: over HTTP/2 a gateway computes another request line. Redirects and retries
     // are ours: each sends a new signature.
-    let mut builder = Client::builder()
+    let mut builder = reqwest::Client::builder()
         .http1_only()
         .redirect(redirect::Policy::none())
         .retry(reqwest::retry::never())
@@ -59,7 +87,7 @@ pub(super) fn client(config: &Config, base: &Url, what: Use) -> Result<Client> {
         true => builder.tls_certs_only([]),
         false => builder.tls_certs_merge(added_authorities(config)?),
     };
-    builder.build().map_err(|error| {
+    builder.build().map(Client::Network).map_err(|error| {
         Error::Configuration(format!(
             "no HTTP client could be made: {}. Where the system has no certificate authorities, install them \
              (ca-certificates) or give ca_bundle=; SSL_CERT_FILE and SSL_CERT_DIR take their place",

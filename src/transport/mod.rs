@@ -5,7 +5,7 @@
 //! | `send` | one request until it is answered or given up: the only loop |
 //! | `open` | answers that do not end: streams |
 //! | `target` | where a request goes, its signature or key |
-//! | `http` | the HTTP client underneath: connections, authorities, proxies |
+//! | `http` | the HTTP client underneath, which is the seam to the network: connections, authorities, proxies |
 //! | `probe`, `certificate` | how far a connection gets, for the doctor |
 //! | `retry` | whether and when to send again: pure |
 //! | `inflate` | gzip |
@@ -37,12 +37,14 @@ mod respond;
 mod retry;
 mod retry_log;
 mod send;
+#[cfg(test)]
+pub(crate) mod simulated;
 mod target;
 
 pub(crate) use open::Unopened;
 pub use outage::{Attempts, Outage};
 pub use probe::{Probe, Stage, Stopped};
-pub(crate) use send::{chance, no_answer};
+pub(crate) use send::no_answer;
 
 use crate::config::{Config, Timeouts};
 use crate::error::{ApiError, Error, Result};
@@ -107,11 +109,11 @@ pub struct CallTimeout {
 /// The limits of one call, with connections of its own where the client's have others.
 struct CallLimits {
     total: Duration,
-    own: Option<(Config, [Mutex<Option<reqwest::Client>>; 2])>,
+    own: Option<(Config, [Mutex<Option<http::Client>>; 2])>,
 }
 
 impl CallLimits {
-    fn client(&self, shared: &Shared, auth: Auth, url: &Url) -> Result<reqwest::Client> {
+    fn client(&self, shared: &Shared, auth: Auth, url: &Url) -> Result<http::Client> {
         let Some((config, [rest, broadcast])) = &self.own else { return shared.client(auth, url) };
         let slot = if auth == Auth::Signed { rest } else { broadcast };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -127,10 +129,10 @@ struct Shared {
     config: Config,
     scrubber: Scrubber,
     /// Made at the first request: until then a transport costs nothing, and a fork inherits nothing.
-    rest: Mutex<Option<reqwest::Client>>,
-    broadcast: Mutex<Option<reqwest::Client>>,
+    rest: Mutex<Option<http::Client>>,
+    broadcast: Mutex<Option<http::Client>>,
     /// For streams: of the Broadcast API, and the websocket.
-    streams: [Mutex<Option<reqwest::Client>>; 2],
+    streams: [Mutex<Option<http::Client>>; 2],
     budget: budget::Budget,
     memory: Arc<memory::Memory>,
     retry_log: retry_log::RetryLog,
@@ -143,7 +145,7 @@ struct Shared {
 
 impl Shared {
     /// The HTTP client of a base address: whether authorities and proxies matter depends on it.
-    fn client(&self, auth: Auth, url: &Url) -> Result<reqwest::Client> {
+    fn client(&self, auth: Auth, url: &Url) -> Result<http::Client> {
         let mut slot = self.slot(auth).lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = &*slot {
             return Ok(client.clone());
@@ -152,7 +154,7 @@ impl Shared {
         Ok(slot.insert(client).clone())
     }
 
-    fn slot(&self, auth: Auth) -> &Mutex<Option<reqwest::Client>> {
+    fn slot(&self, auth: Auth) -> &Mutex<Option<http::Client>> {
         match auth {
             Auth::Signed => &self.rest,
             Auth::ApiKey => &self.broadcast,
@@ -257,7 +259,7 @@ impl Transport {
         let shared = &*self.shared;
         let refused = |target: Target| {
             let (url, refusal) = (target.shown(&shared.scrubber), refusal.clone());
-            Error::Api(Box::new(ApiError { url, request_id: None, attempts: 0, ..refusal }))
+            Error::Api(Box::new(ApiError { url, request_id: None, attempts: 0, elapsed: Duration::ZERO, ..refusal }))
         };
         Target::new(request, &shared.config).map_or_else(|error| error, refused)
     }

@@ -1,18 +1,20 @@
 //! Answers that do not end: one attempt to open a stream. When to try again is the stream's own matter.
 
 use super::failure::Failure;
+use super::http::Client;
 use super::redirect::Redirect;
 use super::respond::{self, Clocks};
 use super::target::Target;
 use super::{Shared, Transport, http, send};
 use crate::error::{Error, Requested, Result};
+use crate::machine;
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use hyper::ext::ReasonPhrase;
+use reqwest::Response;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response};
 use std::sync::PoisonError;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use url::Url;
 
 /// Why a stream was not opened.
@@ -77,7 +79,7 @@ impl Transport {
         let mut url = target.url().clone();
         let mut followed = 0;
         loop {
-            let mut asked = target.request(&url, SystemTime::now(), 0).map_err(Unopened::of)?;
+            let mut asked = target.request(&url, machine::now(), 0).map_err(Unopened::of)?;
             asked.headers_mut().extend(headers.clone());
             let response = execute(&client, asked, scrubber, &target.shown(scrubber)).await?;
             let refused = match send::redirected(shared, &response, &url, followed) {
@@ -120,7 +122,7 @@ async fn execute(
     scrubber: &Scrubber,
     shown: &Scrubbed,
 ) -> std::result::Result<Response, Unopened> {
-    let failed = |error| Unopened::of(Failure::of(error).error(scrubber, requested(shown.clone())));
+    let failed = |failure: Failure| Unopened::of(failure.error(scrubber, requested(shown.clone())));
     client.execute(request).await.map_err(failed)
 }
 
@@ -143,7 +145,7 @@ async fn unopened(
         response.extensions().get::<ReasonPhrase>().map(|p| String::from_utf8_lossy(p.as_bytes()).into_owned());
     match send::receive(response, &shared.memory.lease(), shared.body_limit, scrubber, url, refused).await {
         Ok(answer) => {
-            let wait = answer.retry_after(SystemTime::now());
+            let wait = answer.retry_after(machine::now());
             let mut error = respond::error(&answer, auth, 1, Clocks::default());
             error.retry_after = wait;
             // A reason that is not the status's usual one says what was wrong.

@@ -1,5 +1,6 @@
 //! Whether several requests for one purpose have any prospect left: all of them have failed in the same way for a while.
 
+use crate::advice::Advice;
 use crate::error::{ApiErrorKind, Error};
 use std::mem::discriminant;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -128,7 +129,11 @@ impl State {
 fn may_concern_all(error: &Error) -> bool {
     match error {
         Error::Api(response) => matches!(response.kind, ApiErrorKind::RateLimited | ApiErrorKind::Server),
-        Error::Connect(_) | Error::Certificate(_) | Error::Timeout(_) | Error::Transport(_) => true,
+        // A body that is too large is one request's own.
+        Error::Transport(unanswered) => {
+            !matches!(unanswered.advice, Advice::AskForLess | Advice::RaiseMaxResponseBytes)
+        }
+        Error::Connect(_) | Error::Certificate(_) | Error::Timeout(_) => true,
         _ => false,
     }
 }
@@ -143,6 +148,7 @@ fn is_same(first: &Error, second: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Unanswered;
 
     fn connect() -> Error {
         Error::Connect("refused".into())
@@ -192,6 +198,19 @@ mod tests {
             attempts.failed(&connect(), true);
         }
         assert!(matches!(outage.error(), Some(Error::Connect(_))));
+    }
+
+    #[test]
+    fn bodies_that_are_too_large_are_no_outage() {
+        let outage = Outage::new(true);
+        let attempts = Attempts::of(&outage);
+        for advice in [Advice::AskForLess, Advice::RaiseMaxResponseBytes] {
+            let error = Error::Transport(Unanswered::new("too large".into(), advice, None));
+            for _ in 0..2 * HANDFUL {
+                attempts.failed(&error, true);
+            }
+            assert!(!may_concern_all(&error) && outage.error().is_none());
+        }
     }
 
     #[test]

@@ -6,11 +6,13 @@ use super::http::{self, Use};
 use super::{Transport, clock, send, target};
 use crate::advice::Advice;
 use crate::error::{Error, Result};
+use crate::machine;
 use crate::operation::Auth;
 use crate::signer;
 use reqwest::tls::TlsInfo;
+use reqwest::{Method, Request};
 use std::net::SocketAddr;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use url::{Host, Url};
@@ -66,8 +68,8 @@ impl Transport {
         probe.addresses = resolved.iter().map(|address| address.ip().to_string()).collect();
         probe.addresses.dedup();
 
-        let sent = SystemTime::now();
-        let asked = timeout(config.timeouts.total, client.get(url.clone()).send()).await;
+        let sent = machine::now();
+        let asked = timeout(config.timeouts.total, client.execute(Request::new(Method::GET, url.clone()))).await;
         let failure = match asked {
             Ok(Ok(response)) => {
                 probe.status = Some(response.status().as_u16());
@@ -81,7 +83,7 @@ impl Transport {
                 }
                 return Ok(probe);
             }
-            Ok(Err(error)) => Failure::of(error),
+            Ok(Err(failure)) => failure,
             Err(_) => Failure::out_of_time(config.timeouts.total.as_secs_f64(), None),
         };
         let mut stage = failure.stage;
@@ -116,7 +118,7 @@ impl Transport {
     /// What a request for the teams would be signed over now.
     pub fn string_to_sign(&self) -> Result<String> {
         let url = address(&self.shared.config.base_url)?;
-        let date = clock::date_header(SystemTime::now(), self.shared.clock.ahead());
+        let date = clock::date_header(machine::now(), self.shared.clock.ahead());
         Ok(signer::string_to_sign(&date, &target::host(&url), "GET", url.path()))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::budget::Kind;
 use super::failure::Failure;
+use super::http::Client;
 use super::inflate::{self, Inflation, Refused, Step};
 use super::memory::Lease;
 use super::outage::Attempts;
@@ -12,12 +13,11 @@ use super::target::Target;
 use super::{CallLimits, Response, Shared, clock};
 use crate::advice::Advice;
 use crate::error::{Error, Requested, Result, Unanswered, Undecodable};
+use crate::machine;
 use crate::operation::{self, Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::table::Body;
-use reqwest::Client;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -90,7 +90,7 @@ pub(super) async fn send(
             stated = if answer.status == 200 { respond::stated_error(answer, request) } else { None };
             match stated.unwrap_or(answer.status) {
                 // What asks for longer than a call may take fails this call, and holds no other.
-                429 => permit.refused(answer.retry_after(SystemTime::now()).filter(|wait| *wait < remaining)),
+                429 => permit.refused(answer.retry_after(machine::now()).filter(|wait| *wait < remaining)),
                 _ => permit.accepted(),
             }
         }
@@ -144,7 +144,7 @@ pub(super) async fn send(
                         Some(status) => respond::document_error(&answer, status, request.auth, attempts, clocks),
                         None => respond::error(&answer, request.auth, attempts, clocks),
                     };
-                    error.retry_after = answer.retry_after(SystemTime::now());
+                    error.retry_after = answer.retry_after(machine::now());
                     error.elapsed = started.elapsed();
                     // Not a retry: signed once more with the right date, whatever `max_retries` says.
                     if request.auth == Auth::Signed
@@ -164,7 +164,7 @@ pub(super) async fn send(
 
         counted.failed(&error, outcome == Outcome::Final);
         let remaining = deadline.saturating_duration_since(Instant::now());
-        let Some(wait) = retry::wait(outcome, past, max_retries, remaining, chance()) else {
+        let Some(wait) = retry::wait(outcome, past, max_retries, remaining, machine::chance()) else {
             let Some(response) = document else { return Err(error) };
             return Ok(Response { refusal: Some(Box::new(error)), ..response });
         };
@@ -178,6 +178,8 @@ pub(super) async fn send(
             None => log::debug!("{again}"),
         }
         last = Some(reason);
+        // Nothing of the body is kept: others may have its room.
+        drop(lease);
         sleep(wait).await;
     }
 }
@@ -196,7 +198,7 @@ fn response(answer: Answer, scrubber: &Scrubber, elapsed: Duration, attempts: u3
         body: std::sync::Arc::new(answer.body),
         url: answer.url,
         elapsed,
-        fetched_at: SystemTime::now(),
+        fetched_at: machine::now(),
         attempts,
         refusal: None,
         lease: None,
@@ -236,10 +238,10 @@ async fn attempt(shared: &Shared, client: &Client, target: &Target, lease: &Leas
     let mut followed = 0;
     loop {
         let used = shared.clock.ahead();
-        let sent = SystemTime::now();
+        let sent = machine::now();
         let response = match client.execute(target.request(&url, sent, used)?).await {
             Ok(response) => response,
-            Err(error) => return Ok(Attempt::Failure(Failure::of(error))),
+            Err(failure) => return Ok(Attempt::Failure(failure)),
         };
         let clocks = Clocks { ahead: measure(&response, sent), used };
         let refused = match redirected(shared, &response, &url, followed) {
@@ -269,7 +271,7 @@ pub(super) fn measure(response: &reqwest::Response, sent: SystemTime) -> Option<
         return None;
     }
     let date = response.headers().get("date")?.to_str().ok()?;
-    clock::measure(date, sent, SystemTime::now())
+    clock::measure(date, sent, machine::now())
 }
 
 /// Reads an answer to its end.
@@ -358,9 +360,4 @@ async fn inflated(compressed: Body, lease: &Lease, limit: usize) -> std::result:
             Err(Refused::Damaged) => return Err(Failure::damaged()),
         }
     }
-}
-
-/// A number in 0..1 for the jitter. The standard library seeds its hashers at random; no more than that is needed.
-pub(crate) fn chance() -> f64 {
-    RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64
 }

@@ -1,4 +1,4 @@
-"""One case: a peer, a client, and everything that can be done with what the peer sends. What must not happen raises `Violation`."""
+"""One case: a peer, a client, and everything that the client can do with the peer's data. Failures raise `Violation`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from canaries import OURS, forms
 from wire import listener, read_head, saying
 
 import sideline
-from sideline.archive.plan import TABLES
+from sideline.archive._plan import TABLES
 
 from .grammar import Grammar
 

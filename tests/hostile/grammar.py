@@ -1,4 +1,4 @@
-"""What a hostile peer writes: bodies, response heads, event streams and websocket frames, drawn from one `random.Random`."""
+"""Draws the data of a hostile peer from one `random.Random`: bodies, response heads, event streams and websocket frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON bodies of a season, by sections 2.1 to 2.8; shots, locations and the game family have the only shapes that are documented anywhere."""
+"""JSON bodies of a season, by sections 2.1 to 2.8; shots, locations and the game family have their only documented shapes."""
 
 from __future__ import annotations
 

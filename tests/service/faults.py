@@ -1,4 +1,4 @@
-"""Responses that go wrong: which, how often, and with what body."""
+"""Faulty responses: which, how often, and with what body."""
 
 from __future__ import annotations
 

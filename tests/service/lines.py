@@ -1,4 +1,4 @@
-"""Box-score lines and stat occurrences of sessions: what bodies and truth both begin with, still as Python objects."""
+"""Box-score rows and stat occurrences of sessions as Python objects, from which bodies and truth follow."""
 
 from __future__ import annotations
 

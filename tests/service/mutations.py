@@ -23,7 +23,17 @@ class Mutations:
     def all(self) -> dict[str, Callable[[], str | None]]:
         """Every mutation by its name, with a target of its own choice."""
         names: tuple[str, ...] = ("add_game", "add_session", "move_game", "remove_session", "withdraw_game", "unlist_game", "reissue_session", "correct_stat")
-        names += ("insert_possession", "remove_possession", "trade_player", "rename_team", "change_status", "reorder", "schedule_game", "start_game")
+        names += (
+            "insert_possession",
+            "remove_possession",
+            "trade_player",
+            "rename_team",
+            "change_status",
+            "reorder",
+            "schedule_game",
+            "start_game",
+            "retype_event",
+        )
         return {name: getattr(self, name) for name in names}
 
     def _changed(self, text: str) -> str:
@@ -119,6 +129,21 @@ class Mutations:
                 return None
             event.is_scheduled = not event.is_scheduled
             return self._changed(f"game {event.id} is {'listed again' if event.is_scheduled else 'no longer listed'} by the schedule")
+
+    def retype_event(self, event_id: str | None = None) -> str | None:
+        """A practice turns out to be a game, or was one after all: an event in which only its first team plays."""
+        with self.season.lock:
+            events = [
+                event
+                for event in self.season.events
+                if event.sessions and {possession.team_id for session in event.sessions for possession in session.possessions} <= {event.home_id}
+            ]
+            event = self.season.event(event_id) if event_id else self._dice.choice(events) if events else None
+            if event is None:
+                return None
+            others = [team.id for team in self.season.teams if team.id != event.home_id]
+            event.is_game, event.away_id = not event.is_game, 0 if event.is_game else self._dice.choice(others)
+            return self._changed(f"event {event.id} is now a {'game' if event.is_game else 'practice'}")
 
     def reissue_session(self, session_id: str | None = None) -> str | None:
         """A session gets another id; its content stays."""

@@ -1,4 +1,4 @@
-"""The REST and Broadcast operations: which request leads where, and what it is answered with."""
+"""The REST and Broadcast operations: the response to each request."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class Service:
         def run() -> None:
             try:
                 done.set_result(function())
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
                 done.set_exception(error)
 
         self._loop.call_soon_threadsafe(run)

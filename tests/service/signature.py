@@ -1,4 +1,4 @@
-"""Signatures of requests, by section 5.1, computed anew from the headers that were received."""
+"""Signatures of requests, by section 5.1, computed again from the received headers."""
 
 from __future__ import annotations
 

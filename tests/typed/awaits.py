@@ -1,4 +1,4 @@
-"""A script of a user, with the client that is awaited: checked by mypy and pyright, both strict."""
+"""A user's script with the asynchronous client: checked by mypy and pyright, both strict."""
 
 import asyncio
 from typing import assert_type

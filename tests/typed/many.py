@@ -1,4 +1,4 @@
-"""A script of a user that asks for many ids: checked by mypy and pyright, both strict."""
+"""A user's script that requests many ids: checked by mypy and pyright, both strict."""
 
 from typing import assert_type
 

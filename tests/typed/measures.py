@@ -1,4 +1,4 @@
-"""A script of a user that measures and draws: checked by mypy and pyright, both strict."""
+"""A user's script that computes and draws: checked by mypy and pyright, both strict."""
 
 from typing import assert_type
 

@@ -1,4 +1,4 @@
-"""A script of a user that reads live streams: checked by mypy and pyright, both strict."""
+"""A user's script that reads live streams: checked by mypy and pyright, both strict."""
 
 import datetime
 from pathlib import Path

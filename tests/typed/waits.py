@@ -1,4 +1,4 @@
-"""A script of a user, with the client that waits: checked by mypy and pyright, both strict."""
+"""A user's script with the synchronous client: checked by mypy and pyright, both strict."""
 
 import datetime
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""Questions that data teams ask of several tables at once: each is one function.
+"""Functions that answer questions over several tables at once.
 
-frames.py     arguments as polars frames, and frames as tables
-names.py      people's names, and how alike two of them are: pure
-crosswalk.py  who is who in another source
-clips.py      where a play is in the videos of its game
-moments.py    where everyone was around a play
+frames.py     converts arguments to polars frames, and frames to tables
+names.py      parses and compares names of people: pure
+crosswalk.py  matches players with another source
+clips.py      plays in the videos of their games
+moments.py    positions around plays
 """

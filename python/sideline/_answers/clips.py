@@ -1,4 +1,4 @@
-"""`sideline.clips`: where plays are in the videos of their games."""
+"""`sideline.clips`: plays in the videos of their games."""
 
 import os
 import re
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     import polars
 
 NO_VIDEO, OUTSIDE, NO_TIME, OVERLAPPING = "no video", "outside the video", "no time", "overlapping"
-"""Values of `reason`. Only an overlapping row has a clip."""
+"""Values of `reason`. Only a row with "overlapping" has a clip."""
 
 _CONTROL = re.compile(r"[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, or a playlist would take for the end of a line."""
+"""Characters that XML 1.0 does not allow, or that a playlist reads as the end of a line."""
 
 _PLAYERS = ("player_id", "player_ids", "ball_handler_player_id", "screener_player_ids")
 
 
 @dataclass(frozen=True)
 class _Video:
-    """What is known of one file: which plays it may show, and what times it has."""
+    """A video file: the plays that it may show, and its times."""
 
     address: str
     game_ids: frozenset[str]
     session_ids: frozenset[str]
     zero: float
-    """The time of the service's clock, in seconds of the epoch, that is shown at position 0."""
+    """The time on the service's clock at position 0, in seconds of the epoch."""
     start: float
     end: float
-    """The positions that are known to be there, in seconds."""
+    """The known positions of the file, in seconds."""
 
-    def may_show(self, row: Mapping[str, Any]) -> bool:
-        """Whether it is of the row's session, or else game, as far as both are known."""
+    def covers(self, row: Mapping[str, Any]) -> bool:
+        """Return whether it is of the row's session, or of its game, if both are known."""
         for name, ids in (("session_id", self.session_ids), ("game_id", self.game_ids)):
             if ids and row.get(name) is not None:
                 return row[name] in ids
@@ -49,7 +49,7 @@ class _Video:
 
 
 class Clips(Table):
-    """The table `clips`, with a row for each row that was asked for; `sideline.clips` makes it.
+    """The table `clips`, with a row for each row of plays; `sideline.clips` returns it.
 
     >>> import polars
     >>> shots = client.shots(session_id).table()
@@ -71,21 +71,21 @@ class Clips(Table):
     def to_sportscode_xml(self, path: str | os.PathLike[str], video: str | None = None) -> None:
         """Write the clips of one video as a Sportscode timeline, which video analysis programs import.
 
-        Each clip is an instance: its label is the code; team, players, period and game clock are labels of it. Times
-        are seconds of the video.
+        Each clip is an instance: its label is the code; team, players, period and game clock are its labels. Times are
+        seconds of the video.
 
         Parameters:
-            path: the file; it is replaced.
-            video: its address. It can be left out where all clips are of one video.
+            path: the file, which is replaced.
+            video: the address of the video. Optional if all clips are of one video.
 
-        Raises `ValueError` where the clips are of several videos and none is given, or of others than the one given.
+        Raises `ValueError` if the clips are of several videos and `video` is missing, or if none is of `video`.
 
         >>> sideline.clips(client.shots(session_id), []).to_sportscode_xml("none.xml")
         """
         videos = list(dict.fromkeys(row["video"] for row in self._clips()))
         if video is None and len(videos) > 1:
             raise ValueError(
-                f"a timeline is of one video, and these clips are of {len(videos)}: give video=, one of "
+                f"a timeline is of one video, but these clips are of {len(videos)}: pass video=, one of "
                 f"{', '.join(map(_line, videos))}"
             )
         if video is not None and video not in videos:
@@ -109,20 +109,20 @@ class Clips(Table):
     def to_playlist(self, path: str | os.PathLike[str]) -> None:
         """Write the clips as a playlist: M3U for players, or by any other suffix a list for ffmpeg's concat demuxer.
 
-        The clips are in the order of the rows. Where one begins before the one before it ends, what both show is
-        played once. M3U has each clip as a media fragment (`#t=`), with the options that VLC reads; an m3u8 is of the
-        same form. `ffmpeg -safe 0 -protocol_whitelist file,crypto,data,http,https,tcp,tls -i FILE out.mp4` cuts an
-        ffconcat list into one video.
+        The clips are in the order of the rows. If a clip begins before the previous one ends, the common part is played
+        once. M3U has each clip as a media fragment (`#t=`), with options for VLC; an m3u8 has the same form. `ffmpeg
+        -safe 0 -protocol_whitelist file,crypto,data,http,https,tcp,tls -i FILE out.mp4` joins an ffconcat list into one
+        video.
 
         Parameters:
-            path: the file; it is replaced. The suffix `.m3u` or `.m3u8` makes it M3U.
+            path: the file, which is replaced. The suffix `.m3u` or `.m3u8` selects M3U.
 
         >>> sideline.clips(client.shots(session_id), []).to_playlist("none.m3u8")
         """
         target = Path(path)
         is_m3u = target.suffix.lower() in (".m3u", ".m3u8")
         lines = ["#EXTM3U"] if is_m3u else ["ffconcat version 1.0"]
-        for video, start, end, label in self._played():
+        for video, start, end, label in self._file_time():
             if is_m3u:
                 lines += [f"#EXTINF:{end - start:.3f},{label}", f"#EXTVLCOPT:start-time={start:.3f}"]
                 lines += [f"#EXTVLCOPT:stop-time={end:.3f}", f"{video}#t={start:.3f},{end:.3f}"]
@@ -134,8 +134,8 @@ class Clips(Table):
     def _clips(self) -> list[dict[str, Any]]:
         return [row for row in self.to_dicts() if row["video"] is not None]
 
-    def _played(self) -> "Iterator[tuple[str, float, float, str]]":
-        """Address, start, end and label of what is played, without what a clip before it has just shown."""
+    def _file_time(self) -> "Iterator[tuple[str, float, float, str]]":
+        """Yield address, start, end and label of each clip, without the part that the previous one has shown."""
         video, ended = None, 0.0
         for row in self._clips():
             start, end = row["start_s"], row["end_s"]
@@ -147,33 +147,33 @@ class Clips(Table):
 
 
 def clips(rows: object, videos: object, before: float = 5, after: float = 3, offset: float = 0) -> Clips:
-    """Find the seconds of video that show each of some shots, stat events, possessions or ball screens.
+    """Find the seconds of video that show shots, stat events, possessions or ball screens.
 
-    The result has a row for each of `rows`, in their order: `row` (its position, from 0), `game_id`, `session_id`,
-    `video`, `start_s`, `end_s` (seconds of the video), `reason`, `label`, `team`, `player_ids`, `period`, `game_clock`.
-    `reason` is null for a clip by itself and "overlapping" for one that shares seconds with that of an earlier row; a
-    row without a clip has "no video" (of its session or game), "outside the video" or "no time". A clip is cut where
-    its video begins or ends.
+    The result has a row for each of `rows`, in order: `row` (its position, from 0), `game_id`, `session_id`, `video`,
+    `start_s`, `end_s` (seconds of the video), `reason`, `label`, `team`, `player_ids`, `period`, `game_clock`. `reason`
+    is null, or "overlapping" for a clip that shares seconds with that of an earlier row. A row without a clip has "no
+    video" (of its session or game), "outside the video" or "no time". A clip is cut at the ends of its video.
 
     Parameters:
-        rows: a response, a `Table` or a frame, filtered as you like. Its time is `occurred_at`, or `start_timestamp`
-            or `timestamp` up to `end_timestamp`. A column `label` replaces the label that is made of each row.
+        rows: a payload, a `Table` or a frame. The time of a row is `occurred_at`, or `start_timestamp` or `timestamp`
+            up to `end_timestamp`. A column `label` replaces the generated label.
         videos: a frame, or the list `videos` of a response as dicts, with the service's fields in snake or camel case:
-            `hls_file`, the address; `hls_video_start_timestamp`, the time of the file's first picture; `hls_duration`
-            and `hls_start_offset`, which part of the file is there, both in seconds; `hls_video_delay_ms`, how much
-            later the picture shows what the clock has; and `game_id` and `session_id`, of which a video is. All but
-            the first two may be missing. Several rows of one file add up.
+            `hls_file`, the address; `hls_video_start_timestamp`, the time of the first picture; `hls_duration` and
+            `hls_start_offset`, the available part of the file in seconds; `hls_video_delay_ms`, the delay of the
+            picture behind the clock; and `game_id` and `session_id`. All but the first two are optional. Several rows
+            of one file are combined.
         before, after: seconds around each row.
-        offset: seconds by which the pictures lag behind the service's clock, beside the delay that the videos state.
+        offset: seconds by which the picture lags behind the service's clock, in addition to the delay of the videos.
 
-    Nothing official says how the clocks of videos and sensors relate: see `docs/answers.md` for what is assumed. Needs
-    polars and pyarrow. Raises `ValueError` for a column that is missing.
+    The service does not document how the clocks of videos and sensors relate: see `docs/answers.md` for the
+    assumptions. Requires polars and pyarrow. Raises `ValueError` for a missing column.
+
 
     >>> sideline.clips(client.shots(session_id), []).to_dicts()[0]["reason"]
     'no video'
     """
     if before < 0 or after < 0:
-        raise ValueError(f"before and after are seconds from 0 on, not {before} and {after}")
+        raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
     pl = library("polars", "polars")
     frame = frame_of("rows", rows)
     time = time_column("rows", frame)
@@ -215,11 +215,11 @@ def _place(
     before: float,
     after: float,
 ) -> tuple[str | None, float, float, str | None]:
-    """The video that shows a row, from where to where, or the reason why none does."""
+    """Return the video that shows a row, with start and end, or the reason why none does."""
     if start is None:
         return None, 0.0, 0.0, NO_TIME
-    of_row = [video for video in files if video.may_show(row)]
-    first, last = start.timestamp(), (end if end is not None and end >= start else start).timestamp()
+    of_row = [video for video in files if video.covers(row)]
+    first, last = _seconds(start), _seconds(end if end is not None and end >= start else start)
     for video in of_row:
         if video.start <= first - video.zero <= video.end:
             from_, to = first - video.zero - before, last - video.zero + after
@@ -228,16 +228,16 @@ def _place(
 
 
 def _overlaps(shown: list[tuple[float, float]], start: float, end: float) -> bool:
-    """Whether a clip shares seconds with the ones so far, which are joined, in order, and now have it too."""
+    """Return whether a clip overlaps the earlier ones, and add it to them; they are merged and in order."""
     first = bisect_left(shown, start, key=itemgetter(1))
     last = bisect_right(shown, end, key=itemgetter(0))
-    touched = shown[first:last]
-    shown[first:last] = [(min([start, *(one for one, _ in touched)]), max([end, *(one for _, one in touched)]))]
-    return any(one < end and start < other for one, other in touched)
+    overlapped = shown[first:last]
+    shown[first:last] = [(min([start, *(one for one, _ in overlapped)]), max([end, *(one for _, one in overlapped)]))]
+    return any(one < end and start < other for one, other in overlapped)
 
 
 def _videos(source: object, offset: float) -> list[_Video]:
-    """Each file once, in the order in which they are listed."""
+    """Return each file once, in the order of the list."""
     if isinstance(source, list | tuple) and all(isinstance(one, Mapping) for one in source):
         rows: list[dict[str, Any]] = [dict(one) for one in source]
     else:
@@ -279,7 +279,7 @@ def _seconds(time: Any) -> float:
 
 
 def _labeller(frame: "polars.DataFrame") -> Callable[[Mapping[str, Any]], str]:
-    """What a row is called."""
+    """Return the label of a row."""
     columns = set(frame.columns)
     if "label" in columns:
         return lambda row: _text(row["label"]) or "play"
@@ -315,5 +315,5 @@ def _text(value: object) -> str | None:
 
 
 def _line(value: object) -> str:
-    """A text for one line of a file."""
+    """Format a value for one line of a file."""
     return _CONTROL.sub(" ", str(value))

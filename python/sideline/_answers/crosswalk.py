@@ -1,4 +1,4 @@
-"""`sideline.crosswalk`: who is who in another source."""
+"""`sideline.crosswalk`: matches players with another source."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from sideline._answers.frames import frame_of, table_of
-from sideline._answers.names import Name, grade, keys, parsed
+from sideline._answers.names import Name, grade, keys, parse
 from sideline._core import Table
 from sideline._frames import library
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars
 
 MIN_CONFIDENCE = 0.9
-"""A match below it is not made: its candidates are listed."""
+"""The least confidence of a match. Below it, only candidates are listed."""
 
 _DOUBTS: Mapping[str, float] = {
     "name": 0.015,
@@ -26,33 +26,33 @@ _DOUBTS: Mapping[str, float] = {
     "initial": 0.3,
     "similar name": 0.4,
 }
-"""How likely it is that two rows of the same league whose names agree so are two people."""
+"""The probability that two rows of one league whose names agree in this way are two people."""
 
-_NAMESAKES = 0.12
-"""What is added for each namesake that the league, or the team where that agrees, is likely to have."""
+_NAMESAKE_DOUBT = 0.12
+"""The doubt added for each namesake that the league, or the team if it agrees, is likely to have."""
 
-_SINGLE_WORD = 2.0
+_SINGLE_WORD_FACTOR = 2.0
 """A name of one word says less."""
 
-_FACTORS: Mapping[tuple[str, bool], float] = {
+_DOUBT_FACTORS: Mapping[tuple[str, bool], float] = {
     ("team", True): 0.25,
     ("team", False): 4.0,
     ("jersey", True): 0.3,
     ("jersey", False): 1.5,
     ("birth_date", True): 0.02,
 }
-"""What agreeing and differing do to that doubt. Another birth date is another person."""
+"""How agreement and difference change the doubt. Another birth date means another person."""
 
-_JERSEY_ALONE = 0.6
-"""A league has many of each number: without the team it says less."""
+_JERSEY_FACTOR_WITHOUT_TEAM = 0.6
+"""Without the team a jersey number says less, because a league has many of each."""
 
-_MARGIN = 3.0
-"""A second candidate must be this many times as doubtful."""
+_MIN_DOUBT_RATIO = 3.0
+"""A second candidate must have this many times the doubt."""
 
 
 @dataclass
 class _Person:
-    """A player, or a row of the other source, with all that is known to tell it from another."""
+    """A player or a row of the other source, with everything that distinguishes people."""
 
     names: list[Name]
     teams: set[object] = field(default_factory=set)
@@ -61,14 +61,14 @@ class _Person:
 
     @property
     def keys(self) -> set[object]:
-        """What is the same shares one of these. Similar names are compared where the team or the birth date agrees."""
+        """Return keys of which equal people share one. Similar names need an equal team or birth date."""
         found: set[object] = {key for name in self.names for key in keys(name)}
         places = {("team", team) for team in self.teams} | {("day", day) for day in self.birth_dates}
         return found | {(name.words[0], place) for name in self.names for place in places}
 
     @property
     def key(self) -> object:
-        """Rows of the same are one person."""
+        """Return a key that is equal for rows of one person."""
         names = frozenset((name.spellings, name.suffix) for name in self.names)
         return names, frozenset(self.teams), frozenset(self.jerseys), frozenset(self.birth_dates)
 
@@ -88,27 +88,27 @@ def crosswalk(
     jersey: str | None = None,
     birth_date: str | None = None,
 ) -> Table:
-    """Match the service's players with the rows of another source, by name and whatever else both sides know.
+    """Match the service's players with the rows of another source, by name and other facts that both sides have.
 
-    The result has a row for each row of `other`, in its order, and then one for each player that was not matched:
-    `player_id`, the columns of `other` (one that is named `player_id`, `method`, `confidence` or `candidates` gets the
-    prefix `other_`), `method`, `confidence` and `candidates`. `method` says what agreed, as in "name+team+jersey", and
-    differences as in "name-team"; it is "ambiguous" where several people fit, and "unmatched" where nobody does. Then
-    `player_id` is null, and `candidates` has the ids of those that it may be. No match is made below a `confidence`
-    of 0.9, and no player is given to two rows that differ.
+    The result has a row for each row of `other`, in order, and then one for each unmatched player: `player_id`, the
+    columns of `other` (with the prefix `other_` if the name is `player_id`, `method`, `confidence` or `candidates`),
+    `method`, `confidence` and `candidates`. `method` says what agrees, as in "name+team+jersey", and what differs, as
+    in "name-team". It is "ambiguous" if several people fit, and "unmatched" if nobody does; then `player_id` is null,
+    and `candidates` has the possible ids. A match has a `confidence` of at least 0.9, and no player matches two
+    different rows.
 
     Parameters:
-        players: a roster, several, a table `players` (of an archive too), or a frame with `player_id` and `first_name`
-            and `last_name`, `display_name` or `name`. A player may have several rows.
+        players: one or several rosters, a table `players` (also of an archive), or a frame with `player_id` and
+            `first_name` and `last_name`, `display_name` or `name`. A player may have several rows.
         other: a frame, an Arrow table or a `Table`.
         name: the column of `other` with the names, "Last, First" or "First Last"; or two: given and family name.
-        team: the column of `other` with teams, as `team_id` or as names; names need those of the players' teams: a
-            roster has them, or a column `team_name`.
+        team: the column of `other` with teams, as `team_id` or as names; for names the players need a column
+            `team_name`, which rosters have.
         jersey: the column of `other` with jersey numbers.
         birth_date: the column of `other` with dates; the players need it under this name, or as `birth_date`.
 
-    Needs polars and pyarrow. Raises `ValueError` for a column that is missing. How the confidence comes about is in
-    `docs/answers.md`.
+    Requires polars and pyarrow. Raises `ValueError` for a missing column. `docs/answers.md` explains the confidence.
+
 
     >>> import polars
     >>> roster = client.roster(team_id)
@@ -132,26 +132,26 @@ def crosswalk(
             if column is not None and column not in rows.columns:
                 raise ValueError(f"other has no column {column!r} for {argument}; it has {', '.join(rows.columns)}")
     if not names:
-        raise ValueError("name is the column of other that has the names, or a list of several")
+        raise ValueError("name must be the column of other with the names, or a list of several")
     known = _players(players)
     are_ids = team is not None and _are_ids(rows[team])
     ids, people = _people(known, birth_date, are_team_ids=are_ids, needs_team=team is not None)
     others = [
         _Person(
-            _parsed([" ".join(str(row[column]) for column in names if row[column] is not None)]),
-            _known(row[team] if team else None, _team_id if are_ids else _plain),
-            _known(row[jersey] if jersey else None, _jersey),
-            _known(row[birth_date] if birth_date else None, _day),
+            _parse_names([" ".join(str(row[column]) for column in names if row[column] is not None)]),
+            _values(row[team] if team else None, _team_id if are_ids else _plain),
+            _values(row[jersey] if jersey else None, _jersey),
+            _values(row[birth_date] if birth_date else None, _day),
         )
         for row in rows.select(*dict.fromkeys([*names, *filter(None, (team, jersey, birth_date))])).to_dicts()
     ]
-    decided = _decided(people, others)
+    decided = _decide(people, others)
     taken = {player for player, *_ in decided if player is not None}
     listed = {candidate for _, method, _, candidates in decided if method == "ambiguous" for candidate in candidates}
     left = [number for number in range(len(people)) if number not in taken]
     kind = known["player_id"].dtype
     found = rows.rename(
-        {column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT.values())}
+        {column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT_COLUMNS)}
     )
     matched = pl.DataFrame(
         {
@@ -168,30 +168,30 @@ def crosswalk(
         }
     )
     whole = pl.concat([pl.concat([found, matched], how="horizontal"), alone], how="diagonal")
-    return table_of("crosswalk", whole.select("player_id", *found.columns, *_RESULT.values()))
+    return table_of("crosswalk", whole.select("player_id", *found.columns, *_RESULT_COLUMNS))
 
 
-_RESULT = {name: name for name in ("method", "confidence", "candidates")}
+_RESULT_COLUMNS = ("method", "confidence", "candidates")
 
 
-def _decided(
+def _decide(
     people: Sequence[_Person], others: Sequence[_Person]
 ) -> list[tuple[int | None, str, float | None, list[int]]]:
-    """For each of the others: the player, the method, the confidence, and the candidates where there is no player."""
-    usual = _Usual.of(people, others)
+    """Decide for each row of `others`: the player, the method, the confidence, and the candidates without a player."""
+    counts = _NameCounts.of(people, others)
     index: dict[object, list[int]] = {}
     for number, person in enumerate(people):
         for key in person.keys:
             index.setdefault(key, []).append(number)
-    # Rows that say the same are the same person.
+    # Equal rows are the same person.
     groups: dict[object, list[int]] = {}
     for row, person in enumerate(others):
         groups.setdefault(person.key, []).append(row)
     claims: dict[int, dict[int, _Match]] = {}
-    """By the first row of each group: its candidates."""
+    """The candidates, by the first row of each group."""
     for first, *_ in groups.values():
         near = set().union(*(index.get(key, ()) for key in others[first].keys))
-        compared = ((player, _compare(people[player], others[first], usual)) for player in sorted(near))
+        compared = ((player, _compare(people[player], others[first], counts)) for player in sorted(near))
         claims[first] = {player: match for player, match in compared if match is not None}
     rivals: dict[int, list[float]] = {}
     for candidates in claims.values():
@@ -208,8 +208,8 @@ def _decided(
             others_claims = sorted(rivals[ordered[0]])
             others_claims.remove(best.doubt)
             is_good = 1 - best.doubt >= MIN_CONFIDENCE
-            is_clear = all(doubt >= _MARGIN * best.doubt for doubt in (*seconds, *others_claims))
-            is_beaten = bool(others_claims) and others_claims[0] * _MARGIN <= best.doubt
+            is_clear = all(doubt >= _MIN_DOUBT_RATIO * best.doubt for doubt in (*seconds, *others_claims))
+            is_beaten = bool(others_claims) and others_claims[0] * _MIN_DOUBT_RATIO <= best.doubt
             if is_good and is_clear:
                 verdict = ordered[0], best.method, round(1 - best.doubt, 4), []
             elif is_good and not is_beaten:
@@ -220,8 +220,8 @@ def _decided(
 
 
 @dataclass(frozen=True)
-class _Usual:
-    """How usual names are: how many people have each word, on both sides together."""
+class _NameCounts:
+    """How common names are: the number of people with each word, on both sides together."""
 
     given: Counter[str]
     family: Counter[str]
@@ -229,8 +229,8 @@ class _Usual:
     teams: int
 
     @classmethod
-    def of(cls, *sides: Sequence[_Person]) -> "_Usual":
-        # Several rows of one person are one.
+    def of(cls, *sides: Sequence[_Person]) -> "_NameCounts":
+        # Count several rows of one person once.
         distinct = [person for side in sides for person in {person.key: person for person in side}.values()]
         given = Counter(word for person in distinct for word in {name.words[0] for name in person.names})
         family = Counter(
@@ -240,7 +240,7 @@ class _Usual:
         return cls(given, family, len(distinct), max(1, len(teams)))
 
     def namesakes(self, *names: Name) -> float:
-        """How many others are likely to have one of these names, if given and family names are independent."""
+        """Return the expected number of namesakes, if given and family names are independent."""
         # Both sides count the person, so the league has half as many.
         found = 0.0
         for name in names:
@@ -250,8 +250,8 @@ class _Usual:
         return found
 
 
-def _compare(player: _Person, other: _Person, usual: _Usual) -> _Match | None:
-    """How doubtful it is that the two are one person; `None` where they are not."""
+def _compare(player: _Person, other: _Person, counts: _NameCounts) -> _Match | None:
+    """Return the doubt whether the two are one person, or `None` if they are not."""
     evidence = [
         (what, bool(ours & theirs))
         for what, ours, theirs in (
@@ -263,7 +263,7 @@ def _compare(player: _Person, other: _Person, usual: _Usual) -> _Match | None:
     ]
     if ("birth_date", False) in evidence:
         return None
-    # Never enough by itself, and slow to find.
+    # Never enough for a match, and slow to compare.
     with_similar = ("team", True) in evidence or ("birth_date", True) in evidence
     best: tuple[float, str] | None = None
     for ours in player.names:
@@ -271,8 +271,10 @@ def _compare(player: _Person, other: _Person, usual: _Usual) -> _Match | None:
             agreed = grade(ours, theirs, with_similar=with_similar)
             if agreed is None:
                 continue
-            doubt = _DOUBTS[agreed] * (_SINGLE_WORD if len(ours.words) == 1 else 1.0)
-            doubt += _NAMESAKES * usual.namesakes(ours, theirs) / (usual.teams if ("team", True) in evidence else 1)
+            doubt = _DOUBTS[agreed] * (_SINGLE_WORD_FACTOR if len(ours.words) == 1 else 1.0)
+            doubt += (
+                _NAMESAKE_DOUBT * counts.namesakes(ours, theirs) / (counts.teams if ("team", True) in evidence else 1)
+            )
             if best is None or doubt < best[0]:
                 best = doubt, agreed
     if best is None:
@@ -280,13 +282,13 @@ def _compare(player: _Person, other: _Person, usual: _Usual) -> _Match | None:
     doubt, method = best
     for what, agrees in evidence:
         is_alone = what == "jersey" and agrees and ("team", True) not in evidence
-        doubt *= _JERSEY_ALONE if is_alone else _FACTORS[what, agrees]
+        doubt *= _JERSEY_FACTOR_WITHOUT_TEAM if is_alone else _DOUBT_FACTORS[what, agrees]
         method += f"{'+' if agrees else '-'}{what}"
     return _Match(min(doubt, 1.0), method)
 
 
 def _players(players: object) -> "polars.DataFrame":
-    """The players, with `team_name` where the same responses have it."""
+    """Return the players, with `team_name` if the same responses have it."""
     pl = library("polars", "polars")
     if isinstance(players, list | tuple) and players:
         whole: polars.DataFrame = pl.concat([_players(part) for part in players], how="diagonal_relaxed")
@@ -308,10 +310,10 @@ def _people(
 ) -> tuple[list[Any], list[_Person]]:
     columns = set(known.columns)
     if not columns & {"last_name", "display_name", "name"}:
-        raise ValueError("players has no names: give first_name and last_name, display_name or name")
+        raise ValueError("players has no names: add first_name and last_name, display_name or name")
     team = "team_id" if are_team_ids else "team_name"
     if needs_team and team not in columns:
-        instead = "give the rosters themselves, or a column team_name" if team == "team_name" else "give it team_id"
+        instead = "pass the rosters, or a column team_name" if team == "team_name" else "add a column team_id"
         raise ValueError(f"team of other cannot be compared: players has no {team}; {instead}")
     born = next((name for name in (birth_date, "birth_date") if name in columns), None) if birth_date else None
     if birth_date and born is None:
@@ -322,21 +324,21 @@ def _people(
     for row in known.to_dicts():
         person = people.setdefault(row["player_id"], _Person([]))
         whole = " ".join(row.get(part) or "" for part in ("first_name", "last_name"))
-        for name in _parsed([whole, row.get("display_name"), row.get("name")]):
+        for name in _parse_names([whole, row.get("display_name"), row.get("name")]):
             if name not in person.names:
                 person.names.append(name)
-        person.teams |= _known(row.get(team), _team_id if are_team_ids else _plain)
+        person.teams |= _values(row.get(team), _team_id if are_team_ids else _plain)
         number = row.get("jersey_number_str")
-        person.jerseys |= _known(row.get("jersey_number") if number is None else number, _jersey)
-        person.birth_dates |= _known(row.get(born) if born else None, _day)
+        person.jerseys |= _values(row.get("jersey_number") if number is None else number, _jersey)
+        person.birth_dates |= _values(row.get(born) if born else None, _day)
     return list(people), list(people.values())
 
 
-def _parsed(texts: "Sequence[str | None]") -> list[Name]:
-    return [name for text in texts if text and (name := parsed(text)) is not None]
+def _parse_names(texts: "Sequence[str | None]") -> list[Name]:
+    return [name for text in texts if text and (name := parse(text)) is not None]
 
 
-def _known(value: object, read: Any) -> set[object]:
+def _values(value: object, read: Any) -> set[object]:
     found = None if value is None else read(value)
     return set() if found is None else {found}
 
@@ -352,12 +354,12 @@ def _team_id(value: object) -> int | None:
 
 
 def _plain(value: object) -> str | None:
-    name = parsed(str(value).replace(",", " "))
+    name = parse(str(value).replace(",", " "))
     return min(name.spellings) + (name.suffix or "") if name else None
 
 
 def _jersey(value: object) -> str | None:
-    """A number as it is worn: 0 and 00 are two."""
+    """Return a jersey number as text: 0 and 00 differ."""
     text = str(value).strip().lstrip("#").removesuffix(".0")
     return text or None
 
@@ -369,4 +371,4 @@ def _day(value: object) -> str | None:
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError:
-        raise ValueError(f"birth_date {text!r} is no date: write it as 2004-02-29, or as dates of the frame") from None
+        raise ValueError(f"birth_date {text!r} is not a date: write it as 2004-02-29, or use a date column") from None

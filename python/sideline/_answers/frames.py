@@ -1,7 +1,8 @@
-"""Arguments as polars frames, and polars frames as a `Table`."""
+"""Converts arguments to polars frames, and polars frames to a `Table`."""
 
 from typing import TYPE_CHECKING, Any
 
+from sideline._access import table_from_arrow
 from sideline._core import Table
 from sideline._frames import library
 
@@ -11,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def frame_of(argument: str, source: object) -> "polars.DataFrame":
-    """A caller's argument as a polars frame whose categories are text; of a response its first table.
+    """Return an argument as a polars frame with categories as strings; of a payload its first table.
 
-    A list of arguments is taken together, one after the other.
+    A list of arguments is concatenated.
     """
     pl = library("polars", "polars")
     if isinstance(source, list | tuple):
@@ -35,15 +36,15 @@ def frame_of(argument: str, source: object) -> "polars.DataFrame":
 
 
 def arrow_of(frame: "polars.DataFrame") -> "pyarrow.Table":
-    """A frame as an Arrow table of the types that the tables of `sideline.SCHEMAS` have."""
+    """Return a frame as an Arrow table with the types of the tables of `sideline.SCHEMAS`."""
     arrow: Any = library("pyarrow", "arrow").table(frame.to_arrow())
     pa = library("pyarrow", "arrow")
     return arrow.cast(pa.schema([pa.field(field.name, _plain(pa, field.type)) for field in arrow.schema]))
 
 
 def table_of(name: str, frame: "polars.DataFrame") -> Table:
-    """A frame as a `Table` of this name."""
-    return Table._from_arrow(name, arrow_of(frame))
+    """Return a frame as a `Table` of this name."""
+    return table_from_arrow(name, arrow_of(frame))
 
 
 def _plain(pa: Any, kind: Any) -> Any:
@@ -56,7 +57,7 @@ def _plain(pa: Any, kind: Any) -> Any:
         return pa.list_(_plain(pa, kind.value_type))
     if types.is_timestamp(kind):
         return pa.timestamp("ms", kind.tz)
-    # A day has no form in a table of its own: its text reads the same everywhere.
+    # Tables have no type for dates, so a date becomes text.
     if types.is_date(kind):
         return pa.string()
     if types.is_integer(kind) and kind not in (pa.int32(), pa.uint64()):
@@ -65,7 +66,7 @@ def _plain(pa: Any, kind: Any) -> Any:
 
 
 def time_column(argument: str, frame: "polars.DataFrame") -> str:
-    """The column with the time of each row of plays."""
+    """Return the name of the column with the times of plays."""
     pl = library("polars", "polars")
     names = ("occurred_at", "start_timestamp", "timestamp")
     for name in names:

@@ -1,8 +1,9 @@
-"""`sideline.moments`: where everyone was around plays."""
+"""`sideline.moments`: positions around plays."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sideline._access import table_from_arrow
 from sideline._answers.frames import arrow_of, frame_of, time_column
 from sideline._core import Table
 from sideline._frames import library
@@ -10,31 +11,32 @@ from sideline._frames import library
 if TYPE_CHECKING:
     import polars
 
-_SESSIONS_AT_ONCE = 4
+_SESSION_BATCH_SIZE = 4
 """Sessions of lazy locations that are read together, to bound the memory."""
 
-_NEEDED = ("session_id", "t", "player_id", "x", "y")
+_REQUIRED_COLUMNS = ("session_id", "t", "player_id", "x", "y")
 
 
 def moments(rows: object, locations: object, before: float = 3, after: float = 3, normalize: bool = False) -> Table:
-    """Find the sensor frames around each of some shots, stat events, possessions or ball screens.
+    """Find the sensor frames around shots, stat events, possessions or ball screens.
 
-    The result has a row for each position in a frame: `row` (the position of the row among `rows`, from 0),
-    `session_id`, `at` (the row's time), `t_offset_s` (seconds from it to the frame, negative before it), `type`,
-    `team_id`, `player_id`, `x`, `y` and `z` of whoever was located, in millimetres of the court. Rows of one session
-    stand together, in their order, each with its frames in theirs. A row that no frame is near has none.
+    The result has a row for each position in a frame: `row` (the position among `rows`, from 0), `session_id`, `at`
+    (the time of the row), `t_offset_s` (seconds from it to the frame, negative before it), `type`, `team_id`,
+    `player_id`, and `x`, `y` and `z` in millimetres of the court. Rows of one session are together and in order, each
+    with its frames in order. A row without frames nearby is not in the result.
 
     Parameters:
-        rows: a response, a `Table` or a frame, with `session_id` and the time: `occurred_at`, `start_timestamp` or
+        rows: a payload, a `Table` or a frame, with `session_id` and the time: `occurred_at`, `start_timestamp` or
             `timestamp`.
-        locations: a response of `client.locations`, several, a table or frame, or a polars LazyFrame, as
-            `archive.scan("locations")` is. Of a LazyFrame only the sessions and times that are needed are read, a few
-            sessions at a time.
+        locations: one or several responses of `client.locations`, a table or frame, or a polars LazyFrame such as
+            `archive.scan("locations")`. From a LazyFrame only the needed sessions and times are read, a few sessions at
+            a time.
         before, after: seconds around each row.
-        normalize: turn the court, by half a turn, so that the attacked hoop is at positive y; `rows` need `hoop_y`, as
-            shots have it.
+        normalize: rotate the court by half a turn where needed, so that the attacked hoop is at positive y; `rows` need
+            `hoop_y`, which shots have.
 
-    Needs polars and pyarrow. Raises `ValueError` for a column that is missing. See `docs/answers.md`.
+    Requires polars and pyarrow. Raises `ValueError` for a missing column. See `docs/answers.md`.
+
 
     >>> shot = client.shots(session_id).to_polars().head(1)
     >>> at = shot["occurred_at"][0]
@@ -44,13 +46,13 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
     True
     """
     if before < 0 or after < 0:
-        raise ValueError(f"before and after are seconds from 0 on, not {before} and {after}")
+        raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
     pl = library("polars", "polars")
     frame = frame_of("rows", rows)
     time = time_column("rows", frame)
     needed = ["session_id", *(["hoop_y"] if normalize else [])]
     if missing := [name for name in needed if name not in frame.columns]:
-        why = ": without the attacked hoop nobody knows which way to turn; shots have it" if "hoop_y" in missing else ""
+        why = ": it says which hoop is attacked; shots have it" if "hoop_y" in missing else ""
         raise ValueError(f"rows has no column {' and '.join(missing)}{why}")
     at = pl.col(time).dt.epoch("ms")
     windows = (
@@ -68,7 +70,7 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
         .drop_nulls(["session_id", "at"])
     )
     lazy, at_once = _locations(locations)
-    # Equal texts are stored once: a season's frames are millions of rows.
+    # Equal strings are stored once, because a season's frames have millions of rows.
     sessions = pl.Enum(windows["session_id"].unique(maintain_order=True))
     parts = [
         arrow_of(
@@ -87,29 +89,29 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
         )
         for part in _around(windows, lazy, at_once)
     ]
-    return Table._from_arrow("moments", library("pyarrow", "arrow").concat_tables(parts))
+    return table_from_arrow("moments", library("pyarrow", "arrow").concat_tables(parts))
 
 
 def _locations(source: object) -> "tuple[polars.LazyFrame, int | None]":
-    """The locations, and how many sessions of them to read at once; `None`: all."""
+    """Return the locations, and how many of their sessions to read at once (`None`: all)."""
     pl = library("polars", "polars")
     is_lazy = isinstance(source, pl.LazyFrame)
     lazy: Any = source if is_lazy else frame_of("locations", source).lazy()
     has = lazy.collect_schema()
-    if missing := [name for name in _NEEDED if name not in has]:
+    if missing := [name for name in _REQUIRED_COLUMNS if name not in has]:
         raise ValueError(f"locations has no column {' and '.join(missing)}; it has {', '.join(has)}")
     optional = {"type": pl.String, "team_id": pl.Int64, "z": pl.Float64}
     columns = [pl.col(name) if name in has else pl.lit(None, kind).alias(name) for name, kind in optional.items()]
-    return lazy.select(*_NEEDED, *columns), _SESSIONS_AT_ONCE if is_lazy else None
+    return lazy.select(*_REQUIRED_COLUMNS, *columns), _SESSION_BATCH_SIZE if is_lazy else None
 
 
 def _around(
     windows: "polars.DataFrame", locations: "polars.LazyFrame", at_once: int | None
 ) -> "Iterator[polars.DataFrame]":
-    """Each window joined with the positions in it, some sessions at a time."""
+    """Yield each window joined with the positions in it, a few sessions at a time."""
     pl = library("polars", "polars")
     ids = windows["session_id"].unique(maintain_order=True).to_list()
-    # Each window lies in two buckets of its own length, or three.
+    # A window overlaps two or three buckets of its own length.
     width = max(1, (windows["end"] - windows["start"]).max() or 1)
     bucket = pl.col("start") // width
     spread = pl.int_ranges(bucket, pl.col("end") // width + 1).alias("bucket")

@@ -14,7 +14,6 @@ _SUFFIXES = {
 
 _LETTERS = str.maketrans(
     {
-        "ß": "ss",
         "æ": "ae",
         "œ": "oe",
         "ø": "o",
@@ -29,7 +28,7 @@ _LETTERS = str.maketrans(
 )
 """Letters that are no letter with an accent."""
 
-_SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+_TRANSCRIPTIONS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 """The other way in which such letters are written without them."""
 
 _NICKNAMES = """
@@ -55,23 +54,23 @@ steve:stephen steven|sue:susan|tad:thaddeus|ted theo:theodore|tim timmy:timothy|
 ty:tyler tyrone tyrese|val:valerie|vic:victor victoria|vin vince vinny:vincent|walt:walter|wes:wesley|
 zach zack zac:zachary zachariah|zeke:ezekiel
 """
-"""Short forms, and behind the colon the names that they stand for. Two whole names are two people."""
+"""Short forms, and after the colon the full names. Two different full names are two people."""
 
 GRADES = ("name", "word order", "suffix", "nickname", "part of the name", "initial", "similar name")
-"""How two names can agree, the best first. "suffix": one of them lacks the Jr. that the other has."""
+"""The ways in which two names agree, the best first. "suffix": one name lacks the other's Jr."""
 
 
 class Name(NamedTuple):
-    """A name without accents, punctuation, capitals and suffix; given names first."""
+    """A name without accents, punctuation, case and suffix; given names first."""
 
     words: tuple[str, ...]
     suffix: str | None
     spellings: frozenset[str]
-    """The whole name without blanks, in each way in which its letters may be written."""
+    """The whole name without blanks, in each spelling of its letters."""
 
 
-def parsed(text: str) -> Name | None:
-    """A name as people write it: "Last, First", "First Last Jr.", "LAST, FIRST III"; `None` where it has no letter."""
+def parse(text: str) -> Name | None:
+    """Parse "Last, First", "First Last Jr." or "LAST, FIRST III"; return `None` for a name without letters."""
     parts = [part.split() for part in _cleaned(text).split(",")]
     suffix = None
     for position, part in enumerate(parts):
@@ -84,12 +83,12 @@ def parsed(text: str) -> Name | None:
     folded = tuple(filter(None, map(_folded, words)))
     if not folded:
         return None
-    spelled = (_folded(word.translate(_SPELLED_OUT)) for word in words)
+    spelled = (_folded(word.translate(_TRANSCRIPTIONS)) for word in words)
     return Name(folded, suffix, frozenset(("".join(folded), "".join(spelled))))
 
 
 def grade(one: Name, other: Name, *, with_similar: bool = True) -> str | None:
-    """The best of `GRADES` in which two names agree; `None` where they do not."""
+    """Return the best of `GRADES` in which two names agree, or `None`."""
     if one.suffix and other.suffix and one.suffix != other.suffix:
         return None
     found = _grade(one, other)
@@ -116,13 +115,13 @@ def _grade(one: Name, other: Name) -> str | None:
 
 
 def _is_within(few: Sequence[str], many: Sequence[str]) -> bool:
-    """Whether all words of one are in the other, in their order."""
+    """Return whether one name has all words of the other, in order."""
     rest = iter(many)
     return all(word in rest for word in few)
 
 
 def _is_initial(short: Sequence[str], long: Sequence[str]) -> bool:
-    """ "J Smith" and "Jalen Smith", "AJ Green" and "Alex James Green"."""
+    """Return whether one has initials of the other: "J Smith" and "Jalen Smith", "AJ Green" and "Alex James Green"."""
     first = short[0]
     if len(short) == 2 and 1 < len(first) <= 3 and len(long) == len(first) + 1:
         return short[1:] == long[-1:] and first == "".join(word[0] for word in long[:-1])
@@ -130,7 +129,7 @@ def _is_initial(short: Sequence[str], long: Sequence[str]) -> bool:
 
 
 def _is_similar(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether one end is the same, and the other a slip of the pen away."""
+    """Return whether one part is equal, and the other one typing error away."""
     for ours, theirs in ((one, other), (one[::-1], other[::-1])):
         if ours[0] == theirs[0]:
             rest, others = "".join(ours[1:]), "".join(theirs[1:])
@@ -140,7 +139,7 @@ def _is_similar(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _is_nickname(one: str, other: str) -> bool:
-    """Whether one is short for the other, or both are for the same name."""
+    """Return whether one is short for the other, or both are short for the same name."""
     short, of = _nicknames()
     return bool(
         short.get(one, frozenset()) & (short.get(other, frozenset()) | of.get(other, frozenset()))
@@ -150,7 +149,7 @@ def _is_nickname(one: str, other: str) -> bool:
 
 @cache
 def _nicknames() -> tuple[dict[str, frozenset[int]], dict[str, frozenset[int]]]:
-    """The numbers of the groups in which a name is a short form, and in which it is a whole name."""
+    """Return the groups in which a name is a short form, and those in which it is a full name."""
     sides: tuple[dict[str, frozenset[int]], dict[str, frozenset[int]]] = {}, {}
     for number, group in enumerate(_NICKNAMES.split("|")):
         for side, words in zip(sides, group.split(":"), strict=True):
@@ -160,10 +159,8 @@ def _nicknames() -> tuple[dict[str, frozenset[int]], dict[str, frozenset[int]]]:
 
 
 def _cleaned(text: str) -> str:
-    """In small letters; apostrophes and dots leave nothing behind, other signs a blank."""
-    text = re.sub(
-        "['.`\u00b4\u2018\u2019\u02bb\u02bc]", "", unicodedata.normalize("NFC", text).casefold().replace("ß", "ss")
-    )
+    """Lower the case, remove apostrophes and dots, and replace other signs by blanks."""
+    text = re.sub("['.`\u00b4\u2018\u2019\u02bb\u02bc]", "", unicodedata.normalize("NFC", text).casefold())
     return re.sub(r"[^\w,]|_", " ", text)
 
 
@@ -173,5 +170,6 @@ def _folded(word: str) -> str:
 
 
 def keys(name: Name) -> set[str]:
-    """Two names that agree share one of these, unless they are only similar: spellings, words, family names."""
+    """Return keys of which two names that agree share one, unless they are only similar: spellings, words, family
+    names."""
     return {*name.spellings, " ".join(sorted(name.words)), *(name.words[1:] or name.words)}

@@ -19,17 +19,17 @@ class Rule(NamedTuple):
     """
 
     rule: str
-    """Its name, as in the column `rule` of `violations`."""
+    """The name, as in the column `rule` of `violations`."""
     meaning: str
-    """What must hold, and when the rule is silent."""
+    """What must hold, and when the rule does not apply."""
     tables: tuple[str, ...]
-    """The tables that it needs, all of them. `box_score` does as well as `player_stats`."""
+    """The required tables. `box_score` can replace `player_stats`."""
     any_of: tuple[str, ...]
-    """Further tables of which it needs one, and checks each that is there."""
+    """Further tables of which it needs at least one; it checks those that were passed."""
     tolerance: float | None
-    """How far values may differ, or be outside, before it fires; `None` where it compares exactly."""
+    """The largest allowed difference, or distance outside a range; `None` if values are compared exactly."""
     unit: str | None
-    """Of the tolerance: `ms`, `s`, `mm`, or `count` for statistics."""
+    """The unit of the tolerance: `ms`, `s`, `mm`, or `count` for statistics."""
 
 
 Check: TypeAlias = "Callable[[Tables], Rows]"
@@ -49,7 +49,7 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "team_is_sum_of_players",
-            "Each counted stat of a team's own line (player 0) is the sum of its players'.",
+            "Each counted stat of a team's own row (player 0) is the sum of its players'.",
             ("player_stats",),
             (),
             1e-6,
@@ -60,8 +60,8 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "points_from_makes",
-            "PTS = 2 FG2 + 3 FG3 + FT in every line. Where the service does not send FG2 it is FG - FG3; where it does"
-            " not send FG3 the rule is silent.",
+            "PTS = 2 FG2 + 3 FG3 + FT in every row. If the service does not send FG2, it is FG - FG3; if it does not"
+            " send FG3, the rule does not apply.",
             ("player_stats",),
             (),
             1e-6,
@@ -72,9 +72,9 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "possessions_match_events",
-            "A player has as much of each counted stat in the possessions as in the stat events. PTS is not compared:"
-            " possessions name makes and do not value them. A code that no possession has is compared only where it is"
-            " documented there: FGA, FGA3, REB, DEFENSIVE_REB, FGA_OTD, FGA3_OTD.",
+            "A player has the same counted stats in the possessions and in the stat events. PTS is not compared,"
+            " because possessions list makes without their value. A code that no possession has is compared only if it"
+            " is documented for possessions: FGA, FGA3, REB, DEFENSIVE_REB, FGA_OTD, FGA3_OTD.",
             ("possession_events", "stat_events"),
             (),
             1e-6,
@@ -85,7 +85,7 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "shots_match_events",
-            "A player has as many shots, makes, threes and made threes as FGA, FG, FGA3 and FG3 in the stat events.",
+            "A player's shots, makes, threes and made threes are as many as FGA, FG, FGA3 and FG3 in the stat events.",
             ("shots", "stat_events"),
             (),
             1e-6,
@@ -96,8 +96,8 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "turnovers_match_events",
-            "A possession's attribute `turnover` is the number of TO among its events, or 1 where there are several. A"
-            " team's turnover may be among the stat events alone, within 5 s of the possession. A session without any"
+            "A possession's attribute `turnover` is the number of TO among its events, or 1 if there are several. A"
+            " team's turnover may be only among the stat events, within 5 s of the possession. A session without any"
             " TO is not compared.",
             ("possessions", "possession_events"),
             (),
@@ -109,7 +109,7 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "five_a_side",
-            "A possession has five different players on either side, and nobody on both.",
+            "A possession has five different players on each side, and nobody on both.",
             ("possessions",),
             (),
             None,
@@ -120,7 +120,7 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "events_inside_possession",
-            "An event of a possession happens between the start and the end of the possession, give or take 5 s.",
+            "An event of a possession happens between the start and the end of the possession, within 5 s.",
             ("possessions", "possession_events"),
             (),
             timing.POSSESSION_TOLERANCE_S,
@@ -131,12 +131,12 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "possessions_follow_each_other",
-            "No possession is missing: where at least nine of ten possessions of a session start with the game clock at"
-            " which the one before ended, all do, and the last one of a period that is over ends at 0:00. Services"
-            " that leave time between possessions are not checked, nor a last one that ends above 36 s.",
+            "No possession is missing: if at least nine of ten possessions of a session start at the game clock at"
+            " which the one before ended, all do, and the last one of a finished period ends at 0:00. Services that"
+            " leave time between possessions are not checked, nor is a last one that ends above 36 s.",
             ("possessions",),
             (),
-            timing.TILE_S,
+            timing.ADJACENT_TOLERANCE_S,
             "s",
         ),
         timing.possessions_follow_each_other,
@@ -145,7 +145,7 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
         Rule(
             "clocks_never_rise",
             "Inside a period the game clock does not rise from one moment to the next. Clocks out of range, and moments"
-            " outside their session or possession, are left to the rules about these.",
+            " outside their session or possession, are covered by other rules.",
             (),
             ("stat_events", "shots", "possessions"),
             1e-6,
@@ -178,7 +178,7 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "sessions_end_after_start",
-            "A session does not end before it starts. One without duration is no violation.",
+            "A session does not end before it starts. One without duration is not a violation.",
             ("sessions",),
             (),
             0,
@@ -189,8 +189,8 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "happens_inside_session",
-            "Stat events, shots and possessions happen between the start and the end of their session, give or take 5"
-            " minutes. An end that is not known is not checked.",
+            "Stat events, shots and possessions happen between the start and the end of their session, within 5"
+            " minutes. An unknown end is not checked.",
             ("sessions",),
             ("stat_events", "shots", "possessions"),
             timing.SESSION_TOLERANCE_S,
@@ -235,7 +235,7 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "shot_frames_agree",
-            "A shot seen from its hoop is the shot on the court: -sign(hoop_y) * (player - hoop), to 1 mm.",
+            "A shot's position from the hoop agrees with that on the court: -sign(hoop_y) * (player - hoop), to 1 mm.",
             ("shots",),
             (),
             places.FRAME_TOLERANCE_MM,
@@ -246,11 +246,11 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "shots_on_court",
-            "A shooter is on the court or at most 5 m outside it. The hoop that the service sent with the shot tells"
+            "A shooter is on the court or at most 5 m outside it. The hoop that the service sent with the shot gives"
             " the court's length. Football is not checked.",
             ("shots",),
             (),
-            places.OFF_COURT_MM,
+            places.MAX_OFF_COURT_MM,
             "mm",
         ),
         places.shots_on_court,
@@ -270,8 +270,9 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "players_are_on_a_roster",
-            "A player with rows is on one of the rosters, if his team's is among them. Only the rosters of the games"
-            " know players who left: one that was requested without a game is compared with sessions from then on.",
+            "A player with rows is on one of the rosters, if the roster of the player's team was passed. Only the"
+            " rosters of games list players who left: a roster requested without a game is compared with later"
+            " sessions.",
             ("players",),
             _ROWS,
             None,
@@ -294,11 +295,11 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
         Rule(
             "sessions_have_rows",
             "A session of a game that is over, and lasted more than 5 minutes, has rows in one of the tables. It is"
-            " silent where coverage says why there are none, and, without coverage, where the responses are of a"
+            " not applied if coverage says why there are none, or, without coverage, if the responses are of a"
             " single session.",
             ("sessions",),
             _ROWS,
-            presence.SHORT_SESSION_S,
+            presence.MIN_SESSION_WITH_ROWS_S,
             "s",
         ),
         presence.sessions_have_rows,
@@ -307,11 +308,11 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
         Rule(
             "games_have_all_sessions",
             "A game of halves has two sessions and one of quarters has four, if its sessions leave more than 10 minutes"
-            " in a row between its start and its end uncovered. Games that are not over, or of which coverage"
-            " calls a session withdrawn, are not checked.",
+            " in a row between its start and its end uncovered. Games that are not over, or that have a session"
+            " withdrawn by coverage, are not checked.",
             ("sessions", "events"),
             (),
-            presence.UNCOVERED_S,
+            presence.MAX_UNCOVERED_S,
             "s",
         ),
         presence.games_have_all_sessions,

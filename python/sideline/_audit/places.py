@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sideline._audit.tables import NOISE, Rows, Tables, at, number, violation, who
+from sideline._audit.tables import ROUNDING_TOLERANCE, Rows, Tables, at, number, violation, who
 
 if TYPE_CHECKING:
     import polars
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 FRAME_TOLERANCE_MM = 1
 """Both frames are rounded to whole millimetres."""
 
-OFF_COURT_MM = 5000
+MAX_OFF_COURT_MM = 5000
 """How far outside the court a shooter may be: sensors drift, and venues are calibrated by hand."""
 
-BEHIND_HOOP_MM = 1600
+HOOP_TO_BASELINE_MM = 1600
 """From the hoop's centre to the baseline behind it, on every court in use."""
 
 HALF_WIDTH_MM = 7620
@@ -75,22 +75,22 @@ def _with_chart(tables: Tables, shots: "polars.DataFrame") -> "polars.DataFrame"
 def _frames_agree(tables: Tables) -> "polars.Expr":
     pl = tables.pl
     off = pl.max_horizontal((pl.col(f"chart_{axis}") - pl.col(f"hoop_player_{axis}")).abs() for axis in "xy")
-    agree: polars.Expr = (off <= FRAME_TOLERANCE_MM + NOISE).fill_null(True)
+    agree: polars.Expr = (off <= FRAME_TOLERANCE_MM + ROUNDING_TOLERANCE).fill_null(True)
     return agree
 
 
 def _is_on_court(tables: Tables) -> "polars.Expr":
-    """Whether a shooter is near the court, whose length the shot's own hoop tells; true where anything is null."""
+    """Return whether a shooter is near the court, whose length the shot's own hoop gives; true if anything is null."""
     pl = tables.pl
     hoop = pl.col("hoop_y").abs()
-    length, width = hoop + BEHIND_HOOP_MM + OFF_COURT_MM, HALF_WIDTH_MM + OFF_COURT_MM
+    length, width = hoop + HOOP_TO_BASELINE_MM + MAX_OFF_COURT_MM, HALF_WIDTH_MM + MAX_OFF_COURT_MM
     near = (pl.col("player_y").abs() <= length).fill_null(True) & (pl.col("player_x").abs() <= width).fill_null(True)
     is_near: polars.Expr = near | ~_has_hoop(tables)
     return is_near
 
 
 def _has_hoop(tables: Tables) -> "polars.Expr":
-    """Whether a hoop is where one can be: half a court from the centre, whatever its size."""
+    """Return whether the hoop is at a possible place: half a court from the centre, whatever the court's size."""
     is_plausible: polars.Expr = tables.pl.col("hoop_y").abs().is_between(5000, 20_000).fill_null(False)
     return is_plausible
 
@@ -98,8 +98,8 @@ def _has_hoop(tables: Tables) -> "polars.Expr":
 def shots_on_court(tables: Tables) -> Rows:
     shots = tables.scoped(tables["shots"]).filter(~tables.is_football, ~_is_on_court(tables))
     for row in shots.iter_rows(named=True):
-        length = number(abs(row["hoop_y"]) + BEHIND_HOOP_MM + OFF_COURT_MM)
-        expected = f"|x| up to {HALF_WIDTH_MM + OFF_COURT_MM} mm, |y| up to {length} mm"
+        length = number(abs(row["hoop_y"]) + HOOP_TO_BASELINE_MM + MAX_OFF_COURT_MM)
+        expected = f"|x| up to {HALF_WIDTH_MM + MAX_OFF_COURT_MM} mm, |y| up to {length} mm"
         found = f"({number(row['player_x'])}, {number(row['player_y'])}) mm"
         message = f"{who(row)}: the shot {at(row['occurred_at'])} is taken at {found}, off the court"
         yield violation("shots_on_court", row, message, expected, found)
@@ -116,13 +116,13 @@ def shot_values_match_distance(tables: Tables) -> Rows:
 
 
 def _distances(tables: Tables) -> "polars.DataFrame":
-    """Threes from inside every line in use and twos from beyond, by the distances that the service supplied."""
+    """Yield threes from inside every line in use and twos from beyond, by the distances of the service."""
     pl = tables.pl
     columns = ["scope", "team_id", "player_id", "is_3point"]
     parts = []
     if "shots" in tables:
         shots = _with_chart(tables, tables.scoped(tables["shots"]))
-        # What other rules find is not judged twice: a place off the court, and frames that disagree.
+        # Other rules report positions off the court, and frames that disagree.
         is_usable = _has_hoop(tables) & _is_on_court(tables) & _frames_agree(tables) & ~tables.is_football
         distance = (pl.col("chart_x") ** 2 + pl.col("chart_y") ** 2).sqrt()
         shots = shots.filter(is_usable)
@@ -137,7 +137,7 @@ def _distances(tables: Tables) -> "polars.DataFrame":
         distance = (pl.col("hoop_to_event_x") ** 2 + pl.col("hoop_to_event_y") ** 2).sqrt()
         events = events.with_columns(is_3point=pl.col("stat") == "FGA3")
         parts.append(events.select(*columns, table=pl.lit("the stat event"), at="occurred_at", distance=distance))
-    # A whole court away is off the court, which is for `shots_on_court` to say.
+    # A whole court away is off the court, which `shots_on_court` reports.
     known: polars.DataFrame = pl.concat(parts, how="vertical_relaxed").filter(pl.col("distance") <= 40_000)
     three, distance = pl.col("is_3point"), pl.col("distance")
     inside = three & (distance < NEAREST_LINE_MM - LINE_TOLERANCE_MM)

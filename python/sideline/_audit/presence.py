@@ -2,28 +2,28 @@
 
 from typing import TYPE_CHECKING
 
-from sideline._audit.tables import OF_SESSION, REGULAR_SESSIONS, Rows, Tables, moment, violation
+from sideline._audit.tables import REGULAR_SESSIONS, SESSION_TABLES, Rows, Tables, moment, violation
 
 if TYPE_CHECKING:
     import polars
 
-SHORT_SESSION_S = 300
-"""Sessions without content occur; a session of a game that lasts longer than this has some."""
+MIN_SESSION_WITH_ROWS_S = 300
+"""Short sessions may be empty; a longer session of a game has rows."""
 
-UNCOVERED_S = 600
-"""How much of a game's time may be outside its sessions where one may be missing."""
+MAX_UNCOVERED_S = 600
+"""The largest part of a game's time outside its sessions; beyond it a session is missing."""
 
 _OPERATIONS = {"stats": "stats", "stat_events": "stats_details", "possessions": "possessions", "shots": "shots"}
 _EXPLAINED = ("forbidden", "unavailable", "failed", "withdrawn")
 
 
 def _of_sessions(tables: Tables) -> "polars.DataFrame":
-    """The sessions that have rows, with the name of each table that has some and the earliest time in it."""
+    """Return the sessions with rows, with the names of their tables and the earliest time in them."""
     pl = tables.pl
     times = {"stat_events": "occurred_at", "possessions": "start_timestamp", "shots": "occurred_at"}
     kind = pl.Datetime("ms", "UTC")
     parts = []
-    for name in OF_SESSION:
+    for name in SESSION_TABLES:
         if name in tables:
             when = pl.col(times[name]).min() if name in times else pl.lit(None)
             rows = tables[name].drop_nulls("session_id").group_by("session_id", maintain_order=True)
@@ -62,14 +62,14 @@ def sessions_have_rows(tables: Tables) -> Rows:
     present = _of_sessions(tables)
     length = pl.col("ended_at") - pl.col("started_at")
     expected = tables.sessions.filter(tables.is_game, tables.is_over(pl.col("ended_at")))
-    expected = expected.filter(length > pl.duration(seconds=SHORT_SESSION_S))
+    expected = expected.filter(length > pl.duration(seconds=MIN_SESSION_WITH_ROWS_S))
     missing = expected.join(present, on="session_id", how="anti")
     if "coverage" in tables:
         missing = missing.join(_explained(tables), on="session_id", how="anti")
     elif tables.is_one_session:
-        # Responses of one session, given with its whole game, say nothing about the game's other sessions.
+        # Responses of one session, passed with its whole game, say nothing about the game's other sessions.
         return
-    names = [name for name in OF_SESSION if name in tables]
+    names = [name for name in SESSION_TABLES if name in tables]
     for row in missing.sort("started_at").iter_rows(named=True):
         span = f"{moment(row['started_at'])} to {moment(row['ended_at'])}"
         message = f"the session, from {span}, has no rows in {', '.join(names)}"
@@ -77,7 +77,7 @@ def sessions_have_rows(tables: Tables) -> Rows:
 
 
 def _explained(tables: Tables) -> "polars.DataFrame":
-    """Sessions whose units say why there are no rows, and those that no unit was requested for."""
+    """Return sessions whose coverage explains why there are no rows, and those without a requested unit."""
     pl = tables.pl
     units = tables["coverage"].filter(pl.col("operation").is_in(list(_OPERATIONS.values())))
     why = units.filter(pl.col("status").is_in(_EXPLAINED)).select("session_id")
@@ -90,9 +90,9 @@ def _explained(tables: Tables) -> "polars.DataFrame":
 
 def games_have_all_sessions(tables: Tables) -> Rows:
     pl = tables.pl
-    unlisted = [] if not any(name in tables for name in OF_SESSION) else _unlisted(tables).to_dicts()
+    unlisted = [] if not any(name in tables for name in SESSION_TABLES) else _unlisted(tables).to_dicts()
     events = tables.events.filter(tables.is_over(pl.col("event_end")), pl.col("event_start") < pl.col("event_end"))
-    # A session that lacks a time, or has them the wrong way round, leaves the game's time unknown.
+    # A session without times, or with reversed ones, leaves the game's time unknown.
     is_known = (pl.col("started_at") <= pl.col("ended_at")).fill_null(False).all()
     grouped = tables.sessions.drop_nulls("event_id").sort("started_at").group_by("event_id", maintain_order=True)
     spans = grouped.agg(
@@ -101,7 +101,7 @@ def games_have_all_sessions(tables: Tables) -> Rows:
     regular = pl.col("game_type").replace_strict(REGULAR_SESSIONS, default=0, return_dtype=pl.Int64)
     games = events.join(spans, on="event_id", how="inner", maintain_order="left").with_columns(regular=regular)
     if "coverage" in tables:
-        # A session that was withdrawn is no longer expected, though the game's end may still count it.
+        # A withdrawn session is no longer expected, though the game's end may still include it.
         gone = tables["coverage"].filter(pl.col("status") == "withdrawn").select("game_id").drop_nulls()
         games = games.join(gone, on="game_id", how="anti")
     for row in games.filter(pl.col("count") < pl.col("regular")).iter_rows(named=True):
@@ -109,7 +109,7 @@ def games_have_all_sessions(tables: Tables) -> Rows:
         holes = list(zip(ends, [*row["started_at"], row["event_end"]], strict=True))
         start, end = max(holes, key=lambda hole: hole[1] - hole[0])
         rows_have_it = any(row["event_start"] <= one["at"] <= row["event_end"] for one in unlisted if one["at"])
-        if (end - start).total_seconds() > UNCOVERED_S and not rows_have_it:
+        if (end - start).total_seconds() > MAX_UNCOVERED_S and not rows_have_it:
             found = f"{row['count']} sessions, none from {moment(start)} to {moment(end)}"
             message = f"the game of type {row['game_type']} has {found}"
             yield violation("games_have_all_sessions", row, message, f"{row['regular']} sessions", found)
@@ -119,7 +119,7 @@ def players_are_on_a_roster(tables: Tables) -> Rows:
     pl = tables.pl
     rosters = tables["players"].drop_nulls(["team_id", "player_id"])
     since = pl.col("listed_from") if "listed_from" in rosters.columns else pl.lit(None, pl.Datetime("ms", "UTC"))
-    # A roster of a game knows who was there; any other only who has been there since it was first read.
+    # The roster of a game lists everyone who was there; any other only players since it was requested.
     teams = rosters.group_by("team_id").agg(since=pl.when(since.is_null().any()).then(None).otherwise(since.min()))
     parts = [
         tables.scoped(tables[name]).select("scope", "session_id", "team_id", player_id=player, table=pl.lit(name))
@@ -163,7 +163,7 @@ def withdrawn_sessions_have_no_rows(tables: Tables) -> Rows:
 
 
 def _withdrawn(tables: Tables) -> "polars.DataFrame | None":
-    """The tables of sessions that the service has withdrawn."""
+    """Return the tables of sessions that the service has withdrawn."""
     if "coverage" not in tables:
         return None
     pl = tables.pl

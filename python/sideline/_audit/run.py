@@ -1,4 +1,4 @@
-"""`sideline.audit`: reads its arguments, checks each rule whose tables are there, and reports."""
+"""`sideline.audit`: reads its arguments, checks the rules whose tables were passed, and reports violations."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._audit.catalogue import CHECKS, RULES, Rule
 from sideline._audit.tables import COLUMNS, Tables
 from sideline._audit.violations import RuleRun, Violations, table_of
-from sideline._frames import given, library
+from sideline._frames import library, tables_of
 
 if TYPE_CHECKING:
     import polars
@@ -36,12 +36,13 @@ class Audit:
         roster: object = None,
         coverage: object = None,
     ) -> Violations:
-        """Returns the table `violations`: one row for each place where a rule does not hold.
+        """Return the table `violations`: one row for each place where a rule does not hold.
 
-        Each argument is a response, a `Table`, a polars frame (lazy ones too), any other Arrow table, or a list of
-        them: several sessions are audited at once, each by itself. A rule runs where the tables that it needs are
-        there; `rules_run` of the result says which rules ran, on what, and which tables the others miss. What is
-        passed is taken as complete: a session that one of two tables lacks is itself a violation.
+        Each argument is a payload, a batch, a `Table`, a polars frame (also lazy), any other Arrow table, or a list of
+        them. Several sessions are audited at once, each by itself. A rule runs if its tables were passed; `rules_run`
+        of the result says which rules ran, on which tables, and which tables the others lack. The arguments are assumed
+        to
+        be complete: a session that one of two tables lacks is itself a violation.
 
         Parameters:
             stats: box scores: `client.stats`, or a table `player_stats` or `box_score`.
@@ -54,9 +55,9 @@ class Audit:
                 it, which has the sport.
             coverage: `batch.coverage`, or the table `coverage` of an archive.
 
-        Needs polars. Raises `ValueError` for a table that lacks columns, or where one table is of games and the other
-        of sessions. Where the service has corrected stats and details, and not yet possessions and shots, they
-        differ, and the audit reports it.
+        Requires polars. Raises `ValueError` for a table that lacks columns, or if one table is of games and the other
+        of sessions. If the service has corrected stats and details but not yet possessions and shots, the audit reports
+        the difference.
 
         >>> violations = sideline.audit(
         ...     stats=client.stats(session_id),
@@ -80,14 +81,14 @@ class Audit:
         sources = {name: source for name, source in arguments.items() if source is not None}
         frames: dict[str, polars.DataFrame] = {}
         for argument, source in sources.items():
-            frames |= _rosters(source) if argument == "roster" else given(argument, source, COLUMNS[argument])
+            frames |= _rosters(source) if argument == "roster" else tables_of(argument, source, COLUMNS[argument])
         if not frames:
             raise ValueError(f"nothing to audit: pass at least one of {', '.join(arguments)}")
         served_at = max(filter(None, map(_served_at, _items(sources.values()))), default=None)
         return check(frames, served_at=served_at, is_one_session=_is_one_session(sources, frames))
 
     def rules(self) -> list[Rule]:
-        """Returns the rules: name, meaning, the tables that each needs, and its tolerance with the unit.
+        """Return the rules: name, meaning, tables, and tolerance with its unit.
 
         >>> {rule.unit for rule in sideline.audit.rules() if rule.rule == "events_inside_possession"}
         {'s'}
@@ -109,7 +110,7 @@ def check(
     is_one_session: bool = False,
     rules: Collection[str] | None = None,
 ) -> Violations:
-    """The violations of tables that are complete; `rules` are the names of those to check, by default all."""
+    """Return the violations of complete tables; `rules` names the rules to check, by default all."""
     tables = Tables(frames, served_at=served_at, is_one_session=is_one_session)
     found: list[dict[str, Any]] = []
     runs = []
@@ -140,7 +141,7 @@ def _items(sources: Iterable[object]) -> Iterable[object]:
 
 
 def _served_at(source: object) -> datetime | None:
-    """When the service sent a response, by its own clock; `None` of anything else."""
+    """Return when the service sent a response, by its own clock, or `None` for anything else."""
     headers = getattr(source, "headers", None)
     date = headers.get("date") if isinstance(headers, Mapping) else None
     try:
@@ -150,7 +151,7 @@ def _served_at(source: object) -> datetime | None:
 
 
 def _is_one_session(sources: Mapping[str, object], frames: "Mapping[str, polars.DataFrame]") -> bool:
-    """Whether single responses or tables of one session were passed, rather than a list or batch of responses."""
+    """Return whether single responses or tables of one session were passed, not a list or batch of responses."""
     for argument in ("stats", "details", "possessions", "shots"):
         source = sources.get(argument)
         if isinstance(source, list | tuple) and any(hasattr(one, "tables") for one in source):
@@ -161,7 +162,7 @@ def _is_one_session(sources: Mapping[str, object], frames: "Mapping[str, polars.
 
 
 def _rosters(source: object) -> "dict[str, polars.DataFrame]":
-    """Rosters, with `listed_from` where one was requested without a game: it does not know who left before."""
+    """Return rosters, with `listed_from` for those requested without a game, which lack players who left before."""
     pl = library("polars", "polars")
     if not isinstance(source, list | tuple):
         source = [source]
@@ -169,7 +170,7 @@ def _rosters(source: object) -> "dict[str, polars.DataFrame]":
         raise ValueError("roster is an empty list")
     read: dict[str, list[polars.DataFrame]] = {}
     for one in _items(source):
-        frames = given("roster", one, COLUMNS["roster"])
+        frames = tables_of("roster", one, COLUMNS["roster"])
         url = getattr(one, "url", None)
         if "players" in frames and isinstance(url, str) and "game_event_id=" not in url:
             since = _served_at(one) or getattr(one, "fetched_at", None)

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from sideline._audit.tables import NOISE, Row, Rows, Tables, number, violation, who
+from sideline._audit.tables import ROUNDING_TOLERANCE, Row, Rows, Tables, number, violation, who
 
 if TYPE_CHECKING:
     import polars
 
-NOT_COUNTED = ("DIST", "TEAM_SCORE", "OPPOSING_TEAM_SCORE")
-"""Codes that do not add up: a distance is measured apart from events, and a score is a level."""
+UNSUMMED_CODES = ("DIST", "TEAM_SCORE", "OPPOSING_TEAM_SCORE")
+"""Codes that do not add up: a distance is measured separately from events, and a score is a level."""
 
-_IN_POSSESSIONS = ("FGA", "FGA3", "REB", "DEFENSIVE_REB", "FGA_OTD", "FGA3_OTD")
+_POSSESSION_CODES = ("FGA", "FGA3", "REB", "DEFENSIVE_REB", "FGA_OTD", "FGA3_OTD")
 """Codes that are documented among the events of possessions."""
 
 
@@ -47,7 +47,7 @@ def points_from_makes(tables: Tables) -> Rows:
     lines = tables.scoped(stats).group_by("scope", "team_id", "player_id", maintain_order=True).agg(**codes)
     twos = pl.col("FG2") if "FG2" in sent else pl.col("FG") - pl.col("FG3")
     lines = lines.with_columns(twos=twos).with_columns(points=2 * pl.col("twos") + 3 * pl.col("FG3") + pl.col("FT"))
-    for row in lines.filter((pl.col("points") - pl.col("PTS")).abs() > NOISE).iter_rows(named=True):
+    for row in lines.filter((pl.col("points") - pl.col("PTS")).abs() > ROUNDING_TOLERANCE).iter_rows(named=True):
         makes = f"{number(row['twos'])} twos, {number(row['FG3'])} threes and {number(row['FT'])} free throws"
         message = f"{who(row)}: PTS is {number(row['PTS'])}, but {makes} make {number(row['points'])}"
         yield violation("points_from_makes", row, message, row["points"], row["PTS"])
@@ -59,7 +59,7 @@ def possessions_match_events(tables: Tables) -> Rows:
     codes = pl.concat_list(pl.col("possession_type").cast(pl.String), pl.col("details").fill_null([]))
     # Once, should a possession name its type among the details too.
     possessed = possessed.drop_nulls("player_id").with_columns(stat=codes.list.unique(), value=1.0).explode("stat")
-    compared = {*_IN_POSSESSIONS, *possessed["stat"].drop_nulls()} - {"PTS"}
+    compared = {*_POSSESSION_CODES, *possessed["stat"].drop_nulls()} - {"PTS"}
     events = events.filter(~pl.col("is_team_total"), pl.col("stat").is_in(list(compared)))
     keys = ["player_id", "stat"]
     found = _sums(tables, possessed.filter(pl.col("stat").is_in(list(compared))), keys)
@@ -90,7 +90,7 @@ def turnovers_match_events(tables: Tables) -> Rows:
     events = tables["possession_events"].with_columns(is_turnover=codes.list.contains("TO"))
     counted = events.group_by(keys).agg(counted=pl.col("is_turnover").sum().cast(pl.Int64))
     possessions = tables["possessions"].join(counted, on=keys, how="left").with_columns(pl.col("counted").fill_null(0))
-    # A team's turnover belongs to no player: possessions may omit it, and the stat events have it in the team's line.
+    # A team's turnover has no player: possessions may omit it, and the stat events have it in the team's row.
     possessions = possessions.with_columns(others=_turnovers_nearby(tables, possessions))
     # The attribute may be a count or a flag.
     found, expected = pl.col("turnover"), pl.max_horizontal("counted", "others")
@@ -104,7 +104,7 @@ def turnovers_match_events(tables: Tables) -> Rows:
 
 
 def _turnovers_nearby(tables: Tables, possessions: "polars.DataFrame") -> "polars.Series":
-    """For each possession, its team's turnovers among the stat events in its time, with a tolerance."""
+    """Return each possession's team turnovers among the stat events in its time, with a tolerance."""
     pl = tables.pl
     if "stat_events" not in tables:
         none: polars.Series = pl.zeros(possessions.height, pl.Int64, eager=True)
@@ -123,9 +123,9 @@ def _turnovers_nearby(tables: Tables, possessions: "polars.DataFrame") -> "polar
 
 def _sums(tables: Tables, frame: "polars.DataFrame", keys: list[str]) -> "polars.DataFrame":
     pl = tables.pl
-    counted = frame.filter(~pl.col("stat").is_in(NOT_COUNTED))
+    counted = frame.filter(~pl.col("stat").is_in(UNSUMMED_CODES))
     sums = counted.group_by("scope", *keys).agg(pl.col("value").sum())
-    return sums.filter(pl.col("value").abs() > NOISE)
+    return sums.filter(pl.col("value").abs() > ROUNDING_TOLERANCE)
 
 
 def _teams(events: "polars.DataFrame") -> "polars.DataFrame":
@@ -138,7 +138,7 @@ def _differences(
     whole: list[str],
     teams: "polars.DataFrame | None" = None,
 ) -> Rows:
-    """Where two sums differ. A whole (a session) of which one side has nothing gives one row, without `stat`."""
+    """Return where two sums differ. If one side lacks a whole session, that is one row without `stat`."""
     from polars import col
 
     keys = [name for name in expected.columns if name != "value"]
@@ -152,17 +152,17 @@ def _differences(
     both = both.join(shared, on=whole, how="semi").with_columns(col("expected", "found").fill_null(0.0))
     if teams is not None:
         both = both.join(teams, on=["scope", "player_id"], how="left")
-    different = both.filter((col("expected") - col("found")).abs() > NOISE)
+    different = both.filter((col("expected") - col("found")).abs() > ROUNDING_TOLERANCE)
     yield from different.sort(keys).iter_rows(named=True)
 
 
 def _difference(rule: str, row: Row, message: str, one: str, other: str) -> Row:
-    """The row of a difference; of a whole that one side lacks, the names of the sides say which."""
+    """Return the row of a difference; if one side lacks the whole session, it names the sides."""
     if row.get("lacks") == "found":
         return violation(rule, row, f"{who(row)} has {one} but not {other}", one, None)
     if row.get("lacks") == "expected":
         return violation(rule, row, f"{who(row)} has {other} but no {one}", "none", other)
-    # Not `format`: a code is whatever the service sent, braces included.
+    # Not `format`: a code is any text of the service, including braces.
     texts = {"who": who(row), "stat": row["stat"], "expected": row["expected"], "found": row["found"]}
     for name, text in texts.items():
         message = message.replace(f"{{{name}}}", str(number(text)))

@@ -1,4 +1,4 @@
-"""The tables of an audit as polars frames of one shape, and what rules share: scopes, limits, rows of `violations`."""
+"""The tables of an audit as uniform polars frames, and helpers of the rules: scopes, limits, rows of `violations`."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = Iterator[Row]
 
-NOISE = 1e-6
-"""Values are decimal fractions: smaller differences are rounding."""
+ROUNDING_TOLERANCE = 1e-6
+"""Values are decimal fractions: smaller differences are rounding errors."""
 
-IS_OVER = timedelta(minutes=15)
-"""An event that ended less than this before the responses were served may still be played: its end may be 'so far'."""
+MIN_SETTLED_TIME = timedelta(minutes=15)
+"""An event that ended less than this before the responses were sent may not be over: its end may be provisional."""
 
 CLOCK_LIMITS_S = {"game": 25 * 60.0, "other": 60 * 60.0}
 """No period is longer than 20 minutes; drills may run any clock, so theirs has a wider limit."""
 
 REGULAR_SESSIONS: Mapping[str, int] = {"HALF": 2, "QUARTER": 4}
-"""How many sessions the regular time of a game has, by `game_type`."""
+"""Number of sessions in the regular time of a game, by `game_type`."""
 
-_LINE = ("team_id", "player_id", "is_team_total")
+_ROW_KEY = ("team_id", "player_id", "is_team_total")
 COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "stats": {"player_stats": (*_LINE, "stat", "value"), "box_score": (*_LINE, "FG", "FGA", "PTS")},
-    "details": {"stat_events": (*_LINE, "stat", "value", "occurred_at", "game_clock_s", "period")},
+    "stats": {"player_stats": (*_ROW_KEY, "stat", "value"), "box_score": (*_ROW_KEY, "FG", "FGA", "PTS")},
+    "details": {"stat_events": (*_ROW_KEY, "stat", "value", "occurred_at", "game_clock_s", "period")},
     "possessions": {
         "possessions": (
             *("session_id", "team_id", "possession", "start_timestamp", "end_timestamp", "start_game_clock_s"),
@@ -50,7 +50,7 @@ COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "roster": {"players": ("team_id", "player_id"), "team": ("team_id", "sport")},
     "coverage": {"coverage": ("operation", "session_id", "status")},
 }
-"""By argument, its tables and the columns that each must have. Other columns are used where they are there."""
+"""The tables of each argument, and the columns that each must have. Other columns are optional."""
 
 _OPTIONAL: Mapping[str, Mapping[str, str]] = {
     "stat_events": {"shot_clock_s": "Float64", "hoop_to_event_x": "Float64", "hoop_to_event_y": "Float64"},
@@ -68,7 +68,7 @@ _OPTIONAL: Mapping[str, Mapping[str, str]] = {
     "events": {"is_practice_event": "Boolean", "game_type": "String"},
 }
 
-OF_SESSION = ("stats", "stat_events", "possessions", "shots")
+SESSION_TABLES = ("stats", "stat_events", "possessions", "shots")
 """The tables, one for each operation of a session, whose rows have `session_id`."""
 
 
@@ -92,10 +92,10 @@ class Tables:
         self.served_at = served_at if served_at and not self._has_rows_after(served_at) else None
 
     def _has_rows_after(self, served_at: datetime) -> bool:
-        """Whether something happened later than the responses say they were sent: then their clock is another one."""
+        """Return whether something happened later than the responses were sent: then their clock is another one."""
         times = {"stat_events": "occurred_at", "shots": "occurred_at", "possessions": "end_timestamp"}
         latest = [self[name][column].drop_nulls() for name, column in times.items() if name in self]
-        return any((column > served_at + IS_OVER).any() for column in latest)
+        return any((column > served_at + MIN_SETTLED_TIME).any() for column in latest)
 
     def __contains__(self, name: str) -> bool:
         return name in self.frames
@@ -104,7 +104,7 @@ class Tables:
         return self.frames[name]
 
     def _complete(self, name: str, frame: "polars.DataFrame") -> "polars.DataFrame":
-        """With keys of one type, times of one unit, and every column that a rule may read."""
+        """Return the frame with uniform keys and times, and every column that a rule may read."""
         pl = self.pl
         optional = {"session_id": "String", "game_id": "String", **_OPTIONAL.get(name, {})}
         absent = [
@@ -117,14 +117,14 @@ class Tables:
         )
 
     def _long(self, boxes: "polars.DataFrame") -> "polars.DataFrame":
-        keys = ["session_id", "game_id", *_LINE]
+        keys = ["session_id", "game_id", *_ROW_KEY]
         about = {*keys, "team_name", "first_name", "last_name", "version", "games_played"}
         codes = [name for name in boxes.columns if name not in about]
         long: polars.DataFrame = boxes.unpivot(codes, index=keys, variable_name="stat", value_name="value")
         return long.drop_nulls("value")
 
     def scoped(self, frame: "polars.DataFrame", key: str | None = None) -> "polars.DataFrame":
-        """With `scope`: `session_id` or, where there is none, `game_id`, after the name of that key."""
+        """Add `scope`: `session_id`, or `game_id` without one, after the name of that key."""
         session, game = (self.pl.format(f"{name} {{}}", name) for name in ("session_id", "game_id"))
         scope = {"session_id": session, "game_id": game}[key] if key else self.pl.coalesce(session, game)
         return frame.with_columns(scope=scope.fill_null(""))
@@ -132,19 +132,20 @@ class Tables:
     def common(
         self, left: "polars.DataFrame", right: "polars.DataFrame"
     ) -> "tuple[polars.DataFrame, polars.DataFrame]":
-        """Both by session where every row of both has one, else by game."""
+        """Return both by session if every row of both has one, else by game."""
         for key in ("session_id", "game_id"):
             if not left[key].null_count() and not right[key].null_count():
                 return self.scoped(left, key), self.scoped(right, key)
         if left["session_id"].is_null().all() and right["session_id"].is_null().all():
             return self.scoped(left), self.scoped(right)
-        raise ValueError("some tables are of sessions and some of games: what is compared must be of the same")
+        raise ValueError("some tables are of sessions and some of games: pass tables of the same kind")
 
-    # What is known of sessions.
+    # Facts about sessions.
 
     @cached_property
     def sessions(self) -> "polars.DataFrame":
-        """Each listed session once, with `event_start`, `event_end`, `game_type` and `is_practice` of its event."""
+        """Return each listed session once, with `event_start`, `event_end`, `game_type` and `is_practice` of its
+        event."""
         pl = self.pl
         columns = ["session_id", "game_id", "event_id", "name", "type", "position", "started_at", "ended_at"]
         if "sessions" not in self:
@@ -174,14 +175,14 @@ class Tables:
         )
 
     def is_over(self, ended_at: "polars.Expr") -> "polars.Expr":
-        """Whether something has ended; without the time of a response, whatever has an end."""
+        """Return whether something has ended; without the time of a response, whether it has an end."""
         if self.served_at is None:
             return ended_at.is_not_null()
-        return (ended_at < self.served_at - IS_OVER).fill_null(False)
+        return (ended_at < self.served_at - MIN_SETTLED_TIME).fill_null(False)
 
     @cached_property
     def is_football(self) -> "polars.Expr":
-        """Whether a row with `session_id` and `team_id` is known to be of another sport than basketball."""
+        """Return whether a row with `session_id` and `team_id` is known to be of football."""
         pl = self.pl
         sessions = self.sessions.filter(pl.col("type").str.to_uppercase().str.starts_with("FOOTBALL"))["session_id"]
         other = pl.col("session_id").is_in(sessions.to_list()).fill_null(False)
@@ -193,7 +194,7 @@ class Tables:
 
     @cached_property
     def is_practice(self) -> "polars.Expr":
-        """Whether a row with `session_id` is known to be of a practice."""
+        """Return whether a row with `session_id` is known to be of a practice."""
         pl = self.pl
         known = self.sessions
         practices = known.filter(pl.col("is_practice") | (pl.col("type").str.contains("(?i)drill|practice|workout")))
@@ -202,7 +203,7 @@ class Tables:
 
     @cached_property
     def is_game(self) -> "polars.Expr":
-        """Whether a row with `session_id` is known to be of a game."""
+        """Return whether a row with `session_id` is known to be of a game."""
         pl = self.pl
         games = self.sessions.filter(pl.col("is_practice").not_() | pl.col("game_id").is_not_null())
         is_listed: polars.Expr = pl.col("session_id").is_in(games["session_id"].to_list()).fill_null(False)
@@ -210,13 +211,13 @@ class Tables:
 
     @cached_property
     def clock_limit(self) -> "polars.Expr":
-        """The most that a game clock of a row with `session_id` may show, in seconds."""
+        """Return the highest possible game clock of a row with `session_id`, in seconds."""
         game, other = CLOCK_LIMITS_S["game"], CLOCK_LIMITS_S["other"]
         limit: polars.Expr = self.pl.when(self.is_game).then(game).otherwise(other)
         return limit
 
     def with_span(self, frame: "polars.DataFrame") -> "polars.DataFrame":
-        """With `started_at` and `ended_at` of the session; null where it is unknown or ends before it starts."""
+        """Add `started_at` and `ended_at` of the session; null if unknown, or if it ends before it starts."""
         pl = self.pl
         spans = self.sessions.select("session_id", "started_at", "ended_at")
         in_order = (pl.col("started_at") <= pl.col("ended_at")).fill_null(True)
@@ -224,7 +225,7 @@ class Tables:
 
 
 def violation(rule: str, row: Row, message: str, expected: Any, found: Any) -> Row:
-    """A row of `violations`; `row` has `scope`, or the ids themselves, and the player and team concerned."""
+    """Return a row of `violations`; `row` has `scope` or the ids, and the player and team."""
     if "scope" in row:
         key, _, scope = row["scope"].partition(" ")
         session_id, game_id = (scope, None) if key == "session_id" else (None, scope or None)
@@ -243,21 +244,21 @@ def violation(rule: str, row: Row, message: str, expected: Any, found: Any) -> R
 
 
 def who(row: Row) -> str:
-    """The player, team or session that a row is about."""
+    """Describe the player, team or session of a row."""
     player, team = row.get("player_id"), row.get("team_id")
     return f"player {player}" if player else f"team {team}" if team is not None else "the session"
 
 
 def number(value: Any) -> Any:
-    """A number as text, without the digits that are noise; anything else unchanged."""
+    """Format a number without its insignificant digits; return anything else unchanged."""
     return f"{value:.10g}" if isinstance(value, float | int) else value
 
 
 def moment(value: Any) -> Any:
-    """A time as text."""
+    """Format a time."""
     return None if value is None else value.isoformat(timespec="milliseconds")
 
 
 def at(value: Any) -> str:
-    """When something happened, for a message."""
+    """Format a time for a message."""
     return f"at {moment(value)}" if value else "at an unknown time"

@@ -1,14 +1,24 @@
-"""Rules about time and clocks: sessions, possessions and events come in order, and inside each other."""
+"""Rules about times and clocks: sessions, possessions and events are in order, and inside each other."""
 
 from typing import TYPE_CHECKING
 
-from sideline._audit.tables import NOISE, REGULAR_SESSIONS, Rows, Tables, at, moment, number, violation, who
+from sideline._audit.tables import (
+    REGULAR_SESSIONS,
+    ROUNDING_TOLERANCE,
+    Rows,
+    Tables,
+    at,
+    moment,
+    number,
+    violation,
+    who,
+)
 
 if TYPE_CHECKING:
     import polars
 
 SESSION_TOLERANCE_S = 300
-"""How far outside its session something may happen: sessions are started and stopped by hand."""
+"""How far outside its session something may happen, because sessions are started and stopped by hand."""
 
 POSSESSION_TOLERANCE_S = 5
 """How far outside its possession an event may happen."""
@@ -16,14 +26,14 @@ POSSESSION_TOLERANCE_S = 5
 SHOT_CLOCK_LIMIT_S = 36.0
 """The longest shot clock in use is 35 s; 1 s more for rounding."""
 
-TILE_S = 0.15
-"""Possessions follow each other directly where the game clock moves less than this between them: tenths, rounded."""
+ADJACENT_TOLERANCE_S = 0.15
+"""The largest change of the game clock between adjacent possessions: tenths, rounded."""
 
-END_S = 0.05
-"""Where possessions follow each other directly, the last one of a period ends at 0:00, which needs no rounding."""
+PERIOD_END_TOLERANCE_S = 0.05
+"""If possessions are adjacent, the last one of a period ends at 0:00, which needs no rounding."""
 
-LAST_POSSESSION_S = 36.0
-"""At most one possession is missing at the end of a period, and the shot clock bounds it."""
+MAX_LAST_POSSESSION_S = 36.0
+"""At most one possession is missing at the end of a period, and the shot clock limits its length."""
 
 
 def sessions_end_after_start(tables: Tables) -> Rows:
@@ -73,7 +83,7 @@ def events_inside_possession(tables: Tables) -> Rows:
 
 
 def _with_possession(tables: Tables) -> "polars.DataFrame":
-    """The events of possessions with `start_timestamp`, `end_timestamp` and `period` of their possession."""
+    """Return the events of possessions, with `start_timestamp`, `end_timestamp` and `period` of their possession."""
     keys = ["session_id", "team_id", "possession"]
     spans = tables["possessions"].select(*keys, "start_timestamp", "end_timestamp", "period").unique(keys)
     return tables["possession_events"].join(spans, on=keys, how="left")
@@ -93,8 +103,8 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
     pl = tables.pl
     start, end = pl.col("start_game_clock_s"), pl.col("end_game_clock_s")
     clocked = tables["possessions"].drop_nulls(["session_id", "start_timestamp"])
-    plausible = (start <= tables.clock_limit) & (end <= tables.clock_limit) & (end <= start + NOISE)
-    # Where a clock cannot be trusted, or is null, nothing is known of the possessions on either side.
+    plausible = (start <= tables.clock_limit) & (end <= tables.clock_limit) & (end <= start + ROUNDING_TOLERANCE)
+    # Without a valid clock nothing is known about the possessions on either side.
     clocked = clocked.with_columns(is_known=plausible.fill_null(False)).sort(
         "session_id", "start_timestamp", "end_timestamp"
     )
@@ -105,18 +115,20 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
         before=pl.col("end_game_clock_s").shift(1).over(within),
     )
     pairs = steps.filter(pl.col("pair"))
-    tiled = pairs.group_by(within).agg(share=(pl.col("gap").abs() <= TILE_S).mean(), count=pl.len())
+    tiled = pairs.group_by(within).agg(share=(pl.col("gap").abs() <= ADJACENT_TOLERANCE_S).mean(), count=pl.len())
     tiled = tiled.filter(pl.col("share") >= 0.9, pl.col("count") >= 9)
-    for row in pairs.join(tiled, on=within, how="semi").filter(pl.col("gap") > TILE_S).iter_rows(named=True):
+    for row in (
+        pairs.join(tiled, on=within, how="semi").filter(pl.col("gap") > ADJACENT_TOLERANCE_S).iter_rows(named=True)
+    ):
         before, after = number(row["before"]), number(row["start_game_clock_s"])
         message = (
             f"the possession before ends at {before} s on the game clock, the next starts at {after} s: one is missing"
         )
         yield violation("possessions_follow_each_other", row, message, f"{before} s", f"{after} s")
-    # A period that is over has been played to the end of its clock.
+    # A finished period has been played to the end of its clock.
     ends = clocked.filter(pl.col("end_timestamp") == pl.col("end_timestamp").max().over(within))
     last = ends.group_by(within, maintain_order=True).last().filter(pl.col("is_known"))
-    last = last.join(tiled, on=within, how="semi").filter(end > END_S, end <= LAST_POSSESSION_S)
+    last = last.join(tiled, on=within, how="semi").filter(end > PERIOD_END_TOLERANCE_S, end <= MAX_LAST_POSSESSION_S)
     over = tables.sessions.filter(tables.is_over(pl.col("ended_at")))
     for row in last.join(over, on=within, how="semi").iter_rows(named=True):
         left = number(row["end_game_clock_s"])
@@ -126,7 +138,7 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
 
 
 def clocks_never_rise(tables: Tables) -> Rows:
-    """What other rules find, a clock out of range or a moment outside its session or possession, is left out."""
+    """Yield rises of the game clock, without clocks out of range and moments outside their session or possession."""
     pl = tables.pl
     moments: dict[str, list[polars.DataFrame]] = {}
     for label, name, columns in (
@@ -158,11 +170,11 @@ def clocks_never_rise(tables: Tables) -> Rows:
 def _rises(tables: Tables, label: str, moments: "polars.DataFrame") -> Rows:
     pl = tables.pl
     keys = ["scope", "period"]
-    # What happens at one moment has one clock, or no order in which it could rise.
+    # Rows at one moment have one clock, or no order in which it could rise.
     by_moment = moments.drop_nulls(["at", "clock"]).group_by(*keys, "at")
     ordered = by_moment.agg(low=pl.min("clock"), high=pl.max("clock")).sort(*keys, "at")
     ordered = ordered.with_columns(before=pl.col("low").shift(1).over(keys))
-    for row in ordered.filter(pl.col("high") > pl.col("before") + NOISE).iter_rows(named=True):
+    for row in ordered.filter(pl.col("high") > pl.col("before") + ROUNDING_TOLERANCE).iter_rows(named=True):
         high, before = number(row["high"]), number(row["before"])
         where = f"{label}: at {moment(row['at'])} the game clock of {row['period'] or 'a period'}"
         message = f"{where} rises from {before} s to {high} s"
@@ -202,7 +214,7 @@ def shot_clock_in_range(tables: Tables) -> Rows:
 
 
 def periods_in_order(tables: Tables) -> Rows:
-    """Only H1, H2 and Q1 to Q4, and only sessions of regular time, are compared: overtime has labels of its own."""
+    """Compare only H1, H2 and Q1 to Q4, and only sessions of regular time: overtime has its own labels."""
     pl = tables.pl
     labels = _labels(tables)
     if labels is None:
@@ -216,7 +228,7 @@ def periods_in_order(tables: Tables) -> Rows:
     labels = labels.filter(pl.col("label").str.contains("^(H[12]|Q[1-4])$")).with_columns(family=family, index=index)
     regular = pl.col("game_type").replace_strict(REGULAR_SESSIONS, default=0, return_dtype=pl.UInt32)
     labels = labels.filter(pl.col("place") < regular)
-    # The label that most rows of a session have is the session's; any other is a row's own mistake.
+    # The label of most rows of a session is the session's; other labels are errors of their rows.
     main = labels.sort("rows", "label", descending=[True, False]).unique(
         ["session_id", "family"], keep="first", maintain_order=True
     )
@@ -234,7 +246,7 @@ def periods_in_order(tables: Tables) -> Rows:
 
 
 def _labels(tables: Tables) -> "polars.DataFrame | None":
-    """For each session, its labels and how many rows have each; a name of the session counts as one row."""
+    """Return the labels of each session with their number of rows; the name of a session counts as one row."""
     pl = tables.pl
     parts = [tables.sessions.select("session_id", label="name")]
     parts += [
@@ -258,7 +270,7 @@ def windows_touch(tables: Tables) -> Rows:
 
 
 def _once(tables: Tables) -> "polars.DataFrame":
-    """The windows of each session once: they are repeated for each team whose events list the session."""
+    """Return the windows of each session once: the lists of both teams repeat them."""
     pl, windows = tables.pl, tables["location_windows"]
     if "sessions" not in tables:
         return windows

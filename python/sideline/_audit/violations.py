@@ -1,8 +1,9 @@
-"""What an audit returns: the table `violations`, and which rules were checked to make it."""
+"""The result of an audit: the table `violations`, and the rules that were checked."""
 
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from sideline._access import table_from_arrow
 from sideline._core import Table, _own_table
 
 if TYPE_CHECKING:
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RuleRun(NamedTuple):
-    """What an audit did with one rule.
+    """One rule in an audit.
 
     >>> next(run for run in sideline.audit(stats=client.stats(session_id)).rules_run if not run.is_run)
     RuleRun(rule='box_score_is_sum_of_events', is_run=False, tables=('player_stats',), missing=('stat_events',), rows=0, violations=0)
@@ -18,18 +19,18 @@ class RuleRun(NamedTuple):
 
     rule: str
     is_run: bool
-    """False where a table that the rule needs was missing."""
+    """False if a required table is missing."""
     tables: tuple[str, ...]
-    """The tables among those that the rule reads which the audit has."""
+    """The tables of the rule that were passed."""
     missing: tuple[str, ...]
-    """The tables that the rule still needs; of several joined by "or", one is enough. Empty where the rule ran."""
+    """The missing tables; of tables joined by "or", one is enough. Empty if the rule ran."""
     rows: int
-    """Rows that the rule read, in all its tables; 0 where it did not run. Nulls count too."""
+    """Number of rows that the rule read, in all its tables, including nulls; 0 if it did not run."""
     violations: int
 
 
 class Violations(Table):
-    """The table `violations`, together with the rules that were checked.
+    """The table `violations`, with the rules that were checked.
 
     >>> violations = sideline.audit(stats=client.stats(session_id))
     >>> violations.num_rows, [run.rule for run in violations.rules_run if run.is_run]
@@ -37,7 +38,7 @@ class Violations(Table):
     """
 
     rules_run: tuple[RuleRun, ...]
-    """One for each rule, in the order of `sideline.audit.rules()`: whether it ran, on what, or what was missing."""
+    """One entry for each rule, in the order of `sideline.audit.rules()`."""
 
     def __new__(cls, table: Table, rules_run: "Iterable[RuleRun]") -> Self:
         self = super().__new__(cls, "violations", table)
@@ -45,7 +46,7 @@ class Violations(Table):
         return self
 
     def __reduce__(self) -> "tuple[Any, ...]":
-        return Violations, (Table._from_arrow("violations", self), self.rules_run)
+        return Violations, (table_from_arrow("violations", self), self.rules_run)
 
     def __repr__(self) -> str:
         ran = sum(run.is_run for run in self.rules_run)
@@ -70,12 +71,12 @@ class Violations(Table):
 
 
 def table_of(rows: "Iterable[Mapping[str, Any]]") -> Table:
-    """The table `violations` of these rows."""
+    """Return the table `violations` with these rows."""
     return _own_table("violations", json.dumps(list(rows)).encode())
 
 
 def merge(parts: "Iterable[Violations]") -> Violations:
-    """The violations of several audits as those of one: what each rule read is added up."""
+    """Merge the violations of several audits, and add up the rows that each rule read."""
     parts = list(parts)
     runs: dict[str, RuleRun] = {}
     for run in (run for part in parts for run in part.rules_run):

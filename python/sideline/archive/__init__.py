@@ -1,31 +1,32 @@
 """A season on disk or in a bucket: Delta Lake tables that are fetched once, kept current, and read without the service.
 
-    listing.py      what lists of events and games say: pure
-    plan.py         what to request: pure
-    absence.py      what lists no longer have: pure
-    discover.py     the lists of one sync, requested and read
-    fetch.py        units in, outcomes out
-    decode.py       a body's rows, as they are stored
-    sync.py         one sync: discover, plan, fetch, store
-    keep.py         outcomes into the tables, in an order that survives a kill and another writer
-    ledger.py       rows of `coverage` without a body
-    rosters.py      who was on a roster, and when
-    corrections.py  what a new body says otherwise than the one before: pure
-    leases.py       several machines on one bucket
-    store.py        Delta tables: opened, made, rows replaced
-    compaction.py   small files joined, replaced ones deleted
-    read.py         polars, Arrow, DuckDB, and the past
-    status.py       whether each table of each game is in
-    audits.py       the rules of sideline.audit over the stored tables
-    changes.py      the rows by which two states differ
-    export.py       changes into another database
-    rebuild.py      a table made anew from the bodies
-    command.py      `sideline sync`
-    report.py       how a sync ended, and what an archive holds
-    trouble.py      missing credentials, damaged files and a full disk, as errors that say what to do
-    page.py         the morning report
+    _listing.py          reads lists of events and games: pure
+    _plan.py             decides what to request: pure
+    _withdrawals.py      finds what lists no longer have: pure
+    _discovery.py        requests the lists of one sync
+    _fetch.py            requests units, returns outcomes
+    _decode.py           decodes a body into the stored rows
+    _sync.py             runs one sync: discover, plan, fetch, store
+    _writer.py           writes outcomes, safe against kills and other writers
+    _ledger.py           writes rows of `coverage` that have no body
+    _rosters.py          tells who was on a roster, and when
+    _corrections.py      compares two bodies of a unit: pure
+    _leases.py           shares units between machines on one bucket
+    _store.py            opens, creates and changes Delta tables
+    _storage_options.py  holds the options of an object store, which are secrets
+    _compaction.py       compacts small files, deletes replaced ones
+    _read.py             reads tables with polars, Arrow and DuckDB, now and as of a time
+    _status.py           judges whether each table of each game is complete
+    _audits.py           applies the rules of sideline.audit to the stored tables
+    _changes.py          computes the rows by which two states differ
+    _export.py           writes changes to another database
+    _rebuild.py          decodes a table again from the stored bodies
+    _command.py          implements `sideline sync` and `sideline status`
+    _report.py           summarises a sync and an archive
+    _store_errors.py     explains missing credentials, damaged files and full disks
+    _html_report.py      renders the morning report
 
-The examples run against the simulator; in them `archive` holds `games` games, of which `game_id` is one.
+The examples run against the simulator. They assume an `archive` that holds `games` games, one of which is `game_id`.
 """
 
 import os
@@ -38,20 +39,24 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
 import sideline
+from sideline._access import core_of, table_from_arrow
 from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import ProgressOption
 from sideline._types import LazyModule, Time
-from sideline.archive import audits, compaction, plan, read
-from sideline.archive.changes import KEYS, Changes, state, state_at
-from sideline.archive.changes import changes as rows_between
-from sideline.archive.export import Exported, deliver
-from sideline.archive.keep import coverage_row, to_arrow
-from sideline.archive.options import Options
-from sideline.archive.plan import TABLES
-from sideline.archive.report import ArchiveInfo, SyncReport, is_hole
-from sideline.archive.store import Store, contract, own_schemas
-from sideline.archive.sync import Sync
+from sideline.archive import _audits, _compaction, _plan, _read
+from sideline.archive._changes import KEYS, Changes, current_state, state_at
+from sideline.archive._changes import changes as changes_between
+from sideline.archive._export import Address, Exported
+from sideline.archive._export import export as export_changes
+from sideline.archive._html_report import ArchiveReport, gather, previous_report_time, render
+from sideline.archive._plan import TABLES
+from sideline.archive._read import AsOf
+from sideline.archive._report import ArchiveInfo, SyncReport, is_hole
+from sideline.archive._storage_options import Options
+from sideline.archive._store import Store, internal_schemas, public_schema
+from sideline.archive._sync import Sync
+from sideline.archive._writer import coverage_row, to_arrow
 from sideline.batch import many
 
 if TYPE_CHECKING:
@@ -61,34 +66,34 @@ if TYPE_CHECKING:
     import pyarrow
 
     from sideline import _audit
-    from sideline.archive import page as _page
 else:
     deltalake, duckdb, polars, pyarrow = map(LazyModule, ("deltalake", "duckdb", "polars", "pyarrow"))
-    _audit, _page = LazyModule("sideline._audit"), LazyModule("sideline.archive.page")
+    _audit = LazyModule("sideline._audit")
 
-__all__ = ["KEYS", "Archive", "ArchiveInfo", "Changes", "Exported", "SyncReport"]
+__all__ = ["KEYS", "Archive", "ArchiveInfo", "ArchiveReport", "AsOf", "Changes", "Exported", "SyncReport"]
 
-_FIRST_TIME = 1_000_000_000
-"""Epoch milliseconds that are given as a time are more, versions of an archive are fewer."""
+_MIN_EPOCH_MS = 1_000_000_000
+"""Times in epoch milliseconds are larger, versions of an archive are smaller."""
 
-_WINDOW = timedelta(days=7)
-_RETAINED = timedelta(days=7)
+_CORRECTION_WINDOW = timedelta(days=7)
+_RETENTION = timedelta(days=7)
 
 
 class Archive:
-    """A season's tables in a folder or an object store, as Delta Lake has them.
+    """A season's tables in a folder or an object store, as Delta Lake tables.
 
-    It takes `pip install "sideline[archive]"`. Reading needs no client; where the folder holds no archive, every read
-    raises `FileNotFoundError`, with a client or without. Several processes may sync one archive at once, and one that
-    is killed resumes, with no row lost and none twice.
+    It requires `pip install "sideline[archive]"`. Reading needs no client; if the folder holds no archive, every read
+    raises `FileNotFoundError`. Several processes may sync one archive at the same time, and an interrupted sync
+    resumes without losing or duplicating rows.
 
     Parameters:
-        root: a folder, made by the first sync, or an address: "s3://…", "gs://…", "az://…", "file://…".
+        root: a folder, created by the first sync, or an address: "s3://…", "gs://…", "az://…", "file://…".
         client: a `sideline.Client`; only `sync` needs it.
-        storage_options: for the object store, as `deltalake` takes them, which also reads the environment. They are not
+        storage_options: options of the object store for `deltalake`, which also reads the environment. They are not
             pickled.
-        clock: returns the time by which a sync plans; default: that of the service, as its first response says
-            (`Date`; of a simulator with a frozen clock the season's time), or this machine's where it says none.
+        clock: returns the time by which a sync plans; default: the time in the service's first response (`Date`; for a
+            simulator with a frozen clock the season's time), or this machine's clock if there is none.
+
 
     >>> import sideline
     >>> with service.client() as client:
@@ -108,7 +113,7 @@ class Archive:
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         options = Options(storage_options)
-        # What a traceback shows of its frames must not be these.
+        # A traceback with locals must not show them.
         del storage_options
         self._store = Store(root, options)
         self._client = client
@@ -123,29 +128,29 @@ class Archive:
         *,
         tables: Iterable[str] | None = None,
         progress: ProgressOption = None,
-        correction_window: timedelta | None = _WINDOW,
+        correction_window: timedelta | None = _CORRECTION_WINDOW,
         on_error: Literal["raise", "keep"] = "raise",
     ) -> SyncReport:
-        """Fetch what is new, was unfinished when last seen, or may still be corrected, and store it.
+        """Fetch units that are new, were unfinished, or may still be corrected, and store them.
 
-        It plans from the schedule and the teams' events, practices included; a game of the schedule that no team's
-        events list is requested by its id. Every table is requested for every session. Stored rows stay as they are
-        unless the service changes them: a failure never replaces a row. `docs/trust.md` says what each status means,
-        and when a game or session counts as withdrawn.
+        It plans from the schedule and the teams' events, including practices. A game of the schedule that no team's
+        events list is requested by its id. Every table is requested for every session. A failure never replaces a
+        stored row. `docs/trust.md` says what each status means, and when a game or session counts as withdrawn.
 
         Parameters:
-            team_ids: default: all teams that the client may see.
-            game_ids: these games alone, without schedule and rosters; then `start` and `end` are not needed.
+            team_ids: default: all teams that the client may read.
+            game_ids: only these games, without schedule and rosters; `start` and `end` are not needed.
             start, end: the range; without `end` it ends now.
-            tables: those to store, with the others of their bodies; default: all but `locations`.
-            progress: True, False, or a function of `sideline.Progress`; default: a bar on a terminal or in a notebook,
-                once it lasts longer than half a second.
+            tables: the tables to store, with the other tables of their bodies; default: all but `locations`.
+            progress: True, False, or a function of `sideline.Progress`; by default a sync on a terminal or in a
+                notebook shows a bar after half a second.
             correction_window: how long after its end a game is requested again; `None`: always.
-            on_error: "raise" stores what was fetched, then raises `IncompleteError` with `.report` where there is a
-                hole; "keep" returns the report.
+            on_error: "raise" stores what was fetched, then raises `IncompleteError` with `.report` if there is a hole;
+                "keep" returns the report.
 
-        Raises `AuthenticationError` where the service refuses the credentials themselves and `ConnectError` where it
-        cannot be reached; what was stored before is kept.
+        Raises `AuthenticationError` if the service refuses the credentials, and `ConnectError` if it cannot be reached;
+        data stored before that is kept.
+
 
         >>> season = sideline.Archive("season", client)
         >>> report = season.sync(team_ids=[team_id], start="2026-11-01", end="2026-11-08")
@@ -156,7 +161,7 @@ class Archive:
         """
         if on_error not in ("keep", "raise"):
             raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
-        teams, games, wanted = self._checked(team_ids, game_ids, start, end, tables, correction_window)
+        teams, games, wanted = self._check_sync(team_ids, game_ids, start, end, tables, correction_window)
         client = self._client_of_sync()
         before = _drift_counts(client)
         run = Sync(
@@ -169,15 +174,15 @@ class Archive:
         )
         run.run(teams, games, start, end)
         report = SyncReport(
-            _named("coverage", [coverage_row(outcome) for outcome in run.outcomes]),
-            _named("corrections", run.corrections),
+            _table_of("coverage", [coverage_row(outcome) for outcome in run.outcomes]),
+            _table_of("corrections", run.corrections),
             _drift_since(client, before),
         )
         if on_error == "raise":
             report.raise_if_incomplete()
         return report
 
-    def _checked(
+    def _check_sync(
         self,
         team_ids: Iterable[int] | int | None,
         game_ids: Iterable[str] | str | None,
@@ -186,25 +191,23 @@ class Archive:
         tables: Iterable[str] | None,
         correction_window: timedelta | None,
     ) -> "tuple[list[int] | None, list[str] | None, frozenset[str]]":
-        """Teams, games and operations; what is wrong raises before anything is requested or written."""
+        """Return teams, games and operations. Invalid arguments raise before anything is requested or written."""
         if not isinstance(correction_window, (timedelta, NoneType)):
             kind = type(correction_window).__name__
             raise TypeError(f"correction_window is a timedelta or None, not {kind}: write timedelta(days=7)")
         client = self._client_of_sync()
         if game_ids is None and start is None:
-            raise ValueError("give the range: start=, and end= where it is not now; or game_ids=")
+            raise ValueError("give the range: start=, and end= if it does not end now; or game_ids=")
         if game_ids is not None and team_ids is not None:
-            raise ValueError("give team_ids with a range, or game_ids, not both")
-        wanted = plan.operations(tables)
-        teams = _listed("team_ids", team_ids)
-        if teams is not None and not all(str(team).isascii() and str(team).isdigit() for team in teams):
-            raise ValueError(f"team_ids are numbers, not {teams}")
-        games = _listed("game_ids", game_ids)
+            raise ValueError("give team_ids with a range, or game_ids, but not both")
+        wanted = _plan.operations(tables)
+        teams = _team_ids(team_ids)
+        games = _id_list("game_ids", game_ids)
         if game_ids is None and start is not None and (end is not None or self._clock is not None):
-            plan.check_range(start, end, self._clock and self._clock())
-        client._core.check_credentials()
+            _plan.check_range(start, end, self._clock and self._clock())
+        core_of(client).check_credentials()
         return (
-            teams if teams is None else list(dict.fromkeys(map(int, teams))),
+            teams,
             games if games is None else list(dict.fromkeys(map(str, games))),
             wanted,
         )
@@ -213,92 +216,92 @@ class Archive:
         from sideline._client import Client
 
         if not isinstance(self._client, Client):
-            raise ValueError("sync needs a client that waits: sideline.Archive(root, sideline.Client())")
+            raise ValueError("sync needs a synchronous client: sideline.Archive(root, sideline.Client())")
         return self._client
 
     def scan(self, name: str) -> "polars.LazyFrame":
-        """A table as a polars LazyFrame, with the columns and types of `sideline.SCHEMAS`.
+        """Return a table as a polars LazyFrame, with the columns and types of `sideline.SCHEMAS`.
 
-        `coverage` (a row for each unit that was ever planned), `corrections` and `raw` are tables too. `players` has
-        two more columns, `listed_from` and `listed_until`: everyone who was on a stored roster stays in it.
+        `coverage` (a row for each unit ever planned), `corrections` and `raw` are tables too. `players` also has
+        `listed_from` and `listed_until`, and keeps every player of any stored roster.
 
         >>> archive.scan("player_stats").filter(stat="PTS", is_team_total=True).collect().height
         4
         """
-        return read.scan(self._store, name)
+        return _read.scan(self._store, name)
 
     def delta(self, name: str) -> "deltalake.DeltaTable":
-        """A table as a `deltalake.DeltaTable`: what is stored, in microseconds and without dictionaries.
+        """Return a table as a `deltalake.DeltaTable`: the stored data, in microseconds and without dictionaries.
 
-        It has the archive's own columns too. Raises `ValueError` where nothing was stored of it.
+        It also has the archive's internal columns. Raises `ValueError` if nothing of the table is stored.
 
         >>> archive.delta("shots").version() >= 0
         True
         """
-        table = read.opened(self._store, name)
+        table = _read.open_table(self._store, name)
         if table is None:
             raise ValueError(f"nothing is stored of {name} yet")
         return table
 
     def sql(self, query: str) -> "duckdb.DuckDBPyRelation":
-        """A query by DuckDB; the tables have their names.
+        """Run a DuckDB query over the tables, by their names.
 
         >>> archive.sql("select count(distinct session_id) from stat_events").fetchall()
         [(2,)]
         """
-        return read.sql(self._store, query)
+        return _read.sql(self._store, query)
 
     def to_arrow(self, name: str) -> "pyarrow.Table":
-        """A whole table as a `pyarrow.Table`, with the columns and types of `sideline.SCHEMAS`.
+        """Return a whole table as a `pyarrow.Table`, with the columns and types of `sideline.SCHEMAS`.
 
         >>> archive.to_arrow("shots").column_names[:2]
         ['session_id', 'game_id']
         """
-        return read.to_arrow(self._store, name)
+        return _read.to_arrow(self._store, name)
 
     def corrections(self, since: "Time | None" = None) -> "polars.DataFrame":
-        """What changed after it was first stored, once its game was over; the newest last.
+        """Return changes of stored values after their game was over, the newest last.
 
-        A correction is one row, where the box score has it: the team's total, the occurrence that belongs to it and the
-        play that was rewritten for it are its consequences. An inserted possession is one row, without those that
-        follow it. Changes of `games` (status, tip-off) are listed whenever they happen. A unit that was withdrawn, or
-        is back, is a change of the field `status` in each of its tables.
+        A corrected stat is one row, for the box score; the team's total, the occurrence and the play that follow from
+        it have no rows. An inserted possession is one row, without the possessions after it. Changes of `games`
+        (status, tip-off) are always listed. A withdrawn unit, or one that returns, is a change of the field `status` in
+        each of its tables.
 
         >>> archive.corrections().columns[:3]
         ['table', 'team_id', 'game_id']
         """
         pl = library("polars", "archive")
-        frame = read.scan(self._store, "corrections")
+        frame = _read.scan(self._store, "corrections")
         if since is not None:
-            # As fine as the column.
-            since = _aware("since", since)
+            # The column has milliseconds.
+            since = _to_datetime("since", since)
             since = since.replace(microsecond=since.microsecond // 1000 * 1000)
             frame = frame.filter(pl.col("seen_at") >= since)
         return frame.sort("seen_at", maintain_order=True).collect()
 
-    def as_of(self, when: "Time") -> read.AsOf:
-        """The archive as it was known at a time: `as_of(when).scan(name)` has every table as it was stored then.
+    def as_of(self, when: "Time") -> AsOf:
+        """Return the archive as of a time: `as_of(when).scan(name)` has every table as it was stored then.
 
         >>> import datetime
         >>> archive.as_of(datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)).scan("shots").collect().height
         0
         """
-        moment = _aware("when", when)
-        read.require(self._store)
-        return read.AsOf(self._store, moment)
+        moment = _to_datetime("when", when)
+        _read.require(self._store)
+        return AsOf(self._store, moment)
 
     def info(self) -> ArchiveInfo:
-        """Rows, games, holes and freshness.
+        """Return the numbers of rows, games and holes, and how fresh they are.
 
         >>> archive.info().games == games
         True
         """
-        read.require(self._store)
-        rows = read.coverage(self._store)
+        _read.require(self._store)
+        rows = _read.coverage(self._store)
         games = [row for row in rows if row["operation"] == "game" and row["body_id"] is not None]
         counts = {name: table.count() for name in TABLES if (table := self._store.open(name)) is not None}
         corrections = self._store.open("corrections")
-        shown = contract("coverage").names
+        shown = public_schema("coverage").names
         return ArchiveInfo(
             root=self._store.root,
             rows=counts,
@@ -310,179 +313,182 @@ class Archive:
             corrections=corrections.count() if corrections else 0,
         )
 
-    def report(
-        self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None
-    ) -> "_page.ArchiveReport":
-        """What the archive holds, what it lacks and what changed, as one static HTML page; a notebook shows it.
+    def report(self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None) -> ArchiveReport:
+        """Return one static HTML page about the archive, which a notebook displays.
 
-        Freshness, coverage by team and month, holes with their reasons, corrections since the last report, schema drift
-        (of the bodies stored last), audit findings, units and requests.
+        It has freshness, coverage by team and month, holes with their reasons, corrections since the last report,
+        schema drift (of the bodies stored last), audit findings, units and requests.
 
         Parameters:
-            path: a file to write; a report that is there tells when the last one was made.
-            since: corrections since then; default: since the report at `path`, else all.
+            path: the file to write; an earlier report in it says when the last one was made.
+            since: corrections since this time; default: since the report at `path`, or all.
 
-        Raises `FileNotFoundError` where there is no archive.
+        Raises `FileNotFoundError` if there is no archive.
 
         >>> "Coverage by team and month" in archive.report().html
         True
         """
-        from sideline.archive.page import ArchiveReport, gather, made_before, page
-
-        start = _aware("since", since) if since is not None else made_before(Path(path)) if path is not None else None
-        made = ArchiveReport(page(gather(self, start, datetime.now(UTC))))
+        start = (
+            _to_datetime("since", since)
+            if since is not None
+            else previous_report_time(Path(path))
+            if path is not None
+            else None
+        )
+        made = ArchiveReport(render(gather(self, start, datetime.now(UTC))))
         if path is not None:
             made.save(path)
         return made
 
     def audit(self) -> "_audit.Violations":
-        """Returns the table `violations`: the rules of `sideline.audit` over the stored tables, coverage included.
+        """Return the table `violations`: the rules of `sideline.audit` applied to the stored tables and coverage.
 
-        Events that are not over are left out. A session of which one table is missing is itself a violation: see
-        `info().holes`.
+        Events that are not over are left out. A session that lacks a table is a violation too: see `info().holes`.
 
         >>> archive.audit().num_rows
         0
         """
-        return audits.audit(self._store)
+        return _audits.audit(self._store)
 
     def files(self, table: str) -> list[str]:
-        """The addresses of a table's Parquet files, for engines that do not read Delta Lake.
+        """Return the addresses of a table's Parquet files, for engines that do not read Delta Lake.
 
-        They are the table as it stands now: the next sync may replace some of them.
+        They are the current files: the next sync may replace some of them.
 
         >>> import pyarrow.parquet
         >>> rows = sum(pyarrow.parquet.read_metadata(file).num_rows for file in archive.files("shots"))
         >>> rows == archive.to_arrow("shots").num_rows
         True
         """
-        opened = read.opened(self._store, table)
+        opened = _read.open_table(self._store, table)
         return [] if opened is None else sorted(opened.file_uris())
 
     def changes(self, since: "Time | None" = None) -> Changes:
-        """The rows of every table that came, went or changed since an earlier state, by table.
+        """Return the rows inserted, updated and deleted since an earlier state, by table.
 
-        Applied to the rows of then, they give those of now: a deleted row leaves, an inserted one comes, and an updated
-        one takes the place of the row with the same `sideline.archive.KEYS`.
+        Applied to the earlier rows, they give the current ones: an updated row replaces the row with the same
+        `sideline.archive.KEYS`.
 
         Parameters:
             since: the `version` of earlier changes, below 1,000,000,000: exact with any number of writers, until it is
-                vacuumed; a time: what was stored after it by the clock of the machine that did; `None`: everything.
+                vacuumed; or a time: data stored after it, by the clock of the machine that stored it; `None`:
+                everything.
 
         >>> changes = archive.changes()
         >>> sum(rows.num_rows for rows in archive.changes(since=changes.version).values())
         0
         """
-        read.require(self._store)
-        now, version = state(self._store)
+        _read.require(self._store)
+        now, version = current_state(self._store)
         if since is None:
-            return rows_between(self._store, {}, now, version)
-        if isinstance(since, int) and not isinstance(since, bool) and since < _FIRST_TIME:
-            then = state(self._store, since)[0]
+            return changes_between(self._store, {}, now, version)
+        if isinstance(since, int) and not isinstance(since, bool) and since < _MIN_EPOCH_MS:
+            then = current_state(self._store, since)[0]
         else:
-            then = state_at(self._store, _aware("since", since), now)
-        return rows_between(self._store, then, now, version)
+            then = state_at(self._store, _to_datetime("since", since), now)
+        return changes_between(self._store, then, now, version)
 
     def players(self, as_of: "Time | None" = None) -> Table:
-        """Say who was on whose roster, and when: a row for each time that somebody was on one.
+        """Return who was on which roster, and when: a row for each stay of a player on a team's roster.
 
-        It has the columns of `players`, as the last roster of that time has them, `team_name`, `listed_from` (when a
-        stored roster first had the player) and `listed_until` (when one first had not; null: still listed). Nothing is
-        known of the time before the first sync, and a stay that began and ended between two syncs is unknown.
+        It has the columns of `players` with the values of the last roster of the stay, `team_name`, `listed_from` (when
+        a stored roster first listed the player) and `listed_until` (when one first did not; null: still listed).
+        Nothing is known about the time before the first sync, or about a stay that began and ended between two syncs.
 
         Parameters:
-            as_of: only those who were listed at this time; default: everyone.
+            as_of: only players listed at this time; default: everyone.
 
         >>> archive.players().column_names[-3:]
         ['team_name', 'listed_from', 'listed_until']
         """
-        from sideline.archive.rosters import stints
+        from sideline.archive._rosters import stints
 
-        read.require(self._store)
-        return Table._from_arrow("players", stints(self._store, None if as_of is None else _aware("as_of", as_of)))
+        _read.require(self._store)
+        return table_from_arrow("players", stints(self._store, None if as_of is None else _to_datetime("as_of", as_of)))
 
     def status(
         self,
         team_ids: Iterable[int] | int | None = None,
         since: "Time | None" = None,
         *,
-        correction_window: timedelta = _WINDOW,
+        correction_window: timedelta = _CORRECTION_WINDOW,
     ) -> Table:
-        """Say of each game and table whether it is in: a row for each, with a verdict and its reasons.
+        """Return one row for each game and table, with a verdict on its completeness and the reasons.
 
         `status` is "available" (fetched after the correction window of its game, final, and without a violation),
         "provisional" (complete, but it may still be corrected, or was not fetched since), "pending" (not over, or over
-        for less than the usual delay), "late" (over for longer, and still not there), "degraded" (violations, far fewer
-        rows than usual, a failed request since, or a list that could not be read: `reasons` says which), "missing",
-        "forbidden" or "withdrawn". Of several sessions the worst is the table's. `last_changed` is when rows changed,
-        `last_listed` when the service listed it last, `usual_delay_s` how long after the end nine of ten were there:
-        null as long as the archive has not seen three games in time. Tables that no game of the archive has, because
-        they were never requested or the service has none, have no row.
+        for less than the usual delay), "late" (over for longer, and still missing), "degraded" (violations, far fewer
+        rows than usual, a failed request since, or a list that could not be read: see `reasons`), "missing",
+        "forbidden" or "withdrawn". The worst status of several sessions is that of the table. `last_changed` is when
+        rows changed, `last_listed` when the service last listed it, `usual_delay_s` the time after the end by which
+        nine of ten were
+        fetched: null until the archive has seen three games in time. A table that no game of the archive has, because
+        it was never requested or the service has none, has no row.
 
-        It compares with this machine's clock, or the archive's `clock`, or with the service's of the last sync where
-        that is ahead.
+        "Now" is the later of this machine's clock and the service's clock at the last sync, or the archive's `clock`.
 
         Parameters:
             team_ids: games of these teams; default: all.
             since: games that start at this time or later.
-            correction_window: how long after its end a game is expected to be corrected.
+            correction_window: how long after its end a game may be corrected.
 
         >>> archive.status().column_names
         ['game_id', 'table', 'status', 'reasons', 'last_changed', 'last_listed', 'usual_delay_s']
         """
-        from sideline.archive.status import status
-        from sideline.archive.store import now
+        from sideline.archive._status import status
+        from sideline.archive._store import now
 
         if not isinstance(correction_window, timedelta):
             kind = type(correction_window).__name__
             raise TypeError(f"correction_window is a timedelta, not {kind}: write timedelta(days=7)")
-        teams = _listed("team_ids", team_ids)
-        if teams is not None and not all(str(team).isascii() and str(team).isdigit() for team in teams):
-            raise ValueError(f"team_ids are numbers, not {teams}")
+        teams = _team_ids(team_ids)
         return status(
             self._store,
-            None if teams is None else {int(team) for team in teams},
-            None if since is None else _aware("since", since),
+            teams,
+            None if since is None else _to_datetime("since", since),
             self._clock and self._clock(),
             now(),
             correction_window,
         )
 
     def export(self, to: str, *, schema: Literal["evolve", "freeze"] = "evolve") -> Exported:
-        """Bring another database up to date with what changed since the last export into it.
+        """Bring another database up to date with the changes since the last export into it.
 
-        It is one transaction, which also stores in the target which bodies its rows are from: each change arrives
-        exactly once, whenever an export is killed. Tables have their names and columns, nested values as JSON text;
-        `coverage` and `corrections` are replaced as a whole. It takes `pip install "sideline[export]"`.
+        An export is one transaction, which also records in the target which bodies its rows are from: each change
+        arrives exactly once, even if an export is interrupted. Tables keep their names and columns, with nested values
+        as JSON text; `coverage` and `corrections` are replaced as a whole. It requires `pip install
+        "sideline[export]"`.
 
         Parameters:
             to: "postgresql://user@host/database", or "duckdb:///path/to/file.duckdb".
-            schema: "evolve" adds columns that the target lacks, "freeze" refuses them after the first export.
+            schema: "evolve" adds columns that the target lacks, "freeze" rejects them after the first export.
 
         Returns the number of units whose rows were replaced, and of rows written by table. Raises `ValueError` for a
-        target that holds other tables or another archive, or a column that a frozen schema lacks; `ConnectionError`
-        where the target cannot be reached. Nothing is written then.
+        target with other tables or another archive, or a column that a frozen schema lacks, and `ConnectionError` if
+        the target cannot be reached. Nothing is written then.
 
         >>> import tempfile
         >>> archive.export(f"duckdb://{tempfile.mkdtemp()}/season.duckdb").rows["shots"] > 0
         True
         """
-        return deliver(self._store, to, schema)
+        address = Address(to)
+        del to
+        return export_changes(self._store, address, schema)
 
     def compact(self) -> None:
-        """Join the small files of each month. A sync does so where they are many; the past stays readable.
+        """Compact the small files of each month. A sync does so itself for months with many files.
 
         >>> archive.compact()
         """
-        read.require(self._store)
-        compaction.join_all(self._store, (*TABLES, *own_schemas()))
+        _read.require(self._store)
+        _compaction.compact_all(self._store, (*TABLES, *internal_schemas()))
 
-    def vacuum(self, *, retain: timedelta = _RETAINED) -> int:
-        """Delete files that were replaced longer ago than `retain`; returns how many.
+    def vacuum(self, *, retain: timedelta = _RETENTION) -> int:
+        """Delete files that were replaced longer ago than `retain`; returns their number.
 
-        `as_of`, `corrections`, `changes` and `rebuild` read bodies that are kept, which no vacuum deletes. What it ends
-        is Delta's own time travel, and a query that began before its files were replaced: retain no less than the
-        longest query lasts.
+        `as_of`, `corrections`, `changes` and `rebuild` read the stored bodies, which a vacuum never deletes. A vacuum
+        limits Delta's own time travel and breaks queries that still read replaced files: retain files for at least as
+        long as your longest query runs.
 
         Parameters:
             retain: rounded up to hours; default: 7 days.
@@ -493,20 +499,20 @@ class Archive:
         if not isinstance(retain, timedelta):
             raise TypeError(f"retain is a timedelta, not {type(retain).__name__}: write timedelta(days=7)")
         if retain < timedelta(0):
-            raise ValueError(f"retain is {retain}: files that are in use have no negative age; write timedelta(days=7)")
-        read.require(self._store)
-        return compaction.vacuum(self._store, (*TABLES, *own_schemas()), retain)
+            raise ValueError(f"retain is {retain}: it cannot be negative; write timedelta(days=7)")
+        _read.require(self._store)
+        return _compaction.vacuum(self._store, (*TABLES, *internal_schemas()), retain)
 
     def rebuild(self, table: str) -> None:
-        """Make a table anew from the bodies that were kept, with the columns that this version of sideline knows.
+        """Decode a table again from the stored bodies, with the columns of this version of sideline.
 
-        Bodies of its operation that could not be decoded when they were fetched are tried again.
+        It also tries bodies of the table's operations that could not be decoded when they were fetched.
 
         >>> archive.rebuild("shots")
         """
         if table not in TABLES:
             raise ValueError(f"no table of bodies is named {table!r}; there are {', '.join(TABLES)}")
-        from sideline.archive.rebuild import rebuild
+        from sideline.archive._rebuild import rebuild
 
         rebuild(self._store, table)
 
@@ -520,25 +526,30 @@ class Archive:
             return f"<div>{escape(repr(self))}: no archive there yet</div>"
 
 
-def _listed(name: str, ids: Any) -> list[Any] | None:
+def _id_list(name: str, ids: Any) -> list[Any] | None:
     if ids is None:
         return None
-    # In an archive they have no order.
+    # Ids of an archive have no order, so a set is accepted.
     several = many(name, sorted(ids) if isinstance(ids, (set, frozenset)) else ids)
     return _ids(name, [ids]) if several is None else several
 
 
-def _aware(name: str, when: "Time") -> datetime:
+def _team_ids(ids: Any) -> list[int] | None:
+    teams = _id_list("team_ids", ids)
+    return None if teams is None else _plan.team_numbers(teams)
+
+
+def _to_datetime(name: str, when: "Time") -> datetime:
     milliseconds = _epoch_ms(name, when)
     if isinstance(when, datetime):
-        # As fine as it is.
+        # A datetime keeps its microseconds.
         return when
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def _named(name: str, rows: list[dict[str, Any]]) -> Table:
-    target = contract(name)
-    return Table._from_arrow(name, read.conformed(to_arrow(rows, name).select(target.names), target))
+def _table_of(name: str, rows: list[dict[str, Any]]) -> Table:
+    target = public_schema(name)
+    return table_from_arrow(name, _read.conform(to_arrow(rows, name).select(target.names), target))
 
 
 def _drift_counts(client: "sideline.Client") -> dict[tuple[str, str], int]:
@@ -546,10 +557,10 @@ def _drift_counts(client: "sideline.Client") -> dict[tuple[str, str], int]:
 
 
 def _drift_since(client: "sideline.Client", before: Mapping[tuple[str, str], int]) -> Table:
-    """The rows of the client's `drift` that grew, with how much they did."""
+    """Return the rows of the client's `drift` whose count grew, with the difference."""
     pa = library("pyarrow", "archive")
     table = client.drift().to_arrow()
     rows = [
         {**row, "count": row["count"] - before.get((row["operation"], row["path"]), 0)} for row in table.to_pylist()
     ]
-    return Table._from_arrow("drift", pa.Table.from_pylist([row for row in rows if row["count"]], table.schema))
+    return table_from_arrow("drift", pa.Table.from_pylist([row for row in rows if row["count"]], table.schema))

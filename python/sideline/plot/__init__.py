@@ -1,11 +1,12 @@
 """Courts, shot charts, zones, possessions and tracking, with matplotlib: `pip install "sideline[plot]"`.
 
-Each function draws on the `Axes` it is given, or on a new one, and returns it; what it drew can be gone on with in the
-documented frame, in millimetres. No setting of matplotlib is changed, and with an `Axes` given pyplot is not loaded.
+Each function draws on the given `Axes`, or on a new one, and returns it. The axes use the documented frame in
+millimetres, so that you can add to them. Matplotlib's settings are not changed, and pyplot is not loaded if you pass an
+`Axes`.
 
-Data is a `Payload`, a `Batch`, a `Table`, a frame of polars, pandas or Arrow, whatever else `pyarrow.table` takes (a
-dict of columns, say), or a list of these, such as the sessions of a game. `court=` is the court, `kind=` the chart;
-teams and players are meant by id or by name.
+Data is a `Payload`, a `Batch`, a `Table`, a frame of polars, pandas or Arrow, anything else that `pyarrow.table`
+accepts (such as a dict of columns), or a list of these, such as the sessions of a game. `court=` selects the court,
+`kind=` the chart; teams and players are selected by id or by name.
 
 >>> axes = sideline.plot.shot_chart(client.shots(session_id))
 >>> axes.figure.savefig("shots.png")

@@ -1,4 +1,4 @@
-"""The lines of a court in millimetres, and the axes they are drawn on."""
+"""The lines of a court in millimetres, and axes to draw on."""
 
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ MARGIN = 400.0
 """Around a court."""
 
 LANE_MARK = 203.2
-"""How far a mark of the lane reaches from it."""
+"""The length of a lane mark."""
 
 # From the baseline. NCAA and NBA, rule 1: a block of 12 inches at 7 feet, then spaces of 3 feet between marks of 2
 # inches. FIBA, article 2: a mark at 1.75 m, a space of 0.85 m, a block of 0.4 m, then spaces of 0.85 m.
@@ -37,12 +37,12 @@ def rules(court: Rules | Court) -> Court:
 
 
 def reach(of: Court) -> float:
-    """From the hoop to mid-court."""
+    """Return the distance from the hoop to mid-court."""
     return of.length / 2 - of.baseline_to_hoop
 
 
 def half_lines(of: Court) -> dict[str, Points]:
-    """The lines of one half in the frame of shot charts: origin the hoop, y towards mid-court."""
+    """Return the lines of one half in the frame of shot charts: the origin is the hoop, y points to mid-court."""
     hoop, middle = of.baseline_to_hoop, reach(of)
     baseline, face, free_throw = -hoop, of.baseline_to_backboard - hoop, of.baseline_to_free_throw_line - hoop
     bend = float(np.arccos(of.corner / of.arc))
@@ -65,7 +65,7 @@ def half_lines(of: Court) -> dict[str, Points]:
 
 
 def _lane_marks(of: Court) -> list[Points]:
-    """The marks outside both sides of the lane: those of its spaces, and the block between the first two."""
+    """Return the marks on both sides of the lane: those of its spaces, and the block between the first two."""
     lane, baseline = of.paint_width / 2, -of.baseline_to_hoop
     marks = []
     for side in (-1, 1):
@@ -95,15 +95,15 @@ def court(
 ) -> Axes:
     """Draw the lines of a court, to scale.
 
-    A half court is in the frame of shot charts (`hoop_player_x`, `hoop_player_y`): the origin is the hoop, y runs to
-    mid-court. The full court is in that of positions (`x`, `y`): the origin is the centre, x runs across and y along.
-    Both are in millimetres. The hoops are where the rules have them; a venue's may be some centimetres off.
+    A half court uses the frame of shot charts (`hoop_player_x`, `hoop_player_y`): the origin is the hoop, y points to
+    mid-court. The full court uses the frame of positions (`x`, `y`): the origin is the centre, x runs across and y
+    along. Both are in millimetres. The hoops are at their place in the rules; a venue's may be some centimetres off.
 
     Parameters:
-        ax: default: a new one.
+        ax: default: new axes.
         court: "college" (NCAA, men and women: the lines are the same), "pro" (NBA), "international" (FIBA), or a
             `sideline.court.Court`.
-        color, linewidth: of the lines, as matplotlib takes them.
+        color, linewidth: of the lines, as in matplotlib.
 
     >>> axes = sideline.plot.court(court="international", half=False)
     >>> axes.set_title("An empty gym").get_text()
@@ -131,25 +131,25 @@ def court(
 
 
 def on_half(of: Court, x: Points, y: Points) -> npt.NDArray[np.bool_]:
-    """Whether places in the frame of shot charts are on the picture of a half court."""
+    """Return whether positions in the frame of shot charts are on a half court."""
     across = np.abs(x) <= of.width / 2 + MARGIN
     return across & (y >= -of.baseline_to_hoop - MARGIN) & (y <= reach(of) + MARGIN)
 
 
 def _from_centre(lines: dict[str, Points], middle: float, sign: int) -> dict[str, Points]:
-    """A half in the frame of positions; the far half is the near one turned about the centre."""
+    """Return a half in the frame of positions; the far half is the near one rotated about the centre."""
     return {name: sign * (line - (0, middle)) for name, line in lines.items()}
 
 
 def new_axes(width: float, height: float) -> Axes:
-    """An axes of a new figure of pyplot, which a notebook shows."""
+    """Return axes of a new pyplot figure, which a notebook displays."""
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=(width, height), layout="compressed")[1]
 
 
 def nothing(ax: Axes, what: str) -> None:
-    """Say on an axes that there was nothing to draw."""
+    """Write on the axes that there was nothing to draw."""
     place: dict[str, Any] = {"transform": ax.transAxes, "ha": "center", "va": "center"}
     behind = {"facecolor": "white", "edgecolor": "none"}
     ax.text(0.5, 0.5, f"no {what}", color="0.35", fontsize="large", bbox=behind, **place)

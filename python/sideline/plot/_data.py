@@ -1,4 +1,4 @@
-"""Columns of whatever holds rows, as arrays."""
+"""Columns of tables and frames as arrays."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -20,7 +20,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 class ArrowStream(Protocol):
-    """What speaks the Arrow C interface: a `Table`, a frame of polars, pandas or Arrow."""
+    """An object with the Arrow C interface: a `Table`, a frame of polars, pandas or Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -28,52 +28,52 @@ class ArrowStream(Protocol):
 Rows = Payload | BaseBatch | ArrowStream | Mapping[str, Sequence[Any]] | Sequence[Payload | ArrowStream]
 Names = Mapping[int, str]
 Named = Names | Payload | BaseBatch | ArrowStream
-"""Names by id, or what holds them: a roster, the list of teams, a table of either."""
+"""Names by id, or their source: a roster, the list of teams, a table of either."""
 
 
 class Columns:
-    """The columns of a table by name; a column that is not there and not needed is all null."""
+    """The columns of a table by name; a missing optional column is null."""
 
     def __init__(self, rows: Rows, table: str, needed: Sequence[str]) -> None:
         parts = list(rows) if isinstance(rows, (list, tuple)) else [rows]
-        self._parts = [_arrow(part, table) for part in parts]
-        self._chosen: list[npt.NDArray[np.bool_]] | None = None
-        # Bodies have names that tables lack; those of locations have none, and are large.
+        self.parts = [_arrow(part, table) for part in parts]
+        self.chosen: list[npt.NDArray[np.bool_]] | None = None
+        # Bodies have names that tables lack. Bodies of locations have none, and are large.
         bodies = parts if table != "locations" else []
         self._bodies = [one for part in bodies for one in (part if isinstance(part, BaseBatch) else [part])]
         self._found: Found | None = None
-        for part in self._parts:
+        for part in self.parts:
             missing = [name for name in needed if name not in part.column_names]
             if missing:
-                there = ", ".join(part.column_names) or "none"
-                raise ValueError(f"{table} without the column {', '.join(missing)}; there are: {there}")
+                present = ", ".join(part.column_names) or "none"
+                raise ValueError(f"{table} without the column {', '.join(missing)}; there are: {present}")
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Self:
-        """Some of the rows of all. What lies before and after them is not read: texts are slow to read."""
+        """Select rows. Rows before and after them are not read, because strings are slow."""
         some = copy(self)
-        some._parts, some._chosen = [], []
-        for part, mask in zip(self._parts, np.split(rows, np.cumsum(list(map(len, self._parts)))[:-1]), strict=True):
+        some.parts, some.chosen = [], []
+        for part, mask in zip(self.parts, np.split(rows, np.cumsum(list(map(len, self.parts)))[:-1]), strict=True):
             found = np.flatnonzero(mask)
             start, end = (int(found[0]), int(found[-1]) + 1) if len(found) else (0, 0)
-            some._parts.append(part.slice(start, end - start))
-            some._chosen.append(mask[start:end])
+            some.parts.append(part.slice(start, end - start))
+            some.chosen.append(mask[start:end])
         return some
 
     def numbers(self, name: str) -> Numbers:
-        """A column of numbers, truths (1 and 0) or times (epoch milliseconds); null is NaN."""
+        """Return a column of numbers, booleans (1 and 0) or times (epoch milliseconds), with NaN for null."""
         return self._gathered(name, _numbers, np.nan, np.float64)
 
     def texts(self, name: str) -> npt.NDArray[np.object_]:
-        """A column as it is, null as `None`."""
+        """Return a column unchanged, with `None` for null."""
         return self._gathered(name, _objects, None, np.object_)
 
     def _gathered(self, name: str, read: Any, null: object, dtype: Any) -> npt.NDArray[Any]:
         found = [
             read(name, part.column(name)) if name in part.column_names else np.full(len(part), null, dtype=dtype)
-            for part in self._parts
+            for part in self.parts
         ]
-        if self._chosen is not None:
-            found = [column[chosen] for column, chosen in zip(found, self._chosen, strict=True)]
+        if self.chosen is not None:
+            found = [column[chosen] for column, chosen in zip(found, self.chosen, strict=True)]
         return np.concatenate(found) if found else np.empty(0, dtype=dtype)
 
     @property
@@ -82,17 +82,19 @@ class Columns:
             self._found = Found(one for one in self._bodies if isinstance(one, Payload))
         return self._found
 
-    def team_names(self, given: Named | None) -> dict[int, str]:
-        """Names by team id: those given, else of the rows, else of the body they came in."""
-        return self._in_bodies.teams | self._in_rows("team_id", ("team_name",)) | dict(names_of(given, "team"))
+    def team_names(self, source: Named | None) -> dict[int, str]:
+        """Return names by team id: the given ones, those of the rows, or those of the body."""
+        return self._in_bodies.teams | self.values_by_id("team_id", ("team_name",)) | dict(names_of(source, "team"))
 
-    def player_names(self, given: Named | None) -> dict[int, str]:
-        """Names by player id, from the same places."""
-        found = self._in_rows("player_id", ("first_name", "last_name")) | self._in_rows("player_id", ("player_name",))
-        return self._in_bodies.players | found | dict(names_of(given, "player"))
+    def player_names(self, source: Named | None) -> dict[int, str]:
+        """Return names by player id, from the same sources."""
+        found = self.values_by_id("player_id", ("first_name", "last_name")) | self.values_by_id(
+            "player_id", ("player_name",)
+        )
+        return self._in_bodies.players | found | dict(names_of(source, "player"))
 
-    def _in_rows(self, key: str, columns: tuple[str, ...]) -> dict[int, str]:
-        if not any(columns[-1] in part.column_names for part in self._parts):
+    def values_by_id(self, key: str, columns: tuple[str, ...]) -> dict[int, str]:
+        if not any(columns[-1] in part.column_names for part in self.parts):
             return {}
         texts = [self.texts(column) for column in columns]
         rows = zip(self.numbers(key), zip(*texts, strict=True), strict=True)
@@ -100,39 +102,41 @@ class Columns:
         return {int(one): name for one, name in named.items() if name}
 
 
-def names_of(given: Named | None, what: str) -> Names:
-    """Names by id of a mapping, or of what has columns of them: `what` is "team" or "player"."""
-    if given is None or isinstance(given, Mapping):
-        return given or {}
-    if isinstance(given, (Payload, BaseBatch)):
+def names_of(source: Named | None, what: str) -> Names:
+    """Return names by id from a mapping or its columns; `what` is "team" or "player"."""
+    if source is None or isinstance(source, Mapping):
+        return source or {}
+    if isinstance(source, (Payload, BaseBatch)):
         wanted: tuple[TableName, ...] = ("players", "possession_players") if what == "player" else ("teams", "team")
-        table = next((name for name in wanted if name in given.tables), None)
+        table = next((name for name in wanted if name in source.tables), None)
         if table is None:
             raise ValueError(
-                f"{what}s is a mapping of names by id, or a response with names, not one of {given.operation}"
+                f"{what}s is a mapping of names by id, or a response with names, not one of {source.operation}"
             )
-        given = given.table(table)
-    columns = Columns(given, f"{what}s", [f"{what}_id"])
+        source = source.table(table)
+    columns = Columns(source, f"{what}s", [f"{what}_id"])
     if what == "player":
         return columns.player_names(None)
-    return columns._in_rows("team_id", ("name",)) | columns._in_rows("team_id", ("team_name",))
+    return columns.values_by_id("team_id", ("name",)) | columns.values_by_id("team_id", ("team_name",))
 
 
-def chosen_id(what: str, wanted: int | str | None, there: Numbers, names: Names) -> int | None:
-    """The id of a team or player that is given by its id or by its name; raises where it is not among them."""
+def chosen_id(what: str, wanted: int | str | None, present: Numbers, names: Names) -> int | None:
+    """Return the id of a team or player given by id or name; raises if it is not among them."""
     if wanted is None:
         return None
-    ids = {int(one) for one in there[np.isfinite(there)]} | {one for one in names if one}
+    ids = {int(one) for one in present[np.isfinite(present)]} | {one for one in names if one}
     known = ", ".join(f"{one} {names[one]}" if one in names else str(one) for one in sorted(ids))
     if isinstance(wanted, str):
         check_name(wanted)
         found = [one for one in sorted(ids) if is_named(wanted, names.get(one))]
         if len(found) == 1:
             return found[0]
-        reason = "is the name of none" if not found else f"is the name of {len(found)}: write {what}_id=, or more of it"
+        reason = (
+            "matches no name" if not found else f"matches {len(found)} names: write {what}_id=, or more of the name"
+        )
         raise ValueError(visible(f"{what} {wanted!r} {reason}; there are: {known or 'none'}"))
-    if len(there) and int(wanted) not in ids:
-        raise ValueError(visible(f"there is no {what} {wanted} among these; there are: {known}"))
+    if len(present) and int(wanted) not in ids:
+        raise ValueError(visible(f"{what} {wanted} is not among these: {known}"))
     return int(wanted)
 
 
@@ -142,8 +146,8 @@ def _arrow(rows: object, table: str) -> Any:
     try:
         return pyarrow.table(rows)
     except TypeError:
-        given = type(rows).__name__
-        message = f"{table} is a Payload, a Batch, a Table or a frame that speaks the Arrow C interface, not {given}"
+        source = type(rows).__name__
+        message = f"{table} is a Payload, a Batch, a Table or a frame with the Arrow C interface, not {source}"
         raise TypeError(message) from None
 
 
@@ -153,7 +157,7 @@ def _numbers(name: str, column: Any) -> Numbers:
     kinds = pyarrow.types
     if not any(is_it(column.type) for is_it in (kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_null)):
         raise ValueError(f"the column {name} is of type {column.type}; numbers or times are needed")
-    # Ids and times are far below 2**53: a float holds them exactly. What is not is absurd, and only has to be drawn.
+    # Ids and times are far below 2**53, so floats hold them exactly; other values only have to be drawn.
     values = column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
     return cast(Numbers, values)
 
@@ -165,7 +169,7 @@ def _objects(_name: str, column: Any) -> npt.NDArray[np.object_]:
 
 
 def epoch_ms(time: datetime | str | float) -> float:
-    """A moment in epoch milliseconds."""
+    """Return a time in epoch milliseconds."""
     if isinstance(time, (int, float)):
         return float(time)
     moment = datetime.fromisoformat(time) if isinstance(time, str) else time
@@ -175,7 +179,7 @@ def epoch_ms(time: datetime | str | float) -> float:
 
 
 def moment_text(milliseconds: float, timespec: str = "seconds") -> str:
-    """A moment as text; `<out of range>` where the calendar has none."""
+    """Format a time; `<out of range>` beyond the calendar."""
     try:
         moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
     except (OSError, OverflowError, ValueError):
@@ -184,7 +188,7 @@ def moment_text(milliseconds: float, timespec: str = "seconds") -> str:
 
 
 def plain(text: object) -> str:
-    """Text as it is drawn: without control characters, and no mathematics."""
+    """Return text to draw, without control characters and mathematics."""
     return visible(str(text)).replace("$", r"\$")
 
 
@@ -195,5 +199,5 @@ def team_label(team: float, names: Names) -> str:
 
 
 def teams_of(column: Numbers) -> list[float]:
-    """The teams, by id: each has the same colour in each plot of the same teams."""
+    """Return the teams by id, so that each has the same colour in every plot of the same teams."""
     return sorted(set(column[np.isfinite(column)].tolist()))

@@ -1,4 +1,4 @@
-"""Colours that those who do not see all of them can tell apart (Okabe and Ito), and the scale of efficiency."""
+"""Colours for every kind of colour vision (Okabe and Ito), and the scale of efficiency."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ TEAMS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 BALL = "#F0E442"
 OTHER = "0.5"
 
-# Violet is cold and orange is hot for every kind of eye; the middle is about what a shot is worth on average. Without
-# the ends of the scale, which are nearly black.
+# Violet is cold and orange is hot in every kind of colour vision; the middle is about the mean value of a shot. The
+# ends of the scale are left out, because they are nearly black.
 EFFICIENCY = ScalarMappable(
     norm=Normalize(0.5, 1.5), cmap=ListedColormap(matplotlib.colormaps["PuOr_r"](np.linspace(0.14, 0.86, 256)))
 )
 
-# From nothing, through which the court is seen, to many; for every kind of eye.
+# From transparent to many, in every kind of colour vision.
 _HEAT = matplotlib.colormaps["YlOrRd"](np.linspace(0.0, 0.95, 256))
 _HEAT[:, 3] = 0.85 * np.minimum(1, np.linspace(0, 5, 256))
 DENSITY = ListedColormap(_HEAT)
@@ -31,7 +31,7 @@ def team_colour(position: int) -> str:
 
 
 def efficiency_scale(ax: Axes) -> None:
-    """The scale of points per shot, in the court's far corner: the caller's layout stays as it is."""
+    """Add the scale of points per shot in the court's far corner, without changing the caller's layout."""
     inset = ax.inset_axes((0.64, 0.9, 0.3, 0.022))
     scale = ax.figure.colorbar(EFFICIENCY, cax=inset, orientation="horizontal", ticks=[0.5, 1.0, 1.5], extend="both")
     scale.ax.tick_params(labelsize=7, length=2, pad=1)
@@ -40,6 +40,6 @@ def efficiency_scale(ax: Axes) -> None:
 
 
 def text_on(colour: Sequence[float]) -> str:
-    """Black or white, whichever can be read on a colour."""
+    """Return black or white, whichever is readable on the colour."""
     red, green, blue = colour[:3]
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"

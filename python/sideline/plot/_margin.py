@@ -1,4 +1,4 @@
-"""The score of a game as a line."""
+"""The score margin as a line."""
 
 from typing import Any
 
@@ -23,18 +23,18 @@ def score_margin(
     teams: Named | None = None,
     **options: Any,
 ) -> Axes:
-    """Draw the score margin of a game over its time: above the middle one team leads, below it the other.
+    """Draw the score margin of a game over time: above the middle one team leads, below it the other.
 
-    It is that of `sideline.metrics.game_state`, and needs polars too.
+    It uses `sideline.metrics.game_state`, and requires polars too.
 
     Parameters:
-        possessions: `client.possessions` of all sessions of a game; or the table `possessions`, with
-        possession_events: the table `possession_events` of the same sessions.
-        ax: default: a new one.
+        possessions: `client.possessions` of all sessions of a game, or the table `possessions`.
+        possession_events: the table `possession_events` of the same sessions, if `possessions` is a table.
+        ax: default: new axes.
         teams: names of teams by id, or the list of teams.
         options: for matplotlib's `step`.
 
-    Raises what `sideline.metrics.game_state` does, and `ValueError` for possessions of several games.
+    Raises the errors of `sideline.metrics.game_state`, and `ValueError` for possessions of several games.
 
     >>> axes = sideline.plot.score_margin(client.possessions(client.game(game_id)))
     >>> axes.get_title(loc="left")
@@ -50,7 +50,7 @@ def score_margin(
         return ax
     states = metrics.game_state(possessions, possession_events)
     if states["game_id"].n_unique() > 1:
-        raise ValueError(f"these are possessions of {states['game_id'].n_unique()} games: give those of one")
+        raise ValueError(f"these are possessions of {states['game_id'].n_unique()} games: pass those of one game")
     first, second = sorted(states["team_id"].unique())
     sign = np.where(states["team_id"].to_numpy() == first, 1, -1)
     before = sign * states["margin"].to_numpy()
@@ -82,14 +82,14 @@ def score_margin(
 
 
 def _elapsed(states: Any) -> tuple[Any, list[tuple[str, float, float]]]:
-    """Seconds played at the start of each possession; name, begin and end of each period."""
+    """Return the seconds played at the start of each possession, and name, start and end of each period."""
     left, period = states["seconds_left"].to_numpy(), np.array(states["period"].to_list(), dtype=object)
     at, offset, begins = np.zeros(len(left)), 0.0, []
     names = sorted(set(period.tolist()), key=period_order)
     regular = [name for name in names if not name.upper().startswith("OT")]
     for position, name in enumerate(names):
         own = period == name
-        # What is left at the end of a regular period is what the next ones have.
+        # The time left at the end of a regular period is that of the next ones.
         later = np.ceil(left[period == names[position + 1]].max() / MINUTE) * MINUTE if name in regular[:-1] else 0.0
         length = np.ceil((left[own].max() - later) / MINUTE) * MINUTE
         at[own] = offset + length - (left[own] - later)

@@ -1,4 +1,4 @@
-"""Possessions on a line of time."""
+"""Possessions on a time axis."""
 
 import math
 from typing import Any, Literal
@@ -13,8 +13,8 @@ from sideline.plot._look import team_colour
 
 MINUTE = 60.0
 
-_MOST_TICKS = 12
-"""On a period's axis, however long its clock claims it to be."""
+_MAX_TICKS = 12
+"""The largest number of ticks of a period, however long its clock claims to be."""
 
 Objects = npt.NDArray[np.object_]
 
@@ -27,21 +27,21 @@ def possession_timeline(
     teams: Named | None = None,
     **options: Any,
 ) -> Axes:
-    """Draw possessions as bars over time, a row for each team; a cross is over those that ended in a turnover.
+    """Draw possessions as bars over time, with a row for each team and a cross over turnovers.
 
     The axis is the game clock, which runs down in each period, or with `clock="wall"` minutes since the first
-    possession. A possession without start or end is not shown; the note under the axis counts it.
+    possession. Possessions without start or end are left out; the note under the axis gives their number.
 
     Parameters:
-        possessions: the table `possessions`; needed are `team_id` and `start_game_clock_s`, `end_game_clock_s`, for
-            "wall" `start_timestamp`, `end_timestamp`; used where they are there: `team_name`, `period`, `turnover`.
-        ax: default: a new one.
+        possessions: the table `possessions`. Required are `team_id` and `start_game_clock_s`, `end_game_clock_s`, for
+            "wall" `start_timestamp`, `end_timestamp`; optional are `team_name`, `period`, `turnover`.
+        ax: default: new axes.
         clock: "game" or "wall".
         teams: names of teams by id, or the list of teams.
         options: for matplotlib's `broken_barh`.
 
-    Raises `ValueError` where a needed column is missing, and names it, and for one game clock of two games: give the
-    possessions of one.
+    Raises `ValueError` for a missing column, which it names, and for game clocks of two games: pass the possessions of
+    one game.
 
     >>> axes = sideline.plot.possession_timeline(client.possessions(session_id))
     >>> [label.get_text() for label in axes.get_yticklabels()]
@@ -64,7 +64,7 @@ def possession_timeline(
         nothing(ax, "possessions")
         return ax
     if clock == "game" and len(games := set(columns.texts("game_id")[whole].tolist())) > 1:
-        raise ValueError(f"these are possessions of {len(games)} games: give those of one")
+        raise ValueError(f"these are possessions of {len(games)} games: pass those of one game")
     team, start, end, turnover, period = team[whole], start[whole], end[whole], turnover[whole], period[whole]
     if clock == "game":
         begin, length, axis = _on_the_game_clock(ax, start, end, period)
@@ -88,17 +88,17 @@ def possession_timeline(
 
 
 def _on_the_game_clock(ax: Axes, start: Numbers, end: Numbers, period: Objects) -> tuple[Numbers, Numbers, str]:
-    """Minutes from the first tip-off of play, one period after another; the ticks are what the clock shows."""
+    """Draw minutes from tip-off, one period after another; the ticks show the game clock."""
     names = sorted({one for one in period.tolist() if one is not None}, key=period_order) or [None]
     begin, offset, ticks, texts = np.zeros(len(start)), 0.0, [], []
     for name in names:
         own = _is(period, name) if name is not None else np.ones(len(start), dtype=bool)
-        # A period is as long as whole minutes that its first clock fits into.
+        # The length of a period is rounded up to whole minutes.
         minutes = math.ceil(float(start[own].max()) / MINUTE)
         begin[own] = offset + minutes - start[own] / MINUTE
         _begins(ax, offset, name)
         step = 5 if minutes % 5 == 0 else 3 if minutes % 3 == 0 else 1
-        step = max(step, minutes // _MOST_TICKS)
+        step = max(step, minutes // _MAX_TICKS)
         for left in range(minutes, 0, -step):
             ticks.append(offset + minutes - left)
             texts.append(f"{left}:00")
@@ -119,17 +119,17 @@ def _on_the_wall(ax: Axes, start: Numbers, end: Numbers, period: Objects) -> tup
 
 
 def _is(period: Objects, name: str) -> npt.NDArray[np.bool_]:
-    # Not by an array's ==: comparing texts, NumPy leaves out NULs at their end.
+    # Not by ==: NumPy ignores NULs at the end of strings.
     return np.array([one == name for one in period.tolist()], dtype=bool)
 
 
 def _begins(ax: Axes, at: float, name: str | None) -> None:
-    """A line where a period begins."""
+    """Draw a line at the start of a period."""
     if name is not None:
         ax.axvline(at, color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
         ax.annotate(plain(name), (at, 1), (2, 0), ("data", "axes fraction"), "offset points", fontsize=8)
 
 
 def period_order(name: str) -> tuple[bool, str]:
-    """Overtimes come after halves and quarters."""
+    """Sort overtimes after halves and quarters."""
     return name.upper().startswith("OT"), name

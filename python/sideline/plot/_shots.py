@@ -1,4 +1,4 @@
-"""Where shots were taken, and what they were worth there."""
+"""Shot charts and zones."""
 
 import math
 from typing import Any, Literal
@@ -17,12 +17,12 @@ from sideline.plot._look import DENSITY, EFFICIENCY, MAKE, MISS, efficiency_scal
 
 FRAME = ("hoop_player_x", "hoop_player_y")
 
-LETTERS = 7.5
-"""Points: the size of a zone's numbers."""
+FONT_SIZE = 7.5
+"""Font size of a zone's numbers, in points."""
 
 
 class Shots:
-    """The shots that can be drawn, and a note of those that cannot."""
+    """The shots that can be drawn, and a note about the others."""
 
     def __init__(
         self,
@@ -38,12 +38,12 @@ class Shots:
         columns = Columns(rows, "shots", [*needed, *(name for name, value in wanted.items() if value is not None)])
         data = {name: columns.numbers(name) for name in {*needed, *wanted}}
         labels = columns.team_names(teams)
-        # To find a player's name takes a while, and is needed for the title alone.
+        # Finding a player's name takes time, and only the title needs it.
         people = {} if player is None else columns.player_names(players)
         player_id = chosen_id("player", player, data["player_id"], people)
-        asked = {"team_id": chosen_id("team", team, data["team_id"], labels), "player_id": player_id}
+        requested = {"team_id": chosen_id("team", team, data["team_id"], labels), "player_id": player_id}
         chosen = np.ones(len(data["team_id"]), dtype=bool)
-        for name, value in asked.items():
+        for name, value in requested.items():
             if value is not None:
                 chosen &= data[name] == value
         whole = chosen & np.all([np.isfinite(data[name]) for name in needed], axis=0)
@@ -88,37 +88,38 @@ def shot_chart(
     min_count: int = 2,
     **options: Any,
 ) -> Axes:
-    """Draw shots on a half court: each as make or miss, or what they were worth or how many they were by place.
+    """Draw shots on a half court, as makes and misses or by place.
 
-    Shots at both baskets come together. Those that lack a needed value and those from outside this half are left out;
-    the note under the court counts them.
+    Shots at both baskets are drawn on one half. Shots without a required value or from outside this half are left out;
+    the note under the court gives their number.
 
     Parameters:
-        shots: the table `shots`; needed are `hoop_player_x`, `hoop_player_y`, `is_make`, for "hexbin" `points` too.
-        ax: default: a new one.
-        kind: "scatter": circles and crosses. "hexbin": a hexagon's size is the number of shots, its colour the points
-            per shot (facts of the shots drawn, not adjusted for their number). "heatmap": where shots come from.
-            "zones": as `zones` draws them.
-        court: its rules; see `court`.
-        team, player: only the shots of this team, this player: an id, or a name by any of its words.
-        team_id, player_id: the same by id alone.
-        teams, players: names by id, or a roster; default: those in the body or in columns such as `team_name`, else
-            the ids.
+        shots: the table `shots`; required are `hoop_player_x`, `hoop_player_y`, `is_make`, and `points` for "hexbin".
+        ax: default: new axes.
+        kind: "scatter": circles and crosses. "hexbin": the size of a hexagon is the number of attempts, its colour the
+            points per shot (not adjusted for their number). "heatmap": the density of shots. "zones": like `zones`.
+        court: the court; see `court`.
+        team, player: only the shots of this team or player: an id, or a name by any of its words.
+        team_id, player_id: the same, by id only.
+        teams, players: names by id, or a roster; default: names in the body or in columns such as `team_name`, or the
+            ids.
         cell: width of a hexagon, in millimetres.
-        min_count: hexagons with fewer shots are grey dots: what few shots were worth says little.
+        min_count: hexagons with fewer shots are grey dots, because few shots say little.
         options: for matplotlib's artist: `scatter`, `PolyCollection`, `imshow` or `text`, such as `alpha=0.5`.
 
-    Raises `ValueError` where a needed column is missing, and names it, and for a team or player that is not among them.
+    Raises `ValueError` for a missing column, which it names, and for a team or player that is not among the shots.
 
     >>> axes = sideline.plot.shot_chart(client.shots(session_id), kind="hexbin", team="mariners")
     >>> axes.get_title(loc="left")
     'Elkhorn Mariners'
     """
     if kind not in ("scatter", "hexbin", "heatmap", "zones"):
-        raise ValueError(f"kind is {kind!r}; it must be one of scatter, hexbin, heatmap, zones; court= is the court")
+        raise ValueError(
+            f"kind is {kind!r}; it must be one of scatter, hexbin, heatmap, zones; court= selects the court"
+        )
     if not cell > 0:
         raise ValueError(f"cell is {cell}; it must be more than 0")
-    team, player = one_of("team", team, team_id), one_of("player", player, player_id)
+    team, player = select_id("team", team, team_id), select_id("player", player, player_id)
     if kind == "zones":
         return zones(shots, ax, court=court, team=team, player=player, teams=teams, players=players, **options)
     needed = (*FRAME, "is_make", "points") if kind == "hexbin" else (*FRAME, "is_make")
@@ -138,23 +139,23 @@ def shot_chart(
     return _titled(ax, found, *notes)
 
 
-def one_of(what: str, named: int | str | None, by_id: int | None) -> int | str | None:
-    """What is meant by `team=` and `team_id=`."""
+def select_id(what: str, named: int | str | None, by_id: int | None) -> int | str | None:
+    """Return the id selected by `team=` or `team_id=`."""
     if named is not None and by_id is not None:
-        raise TypeError(f"give {what}= or {what}_id=, not both")
+        raise TypeError(f"pass {what}= or {what}_id=, not both")
     return by_id if named is None else named
 
 
 def _titled(ax: Axes, shots: Shots, *notes: str) -> Axes:
     ax.set_title(shots.title, loc="left", fontsize=11)
-    # A label and not a text: layout engines make room for it.
+    # A label instead of a text: layout engines make room for it.
     ax.set_xlabel(shots.note(*notes), fontsize=8, color="0.35")
     return ax
 
 
 def _marks(ax: Axes, shots: Shots, options: dict[str, Any]) -> None:
     x, y, made = shots["hoop_player_x"], shots["hoop_player_y"], shots["is_make"] == 1
-    # Misses first: a make on top of one is still seen, and a cross shows around a circle.
+    # Misses first: a make on top of one stays visible, and a cross shows around a circle.
     misses: dict[str, Any] = {
         "s": 22,
         "marker": "x",
@@ -178,17 +179,17 @@ def _marks(ax: Axes, shots: Shots, options: dict[str, Any]) -> None:
 
 
 def _floor(ax: Axes, of: Court) -> Rectangle:
-    """The court's half: nothing that is filled is drawn beyond its lines."""
+    """Draw the half court; filled shapes end at its lines."""
     place = (-of.width / 2, -of.baseline_to_hoop)
     return Rectangle(place, of.width, of.length / 2, transform=ax.transData)
 
 
 def _hexagons(ax: Axes, shots: Shots, of: Court, cell: float, min_count: int, options: dict[str, Any]) -> bool:
-    """Draws them; whether any are of too few shots."""
+    """Draw the hexagons; return whether any have too few shots."""
     centres, whose = hexagons(shots["hoop_player_x"], shots["hoop_player_y"], cell)
     count = np.bincount(whose)
     worth = np.bincount(whose, weights=shots["points"]) / count
-    # Without a bound the cell under the hoop would make all others dots.
+    # Without a bound, the cell under the hoop would turn all others into dots.
     bound = max(float(min_count), 2.0, float(np.quantile(count, 0.95)))
     size = _size(count, bound)
     enough = count >= min_count
@@ -220,7 +221,7 @@ def _shapes(centres: Numbers, size: Numbers, cell: float) -> Numbers:
 
 
 def _size_key(ax: Axes, of: Court, cell: float, min_count: int, bound: float) -> None:
-    """Three sizes with their numbers of shots, in the far corner that the scale of colours leaves free."""
+    """Draw three sizes with their numbers of shots, in the free far corner."""
     counts = sorted({max(1, min_count), round((max(1, min_count) + bound) / 2), math.ceil(bound)})
     step = max(cell * 1.3, 1100.0)
     x = -of.width / 2 + 900 + step * np.arange(len(counts))
@@ -242,7 +243,7 @@ def _size_key(ax: Axes, of: Court, cell: float, min_count: int, bound: float) ->
 
 
 def _heat(ax: Axes, shots: Shots, of: Court, options: dict[str, Any]) -> None:
-    """Shots by place, smoothed by a bell of two feet."""
+    """Draw the density of shots, smoothed by a Gaussian of two feet."""
     step, width = 200.0, 600.0
     low, high = -of.baseline_to_hoop, reach(of)
     across = np.arange(-of.width / 2, of.width / 2 + step, step)
@@ -252,7 +253,7 @@ def _heat(ax: Axes, shots: Shots, of: Court, options: dict[str, Any]) -> None:
     bell = np.exp(-0.5 * (ticks / width) ** 2)
     for axis in (0, 1):
         count = np.apply_along_axis(np.convolve, axis, count, bell, "same")
-    # The hoop alone would hide all else.
+    # Otherwise the area at the hoop would hide everything else.
     top = float(np.quantile(count[count > 0.02 * count.max()], 0.97))
     extent = (float(across[0]), float(across[-1]), float(along[0]), float(along[-1]))
     look: dict[str, Any] = {
@@ -270,10 +271,10 @@ def _heat(ax: Axes, shots: Shots, of: Court, options: dict[str, Any]) -> None:
 
 
 def hexagons(x: Numbers, y: Numbers, cell: float) -> tuple[Numbers, npt.NDArray[np.intp]]:
-    """Hexagons of this width, point up, one of them around the origin: the centres of those that hold points, and for
-    each point the position of its own."""
+    """Return the centres of the hexagons that contain points, point up, one of them at the origin, and for each point
+    the position of its hexagon."""
     high = cell * math.sqrt(3) / 2
-    # The centres are two grids of rectangles; the nearer of the nearest of both is the point's hexagon.
+    # The centres form two rectangular grids; the nearest centre of both is that of the point's hexagon.
     candidates = []
     for shift in (0.0, 0.5):
         column, row = np.round(x / cell - shift) + shift, 2 * (np.round(y / (2 * high) - shift) + shift)
@@ -301,22 +302,22 @@ def zones(
 ) -> Axes:
     """Draw makes, attempts and percentage of each of the service's zones on a half court.
 
-    The service numbers its zones (1 to 14, advanced 1 to 23) and does not publish their borders. None are made up here:
-    each zone stands at the mean place of its own shots, which are the dots; where two would meet, both give way.
+    The service numbers its zones (1 to 14, advanced 1 to 23) but does not publish their borders, so none are drawn.
+    Each zone is at the mean place of its own shots, the dots; zones that would overlap are moved apart.
 
     Parameters:
-        shots: the table `shots`; needed are `hoop_player_x`, `hoop_player_y`, `is_make`, `points`, `zone`.
-        advanced: by `advanced_zone`.
+        shots: the table `shots`; required are `hoop_player_x`, `hoop_player_y`, `is_make`, `points`, `zone`.
+        advanced: use `advanced_zone`.
         ax, court, team, player, team_id, player_id, teams, players: as in `shot_chart`.
         options: for matplotlib's `text`.
 
-    Raises what `shot_chart` does.
+    Raises the errors of `shot_chart`.
 
     >>> sideline.plot.zones(client.shots(session_id)).get_title(loc="left")
     'Elkhorn Mariners and Harrow Rangers'
     """
     column = "advanced_zone" if advanced else "zone"
-    team, player = one_of("team", team, team_id), one_of("player", player, player_id)
+    team, player = select_id("team", team, team_id), select_id("player", player, player_id)
     found = Shots(shots, court, (*FRAME, "is_make", "points", column), team, player, teams, players)
     ax = draw_court(ax, court)
     if not len(found):
@@ -347,13 +348,13 @@ def zones(
 def _label_look(colour: Any) -> dict[str, Any]:
     box = {"boxstyle": "round,pad=0.3", "facecolor": colour, "edgecolor": "0.35", "linewidth": 0.5}
     place = {"ha": "center", "va": "center", "zorder": 3}
-    return {**place, "fontsize": LETTERS, "linespacing": 1.05, "color": text_on(colour), "bbox": box}
+    return {**place, "fontsize": FONT_SIZE, "linespacing": 1.05, "color": text_on(colour), "bbox": box}
 
 
 def apart(places: Numbers, sizes: Numbers) -> Numbers:
-    """Boxes around these places, of these widths and heights, each moved as little as it takes to overlap no other."""
+    """Move boxes of these sizes as little as possible so that none overlap."""
     moved = places.astype(np.float64)
-    # So many boxes as there are zones come to rest within a few rounds.
+    # The boxes of all zones settle within a few rounds.
     for _ in range(100):
         rests = True
         for one in range(len(moved)):
@@ -372,10 +373,10 @@ def apart(places: Numbers, sizes: Numbers) -> Numbers:
 
 
 def _label_sizes(ax: Axes, labels: list[str]) -> Numbers:
-    """Widths and heights of numbers in a box, in the court's millimetres, as the axes stand now."""
+    """Return widths and heights of boxes with numbers, in the court's millimetres on the current axes."""
     extent = ax.get_window_extent()
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     pixel = max((right - left) / extent.width, (high - low) / extent.height)
-    # A digit is as wide as 0.64 of its size; the box adds 0.3 on each side, and there is a little air between two.
+    # A digit is 0.64 of its size wide; the box adds 0.3 on each side, plus some space between two.
     letters = np.array([(0.64 * max(map(len, label.split("\n"))) + 0.8, 3.0) for label in labels])
-    return np.asarray(letters * LETTERS * ax.figure.dpi / 72 * pixel, dtype=np.float64)
+    return np.asarray(letters * FONT_SIZE * ax.figure.dpi / 72 * pixel, dtype=np.float64)

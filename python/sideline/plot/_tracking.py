@@ -1,4 +1,4 @@
-"""Where everybody was."""
+"""Positions of players and ball."""
 
 from datetime import datetime, timedelta
 
@@ -23,8 +23,8 @@ from sideline.plot._data import (
 )
 from sideline.plot._look import BALL, OTHER, team_colour
 
-FRESH = 1000.0
-"""An older position is none: the sensor was off, or the player had left. In milliseconds."""
+MAX_AGE_MS = 1000.0
+"""Milliseconds after which a position is outdated: the sensor was off, or the player had left."""
 
 
 def tracking(
@@ -37,21 +37,21 @@ def tracking(
     teams: Named | None = None,
     players: Named | None = None,
 ) -> Axes:
-    r"""Draw the positions of a moment on a full court, and the ways that led there.
+    r"""Draw the positions at a moment on a full court, with trails.
 
-    A position is a sensor's last one, no older than a second. A trail is broken where nothing was sent for longer.
+    A position is the last one of a sensor, at most a second old. A trail is broken where nothing was sent for longer.
 
     Parameters:
-        locations: the table `locations`; needed are `t`, `x`, `y`; used where they are there: `tag` or `player_id`
-            (whose position it is), `team_id`, `type`, `game_clock`.
-        ax: default: a new one.
+        locations: the table `locations`; required are `t`, `x`, `y`; optional are `tag` or `player_id` (whose position
+            it is), `team_id`, `type`, `game_clock`.
+        ax: default: new axes.
         court: the court; see `court`.
         at: the moment: an aware `datetime`, ISO 8601, or epoch milliseconds; default: the last of the table.
-        trail: seconds of each way before the moment.
+        trail: seconds of the trail before the moment.
         teams: names of teams by id, or a roster.
-        players: what marks a player, by id: a jersey number, a name; or a roster; default: the id.
+        players: labels of players by id, such as a jersey number or a name; or a roster; default: the id.
 
-    Raises `ValueError` where a needed column is missing, and names it.
+    Raises `ValueError` for a missing column, which it names.
 
     >>> locations = client.locations(session_id, session_start, session_start + 30_000)
     >>> axes = sideline.plot.tracking(locations, at=session_start + 20_000, trail=5)
@@ -72,13 +72,13 @@ def tracking(
     order = teams_of(team)
     labels = columns.team_names(teams)
     players = names_of(players, "player")
-    columns = columns.only(there & (t <= moment) & (t >= moment - max(length, FRESH)))
+    columns = columns.only(there & (t <= moment) & (t >= moment - max(length, MAX_AGE_MS)))
     t, x, y, team, player = (columns.numbers(name) for name in ("t", "x", "y", "team_id", "player_id"))
     kinds, clocks, whose = columns.texts("type"), columns.texts("game_clock"), _whose(columns, player)
     rows = np.argsort(t, kind="stable")
     seen: set[str] = set()
     shown, clock = 0, None
-    # By number: comparing texts, NumPy leaves out NULs at their end.
+    # By number: NumPy ignores NULs at the end of strings.
     sensors = {one: number for number, one in enumerate(dict.fromkeys(whose[rows].tolist()))}
     numbers = np.array([sensors[one] for one in whose[rows].tolist()], dtype=np.int64)
     for number in sensors.values():
@@ -89,7 +89,7 @@ def tracking(
         colour = BALL if is_ball else OTHER if place is None else team_colour(place)
         if length:
             _trail(ax, t[own], x[own], y[own], moment - length, "0.25" if is_ball else colour)
-        if t[last] < moment - FRESH:
+        if t[last] < moment - MAX_AGE_MS:
             continue
         shown += 1
         clock = clock or clocks[last]
@@ -126,7 +126,7 @@ def tracking(
 
 
 def _whose(columns: Columns, player: Numbers) -> npt.NDArray[np.object_]:
-    """What tells one sensor's rows from another's: the tag, else the player."""
+    """Return the column that identifies a sensor: the tag, or the player."""
     whose = np.empty(len(player), dtype=np.object_)
     whose[:] = [str(one) if tag is None else tag for tag, one in zip(columns.texts("tag"), player, strict=True)]
     return whose
@@ -135,14 +135,14 @@ def _whose(columns: Columns, player: Numbers) -> npt.NDArray[np.object_]:
 def _trail(ax: Axes, t: Numbers, x: Numbers, y: Numbers, since: float, colour: str) -> None:
     on_it = t >= since
     t, x, y = t[on_it], x[on_it], y[on_it]
-    breaks = np.flatnonzero(np.diff(t) > FRESH) + 1
+    breaks = np.flatnonzero(np.diff(t) > MAX_AGE_MS) + 1
     ax.plot(
         np.insert(x, breaks, np.nan), np.insert(y, breaks, np.nan), color=colour, linewidth=1.4, alpha=0.55, zorder=2
     )
 
 
 def _mark(ax: Axes, x: float, y: float, text: str) -> None:
-    # What is short stands in the circle, what is long beside it.
+    # A short label is drawn in the circle, a long one beside it.
     if len(text) <= 2:
         ax.annotate(text, (x, y), ha="center", va="center", fontsize=7, color="white", weight="bold", zorder=5)
     else:

@@ -4,6 +4,7 @@ use super::file_error;
 use super::writer::Writer;
 use crate::error::{Error, Result};
 use crate::live::item::Item;
+use crate::machine;
 use crate::scrub::Scrubbed;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ impl Recorder {
         if let Some(error) = inner.sync_error.take() {
             return Err(error);
         }
-        inner.writer.append(item, SystemTime::now())?;
+        inner.writer.append(item, machine::now())?;
         if inner.writer.pending() == 0 {
             inner.due = None;
             drop(inner);
@@ -141,7 +142,8 @@ impl Shared {
                     let error = self.sync().err();
                     inner = self.inner();
                     inner.synced = (end, Some(Instant::now()));
-                    inner.sync_error = error;
+                    // A later success does not write what an earlier failure lost.
+                    inner.sync_error = inner.sync_error.take().or(error);
                 }
                 Some(_) => {
                     // Where it fails, the next item tells its reader; until then it is tried again and again.

@@ -71,7 +71,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-fn salvage(mut from: &File, mut to: impl Write) -> io::Result<Repaired> {
+fn salvage(from: &File, mut to: impl Write) -> io::Result<Repaired> {
     let length = from.metadata()?.len();
     let mut repaired = Repaired::default();
     let mut latest = None;
@@ -105,7 +105,6 @@ fn salvage(mut from: &File, mut to: impl Write) -> io::Result<Repaired> {
         repaired.lost.push(Lost { start, bytes: length - start, after: latest, before: None });
     }
     to.flush()?;
-    from.seek(SeekFrom::Start(0))?;
     Ok(repaired)
 }
 

@@ -1,0 +1,45 @@
+"""Timeouts of requests."""
+
+from typing import NamedTuple
+
+__all__ = ["Timeout"]
+
+
+class Timeout(NamedTuple):
+    """Limits in seconds; all three always apply.
+
+    >>> Timeout(total=60)
+    Timeout(connect=10.0, read=30.0, total=60)
+    """
+
+    connect: float = 10.0
+    """For connecting."""
+    read: float = 30.0
+    """Between two reads of a response."""
+    total: float = 120.0
+    """For the whole call, with all attempts and waits."""
+
+
+def limits(timeout: "Timeout | float | None") -> tuple[float, float, float] | None:
+    """Return connect, read and total limits; a number is the total, which also bounds the other two."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, Timeout):
+        return timeout
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout is seconds or sideline.Timeout(...), not {type(timeout).__name__}")
+    standard = Timeout()
+    return min(standard.connect, timeout), min(standard.read, timeout), float(timeout)
+
+
+Limit = Timeout | float | None
+"""The timeout of one call: seconds for the whole call, or each limit; `None` is the client's."""
+
+
+def call_limits(timeout: Limit) -> "tuple[float | None, float | None, float] | None":
+    """Return the limits of one call; a number limits the whole call and keeps the client's other limits."""
+    if timeout is None or isinstance(timeout, Timeout):
+        return timeout
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout is seconds or sideline.Timeout(...), not {type(timeout).__name__}")
+    return None, None, float(timeout)

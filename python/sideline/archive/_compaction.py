@@ -1,0 +1,134 @@
+"""Compacts small files, and deletes files that nothing refers to."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from sideline._frames import library
+from sideline.archive._store import MONTH, Store, writer_properties
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+_MAX_FILES = 12
+"""Files in a partition, beyond which the newest ones are compacted."""
+
+_MIN_COMPACTED = 4
+
+
+_MAX_FILE_SIZE, _MAX_BODIES_FILE_SIZE = 128 * 1024 * 1024, 8 * 1024 * 1024
+"""Bytes of a file that is not compacted. Bodies are compacted in memory, where they are ten times as large."""
+
+_MIN_FULL_VACUUM = timedelta(days=1)
+"""Only a vacuum that retains at least this deletes uncommitted files: a writer may be about to commit younger ones."""
+
+
+def compaction_size(sizes: Sequence[int], large: int = _MAX_FILE_SIZE) -> int | None:
+    """Return the size below which files of a partition are compacted, or `None` if there are few.
+
+    `sizes` begins with the newest file. An older file is left alone while it is larger than half of all newer ones, so
+    that each row is rewritten only a few times in a season. Only neighbours can be compacted, so age counts, not size.
+    """
+    if len(sizes) <= _MAX_FILES:
+        return None
+    joined = 0
+    for count, size in enumerate(sizes):
+        if count >= _MIN_COMPACTED and 2 * size > joined:
+            break
+        joined += size
+    return min(joined + 1, large)
+
+
+def compact(store: Store, names: Iterable[str]) -> None:
+    """Compact small files where a partition has many. Commits of other writers take precedence."""
+    deltalake: Any = library("deltalake", "archive")
+    for name in sorted(names):
+        table = store.open(name)
+        if table is None:
+            continue
+        for month, sizes in _sizes(table).items():
+            large = _max_file_size(name)
+            size = compaction_size([size for size in sizes if size < large], large)
+            if size is None:
+                continue
+            # If another writer replaced one of the files, the next sync compacts them.
+            with suppress(deltalake.exceptions.CommitFailedError):
+                if not _compact(store, table, month, size):
+                    _compact(store, table, month, large)
+
+
+def compact_all(store: Store, names: Iterable[str]) -> None:
+    """Compact each partition's files up to the size beyond which compacting gains nothing."""
+    for name in names:
+        if (table := store.open(name)) is not None:
+            for month, sizes in _sizes(table).items():
+                if len(sizes) > 1:
+                    _compact(store, table, month, _max_file_size(name))
+
+
+def _max_file_size(name: str) -> int:
+    return _MAX_BODIES_FILE_SIZE if name == "raw" else _MAX_FILE_SIZE
+
+
+def _compact(store: Store, table: "DeltaTable", month: str | None, size: int) -> bool:
+    """Return whether any files were compacted."""
+    deltalake: Any = library("deltalake", "archive")
+    try:
+        done = table.optimize.compact(
+            partition_filters=None if month is None else [(MONTH, "=", month)],
+            target_size=size,
+            # Concurrent tasks would hold several files in memory.
+            max_concurrent_tasks=1,
+            writer_properties=writer_properties(),
+            commit_properties=store.commit_properties(),
+        )
+    except deltalake.exceptions.CommitFailedError:
+        raise
+    except (deltalake.exceptions.DeltaError, OSError) as error:
+        raise store.error_of_write(table, error) from None
+    return bool(done["numFilesRemoved"])
+
+
+def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
+    """Return the sizes of the files of each month, the newest first."""
+    pa = library("pyarrow", "archive")
+    sizes: dict[str | None, list[int]] = defaultdict(list)
+    files = pa.table(table.get_add_actions(flatten=True))
+    partition = f"partition.{MONTH}"
+    months = files[partition].to_pylist() if partition in files.column_names else [None] * files.num_rows
+    for month, size in zip(months, files["size_bytes"].to_pylist(), strict=True):
+        sizes[month].append(size)
+    return sizes
+
+
+def mean_size(store: Store, name: str) -> int | None:
+    """Return the mean bytes of a row in the table's files, or `None` without rows."""
+    table = store.open(name)
+    if table is None:
+        return None
+    files = library("pyarrow", "archive").table(table.get_add_actions(flatten=True))
+    rows = sum(count or 0 for count in files["num_records"].to_pylist())
+    return sum(files["size_bytes"].to_pylist()) // rows if rows else None
+
+
+def vacuum(store: Store, names: Iterable[str], retain: timedelta) -> int:
+    """Delete files that were replaced longer ago, including what a killed writer left. Returns their number."""
+    deltalake: Any = library("deltalake", "archive")
+    hours = -(retain // timedelta(hours=-1))
+    deleted = 0
+    for name in names:
+        if (table := store.open(name)) is not None:
+            try:
+                gone = table.vacuum(
+                    retention_hours=hours,
+                    dry_run=False,
+                    enforce_retention_duration=False,
+                    full=retain >= _MIN_FULL_VACUUM,
+                    commit_properties=store.commit_properties(),
+                )
+            except (deltalake.exceptions.DeltaError, OSError) as error:
+                raise store.error_of_write(table, error) from None
+            deleted += len(gone)
+    return deleted

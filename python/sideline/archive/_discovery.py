@@ -1,0 +1,322 @@
+"""Requests and reads the lists of one sync: teams, games and events."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sideline._access import options_of
+from sideline._core import Payload, _epoch_ms
+from sideline.archive import _listing
+from sideline.archive._fetch import (
+    REQUEST_ERRORS,
+    SEASON_DATE,
+    Outcome,
+    Refusals,
+    connection_error,
+    failed,
+    map_in_threads,
+    served_at,
+)
+from sideline.archive._listing import Event, Game, Listing, Received
+from sideline.archive._plan import Unit
+from sideline.archive._store import now
+from sideline.archive._withdrawals import Lists, Parent
+from sideline.errors import DecodeError, InvalidRequest
+
+if TYPE_CHECKING:
+    from sideline._client import Client
+
+Request = tuple[Unit, Callable[[], Payload], str]
+"""A unit, the call that requests it, and the key of the list in its body; without a key the body is an event."""
+
+
+class Discovery:
+    """The teams, games and events that the service lists now."""
+
+    def __init__(self, client: "Client", clock: Callable[[], datetime] | None) -> None:
+        self._client = client
+        self._own_clock = clock
+        self._service_clock: datetime | None = None
+        self._parents: dict[str, Parent] = {}
+        self.outcomes: list[Outcome] = []
+        """The outcomes of the requests for lists."""
+        self.missing_games: list[Outcome] = []
+        """The outcomes of games that were requested by their id and could not be read."""
+        self.problems: list[Outcome] = []
+        """Entries that cannot be read, or that lists no longer have."""
+        self.readable: set[str] = set()
+        """Ids of well-formed events and games."""
+        self.unstorable: set[str] = set()
+        """Ids of events whose body must not replace the stored one."""
+        self.events: dict[str, Event] = {}
+        self.games: dict[str, Game] = {}
+        self.teams: dict[int, tuple[Mapping[str, Any], Received]] = {}
+        self.team_ids: list[int] = []
+        self._were_teams_requested = False
+
+    @property
+    def clock(self) -> datetime:
+        """The time by which the sync plans: the archive's clock, or the time in the service's first response."""
+        if self._own_clock is not None:
+            return self._own_clock()
+        return self._service_clock or now()
+
+    def service_time(self) -> datetime:
+        """Return the time by which the sync plans, before any other request."""
+        if self._own_clock is None:
+            self._read_teams()
+        return self.clock
+
+    @property
+    def teams_parent(self) -> Parent | None:
+        """The list of teams, if it was received."""
+        return self._parents.get("teams/all")
+
+    def parents(self, start: datetime, end: datetime) -> Lists:
+        """Return the received lists and their range."""
+        teams = {team: self._parents.get(f"team_events/team {team}") for team in self.team_ids}
+        found = {
+            team: Parent(frozenset(), is_whole=False) if parent is None else parent for team, parent in teams.items()
+        }
+        return Lists(start, end, self._parents.get("schedule/all"), found)
+
+    def read_lists(self, team_ids: Sequence[int] | None, start: Any, end: Any, *, with_teams: bool) -> None:
+        """Request the schedule, the teams, and the events of each team."""
+        first, last = (_listing.moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
+        schedule = Unit("schedule", "all", start=first, end=last)
+        requests: list[Request] = [(schedule, lambda: self._client.schedule(start, end), "games")]
+        if (team_ids is None or with_teams) and not self._were_teams_requested:
+            requests.append(self._teams_request())
+        (payload, items), *teams = self._request(requests)
+        for received in teams:
+            self._keep_teams(*received)
+        games = _listing.games(items, _received(payload, schedule))
+        self._note(schedule, payload, games)
+        playing = {team for game in games.games for team in game.teams}
+        # Without the list of teams, the games name them.
+        self.team_ids = (list(self.teams) or sorted(playing)) if team_ids is None else list(team_ids)
+        mine = set(self.team_ids)
+        self.games = {game.id: game for game in games.games if set(game.teams) & mine}
+        requests = [
+            (
+                Unit("team_events", f"team {team}", team_id=team, start=first, end=last),
+                lambda team=team: self._client.team_events(team, start, end),  # type: ignore[misc]
+                "events",
+            )
+            for team in self.team_ids
+        ]
+        for (unit, _, _), (payload, items) in zip(requests, self._request(requests), strict=True):
+            events = _listing.events(items, unit.team_id, _received(payload, unit))
+            self._note(unit, payload, events)
+            for event in events.events:
+                self._add(event)
+        if not self._were_teams_requested and any(map(_is_unknown, self.outcomes)):
+            # The list of teams says whether such a team exists.
+            self._read_teams()
+
+    def read_games(self, game_ids: Iterable[str]) -> None:
+        """Request games by their ids."""
+        for event in self._games(game_ids).values():
+            if isinstance(event, Event):
+                self._add(event)
+            else:
+                self.missing_games.append(event)
+
+    def locate(self, game_ids: Sequence[str], start: datetime, end: datetime) -> tuple[set[str], set[str]]:
+        """Return the games that moved out of the range, and those that could not be read."""
+        moved, unknown = set(), set()
+        for game, event in self._games(game_ids).items():
+            if isinstance(event, Event):
+                if event.starts_at is not None and not start <= event.starts_at < end:
+                    moved.add(game)
+                    self._add(event)
+            elif not event.is_absence:
+                unknown.add(game)
+                self.missing_games.append(event)
+        return moved, unknown
+
+    def are_all_ids_unknown(
+        self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, known: Mapping[str, Any]
+    ) -> bool:
+        """Return whether the service knows none of the requested ids; then nothing is stored."""
+        if game_ids is not None:
+            return all(self.is_unknown_game(outcome, known) for outcome in self.missing_games) and not self.events
+        if not team_ids:
+            return False
+        requested = [outcome for outcome in self.outcomes if outcome.unit.operation == "team_events"]
+        return all(self.is_unknown_team(outcome) for outcome in requested)
+
+    def is_unknown_game(self, outcome: Outcome, known: Mapping[str, Any]) -> bool:
+        """Return whether the user named a game that neither the service nor the archive knows."""
+        return _is_unknown(outcome) and outcome.unit.name not in known and outcome.unit.id not in self.games
+
+    def is_unknown_team(self, outcome: Outcome) -> bool:
+        """Return whether the outcome is of a mistyped team id: unknown to the service and to the list of teams.
+
+        Such a team is reported, and leaves nothing in the archive.
+        """
+        unit, teams = outcome.unit, self.teams_parent
+        is_of_team = unit.operation in ("team_events", "roster") and unit.event_id is None
+        return is_of_team and teams is not None and unit.team_id not in self.teams and _is_unknown(outcome)
+
+    def read_teams(self) -> None:
+        """Request the list of teams, once."""
+        if not self._were_teams_requested:
+            self._read_teams()
+
+    def _read_teams(self) -> None:
+        [received] = self._request([self._teams_request()])
+        self._keep_teams(*received)
+
+    def _teams_request(self) -> Request:
+        self._were_teams_requested = True
+        return Unit("teams", "all"), lambda: self._client.teams(), "teams"
+
+    def _keep_teams(self, payload: Payload | None, items: Sequence[Any]) -> None:
+        if payload is None:
+            return
+        is_whole = True
+        for position, team in enumerate(items):
+            key = _listing.number(team.get("id")) if isinstance(team, Mapping) else None
+            if key is None:
+                is_whole = False
+                unit = Unit("teams", f"teams[{position}]", is_malformed=True)
+                self._problem(unit, "the entry has no id that is a number", team, _received(payload))
+            else:
+                self.teams[key] = (team, _received(payload))
+        self._parents["teams/all"] = Parent(frozenset(map(str, self.teams)), is_whole)
+
+    def _games(self, game_ids: Iterable[str]) -> dict[str, Event | Outcome]:
+        requests: list[Request] = [
+            (Unit("game", game, game_id=game), lambda game=game: self._client.game(game), "")  # type: ignore[misc]
+            for game in game_ids
+        ]
+        found: dict[str, Event | Outcome] = {}
+        before = len(self.outcomes)
+        results = self._request(requests)
+        outcomes, self.outcomes = self.outcomes[before:], self.outcomes[:before]
+        for (unit, _, _), outcome, (payload, items) in zip(requests, outcomes, results, strict=True):
+            if payload is None:
+                found[unit.id] = outcome
+                continue
+            listed = _listing.events(items, None, _received(payload))
+            if listed.ids != {unit.id}:
+                text = listed.unreadable[0][1] if listed.unreadable else f"it has the id {listed.events[0].id}"
+                found[unit.id] = Outcome(
+                    unit, "failed", outcome.fetched_at, outcome.served_at, payload.raw, error=f"DecodeError: {text}"
+                )
+                continue
+            found[unit.id] = listed.events[0]
+            self.outcomes.append(outcome)
+        return found
+
+    def _request(self, requests: Sequence[Request]) -> list[tuple[Payload | None, list[Any]]]:
+        """Return what each request lists, or nothing if it failed; its outcome has the error."""
+        refusals = Refusals(self._client)
+
+        def one(unit: Unit, call: Callable[[], Payload], name: str) -> tuple[Outcome, Payload | None, list[Any]]:
+            try:
+                payload, items = _received_items(call, name)
+            except REQUEST_ERRORS as error:
+                refusals.check(error)
+                return failed(unit, error), None, []
+            received = _received(payload)
+            status = "fetched" if items else "empty"
+            ended = Outcome(unit, status, received.fetched_at, received.served_at, request_id=payload.request_id)
+            return ended, payload, items
+
+        threads = options_of(self._client)["max_concurrency"]
+        results = list(map_in_threads(lambda request: one(*request), requests, threads))
+        for _, payload, _ in results:
+            if self._service_clock is None:
+                self._service_clock = served_at(payload, SEASON_DATE) or served_at(payload)
+        outcomes = [outcome for outcome, _, _ in results]
+        if (cause := connection_error(outcomes)) is not None:
+            raise cause
+        self.outcomes += outcomes
+        return [(payload, items) for _, payload, items in results]
+
+    def _note(self, unit: Unit, payload: Payload | None, found: Listing) -> None:
+        """Record the entries of a list, and the entries that cannot be read."""
+        if payload is None:
+            return
+        self._parents[unit.name] = Parent(frozenset(found.ids), is_whole=not found.unreadable)
+        for position, text in found.unreadable:
+            name = f"{unit.team_id or unit.operation}[{position}]"
+            entry = Unit(unit.operation, name, is_malformed=True)
+            self._problem(entry, text, None, _received(payload, unit))
+        for game in found.games:
+            if game.problem is None:
+                self.readable.add(game.id)
+            else:
+                entry = Unit("schedule", game.id, game_id=game.id, is_malformed=True)
+                self._problem(entry, game.problem, game.body, game.received)
+
+    def _add(self, event: Event) -> None:
+        """Record an event. If two lists have it, the readable one counts."""
+        is_upcoming = event.starts_at is not None and event.starts_at > self.clock
+        has_no_results = not event.are_sessions_known and event.body.get("results") is None
+        if event.problem is not None and not (is_upcoming and has_no_results):
+            operation = "game" if event.is_game else "team_events"
+            game_id = event.id if event.is_game else None
+            unit = Unit(operation, event.id, game_id=game_id, is_malformed=True)
+            self._problem(unit, event.problem, event.body, event.received)
+            if event.id in self.events:
+                return
+            self.unstorable.add(event.id)
+        else:
+            self.readable.add(event.id)
+            self.unstorable.discard(event.id)
+        self.events[event.id] = event
+
+    def _problem(self, unit: Unit, text: str, body: Any, received: Received) -> None:
+        if any(problem.unit.name == unit.name for problem in self.problems):
+            return
+        self.problems.append(
+            Outcome(
+                replace(unit, team_id=received.team_id, start=received.start, end=received.end),
+                "failed",
+                received.fetched_at,
+                received.served_at,
+                None if body is None else _listing.fragment(unit.operation, body),
+                request_id=received.request_id,
+                error=f"DecodeError: {text}",
+            )
+        )
+
+
+def _received(payload: Payload | None, unit: Unit | None = None) -> Received:
+    if payload is None:
+        return Received(now())
+    of_list = (None, None, None) if unit is None else (unit.team_id, unit.start, unit.end)
+    return Received(payload.fetched_at or now(), served_at(payload), payload.request_id, payload.url, *of_list)
+
+
+def _is_unknown(outcome: Outcome) -> bool:
+    return outcome.is_absence or outcome.status == "forbidden" or isinstance(outcome.cause, InvalidRequest)
+
+
+def _received_items(call: Callable[[], Payload], name: str) -> tuple[Payload, list[Any]]:
+    """Return the items of a list if at least one of them can be read."""
+    try:
+        payload = call()
+        return payload, _items(payload, name)
+    except DecodeError as error:
+        if error.payload is None or not name:
+            raise
+        items = _items(error.payload, name)
+        if not any(isinstance(item, Mapping) for item in items):
+            raise
+        return error.payload, items
+
+
+def _items(payload: Payload, name: str) -> list[Any]:
+    body = payload.to_dict()
+    items = [body] if not name else body.get(name) if isinstance(body, dict) else None
+    if items is None and name == "events":
+        # The specification allows both a list of events and one event.
+        items = body if isinstance(body, list) else [body] if isinstance(body, dict) and "id" in body else None
+    if not isinstance(items, list):
+        raise DecodeError(f"{payload.operation}: the response has no list of {name}", path=f"$.{name}", payload=payload)
+    return items

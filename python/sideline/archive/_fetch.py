@@ -1,0 +1,314 @@
+"""Requests units and returns their outcomes."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
+from itertools import groupby
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from sideline._access import size_of, units_of
+from sideline._core import Payload
+from sideline.archive._decode import MACHINE_ERRORS, decode_tables
+from sideline.archive._plan import COMPLETE, RESOURCES, Unit
+from sideline.archive._store import now
+from sideline.errors import (
+    ApiError,
+    AuthenticationError,
+    ConnectError,
+    DecodeError,
+    NotFound,
+    PermissionDenied,
+    TransportError,
+)
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from sideline._client import Client
+
+REQUEST_ERRORS = (ApiError, TransportError, DecodeError, ValueError)
+"""Errors of one request. Any other error ends the sync."""
+
+SEASON_DATE = "x-simulated-date"
+"""The header with the season's time, sent by a simulator with a frozen clock."""
+
+_CHECK_INTERVAL = 0.05
+"""Seconds between two checks for Ctrl-C."""
+
+_MAX_REFUSALS = 3
+"""So many refusals of the list of teams mean that the credentials are refused."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass
+class Outcome:
+    """How a unit ended; `status` is a status of the table `coverage`."""
+
+    unit: Unit
+    status: str
+    fetched_at: datetime
+    served_at: datetime | None = None
+    """The time in the service's `Date` header."""
+    raw: bytes | None = None
+    """The body, even if it could not be decoded; then `error` says why."""
+    tables: "Mapping[str, pyarrow.Table]" = field(default_factory=dict)
+    """In storage types."""
+    request_id: str | None = None
+    url: str | None = None
+    """Without secrets."""
+    error: str | None = None
+    attempts: int = 1
+    rows: int = 0
+    """Number of rows in the first table."""
+    listed_at: datetime | None = None
+    is_absence: bool = False
+    """Whether the service says that it does not exist, or its parent no longer lists it."""
+    cause: Exception | None = None
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether it changes rows: to those of its body, or to none if the unit was withdrawn."""
+        return self.status in COMPLETE or self.status == "withdrawn"
+
+    def release(self) -> None:
+        """Drop the body and the tables to free their memory."""
+        self.raw, self.tables, self.cause = None, {}, None
+
+
+def read(
+    unit: Unit,
+    raw: bytes,
+    fetched_at: datetime,
+    served_at: datetime | None = None,
+    request_id: str | None = None,
+    attempts: int = 1,
+    url: str | None = None,
+) -> Outcome:
+    """Return the outcome of a body. A body that cannot be decoded or stored has failed, and is kept."""
+    outcome = Outcome(unit, "failed", fetched_at, served_at, raw, request_id=request_id, url=url, attempts=attempts)
+    try:
+        outcome.tables = decode_tables(unit, raw)
+    except MACHINE_ERRORS:
+        raise
+    except Exception as error:  # noqa: BLE001 - one bad body is a hole and must not end the sync
+        outcome.error = describe(error)
+        return outcome
+    outcome.rows = outcome.tables[RESOURCES[unit.operation].tables[0]].num_rows
+    outcome.status = "fetched" if outcome.rows else "empty"
+    return outcome
+
+
+def failed(unit: Unit, error: Exception) -> Outcome:
+    """Return the outcome of a failed request, with its body if there is one."""
+    response = error if isinstance(error, ApiError) else None
+    # A body of status 200 that is an error document is a failure, whatever status it names.
+    payload: Payload | None = getattr(error, "payload", None)
+    return Outcome(
+        unit,
+        status_of(error) if payload is None else "failed",
+        now(),
+        served_at(payload),
+        None if payload is None else payload.raw,
+        request_id=response.request_id if response else None,
+        url=getattr(error, "url", None),
+        error=describe(error),
+        attempts=response.attempts if response else 1,
+        is_absence=isinstance(error, NotFound) and payload is None,
+        cause=error,
+    )
+
+
+def status_of(error: Exception) -> str:
+    """Return the status of a unit that ended with the error."""
+    if isinstance(error, PermissionDenied):
+        return "forbidden"
+    return "missing" if isinstance(error, NotFound) else "failed"
+
+
+def describe(error: Exception) -> str:
+    """Return the error's type and message."""
+    return f"{type(error).__name__}: {error}"
+
+
+def served_at(payload: Payload | None, header: str = "date") -> datetime | None:
+    """Return the time of the service's `Date` header, or `None` if it cannot be read."""
+    if payload is None or not payload.headers:
+        return None
+    text = payload.headers.get(header)
+    try:
+        date = None if text is None else parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return date if date is None or date.tzinfo else date.replace(tzinfo=UTC)
+
+
+def connection_error(outcomes: Sequence[Outcome]) -> Exception | None:
+    """Return the connection error if every unit failed with one."""
+    causes = [outcome.cause for outcome in outcomes if outcome.attempts or outcome.status != "failed"]
+    return causes[0] if causes and all(isinstance(cause, ConnectError) for cause in causes) else None
+
+
+class Refusals:
+    """Recognises refused credentials, for all threads of a sync."""
+
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+        self._lock = Lock()
+        self._are_refused = False
+
+    def check(self, error: Exception | None) -> None:
+        """Raise if the service refuses the credentials even for the list of teams, which any client may read.
+
+        A gateway that refuses only one id, one path or an occasional request causes a hole and does not end the sync.
+        """
+        if not isinstance(error, AuthenticationError):
+            return
+        # Other threads wait here and send nothing meanwhile.
+        with self._lock:
+            self._are_refused = self._are_refused or self._teams_refused()
+        if self._are_refused:
+            raise error
+
+    def _teams_refused(self) -> bool:
+        for _ in range(_MAX_REFUSALS):
+            try:
+                self._client.teams()
+            except AuthenticationError:
+                continue
+            except REQUEST_ERRORS:
+                pass
+            return False
+        return True
+
+
+class Fetched(NamedTuple):
+    """A fetched unit whose body is not decoded yet."""
+
+    operation: str
+    size: int
+    """Bytes of the body."""
+    read: Callable[[], Outcome]
+
+
+def fetch(client: "Client", units: Sequence[Unit], on_ended: Callable[[int], None]) -> Iterator[Fetched]:
+    """Request units concurrently. `on_ended` is called with the number of units that have ended.
+
+    `read` decodes a body, so that decoding and storing do not hold up the next requests.
+    """
+    by_operation = sorted(units, key=lambda unit: unit.operation)
+    done = 0
+    for operation, group in groupby(by_operation, key=lambda unit: unit.operation):
+        same = list(group)
+        sendable = [unit for unit in same if unit.problem is None]
+        for unit in same:
+            if unit.problem is not None:
+                ended = Outcome(unit, "failed", now(), error=unit.problem, attempts=0)
+                yield Fetched(operation, 0, partial(_returned, ended))
+        each = _fetch_each if operation == "locations" else _fetch_batch
+        if sendable:
+            yield from each(client, sendable, lambda ended, base=done: on_ended(base + ended))  # type: ignore[misc]
+        done += len(same)
+        on_ended(done)
+
+
+def _fetch_batch(client: "Client", units: Sequence[Unit], on_ended: Callable[[int], None]) -> Iterator[Fetched]:
+    operation = units[0].operation
+    batch = getattr(client, operation)(
+        [unit.id for unit in units], on_error="keep", progress=lambda progress: on_ended(progress.done)
+    )
+    rows = batch.coverage.to_dicts()
+    # The first unit without an attempt says why a batch stopped.
+    Refusals(client).check(
+        next((one.error for one, row in zip(units_of(batch), rows, strict=True) if not row["attempts"]), None)
+    )
+    for unit, one, row in zip(units, units_of(batch), rows, strict=True):
+        if one.came and one.payload is not None:
+            yield Fetched(operation, size_of(one.payload), partial(_read, unit, one.payload, row))
+        else:
+            yield Fetched(operation, 0, partial(_returned, _failed(unit, one.error, one.payload, row)))
+
+
+def _read(unit: Unit, payload: Payload, row: Mapping[str, Any]) -> Outcome:
+    # `raw` is a copy: until here only the payload holds the body.
+    at, url = served_at(payload), payload.url
+    return read(unit, payload.raw, row["fetched_at"], at, row["request_id"], row["attempts"], url)
+
+
+def _failed(unit: Unit, error: Exception | None, payload: Payload | None, row: Mapping[str, Any]) -> Outcome:
+    return Outcome(
+        unit,
+        row["status"],
+        row["fetched_at"] or now(),
+        served_at(payload),
+        None if payload is None else payload.raw,
+        request_id=row["request_id"],
+        url=getattr(error, "url", None),
+        error=describe(error) if error and row["attempts"] else row["error"],
+        attempts=row["attempts"],
+        is_absence=row["status"] == "missing",
+        cause=error,
+    )
+
+
+def _returned(outcome: Outcome) -> Outcome:
+    return outcome
+
+
+def _fetch_each(client: "Client", units: Sequence[Unit], on_ended: Callable[[int], None]) -> Iterator[Fetched]:
+    """Request units with ranges, which batches do not support. They are large, so few are in memory."""
+    refusals = Refusals(client)
+
+    def one(unit: Unit) -> Fetched:
+        assert unit.start is not None
+        assert unit.end is not None
+        try:
+            payload: Payload = client.locations(unit.id, unit.start, unit.end)
+        except REQUEST_ERRORS as error:
+            refusals.check(error)
+            return Fetched(unit.operation, 0, partial(_returned, failed(unit, error)))
+        row = {"fetched_at": payload.fetched_at or now(), "request_id": payload.request_id, "attempts": 1}
+        return Fetched(unit.operation, size_of(payload), partial(_read, unit, payload, row))
+
+    for done, fetched in enumerate(map_in_threads(one, units, 4), 1):
+        on_ended(done)
+        yield fetched
+
+
+def map_in_threads(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> Iterator[Result]:
+    """Return the result of `work` for each item, in order, from several threads.
+
+    The threads are daemons, unlike those of a pool, so that Ctrl-C does not wait for running requests.
+    """
+    futures: list[Future[Result]] = [Future() for _ in items]
+    left = deque(zip(futures, items, strict=True))
+
+    def run() -> None:
+        while left:
+            try:
+                future, item = left.popleft()
+            except IndexError:
+                return
+            try:
+                future.set_result(work(item))
+            except BaseException as error:  # noqa: BLE001 - raised again where the result is read
+                # This error ends the whole run, so the remaining items are not needed.
+                left.clear()
+                future.set_exception(error)
+
+    for _ in range(min(threads, len(items))):
+        Thread(target=run, name="sideline archive", daemon=True).start()
+    try:
+        for future in futures:
+            # Wait in steps: once polars is imported, Ctrl-C does not interrupt a wait.
+            while not wait([future], _CHECK_INTERVAL).done:
+                pass
+            yield future.result()
+    finally:
+        left.clear()

@@ -1,0 +1,185 @@
+"""Shares units between machines that sync one archive in a bucket.
+
+One object of the bucket records which machine works on which part of the units. It is replaced only by conditional
+puts, so that each part has one holder. A holder renews its entry; a machine that sees an entry unchanged for the
+duration of a lease takes over its parts. Clocks of different machines are never compared.
+
+Leases save requests. The stored data is right without them, because `_writer` orders the bodies of all writers.
+"""
+
+import json
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from sideline._frames import library
+
+if TYPE_CHECKING:
+    from sideline.archive._store import Store
+
+PART_COUNT = 16
+"""Number of parts into which units fall, by their event."""
+
+LEASE_SECONDS = 60.0
+"""A holder that has not renewed for so long loses its parts."""
+
+_PATH = "_leases.json"
+_MAX_ATTEMPTS = 50
+_PREFIXES = ("aws_", "google_", "azure_")
+_UNSUPPORTED_OPTIONS = ("allow_http", "unsafe_rename", "locking_provider", "dynamo")
+
+Entry = dict[str, Any]
+
+
+class Leases:
+    """The leases of one sync: a context manager that renews and releases them."""
+
+    def __init__(
+        self, bucket: Any, *, seconds: float | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._bucket = bucket
+        self._seconds = LEASE_SECONDS if seconds is None else seconds
+        self._clock = clock
+        self._id = uuid.uuid4().hex
+        self._seen: dict[str, tuple[int, float]] = {}
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="sideline leases", daemon=True)
+        self.number = 0
+        """Grows with each part that any machine takes; the last number of this sync is its fencing token."""
+
+    def __enter__(self) -> "Leases":
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stopped.set()
+        self._thread.join()
+        self._let_go(lambda entry: entry["machines"].pop(self._id, None))
+
+    def take(self, parts: Sequence[int]) -> list[int]:
+        """Take the parts that are free or whose holder is gone, and return them."""
+
+        def change(entry: Entry) -> list[int]:
+            self._drop_expired(entry)
+            held = {part for machine in entry["machines"].values() for part in machine["parts"]}
+            free = [part for part in parts if part not in held]
+            if free:
+                entry["number"] += 1
+                machine = entry["machines"].setdefault(self._id, {"renewed": 0, "parts": []})
+                machine["parts"] += free
+                self.number = entry["number"]
+            return free
+
+        taken: list[int] = self._change(change)
+        return taken
+
+    def release(self, parts: Sequence[int]) -> None:
+        """Release parts whose units are stored."""
+
+        def change(entry: Entry) -> None:
+            machine = entry["machines"].get(self._id)
+            if machine is not None:
+                machine["parts"] = [part for part in machine["parts"] if part not in parts]
+
+        self._let_go(change)
+
+    def _let_go(self, change: Callable[[Entry], Any]) -> None:
+        try:
+            self._change(change)
+        except Exception as error:  # noqa: BLE001 - everything is stored, and leases expire by themselves
+            logging.getLogger("sideline").warning("leases were not given back: %s", type(error).__name__)
+
+    def wait(self) -> None:
+        """Wait between two attempts to take parts of other machines."""
+        self._stopped.wait(min(1.0, self._seconds / 10))
+
+    def _drop_expired(self, entry: Entry) -> None:
+        now = self._clock()
+        for machine, of in list(entry["machines"].items()):
+            if machine == self._id:
+                continue
+            renewed, since = self._seen.get(machine, (-1, now))
+            if renewed != of["renewed"]:
+                self._seen[machine] = of["renewed"], now
+            elif now - since > self._seconds:
+                del entry["machines"][machine]
+
+    def _renew(self) -> None:
+        def change(entry: Entry) -> None:
+            if (machine := entry["machines"].get(self._id)) is not None:
+                machine["renewed"] += 1
+
+        while not self._stopped.wait(self._seconds / 4):
+            try:
+                self._change(change)
+            except Exception as error:  # noqa: BLE001 - the next renewal may succeed
+                logging.getLogger("sideline").warning(
+                    "a lease of the archive was not renewed: %s", type(error).__name__
+                )
+
+    def _change(self, change: Callable[[Entry], Any]) -> Any:
+        """Apply a function to the object, after any other machine's change."""
+        obstore: Any = library("obstore", "bucket")
+        for attempt in range(_MAX_ATTEMPTS):
+            try:
+                found = obstore.get(self._bucket, _PATH)
+            except FileNotFoundError:
+                entry: Entry = {"number": 0, "machines": {}}
+                mode: Any = "create"
+            else:
+                entry, mode = json.loads(bytes(found.bytes())), {"e_tag": found.meta["e_tag"]}
+            before = json.dumps(entry)
+            result = change(entry)
+            after = json.dumps(entry)
+            if after == before:
+                return result
+            try:
+                obstore.put(self._bucket, _PATH, after.encode(), mode=mode)
+            except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
+                time.sleep(0.01 * min(attempt + 1, 20))
+            else:
+                return result
+        raise TimeoutError(f"the leases of the archive changed {_MAX_ATTEMPTS} times while one was written")
+
+
+def is_available(store: "Store") -> bool:
+    """Return whether the archive is in a bucket, and obstore is installed."""
+    return not store.is_local and find_spec("obstore") is not None
+
+
+def leases(store: "Store") -> Leases | None:
+    """Return the leases of an archive in a bucket, or `None` if it has none."""
+    if not is_available(store):
+        return None
+    try:
+        found = Leases(store.options.open(_bucket, store.root))
+        found.take([])
+    except Exception as error:  # noqa: BLE001 - leases save requests; a sync is right without them
+        logging.getLogger("sideline").warning(
+            "the archive's bucket has no leases (%s): machines that sync at once may request the same",
+            type(error).__name__,
+        )
+        return None
+    return found
+
+
+def _bucket(root: str, storage_options: Mapping[str, str] | None) -> Any:
+    options = {name.lower(): value for name, value in (storage_options or {}).items()}
+    environment = {name.lower(): value for name, value in os.environ.items()}
+    allow = next(
+        (of[name] for of in (options, environment) for name in ("aws_allow_http", "allow_http") if name in of), ""
+    )
+    known = {
+        name: value
+        for name, value in options.items()
+        if name.startswith(_PREFIXES) and not any(part in name for part in _UNSUPPORTED_OPTIONS)
+    }
+    return library("obstore.store", "bucket").from_url(
+        root, config=known, client_options={"allow_http": allow.lower() in ("true", "1")}
+    )

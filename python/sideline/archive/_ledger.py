@@ -1,0 +1,115 @@
+"""Writes rows of `coverage` that have no body: lists, unreadable entries, and when units were listed."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sideline.archive._fetch import Outcome
+from sideline.archive._plan import Unit
+from sideline.archive._read import coverage
+from sideline.archive._store import MONTH, Store, internal_schemas, is_in
+from sideline.archive._writer import Row, coverage_row, to_arrow
+
+_MAX_ATTEMPTS = 100
+
+
+def is_list(unit: str) -> bool:
+    """Return whether the unit of this name is the request for a list."""
+    return unit in ("schedule/all", "teams/all") or unit.startswith("team_events/team ")
+
+
+def update_holes(
+    store: Store, lists: Sequence[Outcome], problems: Sequence[Outcome], readable: Collection[str], sync: str
+) -> None:
+    """Store the holes of lists and of their entries, and remove those that this sync closed.
+
+    A sync closes the hole of a list if its range contains the list's, and the hole of an event also if a list has the
+    event in readable form.
+    """
+    holes = [outcome for outcome in (*lists, *problems) if outcome.error is not None]
+
+    def change(stored: Iterable[Row]) -> list[Row] | None:
+        before = {row["unit"]: row for row in stored if row["unit"].startswith("event/") or is_list(row["unit"])}
+        closed = {name: row for name, row in before.items() if _is_closed(row, lists, readable)}
+        rows = {name: row for name, row in before.items() if name not in closed}
+        for outcome in holes:
+            rows[outcome.unit.name] = _hole(outcome, rows.get(outcome.unit.name), sync)
+        return None if rows == before else [*rows.values(), *({"unit": name} for name in closed if name not in rows)]
+
+    _replace(store, change)
+
+
+def remove_holes(store: Store, units: Collection[str]) -> None:
+    """Remove closed holes."""
+
+    def change(stored: Iterable[Row]) -> list[Row] | None:
+        return [{"unit": row["unit"]} for row in stored if row["unit"] in units] or None
+
+    if units:
+        _replace(store, change)
+
+
+def mark_listed(store: Store, units: Mapping[str, Unit], listed_at: Mapping[str, datetime | None]) -> None:
+    """Store when units were last listed, and the facts that their parents have about them."""
+
+    def change(stored: Iterable[Row]) -> list[Row] | None:
+        rows = []
+        for row in stored:
+            unit = units.get(row["unit"])
+            if unit is not None:
+                facts: Row = {"event_id": unit.event_id, "starts_at": unit.starts_at, "teams": list(unit.teams)}
+                facts |= {"linked": unit.is_linked or row["linked"], MONTH: unit.month}
+                if any(row[name] != value for name, value in facts.items()):
+                    rows.append({**row, **facts})
+        return rows or None
+
+    if units:
+        _replace(store, change)
+        # In a table of its own: otherwise each sync would rewrite all of `coverage`.
+        _store_listed_at(
+            store, {unit.event_id: at for name, unit in units.items() if (at := listed_at.get(name)) is not None}
+        )
+
+
+def _store_listed_at(store: Store, listed_at: Mapping[str | None, datetime]) -> None:
+    rows = [{"event_id": event, "listed_at": at} for event, at in listed_at.items() if event is not None]
+    if rows:
+        store.replace("listings", to_arrow(rows, "listings"), is_in("event_id", (row["event_id"] for row in rows)))
+
+
+def _replace(store: Store, change: Any) -> None:
+    """Replace rows of the same units in one transaction. A row with only a unit removes that unit's row."""
+    for attempt in range(_MAX_ATTEMPTS + 1):
+        table = store.open_or_create("coverage", internal_schemas()["coverage"])
+        rows = change(coverage(store))
+        if rows is None:
+            return
+        full = to_arrow([row for row in rows if len(row) > 1], "coverage")
+        if store.try_replace(table, full, is_in("unit", (row["unit"] for row in rows)), last=attempt == _MAX_ATTEMPTS):
+            return
+        store.wait(attempt)
+
+
+def _is_closed(row: Row, lists: Sequence[Outcome], readable: Collection[str]) -> bool:
+    if row["unit"].startswith("event/") and row["unit"].partition("/")[2] in readable:
+        return True
+    # The event of a game is an entry of a team's list.
+    operation = "team_events" if row["operation"] == "game" else row["operation"]
+    for outcome in lists:
+        unit = outcome.unit
+        if (
+            outcome.error is None
+            and is_list(unit.name)
+            and (unit.operation, unit.team_id) == (operation, row["team_id"])
+        ):
+            return row["start"] is None or unit.start is None or (unit.start <= row["start"] and row["end"] <= unit.end)
+    return False
+
+
+def _hole(outcome: Outcome, before: Row | None, sync: str) -> Row:
+    row = coverage_row(outcome) | {"final": False}
+    if outcome.is_absence:
+        row["absent_in"] = (before and before["absent_in"]) or sync
+    if before is not None and before["start"] and row["start"]:
+        row |= {"start": min(row["start"], before["start"]), "end": max(row["end"], before["end"])}
+    return row

@@ -1,0 +1,241 @@
+"""Reads the service's lists: games of a schedule, events of a team, sessions of an event. Pure.
+
+An entry that cannot be read is a problem of its own, and does not affect the others.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+_SENDABLE = re.compile(r"[A-Za-z0-9\-_.@:]+")
+
+_MAX_EVENT_LENGTH = timedelta(days=1)
+"""The assumed length of an event without an end."""
+
+_LINKS = {
+    "stats": "_stats",
+    "stats_details": "_stats_details",
+    "possessions": "_possessions",
+    "shots": "_shots",
+    "locations": "_locations",
+}
+
+
+@dataclass(frozen=True)
+class Received:
+    """When and by which request a list was received, and its range."""
+
+    fetched_at: datetime
+    served_at: datetime | None = None
+    request_id: str | None = None
+    url: str | None = None
+    team_id: int | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session in the list of its event."""
+
+    id: str
+    start: datetime | None
+    end: datetime | None
+    links: frozenset[str]
+    """The operations that it has links to."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A game or practice in a list."""
+
+    id: str
+    body: Mapping[str, Any]
+    received: Received
+    is_game: bool
+    team_id: int | None
+    """The team whose list has it; `None` for a game, which is in the lists of both teams."""
+    teams: tuple[int, ...]
+    """The teams whose lists should have it."""
+    starts_at: datetime | None
+    over_at: datetime | None
+    sessions: tuple[Session, ...]
+    problem: str | None = None
+    """Why it cannot be stored."""
+    are_sessions_known: bool = True
+    """Whether `sessions` is complete."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game in the schedule."""
+
+    id: str
+    body: Mapping[str, Any]
+    received: Received
+    tipoff_at: datetime | None
+    teams: tuple[int, ...]
+    status: str
+    problem: str | None = None
+
+
+@dataclass
+class Listing:
+    """The entries of a list."""
+
+    events: list[Event] = field(default_factory=list)
+    games: list[Game] = field(default_factory=list)
+    unreadable: list[tuple[int, str]] = field(default_factory=list)
+    """Entries without a usable id: their position and the problem."""
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids of the readable entries."""
+        return {event.id for event in self.events} | {game.id for game in self.games}
+
+
+def events(items: Iterable[Any], team_id: int | None, received: Received) -> Listing:
+    """Read the events of a list."""
+    listing = Listing()
+    for position, item in enumerate(items):
+        key, problem = _id(item, "id")
+        if key is None:
+            listing.unreadable.append((position, problem))
+        else:
+            listing.events.append(event(key, item, team_id, received))
+    return listing
+
+
+def games(items: Iterable[Any], received: Received) -> Listing:
+    """Read the games of a schedule."""
+    listing = Listing()
+    for position, item in enumerate(items):
+        key, problem = _id(item, "event_id")
+        if key is None:
+            listing.unreadable.append((position, problem))
+            continue
+        tipoff_at, wrong = _time(item, "tipoff_at")
+        listing.games.append(
+            Game(key, item, received, tipoff_at, _teams(item), str(item.get("status")).upper(), problem=wrong)
+        )
+    return listing
+
+
+def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Received) -> Event:
+    """Read one event. If its times cannot be read or contradict each other, it is not over."""
+    is_game = bool(item.get("is_game_event"))
+    starts_at, over_at, problem = _span(item)
+    ends = [over_at]
+    is_over_known = problem is None and not _is_backwards(starts_at, over_at)
+    sessions = []
+    results = item.get("results")
+    are_known = isinstance(results, list)
+    if not are_known:
+        what = "missing" if "results" not in item else "null" if results is None else f"a {type(results).__name__}"
+        problem = problem or f"results is {what}, not a list of sessions"
+    for position, result in enumerate(results if isinstance(results, list) else ()):
+        session_id, wrong = _session_id(result)
+        if session_id is None:
+            are_known = False
+            problem = problem or f"results[{position}]: {wrong}"
+            continue
+        start, end, unreadable = _span(result)
+        if unreadable:
+            problem = problem or f"results[{position}]: {unreadable}"
+        if unreadable or _is_backwards(start, end):
+            is_over_known = False
+        ends.append(end)
+        links = frozenset(operation for operation, link in _LINKS.items() if result.get(link))
+        sessions.append(Session(session_id, start, end, links))
+    last = max((end for end in ends if end is not None), default=None)
+    if last is None and starts_at is not None:
+        last = starts_at + _MAX_EVENT_LENGTH
+    attributes = item.get("game_attributes")
+    teams = _teams(attributes if isinstance(attributes, Mapping) else {}) if is_game else ()
+    return Event(
+        key,
+        item,
+        received,
+        is_game,
+        None if is_game else team_id,
+        teams or (() if team_id is None else (team_id,)),
+        starts_at,
+        last if is_over_known else None,
+        tuple(sessions),
+        problem,
+        are_known,
+    )
+
+
+def moment(milliseconds: float) -> datetime:
+    """Convert epoch milliseconds to a time."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def fragment(operation: str, entry: Any) -> bytes:
+    """Return a list's entry as a body of its own, in the shape of the operation's responses."""
+    root = {"teams": "teams", "schedule": "games", "team_events": "events"}.get(operation)
+    body = entry if root is None else {root: [entry]}
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def number(value: object) -> int | None:
+    """Return a team id as a number; the wire may send a string."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else None
+
+
+def is_sendable(key: str) -> bool:
+    """Return whether the id can be part of a path."""
+    return _SENDABLE.fullmatch(key) is not None and key not in (".", "..")
+
+
+def _id(item: object, name: str) -> tuple[str | None, str]:
+    if not isinstance(item, Mapping):
+        return None, f"the entry is {'null' if item is None else f'a {type(item).__name__}'}, not an object"
+    value = item.get(name)
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        return None, f"its {name} is {'null or missing' if value is None else f'a {type(value).__name__}'}"
+    if not is_sendable(str(value)):
+        return None, f"its {name} {str(value)[:80]!r} is no id: ids hold ASCII letters, digits, - _ . @ and :"
+    return str(value), ""
+
+
+def _session_id(item: object) -> tuple[str | None, str]:
+    """Return the id of a session, even one that cannot be sent: then its units fail by themselves."""
+    key, problem = _id(item, "id")
+    value = item.get("id") if isinstance(item, Mapping) else None
+    return (value, "") if key is None and isinstance(value, str) and value else (key, problem)
+
+
+def _teams(item: Mapping[str, Any]) -> tuple[int, ...]:
+    sides = (number(item.get(side)) for side in ("home_team_id", "away_team_id"))
+    return tuple(side for side in sides if side)
+
+
+def _span(item: Mapping[str, Any]) -> tuple[datetime | None, datetime | None, str | None]:
+    start, unreadable_start = _time(item, "started_at")
+    end, unreadable_end = _time(item, "ended_at")
+    return start, end, unreadable_start or unreadable_end
+
+
+def _is_backwards(start: datetime | None, end: datetime | None) -> bool:
+    return start is not None and end is not None and end < start
+
+
+def _time(item: Mapping[str, Any], name: str) -> tuple[datetime | None, str | None]:
+    value = item.get(name)
+    if value is None:
+        return None, None
+    try:
+        if not isinstance(value, (int, float, str)) or isinstance(value, bool):
+            raise TypeError
+        return moment(float(value)), None
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None, f"{name} is {str(value)[:40]!r}, not a time in epoch milliseconds"

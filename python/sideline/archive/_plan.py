@@ -1,0 +1,254 @@
+"""Decides what a sync requests: units from the schedule and the teams' events. Pure: no request, no file."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sideline._core import _epoch_ms
+from sideline.archive._listing import Event, Game, is_sendable, moment
+
+MIN_SETTLED_TIME = timedelta(hours=3)
+"""A game may continue for so long after its last known end: a break between sessions looks like an end."""
+
+_NOT_PLAYED = {"CANCELED", "CANCELLED", "POSTPONED"}
+
+COMPLETE = ("fetched", "empty")
+"""Statuses of a unit whose data is stored."""
+
+SETTLED_STATUSES = (*COMPLETE, "unavailable", "withdrawn")
+"""Statuses of a unit that is not a hole."""
+
+
+class Resource(NamedTuple):
+    """The tables of one body, and the column whose value identifies the body in all of them."""
+
+    key: str
+    tables: tuple[str, ...]
+
+
+RESOURCES: Mapping[str, Resource] = {
+    "teams": Resource("team_id", ("teams",)),
+    "roster": Resource("team_id", ("players", "special_services", "team")),
+    "schedule": Resource("game_id", ("games",)),
+    "game": Resource("event_id", ("events", "sessions", "location_windows")),
+    "team_events": Resource("event_id", ("events", "sessions", "location_windows")),
+    "stats": Resource("session_id", ("player_stats", "box_score")),
+    "stats_details": Resource("session_id", ("stat_events",)),
+    "possessions": Resource("session_id", ("possessions", "possession_events", "possession_players")),
+    "shots": Resource("session_id", ("shots",)),
+    "locations": Resource("session_id", ("locations",)),
+    "play_by_play": Resource("game_id", ("play_by_play",)),
+    "ball_screens": Resource("game_id", ("ball_screens",)),
+}
+"""The archived resources. The event of a game is stored from `game`, a practice from `team_events`."""
+
+TABLES: tuple[str, ...] = tuple(dict.fromkeys(name for resource in RESOURCES.values() for name in resource.tables))
+
+SESSION_OPERATIONS = ("stats", "stats_details", "possessions", "shots", "locations")
+GAME_OPERATIONS = ("play_by_play", "ball_screens")
+LIST_OPERATIONS = ("teams", "schedule", "game", "team_events")
+"""Operations whose bodies are entries of lists."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One body to request, with the keys known from the plan."""
+
+    operation: str
+    id: str
+    """The id of the team, game, event or session: the value of `RESOURCES[operation].key`."""
+    team_id: int | None = None
+    game_id: str | None = None
+    session_id: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    over_at: datetime | None = None
+    """When its event ended; `None` if that is unknown, or the unit has no event."""
+    event_id: str | None = None
+    """The event that lists it; `None` if a list does."""
+    starts_at: datetime | None = None
+    """When its event or game starts: lists whose range contains this time should have it."""
+    teams: tuple[int, ...] = ()
+    """The teams whose events should list it."""
+    is_linked: bool = True
+    """Whether its parent links to it. A resource that was never linked may not exist."""
+    is_malformed: bool = False
+    """Whether it is an entry of a list that cannot be read."""
+
+    @property
+    def name(self) -> str:
+        """The name of the unit in the archive, such as "stats/<session id>"."""
+        return f"{'event' if self.is_malformed else self.operation}/{self.id}"
+
+    @property
+    def month(self) -> str:
+        """The month in which its game or practice starts, such as "2026-11": the partition of its rows."""
+        at = self.starts_at
+        return UNDATED if at is None else f"{at.year:04d}-{at.month:02d}"
+
+    @property
+    def key(self) -> int | str:
+        """The value that identifies its rows."""
+        return int(self.id) if RESOURCES[self.operation].key == "team_id" else self.id
+
+    @property
+    def problem(self) -> str | None:
+        """Why it cannot be requested, or `None`."""
+        if not is_sendable(self.id):
+            return f"not sent: {self.id[:80]!r} is no id: ids hold ASCII letters, digits, - _ . @ and :"
+        if self.operation == "locations" and not (self.start and self.end and self.start < self.end):
+            start, end = self.start or "no start", self.end or "no end"
+            return f"not sent: locations need a session's start and a later end; it has {start} and {end}"
+        return None
+
+
+UNDATED = "undated"
+"""The month of units without an event: teams and rosters."""
+
+RESERVED = 0
+"""The sequence of a new unit until its first body is stored."""
+
+
+def operations(tables: Iterable[str] | None) -> frozenset[str]:
+    """Return the operations that have the tables; by default all but locations, which are about 100 times the rest."""
+    if tables is None:
+        return frozenset(RESOURCES) - {"locations"}
+    names = [tables] if isinstance(tables, str) else list(tables)
+    if unknown := sorted(set(names) - set(TABLES)):
+        raise ValueError(f"no archived table is named {', '.join(unknown)}; there are {', '.join(TABLES)}")
+    return frozenset(operation for operation, resource in RESOURCES.items() if set(names) & set(resource.tables))
+
+
+def of_event(event: Event) -> Unit:
+    """Return the unit of the event itself, whose body is in the list of the team's events."""
+    return Unit(
+        "game" if event.is_game else "team_events",
+        event.id,
+        team_id=event.team_id,
+        game_id=event.id if event.is_game else None,
+        over_at=event.over_at,
+        starts_at=event.starts_at,
+        teams=event.teams,
+    )
+
+
+def of_game(game: Game) -> Unit:
+    """Return the unit of a game of the schedule."""
+    return Unit("schedule", game.id, game_id=game.id, starts_at=game.tipoff_at, teams=game.teams)
+
+
+def units_within(event: Event, wanted: Collection[str], clock: datetime) -> list[Unit]:
+    """Return each wanted resource of each session of an event, and of the game itself, linked or not.
+
+    Before its event is over, a session without a start and a later end has no locations yet.
+    """
+    is_open = event.over_at is not None and event.over_at > clock
+    of: dict[str, Any] = {
+        "game_id": event.id if event.is_game else None,
+        "over_at": event.over_at,
+        "event_id": event.id,
+        "starts_at": event.starts_at,
+        "teams": event.teams,
+    }
+    units = []
+    for session in event.sessions:
+        for operation in SESSION_OPERATIONS:
+            if operation not in wanted:
+                continue
+            span: dict[str, Any] = {"start": session.start, "end": session.end} if operation == "locations" else {}
+            linked = operation in session.links
+            unit = Unit(operation, session.id, session_id=session.id, is_linked=linked, **span, **of)
+            if operation != "locations" or unit.problem is None or not is_open:
+                units.append(unit)
+    if event.is_game and event.sessions:
+        units += [Unit(name, event.id, is_linked=False, **of) for name in GAME_OPERATIONS if name in wanted]
+    return units
+
+
+def known_units_within(event: Event, wanted: Collection[str], stored: Iterable[Mapping[str, Any]]) -> list[Unit]:
+    """Return the units of an event from their rows of `coverage`, for an event whose sessions cannot be read now."""
+    return [
+        unit_of(row)
+        for row in stored
+        if row["event_id"] == event.id and row["operation"] in wanted and row["status"] != "withdrawn"
+    ]
+
+
+def unit_of(row: Mapping[str, Any]) -> Unit:
+    """Return the unit of a row of `coverage`."""
+    return Unit(
+        row["operation"],
+        row["unit"].partition("/")[2],
+        team_id=row["team_id"],
+        game_id=row["game_id"],
+        session_id=row["session_id"],
+        start=row["start"],
+        end=row["end"],
+        over_at=row["over_at"],
+        event_id=row["event_id"],
+        starts_at=row["starts_at"],
+        teams=tuple(row["teams"] or ()),
+        is_linked=bool(row["linked"]),
+        is_malformed=row["unit"].startswith("event/"),
+    )
+
+
+def team_numbers(teams: Sequence[object]) -> list[int]:
+    """Each team once; raises `ValueError` for what is no number."""
+    if not all(str(team).isascii() and str(team).isdigit() for team in teams):
+        raise ValueError(f"team_ids are numbers, not {teams}")
+    return list(dict.fromkeys(int(str(team)) for team in teams))
+
+
+def has_rows(row: Mapping[str, Any]) -> bool:
+    """Return whether the unit has rows in the tables, or may have some from an interrupted sync."""
+    return row["body_id"] is not None or row["sequence"] == RESERVED
+
+
+def is_final(unit: Unit, clock: datetime) -> bool:
+    """Return whether its event is over, so that a change is a correction. A unit without an event is never final."""
+    return unit.over_at is not None and unit.over_at + MIN_SETTLED_TIME <= clock
+
+
+def is_due(unit: Unit, stored: Mapping[str, Any] | None, clock: datetime, window: timedelta | None) -> bool:
+    """Return whether to request it: it is new, was unfinished or a hole, or may have been corrected since.
+
+    `stored` is its row of the table `coverage`. A `window` of `None` has no end.
+    """
+    if stored is None or stored["status"] not in (*COMPLETE, "unavailable") or not stored["final"]:
+        return True
+    if unit.over_at is None or window is None or clock - unit.over_at <= window:
+        return True
+    # Otherwise a correction between the last request in the window and its end would be missed.
+    if (planned_at := stored.get("planned_at")) is not None and planned_at - unit.over_at < window:
+        return True
+    if stored["game_id"] != unit.game_id or (stored["status"] == "unavailable" and unit.is_linked):
+        return True
+    return bool(stored["over_at"] != unit.over_at)
+
+
+def unlisted_games(games: Iterable[Game], listed: Collection[str], clock: datetime) -> list[str]:
+    """Return the ids of games of the schedule that were played but are in no team's events."""
+    return [
+        game.id
+        for game in games
+        if game.id not in listed
+        and game.tipoff_at is not None
+        and game.tipoff_at + MIN_SETTLED_TIME <= clock
+        and game.status not in _NOT_PLAYED
+    ]
+
+
+def check_range(start: Any, end: Any, now: datetime | None) -> None:
+    """Raise `ValueError` for an empty range; without `end` it ends `now`."""
+    ends = _epoch_ms("start", start), _epoch_ms("end", now if end is None else end)
+    if ends[0] < ends[1]:
+        return
+    first, last = map(moment, ends)
+    if end is None:
+        raise ValueError(f"start {first} is in the future, and a range without end ends now, {last}: pass end too")
+    if first == last:
+        day = (first + timedelta(days=1)).date()
+        raise ValueError(f"start and end are both {first}: the range is empty; for a whole day, end it with {day}")
+    raise ValueError(f"start {first} is after end {last}: swap them")

@@ -1,0 +1,265 @@
+"""Reads the archive, now and as of a time. No client is needed."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sideline._frames import library
+from sideline.archive._decode import decode_tables
+from sideline.archive._plan import RESOURCES, TABLES, Unit
+from sideline.archive._store import MONTH, Store, internal_schemas, public_schema
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars
+    import pyarrow
+    from deltalake import DeltaTable
+
+_BATCH_SIZE = 64
+"""Bodies in memory at the same time."""
+
+
+def check_name(name: str) -> str:
+    """Return the name of a table of an archive; raise `ValueError` for an unknown name."""
+    if name not in TABLES and name not in internal_schemas():
+        raise ValueError(f"no archived table is named {name!r}; there are {', '.join((*TABLES, *internal_schemas()))}")
+    return name
+
+
+def require(store: Store) -> None:
+    """Raise `FileNotFoundError` if the folder holds no archive."""
+    if all(store.open(name) is None for name in ("coverage", "raw")):
+        raise FileNotFoundError(
+            f"{store.root} holds no archive: check the path, or make one with sideline.Archive(path, client).sync(...)"
+        )
+
+
+def open_table(store: Store, name: str) -> "DeltaTable | None":
+    """Return the table, or `None` if nothing of it is stored. A missing archive or a lost table raises."""
+    table = store.open_checked(check_name(name))
+    if table is None:
+        require(store)
+    if table is None and name in TABLES:
+        # `rows` counts only the first table of a resource.
+        counted = {operation for operation, resource in RESOURCES.items() if resource.tables[0] == name}
+        has_rows = any(row["rows"] and row["operation"] in counted for row in coverage(store, ("operation", "rows")))
+        # Another process may have created it meanwhile.
+        if has_rows and (table := store.open_checked(name)) is None:
+            raise FileNotFoundError(
+                f"{store.root} has no {name}, though rows of it were stored: archive.rebuild({name!r}) restores it"
+            )
+    return table
+
+
+def scan(store: Store, name: str) -> "polars.LazyFrame":
+    """Return a table lazily; a table that is not stored has its columns and no rows."""
+    pl = library("polars", "archive")
+    table = open_table(store, name)
+    if table is None:
+        return with_public_types(pl.from_arrow(public_schema(name).empty_table()).lazy(), name)
+    return with_public_types(
+        pl.from_arrow(_coverage(store, table)).lazy() if name == "coverage" else pl.scan_delta(table), name
+    )
+
+
+def last_listed(store: Store) -> "dict[str, datetime]":
+    """When a list last had each event."""
+    table = store.open_checked("listings")
+    if table is None:
+        return {}
+    rows = table.to_pyarrow_table()
+    return dict(zip(rows["event_id"].to_pylist(), rows["listed_at"].to_pylist(), strict=True))
+
+
+def _coverage(store: Store, table: "DeltaTable") -> "pyarrow.Table":
+    """Return the public columns, with the last time that a list had a unit that was not due."""
+    pa = library("pyarrow", "archive")
+    rows = pa.table(table.to_pyarrow_table())
+    if listed := last_listed(store):
+        times = zip(rows["event_id"].to_pylist(), rows["listed_at"].to_pylist(), strict=True)
+        later = [max((at for at in (listed.get(event), at) if at is not None), default=None) for event, at in times]
+        place = rows.schema.get_field_index("listed_at")
+        rows = rows.set_column(place, rows.schema.field(place), pa.array(later, rows.schema.field(place).type))
+    return rows.select(public_schema("coverage").names)
+
+
+def with_public_types(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame":
+    """Convert to the public columns and types. Columns stored by another version follow at the end.
+
+    The archive's own tables have only the public columns.
+    """
+    pl = library("polars", "archive")
+    target = pl.from_arrow(public_schema(name).empty_table()).schema
+    has = frame.collect_schema()
+    columns = [
+        (pl.col(column) if column in has else pl.lit(None)).cast(kind).alias(column) for column, kind in target.items()
+    ]
+    more = [] if name in internal_schemas() else [pl.col(column) for column in has if column not in (*target, MONTH)]
+    return frame.select(*columns, *more)
+
+
+def to_arrow(store: Store, name: str) -> "pyarrow.Table":
+    """A whole table."""
+    pa = library("pyarrow", "archive")
+    table = open_table(store, name)
+    target = public_schema(name)
+    if table is None:
+        return target.empty_table()
+    found = _coverage(store, table) if name == "coverage" else pa.table(table.to_pyarrow_table())
+    return conform(found.select(target.names) if name in internal_schemas() else found.drop_columns(MONTH), target)
+
+
+def conform(table: "pyarrow.Table", target: "pyarrow.Schema") -> "pyarrow.Table":
+    """Put the target's columns first and cast them to its types."""
+    pa = library("pyarrow", "archive")
+    fields, columns = list(target), []
+    for field in target:
+        if field.name not in table.column_names:
+            columns.append(pa.nulls(table.num_rows, field.type))
+            continue
+        column = table[field.name]
+        if pa.types.is_dictionary(field.type):
+            column = column.cast(pa.string()).dictionary_encode()
+        # Stored times are finer than public ones.
+        columns.append(column.cast(field.type, safe=not pa.types.is_timestamp(field.type)))
+    for field in table.schema:
+        if field.name not in target.names:
+            fields.append(field)
+            columns.append(table[field.name])
+    return pa.table(columns, pa.schema(fields, metadata=target.metadata))
+
+
+def sql(store: Store, query: str) -> "duckdb.DuckDBPyRelation":
+    """Run a DuckDB query over the stored tables, by their names."""
+    connection: Any = library("duckdb", "archive").connect()
+    connection.sql("SET TimeZone = 'UTC'")
+    for name in (*TABLES, *internal_schemas()):
+        if (table := open_table(store, name)) is None:
+            connection.register(name, public_schema(name).empty_table())
+        elif name == "coverage":
+            connection.register(name, _coverage(store, table))
+        elif name in internal_schemas():
+            columns = [f'"{column}"' for column in public_schema(name).names]
+            connection.register(f"_{name}", table.to_pyarrow_dataset())
+            connection.sql(f"create view {name} as select {', '.join(columns)} from _{name}")
+        else:
+            connection.register(f"_{name}", table.to_pyarrow_dataset())
+            connection.sql(f"create view {name} as select * exclude ({MONTH}) from _{name}")
+    found: duckdb.DuckDBPyRelation = connection.sql(query)
+    return found
+
+
+def bodies(
+    store: Store,
+    units: Iterable[str] | None = None,
+    columns: Iterable[str] = (),
+    entries: Iterable[str] | None = None,
+) -> "Iterator[dict[str, Any]]":
+    """Yield rows of `raw`, a few in memory at a time: those of units, those of entries, or all."""
+    column, values = ("entry", entries) if entries is not None else ("unit", units)
+    values = None if values is None else list(values)
+    table = store.open_checked("raw") if values != [] else None
+    if table is None:
+        return
+    field: Any = library("pyarrow.compute", "archive").field
+    batches = table.to_pyarrow_dataset().to_batches(
+        columns=list(columns) or None,
+        filter=None if values is None else field(column).isin(values),
+        batch_size=8192 if columns else _BATCH_SIZE,
+        batch_readahead=1,
+        fragment_readahead=1,
+    )
+    for batch in batches:
+        yield from batch.to_pylist()
+
+
+def unit_of(row: Mapping[str, Any]) -> Unit:
+    """Return the unit of a row of `raw`."""
+    return Unit(row["operation"], row["id"], row["team_id"], row["game_id"], row["session_id"])
+
+
+class AsOf:
+    """The archive as of a time; see `Archive.as_of`."""
+
+    def __init__(self, store: Store, when: datetime) -> None:
+        self._store = store
+        self.when = when
+        """Data stored up to this time is visible."""
+
+    def scan(self, name: str) -> "polars.LazyFrame":
+        """Return a table as it was at that time, as a polars LazyFrame.
+
+        Rows that changed since are decoded from the stored bodies; the others are read from the table.
+
+        >>> import datetime
+        >>> archive.as_of(datetime.datetime.now(datetime.UTC)).scan("events").collect().height == games
+        True
+        """
+        pl = library("polars", "archive")
+        if check_name(name) == "corrections":
+            return scan(self._store, name).filter(pl.col("seen_at") <= self.when)
+        if name not in TABLES:
+            raise ValueError(f"{name} describes only the current archive; tables with a past: {', '.join(TABLES)}")
+        frame = scan(self._store, name)
+        changed, then = self._changed(name)
+        if not changed:
+            return frame
+        key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
+        unchanged = frame.filter(
+            ~pl.col(key).is_in(pl.Series(list(changed)).cast(frame.collect_schema()[key]).implode())
+        )
+        parts = [pl.from_arrow(rows).lazy() for rows in self._decoded(name, then)]
+        whole: polars.LazyFrame = pl.concat(
+            [unchanged, *(with_public_types(part, name) for part in parts)], how="diagonal"
+        )
+        return whole
+
+    def to_arrow(self, name: str) -> "pyarrow.Table":
+        """Return a table as it was at that time, as a `pyarrow.Table`."""
+        return conform(self.scan(name).collect().to_arrow(), public_schema(name))
+
+    def _changed(self, name: str) -> tuple[set[str], dict[str, int]]:
+        """Return the ids whose body has changed, and for each of their units the sequence of its body at that time."""
+        operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
+        ids: dict[str, str] = {}
+        then: dict[str, int] = {}
+        last: dict[str, int] = {}
+        for row in bodies(self._store, columns=("unit", "operation", "id", "sequence", "status", "stored_at")):
+            if row["operation"] not in operations or row["status"] == "undecodable":
+                continue
+            unit, sequence = row["unit"], row["sequence"]
+            ids[unit] = row["id"]
+            last[unit] = max(sequence, last.get(unit, 0))
+            if row["stored_at"] <= self.when:
+                then[unit] = max(sequence, then.get(unit, 0))
+        changed = {unit for unit in last if then.get(unit) != last[unit]}
+        return {ids[unit] for unit in changed}, {unit: sequence for unit, sequence in then.items() if unit in changed}
+
+    def _decoded(self, name: str, then: Mapping[str, int]) -> "Iterator[pyarrow.Table]":
+        from sideline.archive._rosters import history
+
+        for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in then.items()]):
+            if name == "players":
+                yield history(self._store, unit_of(row), row["sequence"])
+            elif row["body"] is not None:
+                yield decode_tables(unit_of(row), row["body"])[name]
+
+
+def coverage(
+    store: Store, columns: Iterable[str] | None = None, units: Iterable[str] | None = None
+) -> list[dict[str, Any]]:
+    """Return rows of the table `coverage`."""
+    units = None if units is None else list(units)
+    table = store.open_checked("coverage")
+    if table is None or units == []:
+        return []
+    field: Any = library("pyarrow.compute", "archive").field
+    rows: list[dict[str, Any]] = (
+        table.to_pyarrow_dataset()
+        .to_table(
+            columns=None if columns is None else list(columns),
+            filter=None if units is None else field("unit").isin(units),
+        )
+        .to_pylist()
+    )
+    return rows

@@ -1,0 +1,175 @@
+"""Decodes a table again from the stored bodies."""
+
+import json
+import threading
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from queue import Full, Queue
+from typing import TYPE_CHECKING, Any
+
+from sideline._frames import library
+from sideline.archive._decode import decode_tables
+from sideline.archive._fetch import Outcome, read
+from sideline.archive._ledger import is_list, remove_holes
+from sideline.archive._listing import Received, event
+from sideline.archive._plan import RESOURCES, Unit
+from sideline.archive._plan import unit_of as planned
+from sideline.archive._read import bodies, conform, coverage, require, unit_of
+from sideline.archive._rosters import history
+from sideline.archive._store import MONTH, Store, in_month, now, public_schema, to_storage_types
+from sideline.archive._writer import Context, Row, write_outcomes
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_MAX_ATTEMPTS = 5
+_BATCH_SIZE = 100
+
+
+def rebuild(store: Store, name: str) -> None:
+    """Replace all rows in one transaction, after those of other writers, with one body in memory at a time.
+
+    First it tries bodies that could not be decoded when they were fetched.
+    """
+    require(store)
+    _read_undecodable(store, name)
+    pa: Any = library("pyarrow", "archive")
+    schema = _schema(store, name)
+    for attempt in range(_MAX_ATTEMPTS):
+        table = store.open_or_create(name, schema)
+        prefetched = _Prefetched(_batches(store, name, schema))
+        rows = pa.RecordBatchReader.from_batches(schema, prefetched)
+        try:
+            if store.try_replace(table, rows, None, last=attempt == _MAX_ATTEMPTS - 1):
+                return
+        except Exception:  # deltalake wraps errors of its input in an error of its own
+            if prefetched.error is not None:
+                raise prefetched.error from None
+            raise
+        finally:
+            prefetched.stop()
+        store.wait(attempt)
+
+
+def _read_undecodable(store: Store, name: str) -> None:
+    """Store bodies that an earlier version of sideline could not decode and this one can."""
+    operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
+    last: dict[str, tuple[int, str]] = {}
+    for row in bodies(store, columns=("unit", "operation", "sequence", "status")):
+        if row["operation"] in operations and not is_list(row["unit"]):
+            last[row["unit"]] = max(last.get(row["unit"], (0, "")), (row["sequence"], row["status"]))
+    entries = [f"{unit}#{sequence}" for unit, (sequence, status) in last.items() if status == "undecodable"]
+    known = {row["unit"]: row for row in coverage(store)} if entries else {}
+    for first in range(0, len(entries), _BATCH_SIZE):
+        outcomes = []
+        for row in bodies(store, entries=entries[first : first + _BATCH_SIZE]):
+            outcome = read(_unit(row, known), row["body"], row["stored_at"], row["served_at"])
+            if outcome.is_stored and not _is_malformed(row):
+                outcomes.append(outcome)
+        if outcomes:
+            _write(store, outcomes, known)
+
+
+def _is_malformed(row: Row) -> bool:
+    """Return whether it is an event whose sessions cannot be read, such as with `"results": null`."""
+    if row["operation"] not in ("game", "team_events"):
+        return False
+    body = json.loads(row["body"])
+    [entry] = [body] if row["operation"] == "game" else body["events"]
+    return event(row["id"], entry, None, Received(row["stored_at"])).problem is not None
+
+
+def _unit(row: Row, known: dict[str, Row]) -> Unit:
+    if row["unit"] in known:
+        return planned(known[row["unit"]])
+    unit = unit_of(row)
+    # A game has no team: the row of a malformed one has the team whose list had it.
+    return replace(unit, team_id=None) if unit.operation == "game" else unit
+
+
+def _write(store: Store, outcomes: list[Outcome], known: dict[str, Row]) -> None:
+    write_outcomes(store, outcomes, Context(uuid.uuid4().hex, now(), known), now)
+    remove_holes(
+        store,
+        {
+            f"event/{outcome.unit.id}"
+            for outcome in outcomes
+            if outcome.unit.operation in ("game", "team_events", "schedule")
+        },
+    )
+
+
+def _current(store: Store, name: str) -> "Iterator[pyarrow.Table]":
+    operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
+    entries = [
+        f"{row['unit']}#{row['sequence']}"
+        for row in coverage(store, ("unit", "operation", "sequence", "body_id"))
+        if row["operation"] in operations and row["sequence"] and (row["body_id"] or name == "players")
+    ]
+    for row in bodies(store, entries=entries):
+        rows = history(store, unit_of(row)) if name == "players" else decode_tables(unit_of(row), row["body"])[name]
+        yield in_month(rows, row[MONTH])
+
+
+def _schema(store: Store, name: str) -> "pyarrow.Schema":
+    """Return the public columns, and the stat codes that the bodies of a box score add."""
+    schema = in_month(to_storage_types(public_schema(name).empty_table()), "").schema
+    if name != "box_score":
+        return schema
+    pa: Any = library("pyarrow", "archive")
+    more = {
+        field.name: field for rows in _current(store, name) for field in rows.schema if field.name not in schema.names
+    }
+    return pa.schema([*schema, *(more[column] for column in sorted(more))])
+
+
+def _batches(store: Store, name: str, schema: "pyarrow.Schema") -> "Iterator[pyarrow.RecordBatch]":
+    for rows in _current(store, name):
+        yield from conform(rows, schema).to_batches()
+
+
+class _Prefetched:
+    """Produces items in another thread: the writer requests them inside deltalake's event loop, where deltalake cannot
+    read."""
+
+    def __init__(self, items: "Iterator[pyarrow.RecordBatch]") -> None:
+        self._items = items
+        self._queue: Queue[Any] = Queue(2)
+        self._stopped = threading.Event()
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._make, daemon=True)
+        self._thread.start()
+
+    def _make(self) -> None:
+        try:
+            for item in self._items:
+                if not self._put(item):
+                    return
+            self._put(StopIteration())
+        except BaseException as error:  # noqa: BLE001 - raised again by the reader
+            self.error = error
+            self._put(error)
+
+    def _put(self, item: object) -> bool:
+        while not self._stopped.is_set():
+            try:
+                self._queue.put(item, timeout=0.1)
+            except Full:
+                continue
+            return True
+        return False
+
+    def stop(self) -> None:
+        """Stop the thread."""
+        self._stopped.set()
+        self._thread.join()
+
+    def __iter__(self) -> "Iterator[pyarrow.RecordBatch]":
+        return self
+
+    def __next__(self) -> "pyarrow.RecordBatch":
+        item = self._queue.get()
+        if isinstance(item, BaseException):
+            raise item
+        return item

@@ -1,0 +1,129 @@
+"""Summaries of a sync and of an archive."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from typing import Any
+
+from sideline._core import Table
+from sideline._text import LEFT_STYLE, facts_html, visible
+from sideline.archive._plan import SETTLED_STATUSES
+from sideline.batch import HOLES
+from sideline.errors import IncompleteError
+
+
+def is_hole(row: Any) -> bool:
+    """Return whether the unit of a row of `coverage` lacks data that it should have."""
+    return row["status"] not in SETTLED_STATUSES
+
+
+class SyncReport:
+    """The planned units of a sync, and how each of them ended."""
+
+    def __init__(self, coverage: Table, corrections: Table, drift: Table) -> None:
+        self.coverage = coverage
+        """The table `coverage`: a row for each unit, with its status."""
+        self.corrections = corrections
+        """The table `corrections`: the changes of stored values that this sync found."""
+        self.drift = drift
+        """The table `drift`: the unknown fields in the responses of this sync, with their number. The bodies are kept
+        in `raw`."""
+        self.holes: list[dict[str, Any]] = [row for row in coverage.to_dicts() if is_hole(row)]
+        """The rows of `coverage` that are forbidden, missing or failed."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are no holes."""
+        return not self.holes
+
+    def raise_if_incomplete(self) -> None:
+        """Raise `IncompleteError`, with this report as its `report`, if there is a hole.
+
+        >>> archive.sync(game_ids=[game_id]).raise_if_incomplete()
+        """
+        if self.holes:
+            shown = "; ".join(hole_line(hole) for hole in self.holes[:5])
+            more = f"; and {len(self.holes) - 5} more" if len(self.holes) > 5 else ""
+            raise IncompleteError(
+                f"{len(self.holes)} of {self.coverage.num_rows} units are missing: {shown}{more}. The others are "
+                "stored; sync again to request the missing ones",
+                report=self,
+            )
+
+    def _holes(self) -> str:
+        return f"{len(self.holes):,} hole{'s' * (len(self.holes) != 1)}"
+
+    def __repr__(self) -> str:
+        state = "complete" if self.complete else self._holes()
+        drift = f", {self.drift.num_rows} unknown fields" if self.drift.num_rows else ""
+        units, corrections = self.coverage.num_rows, self.corrections.num_rows
+        return f"<sideline.SyncReport {units} units, {state}, {corrections} corrections{drift}>"
+
+    def _repr_html_(self) -> str:
+        ended = Counter(row["status"] for row in self.coverage.to_dicts())
+        facts = {"units": self.coverage.num_rows, **dict(sorted(ended.items()))}
+        facts |= {"corrections": self.corrections.num_rows, "unknown fields": self.drift.num_rows}
+        title = "sync: complete" if self.complete else f"sync: {self._holes()}"
+        return f"<div>{facts_html(title, facts)}{_holes_html(self.holes)}</div>"
+
+
+def hole_line(hole: dict[str, Any]) -> str:
+    """Describe a hole in one line."""
+    return visible(f"{hole['unit']} {hole['status']}: {hole['error']}")
+
+
+@dataclass(frozen=True)
+class ArchiveInfo:
+    """The contents of an archive; see `Archive.info`.
+
+    >>> info = archive.info()
+    >>> info.holes, info.rows["box_score"] > 0
+    ([], True)
+    """
+
+    root: str
+    rows: dict[str, int]
+    """Number of rows of each table."""
+    games: int
+    sessions: int
+    holes: list[dict[str, Any]]
+    """Rows of the table `coverage` that are forbidden, missing or failed."""
+    unfinished: int
+    """Games that were not over at their last sync."""
+    fetched_at: datetime | None
+    """When the last unit was fetched, by the clock of the machine that fetched it."""
+    corrections: int
+
+    def __repr__(self) -> str:
+        lines = [f"archive {self.root}"]
+        lines += [f"  {name}: {value}" for name, value in self._facts().items()]
+        lines += [f"  {name:<20}{rows:>12,} rows" for name, rows in self.rows.items()]
+        lines += [f"  hole: {hole_line(hole)}" for hole in self.holes[:HOLES]]
+        return "\n".join(lines)
+
+    def _facts(self) -> dict[str, Any]:
+        fresh = f"{self.fetched_at:%Y-%m-%d %H:%M:%S} UTC" if self.fetched_at else "nothing fetched yet"
+        return {
+            "games": self.games,
+            "not over when last seen": self.unfinished,
+            "sessions": self.sessions,
+            "holes": len(self.holes),
+            "corrections": self.corrections,
+            "last fetched": fresh,
+        }
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th{LEFT_STYLE}>{name}</th><td>{count:,}</td></tr>" for name, count in self.rows.items())
+        return (
+            f"{facts_html(f'archive {self.root}', self._facts())}"
+            f"<div><table><thead><tr><th{LEFT_STYLE}>table</th><th>rows</th></tr></thead><tbody>{rows}</tbody></table>"
+            f"{_holes_html(self.holes)}</div>"
+        )
+
+
+def _holes_html(holes: Sequence[dict[str, Any]]) -> str:
+    shown = "".join(f"<li>{escape(hole_line(hole))}</li>" for hole in holes[:HOLES])
+    more = f"<li>and {len(holes) - HOLES:,} more</li>" if len(holes) > HOLES else ""
+    return f"<ul>{shown}{more}</ul>" if holes else ""

@@ -1,0 +1,105 @@
+"""Who was on a team's roster, and when.
+
+The table `players` has every player of any stored roster once per team; `stints` has a row for each stay.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sideline._frames import library
+from sideline.archive._decode import decode_tables
+from sideline.archive._plan import Unit
+from sideline.archive._read import bodies, conform, coverage, scan, unit_of
+from sideline.archive._store import Store, public_schema, to_storage_types
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Row = dict[str, Any]
+Key = tuple[int, int]
+
+
+def history(store: Store, unit: Unit, until: int | None = None) -> "pyarrow.Table":
+    """Return the rows of `players` of one team, from all its rosters in `raw`, or those up to a sequence.
+
+    Each player has the values of the last roster that lists them. `listed_from` is the time of the first roster that
+    did, and `listed_until` that of the first roster after the last: null for players who are listed now.
+    """
+    rows = [row for row in bodies(store, [unit.name]) if row["status"] != "undecodable"]
+    rows.sort(key=lambda row: row["sequence"])
+    known: dict[Key, Row] = {}
+    for row in rows:
+        if until is None or row["sequence"] <= until:
+            # A withdrawn roster lists nobody.
+            players = [] if row["body"] is None else decode_tables(unit_of(row), row["body"])["players"].to_pylist()
+            known = _next(known, players, row["served_at"] or row["stored_at"])
+    pa: Any = library("pyarrow", "archive")
+    schema = to_storage_types(public_schema("players").empty_table()).schema
+    return pa.Table.from_pylist(list(known.values()), schema)
+
+
+def _next(known: Mapping[Key, Row], players: Iterable[Row], at: datetime) -> dict[Key, Row]:
+    listed: dict[Key, Row] = {}
+    seen: Counter[int] = Counter()
+    for player in players:
+        # A roster may list a player twice.
+        key = (player["player_id"], seen[player["player_id"]])
+        seen[player["player_id"]] += 1
+        first = known.get(key, {}).get("listed_from", at)
+        listed[key] = {**player, "listed_from": first, "listed_until": None}
+    gone = {key: {**row, "listed_until": row["listed_until"] or at} for key, row in known.items() if key not in listed}
+    return {**listed, **gone}
+
+
+def stints(store: Store, at: datetime | None) -> "pyarrow.Table":
+    """Return the columns of `players` and `team_name`, with a row for each stay of a player on a team's roster.
+
+    With `at`, only the stays at that time.
+    """
+    pa: Any = library("pyarrow", "archive")
+    units = [row["unit"] for row in coverage(store, ("unit", "operation")) if row["operation"] == "roster"]
+    by_team: dict[str, list[Row]] = {}
+    for row in bodies(store, units):
+        if row["status"] != "undecodable":
+            by_team.setdefault(row["unit"], []).append(row)
+    names = dict(scan(store, "team").select("team_id", "name").collect().iter_rows())
+    found = []
+    for rows in by_team.values():
+        rosters = (
+            (row["served_at"] or row["stored_at"], _listed(row))
+            for row in sorted(rows, key=lambda row: row["sequence"])
+        )
+        found += [{**row, "team_name": names.get(row["team_id"])} for row in _stints(rosters)]
+    found = [
+        row
+        for row in found
+        if at is None or (row["listed_from"] <= at and (row["listed_until"] is None or at < row["listed_until"]))
+    ]
+    found.sort(key=lambda row: (row["player_id"], row["listed_from"], row["team_id"]))
+    target = public_schema("players")
+    place = target.get_field_index("listed_from")
+    target = target.insert(place, pa.field("team_name", pa.string()))
+    return conform(pa.Table.from_pylist(found, to_storage_types(target.empty_table()).schema), target)
+
+
+def _listed(row: Row) -> list[Row]:
+    """Return the players of a stored roster; a withdrawn one lists nobody."""
+    if row["body"] is None:
+        return []
+    players: list[Row] = decode_tables(unit_of(row), row["body"])["players"].to_pylist()
+    return players
+
+
+def _stints(rosters: Iterable[tuple[datetime, Iterable[Row]]]) -> Iterator[Row]:
+    """Yield each unbroken run of rosters that list a player, with the values of the last one."""
+    current: dict[int, Row] = {}
+    for at, players in rosters:
+        before, current = current, {}
+        for player in players:
+            key = player["player_id"]
+            since = before.get(key, {}).get("listed_from", at)
+            current[key] = {**player, "listed_from": since, "listed_until": None}
+        yield from ({**row, "listed_until": at} for key, row in before.items() if key not in current)
+    yield from current.values()

@@ -1,0 +1,368 @@
+"""Judges whether each table of each game is complete and final, from the archive alone.
+
+`verdicts` decides without reading anything; `status` reads what it needs.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from statistics import median, quantiles
+from typing import TYPE_CHECKING, Any
+
+from sideline._access import table_from_arrow
+from sideline._core import Table
+from sideline._frames import library
+from sideline.archive import _audits, _read
+from sideline.archive._ledger import is_list
+from sideline.archive._plan import COMPLETE, MIN_SETTLED_TIME, RESOURCES
+from sideline.archive._store import Store
+from sideline.archive._writer import UNDECODABLE, interrupted_units
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Row = dict[str, Any]
+
+SEVERITY = ("forbidden", "missing", "late", "degraded", "withdrawn", "pending", "provisional", "available")
+"""The worst verdict first: a table has the worst of its sessions."""
+
+PROBLEMS = frozenset(("forbidden", "missing", "late", "degraded"))
+"""Verdicts that need attention."""
+
+_FALLBACK_DELAY = timedelta(days=1)
+"""The usual delay until the archive has learned its own."""
+
+_MIN_GAMES = 3
+"""Games needed to learn the usual delay of a table."""
+
+_MAX_OBSERVED_DELAY = timedelta(days=3)
+"""A unit first requested later than this after its end says nothing about the delay."""
+
+_FEW_ROWS_DIVISOR = 20
+"""A session with fewer than the usual rows divided by this is suspicious."""
+
+_CANCELLED = {"CANCELED", "CANCELLED"}
+
+
+@dataclass
+class _Game:
+    """The facts about a game, apart from its tables."""
+
+    id: str
+    starts_at: datetime | None = None
+    over_at: datetime | None = None
+    teams: tuple[int, ...] = ()
+    status: str = ""
+    units: list[Row] = field(default_factory=list)
+    """Its rows of `coverage`."""
+    concerns: list[str] = field(default_factory=list)
+    """Why its sessions may be incomplete or outdated."""
+
+
+def _latest(*times: datetime | None) -> datetime | None:
+    return max((at for at in times if at is not None), default=None)
+
+
+def status(
+    store: Store,
+    team_ids: Collection[int] | None,
+    since: datetime | None,
+    clock: datetime | None,
+    now: datetime,
+    window: timedelta,
+) -> Table:
+    """Return the verdicts on games; `clock` is the archive's own clock, `now` this machine's."""
+    _read.require(store)
+    listed_at = _read.last_listed(store)
+    units = [
+        {**row, "listed_at": _latest(row["listed_at"], listed_at.get(row["event_id"]))} for row in _read.coverage(store)
+    ]
+    schedule = _read.to_arrow(store, "games")
+    columns = ("game_id", "tipoff_at", "status", "home_team_id", "away_team_id")
+    listed = schedule.select(columns).to_pylist()
+    seasons = [row["planned_at"] for row in units if row.get("planned_at") is not None]
+    games = {
+        game.id: game
+        for game in _games(units, listed)
+        if (team_ids is None or set(team_ids) & set(game.teams))
+        and (since is None or game.starts_at is None or game.starts_at >= since)
+    }
+    over = [
+        game.id for game in games.values() if any(row["operation"] == "game" and row["final"] for row in game.units)
+    ]
+    found = _audits.audit(store, over).to_dicts() if over else []
+    rules = {rule.rule: {"needs": rule.tables, "tables": {*rule.tables, *rule.any_of}} for rule in _rules()}
+    rows = verdicts(
+        games.values(),
+        units=units,
+        first_stored=_first_stored(store),
+        interrupted_units=interrupted_units(store, {row["unit"]: row for row in units}),
+        violations=[{**row, **rules[row["rule"]]} for row in found],
+        # The service's clock at the last sync may be ahead of this machine's.
+        clock=clock or max([now, *seasons]),
+        window=window,
+    )
+    return table_from_arrow("status", _arrow(rows))
+
+
+def verdicts(
+    games: Iterable[_Game],
+    *,
+    units: Sequence[Row],
+    first_stored: Mapping[str, datetime],
+    interrupted_units: Collection[str],
+    violations: Iterable[Row],
+    clock: datetime,
+    window: timedelta,
+) -> list[Row]:
+    """Return a row of `status` for each game and table, in the order of the games' starts. Pure.
+
+    Parameters:
+        units: all rows of `coverage`; the usual delays and row counts are learned from them.
+        first_stored: the time of each unit's first body.
+        interrupted: units whose storing was interrupted.
+        violations: violations of the stored tables, with the `tables` of their rule and those that it `needs`.
+        clock: now.
+        window: how long after its end a game may be corrected.
+    """
+    usual = {operation: _usual_delay(operation, units, first_stored) for operation in RESOURCES}
+    counts: dict[str, list[int]] = defaultdict(list)
+    for unit in units:
+        if unit["status"] in COMPLETE and unit["final"] and unit["rows"] is not None:
+            counts[unit["operation"]].append(unit["rows"])
+    usual_rows = {operation: median(values) for operation, values in counts.items()}
+    # An operation without data for any game is not offered by the service.
+    has = {row["operation"] for row in units if row["status"] not in ("unavailable", "withdrawn")}
+    operations = [operation for operation in _GAME_OPERATIONS if operation in has]
+    violated = _violated(violations, units)
+    rows = []
+    for game in sorted(games, key=lambda game: (game.starts_at is None, game.starts_at, game.id)):
+        for operation in operations:
+            of_table = [row for row in game.units if row["operation"] == operation and not _is_malformed(row)]
+            delay = usual[operation]
+            unit_verdicts = [
+                _unit_verdict(row, game, delay, usual_rows, interrupted_units, clock, window) for row in of_table
+            ]
+            if any(verdict != "withdrawn" for verdict, _ in unit_verdicts):
+                # Withdrawn sessions leave no row behind.
+                unit_verdicts = [one for one in unit_verdicts if one[0] != "withdrawn"]
+            if not unit_verdicts:
+                unit_verdicts = [_without_units(game, operation, delay, clock)]
+            unit_verdicts += [("degraded", concern) for concern in game.concerns]
+            for table in RESOURCES[operation].tables:
+                whole = unit_verdicts + [
+                    ("degraded", f"violates {rule}") for rule in violated.get((game.id, table), ())
+                ]
+                verdict = min((one for one, _ in whole), key=SEVERITY.index)
+                listed = [row["listed_at"] for row in of_table if row["status"] != "withdrawn"]
+                rows.append(
+                    {
+                        "game_id": game.id,
+                        "table": table,
+                        "status": verdict,
+                        "reasons": list(dict.fromkeys(reason for one, reason in whole if one == verdict and reason)),
+                        "last_changed": max((row["stored_at"] for row in of_table if row["stored_at"]), default=None),
+                        "last_listed": min(listed) if listed and None not in listed else None,
+                        "usual_delay_s": None if delay is None else delay.total_seconds(),
+                    }
+                )
+    return rows
+
+
+_GAME_OPERATIONS = tuple(
+    operation for operation, resource in RESOURCES.items() if resource.key in ("game_id", "session_id")
+)
+_GAME_OPERATIONS = ("schedule", "game", *(operation for operation in _GAME_OPERATIONS if operation != "schedule"))
+"""Operations whose tables belong to games; an event has an id of its own."""
+
+
+def _unit_verdict(
+    row: Row,
+    game: _Game,
+    delay: timedelta | None,
+    usual_rows: Mapping[str, float],
+    interrupted_units: Collection[str],
+    clock: datetime,
+    window: timedelta,
+) -> tuple[str, str]:
+    """Return the verdict on one unit, and its reason."""
+    state, error = row["status"], row["error"] or row["status"]
+    name = row["unit"]
+    if state == "withdrawn":
+        return "withdrawn", error
+    if name in interrupted_units:
+        return "degraded", f"{name}: a sync was interrupted while it stored this unit; sync again"
+    if state == "forbidden":
+        return "forbidden", f"{name}: {error}"
+    is_waiting = game.over_at is None or clock < game.over_at + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME)
+    if state not in COMPLETE:
+        if row["body_id"] is not None:
+            return "degraded", f"{name}: the rows are older than the last request, which ended with {error}"
+        if is_waiting and state in ("missing", "unavailable"):
+            return "pending", _waiting(game, clock)
+        return "late" if state == "unavailable" else "missing", f"{name}: {error}"
+    is_listing = row["operation"] == "schedule"
+    if not (row["final"] or is_listing) or game.over_at is None or game.over_at + MIN_SETTLED_TIME > clock:
+        return "pending", _waiting(game, clock)
+    if not is_listing and row["over_at"] != game.over_at:
+        return "provisional", f"{name}: its game's end has changed since it was fetched"
+    usual = usual_rows.get(row["operation"], 0)
+    if row["rows"] is not None and row["rows"] * _FEW_ROWS_DIVISOR < usual:
+        if is_waiting:
+            return "pending", _waiting(game, clock)
+        return "degraded", f"{name}: {row['rows']} rows, usually {usual:g}"
+    seen_at = row.get("planned_at")
+    if seen_at is None or seen_at < game.over_at + window:
+        until = f"{game.over_at + window:%Y-%m-%d %H:%M} UTC"
+        return "provisional", f"it may be corrected until {until}, and was not fetched after that"
+    return "available", ""
+
+
+def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: datetime) -> tuple[str, str]:
+    """Return the verdict on a table without any planned unit for this game."""
+    if game.status in _CANCELLED:
+        return "withdrawn", f"the schedule says {game.status}"
+    end = game.over_at or (game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None)
+    if end is None or clock < end + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME):
+        return "pending", _waiting(game, clock)
+    if operation in ("schedule", "game"):
+        return "missing", "no list has it"
+    return "late", "its event lists no session"
+
+
+def _waiting(game: _Game, clock: datetime) -> str:
+    if game.starts_at is not None and game.starts_at > clock:
+        return f"starts at {game.starts_at:%Y-%m-%d %H:%M} UTC"
+    if game.over_at is None or game.over_at + MIN_SETTLED_TIME > clock:
+        return "not over as far as known"
+    return f"over since {game.over_at:%Y-%m-%d %H:%M} UTC"
+
+
+def _games(units: Sequence[Row], schedule: Iterable[Row]) -> list[_Game]:
+    """Return the games of the schedule and of `coverage`, with their units and concerns."""
+    games: dict[str, _Game] = {}
+    for row in schedule:
+        game = games.setdefault(row["game_id"], _Game(row["game_id"]))
+        game.starts_at, game.status = row["tipoff_at"], str(row["status"]).upper()
+        game.teams = tuple(team for team in (row["home_team_id"], row["away_team_id"]) if team is not None)
+    lists = [row for row in units if is_list(row["unit"])]
+    holes = {row["unit"].partition("/")[2]: row for row in units if _is_malformed(row)}
+    for row in units:
+        if row["game_id"] is None or _is_malformed(row) or is_list(row["unit"]):
+            continue
+        game = games.setdefault(row["game_id"], _Game(row["game_id"]))
+        game.units.append(row)
+        if row["operation"] == "game":
+            game.over_at = row["over_at"]
+            game.starts_at = row["starts_at"] or game.starts_at
+            game.teams = tuple(row["teams"] or ()) or game.teams
+    # A malformed entry may belong to any game if its id is of no known game or practice.
+    practices = {row["unit"].partition("/")[2] for row in units if row["operation"] == "team_events" and row["body_id"]}
+    unknown = [row for name, row in holes.items() if name not in games and name not in practices]
+    for game in games.values():
+        if (hole := holes.get(game.id)) is not None:
+            game.concerns.append(f"its event: {hole['error']}")
+        for row in [*lists, *unknown]:
+            if (row["team_id"] is None or row["team_id"] in game.teams or not game.teams) and _holds(row, game):
+                game.concerns.append(f"{row['unit']}: {row['error'] or row['status']}")
+        if not game.units or all(row["operation"] != "game" for row in game.units):
+            continue
+        if all(row["status"] == "withdrawn" for row in game.units if row["operation"] == "game"):
+            game.concerns.clear()
+    return list(games.values())
+
+
+def _holds(row: Row, game: _Game) -> bool:
+    """Return whether the game may be in the range of a list with a hole."""
+    if row["start"] is None or row["end"] is None or game.starts_at is None:
+        return True
+    return bool(row["start"] - MIN_SETTLED_TIME <= game.starts_at <= row["end"] + MIN_SETTLED_TIME)
+
+
+def _is_malformed(row: Row) -> bool:
+    return bool(row["unit"].startswith("event/"))
+
+
+def _usual_delay(operation: str, units: Iterable[Row], first_stored: Mapping[str, datetime]) -> timedelta | None:
+    """Return the time after the end by which nine of ten bodies were stored, or `None` if unknown."""
+    delays = []
+    for row in units:
+        stored = first_stored.get(row["unit"])
+        if row["operation"] != operation or row["over_at"] is None or stored is None:
+            continue
+        delay = stored - row["over_at"]
+        if delay <= _MAX_OBSERVED_DELAY:
+            delays.append(max(0.0, delay.total_seconds()))
+    if len(delays) < _MIN_GAMES:
+        return None
+    return timedelta(seconds=round(quantiles(delays, n=10, method="inclusive")[-1]))
+
+
+def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
+    """Return the rules that each game and table violates, except those that only contradict missing rows."""
+    holes = {
+        (row["game_id"], table)
+        for row in units
+        if row["status"] not in (*COMPLETE, "withdrawn")
+        for table in RESOURCES[row["operation"]].tables
+    }
+    game_of = {row["session_id"]: row["game_id"] for row in units if row["session_id"] is not None}
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in violations:
+        game: Any = row["game_id"] or game_of.get(row["session_id"])
+        tables = set(row["tables"])
+        if any((game, table) in holes for table in row["needs"]):
+            continue
+        if tables & {"player_stats", "box_score"}:
+            tables |= {"player_stats", "box_score"}
+        for table in tables if game is not None else ():
+            if row["rule"] not in found[game, table]:
+                found[game, table].append(row["rule"])
+    return found
+
+
+def _first_stored(store: Store) -> dict[str, datetime]:
+    found: dict[str, datetime] = {}
+    for row in _read.bodies(store, columns=("unit", "status", "served_at", "stored_at")):
+        if row["status"] != UNDECODABLE:
+            at = row["served_at"] or row["stored_at"]
+            found[row["unit"]] = min(at, found.get(row["unit"], at))
+    return found
+
+
+def _rules() -> Any:
+    from sideline._audit import audit
+
+    return audit.rules()
+
+
+def _arrow(rows: Sequence[Row]) -> "pyarrow.Table":
+    pa = library("pyarrow", "archive")
+    when, category = pa.timestamp("ms", "UTC"), pa.dictionary(pa.int32(), pa.string())
+    schema = pa.schema(
+        {
+            "game_id": pa.string(),
+            "table": category,
+            "status": category,
+            "reasons": pa.list_(pa.string()),
+            "last_changed": when,
+            "last_listed": when,
+            "usual_delay_s": pa.float64(),
+        }
+    )
+    plain = pa.schema(
+        [
+            (name, pa.string() if kind == category else kind)
+            for name, kind in zip(schema.names, schema.types, strict=True)
+        ]
+    )
+    # Stored times are finer than public ones.
+    cut = [
+        {
+            name: value.replace(microsecond=value.microsecond // 1000 * 1000) if isinstance(value, datetime) else value
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
+    return pa.Table.from_pylist(cut, plain).cast(schema)

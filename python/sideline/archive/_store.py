@@ -1,0 +1,371 @@
+"""Opens and creates Delta tables in a folder or an object store, and replaces rows in one transaction."""
+
+import os
+import random
+import re
+import time
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from sideline._core import __version__
+from sideline._frames import library
+from sideline._schemas import SCHEMAS
+from sideline.archive._storage_options import Options
+from sideline.archive._store_errors import check_files, translate_error
+from sideline.errors import DecodeError
+
+if TYPE_CHECKING:
+    import pyarrow
+    from deltalake import DeltaTable
+
+_MAX_ATTEMPTS = 40
+"""A commit fails when another writer commits first, so one of them always succeeds."""
+
+MONTH = "month"
+"""The partition column of the tables. `scan` and `to_arrow` do not show it."""
+
+LINEAGE = ("url", "sideline_version")
+"""Internal columns of `coverage`: the address of a unit's body, and the version of sideline that stored it."""
+
+_BUCKET_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
+
+_CONFIGURATION = {
+    # Minimum and maximum of whole bodies are useless.
+    "raw": {"delta.dataSkippingStatsColumns": "entry,unit,operation,id,sequence,status,body_id,stored_at"},
+}
+
+
+_COMMENTS = {
+    MONTH: "month in which the game or practice starts",
+    "url": "address of the request, without secrets",
+    "sideline_version": "version of sideline that stored the unit",
+    "body": "the response as it was received",
+    "body_id": "digest of the body",
+    "listed_from": "when a roster first listed the player",
+    "listed_until": "when a roster first did not list the player any more; null for players who are listed now",
+    "sequence": "number of the body among those of its unit",
+    "stored_at": "when the body was stored, by the clock of the machine that stored it",
+}
+
+_DESCRIPTIONS = {
+    "listings": "When each game and practice was last listed.",
+    "raw": "The bodies of all responses, each once.",
+}
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+_MIN_TIME_US, _MAX_TIME_US = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The years 1 to 9999, the range of `datetime`, in microseconds of the epoch."""
+
+
+@cache
+def internal_schemas() -> "Mapping[str, pyarrow.Schema]":
+    """Return the schemas of the archive's own tables as they are stored. Public columns come first."""
+    pa = library("pyarrow", "archive")
+    text, number, when = pa.string(), pa.int64(), pa.timestamp("us", "UTC")
+    return {
+        "coverage": pa.schema(
+            {
+                "operation": text,
+                "team_id": number,
+                "game_id": text,
+                "session_id": text,
+                "start": when,
+                "end": when,
+                "status": text,
+                "rows": number,
+                "request_id": text,
+                "error": text,
+                "attempts": pa.int32(),
+                "fetched_at": when,
+                "unit": text,
+                "served_at": when,
+                "listed_at": when,
+                # Internal columns, which readers do not see.
+                MONTH: text,
+                "url": text,
+                "sideline_version": text,
+                "body_id": text,
+                "sequence": number,
+                "stored_at": when,
+                "event_id": text,
+                "starts_at": when,
+                "over_at": when,
+                "teams": pa.list_(number),
+                "linked": pa.bool_(),
+                "final": pa.bool_(),
+                "absent_in": text,
+                "planned_at": when,
+            }
+        ),
+        "listings": pa.schema({"event_id": text, "listed_at": when}),
+        "corrections": pa.schema(
+            {
+                "table": text,
+                "team_id": number,
+                "game_id": text,
+                "session_id": text,
+                "player_id": number,
+                "key": text,
+                "field": text,
+                "old": text,
+                "new": text,
+                "old_version": number,
+                "new_version": number,
+                "seen_at": when,
+                "change": text,
+            }
+        ),
+        "raw": pa.schema(
+            {
+                MONTH: text,
+                "entry": text,
+                "unit": text,
+                "sequence": number,
+                "status": text,
+                "operation": text,
+                "id": text,
+                "team_id": number,
+                "game_id": text,
+                "session_id": text,
+                "body_id": text,
+                "served_at": when,
+                "stored_at": when,
+                "body": pa.binary(),
+            }
+        ),
+    }
+
+
+def public_schema(name: str) -> "pyarrow.Schema":
+    """Return a table's schema for readers, with milliseconds, and dictionaries for open sets."""
+    pa = library("pyarrow", "archive")
+    if name not in SCHEMAS:
+        return internal_schemas()[name]
+    declared = pa.schema(SCHEMAS[name])
+    if name != "players":
+        return declared
+    return pa.schema([*declared, *_listing_fields(pa)], declared.metadata)
+
+
+def _listing_fields(pa: Any) -> list[Any]:
+    return [pa.field(name, pa.timestamp("ms", "UTC")) for name in ("listed_from", "listed_until")]
+
+
+def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":
+    """Add the partition column."""
+    pa: Any = library("pyarrow", "archive")
+    return rows.append_column(MONTH, pa.repeat(pa.scalar(month), rows.num_rows))
+
+
+def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
+    """Convert to the types of Delta Lake: microseconds, no dictionaries, all columns nullable.
+
+    Raises `ValueError` for a time or a column name that cannot be stored and read again.
+    """
+    pa: Any = library("pyarrow", "archive")
+    plain = table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
+    if len({name.lower() for name in plain.column_names}) < len(plain.column_names):
+        raise ValueError("two columns have names that differ only in case")
+    for field in plain.schema:
+        if _CONTROL.search(field.name):
+            raise ValueError(f"a column is named {field.name[:80]!r}, with a control character")
+        if pa.types.is_timestamp(field.type):
+            _check_times(field.name, plain[field.name])
+    return plain
+
+
+def _check_times(name: str, column: Any) -> None:
+    pa: Any = library("pyarrow", "archive")
+    ends = library("pyarrow.compute", "archive").min_max(column.cast(pa.int64())).as_py()
+    if ends["min"] is not None and (ends["min"] < _MIN_TIME_US or ends["max"] > _MAX_TIME_US):
+        raise ValueError(f"{name} has a time outside the years 1 to 9999")
+
+
+def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
+    pa = library("pyarrow", "archive")
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind
+
+
+def writer_properties() -> Any:
+    """Return the options for writing files."""
+    return library("deltalake", "archive").WriterProperties(compression="ZSTD")
+
+
+def _with_comments(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
+    """Add the meaning and unit of each column as its comment."""
+    pa: Any = library("pyarrow", "archive")
+    comments = {field.name: _comment(field) for field in public_schema(name)} | _COMMENTS
+    return pa.schema([field.with_metadata({"comment": comments.get(field.name) or ""}) for field in schema])
+
+
+def _comment(field: "pyarrow.Field") -> str:
+    metadata = field.metadata or {}
+    text, unit = (metadata.get(key, b"").decode() for key in (b"description", b"unit"))
+    return f"{text} [{unit}]" if unit else text
+
+
+def _description(name: str) -> str:
+    metadata = public_schema(name).metadata or {}
+    return metadata.get(b"description", b"").decode() or _DESCRIPTIONS[name]
+
+
+def is_in(column: str, values: Iterable[object]) -> str:
+    """Return a predicate: the column has one of the values. The bounds let readers skip files without them."""
+    listed = [str(value) if isinstance(value, int) else f"'{_quoted(value)}'" for value in sorted(values)]  # type: ignore[type-var]
+    if not listed:
+        return "false"
+    return f"{column} >= {listed[0]} AND {column} <= {listed[-1]} AND {column} IN ({', '.join(listed)})"
+
+
+def _quoted(value: object) -> str:
+    return str(value).replace("'", "''")
+
+
+def now() -> datetime:
+    """This machine's clock."""
+    return datetime.now(UTC)
+
+
+@cache
+def _folder_table() -> Any:
+    deltalake: Any = library("deltalake", "archive")
+
+    class FolderTable(deltalake.DeltaTable):  # type: ignore[misc] # an optional library
+        """A table in a folder. `DeltaTable` percent-encodes paths of files, which readers do not decode."""
+
+        def file_uris(self, *arguments: Any, **named: Any) -> list[str]:
+            return [unquote(path) for path in super().file_uris(*arguments, **named)]
+
+    return FolderTable
+
+
+class Store:
+    """The archive's location: a folder or an object store."""
+
+    def __init__(self, root: str | os.PathLike[str], options: Options) -> None:
+        library("deltalake", "archive")
+        text = os.fspath(root)
+        if not text:
+            raise ValueError("the path of the archive is empty: pass a folder or an address such as s3://bucket/name")
+        if text.startswith("file://"):
+            text = url2pathname(urlsplit(text).path)
+        if text.startswith("memory:"):
+            raise ValueError("an archive cannot be in memory: pass a folder or an address such as s3://bucket/name")
+        self.is_local: bool = "://" not in text
+        scheme, colon, rest = text.partition(":")
+        # A mistyped scheme would create a local folder of that name.
+        if self.is_local and colon and scheme.lower() in _BUCKET_SCHEMES:
+            raise ValueError(
+                f'{text} is neither a folder nor an address: write "{scheme.lower()}://{rest.lstrip("/")}"'
+            )
+        self.root: str = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
+        self.options = options
+        self.fence: int | None = None
+        """The number of this writer's last lease."""
+        self.written: set[str] = set()
+        """The names of the tables that this object has written."""
+
+    def open(self, name: str) -> "DeltaTable | None":
+        """Return the current table, or `None` if nothing is stored yet."""
+        deltalake: Any = library("deltalake", "archive")
+        try:
+            kind = _folder_table() if self.is_local else deltalake.DeltaTable
+            table: DeltaTable = self.options.open(kind, f"{self.root}/{name}")
+        except deltalake.exceptions.TableNotFoundError:
+            return None
+        except (deltalake.exceptions.DeltaError, OSError) as error:
+            raise translate_error(self.root, error) from None
+        return table
+
+    def open_checked(self, name: str) -> "DeltaTable | None":
+        """Return the table for reading; raises `DecodeError` if one of its files is damaged."""
+        table = self.open(name)
+        if table is not None and self.is_local:
+            check_files(self.root, name, table)
+        return table
+
+    def open_or_create(self, name: str, schema: "pyarrow.Schema") -> "DeltaTable":
+        """Return the table; create it if it does not exist."""
+        deltalake: Any = library("deltalake", "archive")
+        for attempt in range(_MAX_ATTEMPTS):
+            if (table := self.open(name)) is not None:
+                return table
+            try:
+                made: DeltaTable = self.options.open(
+                    deltalake.DeltaTable.create,
+                    f"{self.root}/{name}",
+                    _with_comments(name, schema),
+                    mode="error",
+                    partition_by=[MONTH] if MONTH in schema.names else None,
+                    description=_description(name),
+                    configuration={"sideline.version": __version__, **_CONFIGURATION.get(name, {})},
+                    raise_if_key_not_exists=False,
+                )
+            except OSError as error:
+                raise translate_error(self.root, error) from None
+            except deltalake.exceptions.DeltaError as error:
+                # Another writer created it first.
+                if attempt == _MAX_ATTEMPTS - 1:
+                    raise translate_error(self.root, error) from None
+                self.wait(attempt)
+            else:
+                return made
+        raise AssertionError
+
+    def replace(self, name: str, rows: "pyarrow.Table", predicate: str) -> None:
+        """Replace the rows that match the predicate in one transaction, after those of other writers."""
+        for attempt in range(_MAX_ATTEMPTS):
+            if self.try_replace(
+                self.open_or_create(name, rows.schema), rows, predicate, last=attempt == _MAX_ATTEMPTS - 1
+            ):
+                return
+            self.wait(attempt)
+
+    def try_replace(self, table: "DeltaTable", rows: Any, predicate: str | None, *, last: bool = False) -> bool:
+        """Replace rows of an opened table. Returns false if another writer has changed such rows since."""
+        growth = "merge" if predicate else "overwrite"
+        return self._try_write(table, rows, last=last, mode="overwrite", predicate=predicate, schema_mode=growth)
+
+    def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
+        deltalake: Any = library("deltalake", "archive")
+        self.written.add(table.table_uri.rstrip("/").rpartition("/")[2])
+        try:
+            deltalake.write_deltalake(
+                table, rows, writer_properties=writer_properties(), commit_properties=self.commit_properties(), **how
+            )
+        except deltalake.exceptions.CommitFailedError:
+            # Another writer changed rows that the predicate matches, or created the table.
+            if last:
+                raise
+            return False
+        except (deltalake.exceptions.DeltaError, OSError) as error:
+            raise self.error_of_write(table, error) from None
+        return True
+
+    def commit_properties(self) -> Any:
+        """Return the metadata of a commit."""
+        deltalake: Any = library("deltalake", "archive")
+        fence = {} if self.fence is None else {"lease": str(self.fence)}
+        return deltalake.CommitProperties(custom_metadata={"sideline": __version__, **fence})
+
+    def error_of_write(self, table: "DeltaTable", error: Exception) -> Exception:
+        """Return the error to raise when a table could not be changed."""
+        try:
+            if self.is_local:
+                check_files(self.root, table.table_uri.rstrip("/").rpartition("/")[2], table)
+        except DecodeError as damage:
+            return damage
+        return translate_error(self.root, error)
+
+    @staticmethod
+    def wait(attempt: int) -> None:
+        """Wait between two attempts to commit."""
+        time.sleep(random.uniform(0.005, 0.02 * 2 ** min(attempt, 5)))

@@ -1,0 +1,84 @@
+"""Explains missing credentials, damaged files and full disks."""
+
+import errno
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from sideline._frames import library
+from sideline._text import visible
+from sideline.errors import ConfigurationError, DecodeError
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+_VARIABLES = {
+    "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION (and AWS_ENDPOINT_URL if it is not Amazon's)",
+    "gs": "GOOGLE_SERVICE_ACCOUNT (the path of a key file)",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+}
+_SCHEMES = {"s3a": "s3", "adl": "az", "abfs": "az", "abfss": "az"}
+
+_CREDENTIALS_PATTERN = re.compile(
+    r"credential|IMDS|metadata service|token request|instance/service-accounts|Account must be|\b40[13]\b|Forbidden"
+    r"|Unauthorized|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|region",
+    re.IGNORECASE,
+)
+_DISK_FULL_PATTERN = re.compile(r"No space left on device|File too large|Disk quota exceeded|os error (?:28|27|122)\b")
+_COLOUR_PATTERN = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def translate_error(root: str, error: Exception) -> Exception:
+    """Return the error to raise in place of one of deltalake's; the same error if there is no better one."""
+    text = _COLOUR_PATTERN.sub("", str(error))
+    if full := _DISK_FULL_PATTERN.search(text):
+        return OSError(
+            errno.ENOSPC,
+            f"{root} has no room left ({full[0]}): free some space and sync again; stored data is kept. "
+            "If a table turns out to be damaged, archive.rebuild(name) restores it",
+        )
+    scheme = root.partition("://")[0] if "://" in root else ""
+    names = _VARIABLES.get(_SCHEMES.get(scheme, scheme))
+    if names is not None and _CREDENTIALS_PATTERN.search(text):
+        return ConfigurationError(
+            f"{root} cannot be opened ({_last_line(text)}): set {names} in the environment, or pass storage_options="
+        )
+    return error
+
+
+def _last_line(text: str) -> str:
+    """Return the innermost cause, which is in the last line."""
+    lines = [line.strip(" \t↳.") for line in text.splitlines() if line.strip(" \t↳.")]
+    return visible(lines[-1] if lines else "no reason given")[:200]
+
+
+def check_files(root: str, name: str, table: "DeltaTable") -> None:
+    """Raise `DecodeError` if a file of the table is missing or has the wrong size.
+
+    Some Parquet readers crash on a truncated file. Object stores have no half-written files.
+    """
+    for path, size in _files(table):
+        file = Path(root) / name / path
+        try:
+            found = file.stat().st_size
+        except FileNotFoundError:
+            found = None
+        if found != size:
+            what = "is missing" if found is None else f"has {found} bytes, but {size} were written"
+            raise DecodeError(f"{file} {what}: {remedy(name)}")
+
+
+def remedy(name: str) -> str:
+    """Return what to do about a damaged table."""
+    if name == "raw":
+        return "restore it from a copy; other tables stay readable. archive.rebuild(name) does not work without it"
+    if name in ("coverage", "corrections"):
+        return f"restore {name} from a copy: archive.rebuild(name) cannot restore the archive's own records"
+    return f"archive.rebuild({name!r}) restores the table"
+
+
+def _files(table: "DeltaTable") -> "list[tuple[str, int]]":
+    actions = library("pyarrow", "archive").table(table.get_add_actions())
+    paths, sizes = (actions.column(name).to_pylist() for name in ("path", "size_bytes"))
+    return [(unquote(path), size) for path, size in zip(paths, sizes, strict=True)]

@@ -1,0 +1,449 @@
+"""Runs one sync: reads the lists, plans, fetches and stores, a chunk of events at a time."""
+
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from sideline._core import _epoch_ms
+from sideline._progress import ProgressOption, bar
+from sideline.archive import _compaction, _plan, _withdrawals
+from sideline.archive._decode import empty_tables
+from sideline.archive._discovery import Discovery
+from sideline.archive._fetch import Fetched, Outcome, connection_error, fetch, read
+from sideline.archive._leases import PART_COUNT, Leases, leases
+from sideline.archive._ledger import mark_listed, update_holes
+from sideline.archive._listing import Event, Received, fragment, moment
+from sideline.archive._plan import Unit
+from sideline.archive._read import coverage
+from sideline.archive._store import Store, internal_schemas, now
+from sideline.archive._writer import Context, Row, interrupted_units, version, write_outcomes, write_undecodable
+
+if TYPE_CHECKING:
+    from sideline._client import Client
+
+_MAX_CHUNK_UNITS = 400
+_MAX_CHUNK_BYTES = 5 * 1024 * 1024
+"""Units, or bytes of bodies, fetched before they are stored. Twice as many are in memory, and may be lost by a kill."""
+
+_UNITS_PER_LEASE = 100
+"""Number of units whose parts a machine leases at once."""
+
+_COMPACT_INTERVAL = 8
+"""Chunks between two compactions. Each chunk reads all files of `coverage` and `raw`, so they must stay few."""
+
+_DEFAULT_BODY_SIZE, _DEFAULT_LOCATIONS_SIZE = 64 * 1024, 16 * 1024 * 1024
+"""Assumed bytes of a body, and of locations, until the first one is fetched."""
+
+_COMPRESSION_RATIO = 10
+"""The approximate ratio of a body's bytes to its bytes in a file."""
+
+
+class Sync:
+    """One sync: its requests and outcomes."""
+
+    def __init__(
+        self,
+        store: Store,
+        client: "Client",
+        *,
+        wanted: frozenset[str],
+        window: timedelta | None,
+        clock: Callable[[], datetime] | None,
+        progress: ProgressOption,
+    ) -> None:
+        self._store = store
+        self._client = client
+        self._wanted = wanted
+        self._window = window
+        self._progress = progress
+        self._id = uuid.uuid4().hex
+        self._known: dict[str, Row] = {row["unit"]: row for row in coverage(store)}
+        self._interrupted = interrupted_units(store, self._known)
+        self._lists = Discovery(client, clock)
+        self._listed_at: dict[str, datetime | None] = {}
+        self._sizes: dict[str, tuple[int, int]] = {}
+        self._body_size = min(
+            _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(store, "raw") or _DEFAULT_BODY_SIZE)
+        )
+        self._stored_chunks = 0
+        self.done: int = 0
+        self.rows: int = 0
+        self.outcomes: list[Outcome] = []
+        self.corrections: list[Row] = []
+
+    def run(self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, start: Any, end: Any) -> None:
+        """Request and store everything that is due."""
+        lists = self._lists
+        if game_ids is None:
+            if end is None:
+                end = lists.service_time()
+                _plan.check_range(start, None, end)
+            lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
+            lists.read_games(_plan.unlisted_games(lists.games.values(), lists.events, lists.clock))
+        else:
+            lists.read_games(game_ids)
+        self._context = Context(self._id, lists.clock, self._known)
+        are_all_ids_unknown = lists.are_all_ids_unknown(team_ids, game_ids, self._known)
+        self.outcomes += [*lists.outcomes, *lists.missing_games]
+        if are_all_ids_unknown:
+            return
+        withdrawn = self._withdrawals(start, end) if game_ids is None else []
+        problems, withdrawn_within = self._problems()
+        self._update_holes(problems)
+        self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
+        for outcomes in _slices([*withdrawn, *withdrawn_within], _MAX_CHUNK_UNITS):
+            self._write(outcomes)
+            self.outcomes += outcomes
+        self._fetch_due(game_ids is None)
+
+    def _withdrawals(self, start: Any, end: Any) -> list[Outcome]:
+        """Return the withdrawals of games, practices and teams that their lists no longer have."""
+        first, last = (moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
+        lists = self._lists.parents(first, last)
+        known = self._known.values()
+        absent = _withdrawals.events(known, lists)
+        games = sorted(game for game in absent if any(row["game_id"] == game for row in known))
+        # A game that still exists by its id at a time outside the range has only moved.
+        moved, unknown = self._lists.locate(games, first, last)
+        outcomes = []
+        for event_id, verdict in absent.items():
+            if event_id in moved or event_id in unknown:
+                continue
+            hole = self._known.get(f"event/{event_id}")
+            if verdict == "unconfirmed":
+                unit = Unit("team_events", event_id, start=first, end=last, is_malformed=True)
+                reason = "its teams' lists no longer have it, and another list that should have it could not be read"
+                self._lists.problems.append(Outcome(unit, "failed", now(), error=reason, attempts=0))
+            elif verdict == "withdrawn" or (hole is not None and hole["absent_in"]):
+                outcomes += [
+                    self._withdrawn(row, "no list has its event any more") for row in known if _is_of(row, event_id)
+                ]
+                self._lists.readable.add(event_id)
+            else:
+                unit = Unit("team_events", event_id, start=first, end=last, is_malformed=True)
+                self._lists.problems.append(
+                    _absent(unit, "no list has it any more: the next sync that misses it withdraws it")
+                )
+        for game, verdict in _withdrawals.scheduled(known, lists).items():
+            if game not in moved and game not in unknown:
+                is_strong = verdict == "withdrawn"
+                outcomes.append(
+                    self._missed(self._known[f"schedule/{game}"], is_strong, "the schedule no longer lists it")
+                )
+        for row in known:
+            if row["operation"] == "teams" and _plan.has_rows(row) and self._lists.teams_parent is not None:
+                parent = self._lists.teams_parent
+                if parent.is_whole and row["unit"].partition("/")[2] not in parent.ids:
+                    outcomes.append(self._missed(row, bool(parent.ids), "the list of teams no longer has it"))
+        return outcomes
+
+    def _problems(self) -> tuple[list[Outcome], list[Outcome]]:
+        """Return events that cannot be stored, and withdrawals of sessions that events no longer list."""
+        lists = self._lists
+        sessions = {session.id for event in lists.events.values() for session in event.sessions}
+        by_event: dict[str, list[Row]] = {}
+        for row in self._known.values():
+            if row["event_id"] is not None:
+                by_event.setdefault(row["event_id"], []).append(row)
+        withdrawn: list[Outcome] = []
+        for event in list(lists.events.values()):
+            absent = _withdrawals.unlisted_sessions(event, by_event.get(event.id, ()), sessions)
+            if not absent:
+                continue
+            hole = self._known.get(f"event/{event.id}")
+            if event.sessions or (hole is not None and hole["absent_in"]):
+                withdrawn += [self._withdrawn(row, "its event no longer lists its session") for row in absent]
+            else:
+                unit = Unit("game" if event.is_game else "team_events", event.id, event.team_id, is_malformed=True)
+                text = "it lists no session any more: the next sync that finds none withdraws them"
+                lists.problems.append(_absent(unit, text))
+                lists.unstorable.add(event.id)
+        if "game" in self._wanted:
+            withdrawn += self._retyped()
+        gone = [game for game in lists.missing_games if game.is_absence]
+        for outcome in gone:
+            # A game that responds with 404 for the second time is withdrawn with everything in it.
+            known = self._known.get(outcome.unit.name)
+            if known is not None and known["body_id"] is not None and known["absent_in"]:
+                of_game = by_event.get(outcome.unit.id, ())
+                withdrawn += [
+                    self._withdrawn(row, "its game is gone") for row in of_game if row["status"] != "withdrawn"
+                ]
+        return lists.problems, withdrawn
+
+    def _retyped(self) -> Iterator[Outcome]:
+        """Practices that are games now, and the other way round: the rows of both units have the same key."""
+        for event in self._lists.events.values():
+            other = self._known.get(f"{'team_events' if event.is_game else 'game'}/{event.id}")
+            if event.id not in self._lists.unstorable and other is not None and _plan.has_rows(other):
+                yield self._withdrawn(other, "its event is listed as another kind now")
+
+    def _withdrawn(self, row: Mapping[str, Any], reason: str) -> Outcome:
+        unit = _plan.unit_of(row)
+        return Outcome(unit, "withdrawn", now(), tables=empty_tables(unit), error=reason, attempts=0)
+
+    def _missed(self, row: Row, is_strong: bool, reason: str) -> Outcome:
+        unit = _plan.unit_of(row)
+        return (
+            self._withdrawn(row, reason)
+            if is_strong
+            else _absent(unit, f"{reason}: the next sync that misses it withdraws it")
+        )
+
+    def _update_holes(self, problems: Sequence[Outcome]) -> None:
+        lists = self._lists
+        self.outcomes += problems
+        known_lists = [outcome for outcome in lists.outcomes if not lists.is_unknown_team(outcome)]
+        update_holes(
+            self._store, known_lists, problems, lists.readable - {problem.unit.id for problem in problems}, self._id
+        )
+        # Undecodable bodies are kept for a later version.
+        write_undecodable(self._store, [outcome for outcome in (*known_lists, *problems) if outcome.raw], now())
+
+    def _fragments(self) -> Iterator[Outcome]:
+        """Yield each team, game and event of the lists as a body of its own."""
+        lists = self._lists
+        pieces: list[tuple[Unit, Any, Received]] = []
+        if "teams" in self._wanted:
+            for key, (team, received) in lists.teams.items():
+                pieces.append((Unit("teams", str(key), team_id=key), team, received))
+        if "schedule" in self._wanted:
+            pieces += [(_plan.of_game(game), game.body, game.received) for game in lists.games.values()]
+        if "game" in self._wanted:
+            events = (event for event in lists.events.values() if event.id not in lists.unstorable)
+            pieces += [(_plan.of_event(event), event.body, event.received) for event in events]
+        for unit, entry, received in pieces:
+            body = fragment(unit.operation, entry)
+            outcome = read(unit, body, received.fetched_at, received.served_at, received.request_id, url=received.url)
+            outcome.listed_at = received.served_at
+            yield outcome
+
+    def _write_fragments(self) -> None:
+        fragments = self._fragments()
+        while chunk := list(islice(fragments, _MAX_CHUNK_UNITS)):
+            # Stored fragments are not reported, because their list is.
+            problems = [outcome for outcome in chunk if not outcome.is_stored]
+            for outcome in problems:
+                of_list = self._source(outcome.unit)
+                outcome.unit = replace(
+                    outcome.unit, team_id=of_list.team_id, start=of_list.start, end=of_list.end, is_malformed=True
+                )
+            write_undecodable(self._store, problems, now())
+            update_holes(self._store, (), problems, (), self._id)
+            self.outcomes += problems
+            self._write([outcome for outcome in chunk if outcome.is_stored])
+            for outcome in chunk:
+                outcome.release()
+
+    def _source(self, unit: Unit) -> Received:
+        lists = self._lists
+        if unit.operation == "teams":
+            return lists.teams[int(unit.id)][1]
+        return (lists.games if unit.operation == "schedule" else lists.events)[unit.id].received
+
+    def _write(self, outcomes: Sequence[Outcome]) -> None:
+        if outcomes:
+            self.corrections += write_outcomes(self._store, outcomes, self._context, now)
+
+    def _plan(self, with_rosters: bool) -> tuple[list[list[Unit]], dict[str, Unit]]:
+        """Return the due units by event, and the listed units that are not due."""
+        lists = self._lists
+        rosters = lists.team_ids if with_rosters and "roster" in self._wanted else []
+        groups = [[Unit("roster", str(team), team_id=team)] for team in rosters]
+        listed: dict[str, Unit] = {}
+        new: list[Unit] = []
+        planned: set[str] = set()
+        for event in sorted(lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id)):
+            repeated: list[Unit] = []
+            units = {unit.name: unit for unit in _plan.units_within(event, self._wanted, self._context.clock)}
+            if not event.are_sessions_known:
+                units |= {unit.name: unit for unit in self._known_units_within(event) if unit.name not in units}
+            for name, unit in units.items():
+                if name in planned:
+                    continue
+                planned.add(name)
+                self._listed_at[name] = event.received.served_at
+                stored = None if name in self._interrupted else self._known.get(name)
+                if not _plan.is_due(unit, stored, self._context.clock, self._window):
+                    listed[name] = unit
+                elif name in self._known or name in self._interrupted:
+                    repeated.append(unit)
+                else:
+                    new.append(unit)
+            groups.append(repeated)
+        # Sorted by month and id, so that storing a chunk does not read the files of the one before.
+        return groups + [[unit] for unit in sorted(new, key=lambda unit: (unit.month, unit.id))], listed
+
+    def _known_units_within(self, event: Event) -> list[Unit]:
+        return _plan.known_units_within(event, self._wanted, self._known.values())
+
+    def _chunks(
+        self, groups: Sequence[Sequence[Unit]], leases: Leases | None
+    ) -> Iterator[tuple[list[Unit], list[int]]]:
+        """Yield the next units to fetch, and the parts to release once they are stored."""
+        if leases is None:
+            for chunk in _chunks(groups, self._expected_size):
+                yield chunk, []
+            return
+        parts: dict[int, list[Sequence[Unit]]] = {}
+        for group in groups:
+            for unit in group[:1]:
+                parts.setdefault(crc32((unit.event_id or unit.name).encode()) % PART_COUNT, []).append(group)
+        order = sorted(parts, key=lambda part: crc32(f"{part} {self._id}".encode()))
+        while order:
+            counts = accumulate(sum(map(len, parts[part])) for part in order)
+            size = next((number for number, units in enumerate(counts, 1) if units >= _UNITS_PER_LEASE), len(order))
+            leased = next(filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), [])
+            if not leased:
+                leases.wait()
+                continue
+            self._store.fence = leases.number
+            order = [part for part in order if part not in leased]
+            chunks = list(
+                _chunks(self._units_left([group for part in leased for group in parts[part]]), self._expected_size)
+            )
+            for chunk in chunks[:-1]:
+                yield chunk, []
+            if chunks:
+                yield chunks[-1], leased
+            else:
+                leases.release(leased)
+
+    def _units_left(self, groups: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
+        """Return the units that no other machine has stored since this sync began, and report the others."""
+        rows = {
+            row["unit"]: row for row in coverage(self._store, units=[unit.name for group in groups for unit in group])
+        }
+
+        def is_done(unit: Unit) -> bool:
+            row = rows.get(unit.name)
+            return (
+                row is not None
+                and row["sequence"] != _plan.RESERVED
+                and version(row) != version(self._known.get(unit.name))
+            )
+
+        left = []
+        for group in groups:
+            done = [unit for unit in group if is_done(unit)]
+            self.outcomes += [_done_elsewhere(unit, rows[unit.name]) for unit in done]
+            self.done += len(done)
+            left.append([unit for unit in group if unit not in done])
+        return [group for group in left if group]
+
+    def _fetch_due(self, with_rosters: bool) -> None:
+        found = leases(self._store)
+        if found is None:
+            self._fetch_parts(with_rosters, None)
+            return
+        with found:
+            self._fetch_parts(with_rosters, found)
+
+    def _fetch_parts(self, with_rosters: bool, leases: Leases | None) -> None:
+        groups, listed = self._plan(with_rosters)
+        mark_listed(self._store, listed, self._listed_at)
+        shown = bar(self._progress, "sync", sum(map(len, groups)), self)  # type: ignore[arg-type]
+        done = 0
+
+        def on_ended(ended: int) -> None:
+            self.done = done + ended
+            if shown:
+                shown()
+
+        # One chunk is decoded and stored while the next is fetched; the fragments of the lists come first.
+        with ThreadPoolExecutor(1) as storing:
+            stored_last: Future[None] = storing.submit(self._write_fragments)
+            for chunk, parts in self._chunks(groups, leases):
+                fetched = deque(fetch(self._client, chunk, on_ended))
+                done += len(chunk)
+                self._record_sizes(fetched)
+                stored_last.result()
+                stored_last = storing.submit(self._read_and_write, fetched, leases, parts)
+            stored_last.result()
+        self._store.open_or_create("coverage", internal_schemas()["coverage"])
+        _compaction.compact(self._store, self._store.written)
+        if shown:
+            shown(True)
+
+    def _expected_size(self, unit: Unit) -> int:
+        """Return the expected size of the unit's body: the mean of its operation."""
+        unknown = _DEFAULT_LOCATIONS_SIZE if unit.operation == "locations" else self._body_size
+        count, size = self._sizes.get(unit.operation, (1, unknown))
+        return size // count
+
+    def _record_sizes(self, fetched: Iterable[Fetched]) -> None:
+        for one in fetched:
+            if one.size:
+                count, size = self._sizes.get(one.operation, (0, 0))
+                self._sizes[one.operation] = (count + 1, size + one.size)
+
+    def _read_and_write(self, fetched: deque[Fetched], leases: Leases | None, parts: Sequence[int]) -> None:
+        outcomes = []
+        while fetched:
+            # One after another, so that only one body is held twice.
+            outcome = fetched.popleft().read()
+            outcome.listed_at = self._listed_at.get(outcome.unit.name)
+            outcomes.append(outcome)
+        known = [outcome for outcome in outcomes if not self._lists.is_unknown_team(outcome)]
+        self._write(known)
+        if leases is not None and parts:
+            leases.release(parts)
+        cause = connection_error(outcomes)
+        self.rows += sum(outcome.rows for outcome in outcomes)
+        for outcome in outcomes:
+            outcome.release()
+        self.outcomes += outcomes
+        self._stored_chunks += 1
+        if self._stored_chunks % _COMPACT_INTERVAL == 0:
+            _compaction.compact(self._store, ("coverage", "raw"))
+        if cause is not None:
+            raise cause
+
+
+def _done_elsewhere(unit: Unit, row: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of a unit that another machine requested."""
+    return Outcome(
+        unit,
+        row["status"],
+        row["fetched_at"],
+        row["served_at"],
+        request_id=row["request_id"],
+        error=row["error"],
+        attempts=0,
+        rows=row["rows"],
+    )
+
+
+def _is_of(row: Mapping[str, Any], event_id: str) -> bool:
+    """Return whether the row is a unit of the event, or the event itself."""
+    is_event = row["operation"] in ("game", "team_events") and row["unit"] == f"{row['operation']}/{event_id}"
+    return row["status"] != "withdrawn" and bool(is_event or row["event_id"] == event_id)
+
+
+def _absent(unit: Unit, reason: str) -> Outcome:
+    return Outcome(unit, "missing", now(), error=reason, attempts=0, is_absence=True)
+
+
+def _slices(outcomes: Sequence[Outcome], size: int) -> Iterator[list[Outcome]]:
+    for first in range(0, len(outcomes), size):
+        yield list(outcomes[first : first + size])
+
+
+def _chunks(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int]) -> Iterator[list[Unit]]:
+    """Yield chunks of whole events, so that a correction is seen with all of its consequences."""
+    chunk: list[Unit] = []
+    held = 0
+    for group in groups:
+        chunk += group
+        held += sum(map(size, group))
+        if len(chunk) >= _MAX_CHUNK_UNITS or held >= _MAX_CHUNK_BYTES:
+            yield chunk
+            chunk, held = [], 0
+    if chunk:
+        yield chunk

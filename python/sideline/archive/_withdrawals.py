@@ -1,0 +1,104 @@
+"""Finds what the lists of a sync no longer have. Pure.
+
+A complete list with other entries withdraws what it no longer lists at once; an empty list does so when a second sync
+finds the same.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from sideline.archive._listing import Event
+from sideline.archive._plan import has_rows
+
+Row = Mapping[str, Any]
+
+Verdict = Literal["withdrawn", "missed", "unconfirmed"]
+"""The verdict on a missing entry: gone at once, gone if the next sync misses it too, or unknown because a list that may
+have it could not be read."""
+
+
+@dataclass(frozen=True)
+class Parent:
+    """A received list."""
+
+    ids: frozenset[str]
+    is_whole: bool
+    """Whether each entry has an id: an entry without one may be any missing one."""
+
+
+@dataclass
+class Lists:
+    """The lists of one sync, and their range."""
+
+    start: datetime
+    end: datetime
+    schedule: Parent | None = None
+    teams: dict[int, Parent] = field(default_factory=dict)
+
+    def has(self, row: Row) -> bool:
+        """Return whether the range contains the whole event: how the service reads a range is unknown."""
+        starts_at, ends_at = row["starts_at"], row["over_at"] or row["starts_at"]
+        return starts_at is not None and self.start <= starts_at and ends_at < self.end
+
+
+def events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
+    """Return the events that no list has any more."""
+    found: dict[str, Verdict] = {}
+    for row in stored:
+        event_id = row["event_id"] or (
+            row["unit"].partition("/")[2] if row["operation"] in ("game", "team_events") else None
+        )
+        if event_id is None or event_id in found or row["status"] == "withdrawn" or not lists.has(row):
+            continue
+        parents = [lists.teams.get(team) for team in row["teams"] or () if team in lists.teams]
+        if not parents:
+            continue
+        if row["game_id"] is not None:
+            parents.append(lists.schedule)
+        if (verdict := _absent(event_id, parents)) is not None:
+            found[event_id] = verdict
+    return found
+
+
+def scheduled(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
+    """Return the games that the schedule no longer has."""
+    found: dict[str, Verdict] = {}
+    for row in stored:
+        if row["operation"] == "schedule" and has_rows(row) and lists.has(row):
+            verdict = _absent(row["game_id"], [lists.schedule])
+            if verdict is not None:
+                found[row["game_id"]] = verdict
+    return found
+
+
+def _absent(key: str, parents: Iterable[Parent | None]) -> Verdict | None:
+    """Return `None` if one of the parents has it, or none can be read."""
+    readable = []
+    verdict: Verdict = "missed"
+    for parent in parents:
+        if parent is None or not parent.is_whole:
+            verdict = "unconfirmed"
+        elif key in parent.ids:
+            return None
+        else:
+            readable.append(parent)
+    if not readable:
+        return None
+    if verdict == "missed" and any(parent.ids for parent in readable):
+        return "withdrawn"
+    return verdict
+
+
+def unlisted_sessions(event: Event, stored: Iterable[Row], listed: Collection[str]) -> list[Row]:
+    """Return rows of units of sessions that neither this event nor another one lists any more."""
+    if not event.are_sessions_known:
+        return []
+    return [
+        row
+        for row in stored
+        if row["event_id"] == event.id
+        and row["status"] != "withdrawn"
+        and (row["session_id"] not in listed if row["session_id"] is not None else not event.sessions)
+    ]

@@ -1,0 +1,474 @@
+"""Writes outcomes into the tables, so that a kill at any point loses and duplicates nothing.
+
+A chunk is written in five steps, each a transaction of its own table: `coverage` for new units, as failed; the bodies
+(`raw`); the tables' rows, which replace those of earlier bodies; the corrections; and last `coverage` with the
+outcomes. A body in `raw` that `coverage` does not account for was interrupted: it is requested and stored again in the
+same place, or withdrawn if no list has it any more.
+
+The bodies of a unit are numbered by `sequence`. If another writer stored the unit after this sync read it, the
+service's `Date` decides whose body is newer; if that is impossible, the stored body stays and the unit is requested
+again.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sideline._core import __version__
+from sideline._frames import library
+from sideline.archive import _corrections, _rosters
+from sideline.archive._decode import decode_tables, empty_tables
+from sideline.archive._fetch import Outcome
+from sideline.archive._plan import COMPLETE, LIST_OPERATIONS, RESERVED, RESOURCES, TABLES, UNDATED, has_rows, is_final
+from sideline.archive._read import bodies, coverage, unit_of
+from sideline.archive._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Row = dict[str, Any]
+
+UNDECODABLE, WITHDRAWN = "undecodable", "withdrawn"
+"""Statuses of rows of `raw`, besides "stored"."""
+
+_BODY_COLUMNS = ("body_id", "sequence", "stored_at", "served_at", "rows", *LINEAGE)
+"""Columns of `coverage` about the stored body."""
+
+_MAX_THREADS = 4
+_MAX_ATTEMPTS = 100
+
+_PLACE_COLUMNS = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)
+
+
+def interrupted_units(store: Store, known: Mapping[str, Row]) -> set[str]:
+    """Return the units with a body in `raw` whose storing was interrupted."""
+    return {
+        row["unit"]
+        for row in bodies(store, columns=("unit", "sequence", "status"))
+        if row["status"] != UNDECODABLE and row["sequence"] > _sequence(known.get(row["unit"]))
+    }
+
+
+@dataclass(frozen=True)
+class Context:
+    """The state of a sync by which its outcomes are judged."""
+
+    sync: str
+    """The id of the sync: an absence counts once in each sync."""
+    clock: datetime
+    """The time by which the sync plans."""
+    known: Mapping[str, Row]
+    """Rows of `coverage` before the requests."""
+
+
+class _BodyPlaces(NamedTuple):
+    """The places of bodies in `raw`, and of their rows in the tables."""
+
+    bodies: dict[str, tuple[int, datetime]]
+    """For each stored unit, the sequence of its body and when it was stored."""
+    interrupted_units: set[str]
+    """Units whose last body is not accounted for."""
+    months: dict[str, set[str]]
+    """The months that may have rows of any of a unit's bodies."""
+
+
+@dataclass
+class _WriteResult:
+    at: datetime
+    places: dict[str, tuple[int, datetime]]
+    """For each stored unit, the sequence of its body and when it was stored."""
+    corrections: list[Row] = field(default_factory=list)
+
+
+def write_outcomes(
+    store: Store, outcomes: Sequence[Outcome], context: Context, now: Callable[[], datetime]
+) -> list[Row]:
+    """Store and account for outcomes; return the corrections."""
+    mine = {outcome.unit.name: outcome for outcome in outcomes}
+    _reject_case_conflicts(store, outcomes)
+    written: set[str] = set()
+    attempt = 0
+    while True:
+        seen = {row["unit"]: row for row in coverage(store, units=mine)}
+        for outcome in outcomes:
+            _resolve_absence(outcome, seen.get(outcome.unit.name), context)
+        if _reserve(store, [mine[name] for name in mine.keys() - seen.keys()], context):
+            continue
+        outdated = {name for name, row in seen.items() if _is_outdated(mine[name], row, context.known.get(name))}
+        ours = [outcome for name, outcome in mine.items() if name not in outdated]
+        stored = _write_units(store, ours, seen, context, now())
+        _restore_newer(store, [seen[name] for name in outdated & written])
+        written |= {outcome.unit.name for outcome in ours if outcome.is_stored}
+        while True:
+            table = store.open_or_create("coverage", internal_schemas()["coverage"])
+            after = {row["unit"]: row for row in coverage(store, units=mine)}
+            if any(version(row) != version(seen.get(name)) for name, row in after.items()):
+                break
+            rows = [_coverage_after(outcome, seen.get(outcome.unit.name), stored, context) for outcome in ours]
+            # Which body is newer is unknown: the next sync requests the unit again.
+            rows += [{**seen[name], "final": False} for name in outdated if _is_tie(mine[name], seen[name])]
+            last = attempt >= _MAX_ATTEMPTS
+            if not rows or store.try_replace(
+                table, to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)), last=last
+            ):
+                return stored.corrections
+            attempt += 1
+            store.wait(attempt)
+
+
+def _reserve(store: Store, outcomes: Sequence[Outcome], context: Context) -> bool:
+    """Reserve rows of `coverage` for new units, so that a kill leaves no unaccounted rows."""
+    rows: list[Row] = []
+    for outcome in outcomes:
+        if outcome.is_stored:
+            row = _coverage_after(outcome, None, _WriteResult(context.clock, {}), context)
+            row |= {"status": "failed", "error": "storing was interrupted", "rows": 0, "final": False}
+            rows.append({**row, "sequence": RESERVED})
+    if rows:
+        table = store.open_or_create("coverage", internal_schemas()["coverage"])
+        store.try_replace(table, to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)))
+    return bool(rows)
+
+
+def write_undecodable(store: Store, outcomes: Sequence[Outcome], at: datetime) -> None:
+    """Add undecodable bodies to `raw`."""
+    _store_bodies(store, outcomes, {}, at)
+
+
+def body_id(raw: bytes) -> str:
+    """Return the id of a body, by its content."""
+    return hashlib.sha256(raw).hexdigest()[:32]
+
+
+def entry(unit: str, sequence: int) -> str:
+    """Return the id of a row of `raw`."""
+    return f"{unit}#{sequence}"
+
+
+def _sequence(row: Row | None) -> int:
+    return (row["sequence"] or 0) if row else 0
+
+
+def _is_withdrawn(row: Row | None) -> bool:
+    """Return whether the unit's last entry in `raw` is a withdrawal; a later request may have failed."""
+    return row is not None and bool(row["sequence"]) and row["body_id"] is None
+
+
+def version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:
+    """Return a value that changes whenever a writer accounts for the unit."""
+    return tuple(row and row[name] for name in ("sequence", "status", "served_at", "fetched_at", "attempts"))
+
+
+def _resolve_absence(outcome: Outcome, seen: Row | None, context: Context) -> None:
+    """Decide what a 404 means: a resource that was never linked or stored may not exist; the second sync that misses a
+    stored one withdraws it."""
+    if not outcome.is_absence:
+        return
+    if seen is not None and has_rows(seen):
+        is_second = seen["absent_in"] is not None and seen["absent_in"] != context.sync
+        outcome.status = WITHDRAWN if is_second else "missing"
+        outcome.tables = empty_tables(outcome.unit) if is_second else {}
+    elif _is_withdrawn(seen):
+        outcome.status, outcome.tables = WITHDRAWN, empty_tables(outcome.unit)
+    else:
+        was_linked = outcome.unit.is_linked or (seen is not None and bool(seen["linked"]))
+        outcome.status = "missing" if was_linked else "unavailable"
+
+
+def _is_outdated(outcome: Outcome, row: Row, known: Row | None) -> bool:
+    """Return whether another writer stored a body that is newer or as new since this sync read the archive."""
+    if row["body_id"] is None or version(row) == version(known):
+        return False
+    if not outcome.is_stored:
+        return row["status"] in COMPLETE
+    if outcome.raw is not None and row["body_id"] == body_id(outcome.raw):
+        return False
+    return _is_tie(outcome, row) or bool(outcome.served_at and row["served_at"] > outcome.served_at)
+
+
+def _is_tie(outcome: Outcome, row: Row) -> bool:
+    return outcome.is_stored and (
+        outcome.served_at is None or row["served_at"] is None or row["served_at"] == outcome.served_at
+    )
+
+
+def _reject_case_conflicts(store: Store, outcomes: Sequence[Outcome]) -> None:
+    """Fail bodies with a stat code that differs from a column only in case, which cannot be a column."""
+    names: dict[str, str] = {}
+    for outcome in outcomes:
+        rows = outcome.tables.get("box_score")
+        if rows is None:
+            continue
+        if not names:
+            table = store.open("box_score")
+            stored = table.to_pyarrow_dataset().schema.names if table else rows.column_names
+            names = {name.lower(): name for name in stored}
+        odd = next((name for name in rows.column_names if names.get(name.lower(), name) != name), None)
+        if odd is None:
+            names |= {name.lower(): name for name in rows.column_names}
+        else:
+            outcome.status, outcome.tables, outcome.rows = "failed", {}, 0
+            outcome.error = f"ValueError: the stat code {odd!r} has the name of the column {names[odd.lower()]!r}"
+
+
+def _write_units(
+    store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], context: Context, at: datetime
+) -> _WriteResult:
+    places, interrupted_before, months = _store_bodies(store, outcomes, seen, at)
+    changed = {
+        outcome.unit.name: outcome
+        for outcome in outcomes
+        if outcome.unit.name in places
+        and (
+            places[outcome.unit.name][0] != _sequence(seen.get(outcome.unit.name))
+            or outcome.unit.name in interrupted_before
+        )
+    }
+    stored = _WriteResult(at, places)
+    if not changed:
+        return stored
+    is_touched = any(name in seen or name in interrupted_before for name in changed)
+    _write(store, [(outcome, outcome.unit.month) for outcome in changed.values()], months, touched=is_touched)
+    stored.corrections = _find_corrections(store, changed, seen, context.clock, at)
+    changes = {name: _change_id(name, seen[name]) for name in changed if name in seen}
+    if changes and (stored.corrections or interrupted_before & changes.keys()):
+        store.replace("corrections", to_arrow(stored.corrections, "corrections"), is_in("change", changes.values()))
+    return stored
+
+
+def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], at: datetime) -> _BodyPlaces:
+    """Store each body once, even if two writers bring it."""
+    # A unit that was never reserved needs no withdrawal.
+    begun = {name for name, row in seen.items() if row["sequence"] is not None}
+    rows = (
+        _body(outcome, at)
+        for outcome in outcomes
+        if outcome.raw or (outcome.status == WITHDRAWN and outcome.unit.name in begun)
+    )
+    wanted = {row["unit"]: row for row in rows}
+    names = {name for unit in wanted for name in _units_with_same_rows(unit)}
+    for attempt in range(_MAX_ATTEMPTS + 1):
+        table = store.open_or_create("raw", internal_schemas()["raw"]) if wanted else None
+        last: dict[str, Row] = {}
+        number: dict[str, int] = {}
+        months = {name: {row[MONTH]} for name, row in wanted.items()}
+        for row in bodies(store, names, columns=_PLACE_COLUMNS) if wanted else ():
+            name = row["unit"]
+            for same in wanted.keys() & _units_with_same_rows(name):
+                months[same].add(row[MONTH])
+            if name not in wanted:
+                continue
+            number[name] = max(number.get(name, 0), row["sequence"])
+            is_same_kind = (row["status"] == UNDECODABLE) == (wanted[name]["status"] == UNDECODABLE)
+            if is_same_kind and (name not in last or last[name]["sequence"] < row["sequence"]):
+                last[name] = row
+        new = []
+        for name, row in wanted.items():
+            if name not in last or any(
+                last[name][what] != row[what] for what in ("body_id", "status", "game_id", MONTH)
+            ):
+                row["sequence"] = number.get(name, 0) + 1
+                new.append({**row, "entry": entry(name, row["sequence"])})
+        if not new or (
+            table is not None
+            # The predicate matches no row. It makes one of two writers of the same entry try again.
+            and store.try_replace(table, to_arrow(new, "raw"), _entries(new), last=attempt == _MAX_ATTEMPTS)
+        ):
+            break
+        store.wait(attempt)
+    added = {row["unit"] for row in new}
+    places = {
+        name: (row["sequence"], at) if name in added else (last[name]["sequence"], last[name]["stored_at"])
+        for name, row in wanted.items()
+        if row["status"] != UNDECODABLE
+    }
+    interrupted_before = {
+        name
+        for name, row in last.items()
+        if row["status"] != UNDECODABLE and row["sequence"] > _sequence(seen.get(name))
+    }
+    return _BodyPlaces(places, interrupted_before, months)
+
+
+def _units_with_same_rows(unit: str) -> set[str]:
+    """Return the units whose rows have the same key: an event may be requested as a game or as a practice."""
+    operation, _, key = unit.partition("/")
+    return {f"game/{key}", f"team_events/{key}"} if operation in ("game", "team_events") else {unit}
+
+
+def _entries(rows: Sequence[Row]) -> str:
+    return f"{is_in(MONTH, {row[MONTH] for row in rows})} AND {is_in('entry', (row['entry'] for row in rows))}"
+
+
+def _body(outcome: Outcome, at: datetime) -> Row:
+    unit = outcome.unit
+    status = WITHDRAWN if outcome.status == WITHDRAWN else "stored" if outcome.is_stored else UNDECODABLE
+    return {
+        # An unreadable entry of a list is stored under the name of its unit.
+        "unit": f"{unit.operation}/{unit.id}",
+        MONTH: unit.month,
+        "status": status,
+        "operation": unit.operation,
+        "id": unit.id,
+        "team_id": unit.team_id,
+        "game_id": unit.game_id,
+        "session_id": unit.session_id,
+        "body_id": None if outcome.raw is None or status == WITHDRAWN else body_id(outcome.raw),
+        "served_at": outcome.served_at,
+        "stored_at": at,
+        "body": None if status == WITHDRAWN else outcome.raw,
+    }
+
+
+def _write(
+    store: Store, outcomes: Sequence[tuple[Outcome, str]], months: Mapping[str, set[str]], *, touched: bool
+) -> None:
+    """Replace the rows of earlier bodies in each table, by key within the months."""
+    pa = library("pyarrow", "archive")
+    parts: dict[str, list[pyarrow.Table]] = {}
+    keys: dict[str, list[object]] = {}
+    within = {month for outcome, _ in outcomes for month in months[outcome.unit.name]}
+    for outcome, month in sorted(outcomes, key=lambda one: (one[1], one[0].unit.id)):
+        for name, rows in outcome.tables.items():
+            history = _rosters.history(store, outcome.unit) if name == "players" else rows
+            parts.setdefault(name, []).append(in_month(history, month))
+            keys.setdefault(name, []).append(outcome.unit.key)
+
+    def write(name: str) -> None:
+        rows = pa.concat_tables(parts[name], promote_options="default")
+        if rows.num_rows or touched:
+            key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
+            store.replace(name, rows, f"{is_in(MONTH, within)} AND {is_in(key, keys[name])}")
+
+    with ThreadPoolExecutor(_MAX_THREADS) as pool:
+        list(pool.map(write, parts))
+
+
+def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
+    """Restore the rows of bodies of another writer that are newer than ours."""
+    found = []
+    months: dict[str, set[str]] = {row["unit"]: set() for row in rows}
+    names = {name for unit in months for name in _units_with_same_rows(unit)}
+    for row in bodies(store, names, columns=("unit", MONTH)):
+        for same in months.keys() & _units_with_same_rows(row["unit"]):
+            months[same].add(row[MONTH])
+    for row in bodies(store, entries=[entry(row["unit"], row["sequence"]) for row in rows]):
+        unit = unit_of(row)
+        tables = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"])
+        found.append((Outcome(unit, "fetched", row["stored_at"], raw=row["body"], tables=tables), row[MONTH]))
+    if found:
+        _write(store, found, months, touched=True)
+
+
+def _find_corrections(
+    store: Store, changed: Mapping[str, Outcome], seen: Mapping[str, Row], clock: datetime, at: datetime
+) -> list[Row]:
+    """Return changes of values whose game was over; changes of the schedule and withdrawals always count."""
+    found: list[Row] = []
+    before: dict[str, Row] = {}
+    for name, outcome in changed.items():
+        row = seen.get(name)
+        if row is None:
+            continue
+        was, is_now = _is_withdrawn(row), outcome.status == WITHDRAWN
+        if was != is_now and (was or row["body_id"]):
+            found += _status_corrections(outcome, "withdrawn" if was else "fetched")
+        elif row["body_id"] and (
+            outcome.unit.operation == "schedule" or (row["final"] and is_final(outcome.unit, clock))
+        ):
+            before[entry(name, row["sequence"])] = row
+    for row in bodies(store, entries=before):
+        name = row["unit"]
+        old = decode_tables(unit_of(row), row["body"])
+        for table, rows in changed[name].tables.items():
+            if table in _corrections.KEYS:
+                found += [
+                    {**one, "game_id": one["game_id"] or changed[name].unit.game_id, "unit": name}
+                    for one in _corrections.corrections(table, old[table].to_pylist(), rows.to_pylist())
+                ]
+    return [
+        {**one, "seen_at": at, "change": _change_id(name, seen[name])}
+        for one in _corrections.without_consequences(found)
+        for name in [one.pop("unit")]
+    ]
+
+
+def _status_corrections(outcome: Outcome, was: str) -> list[Row]:
+    """Return one correction of the status for each table of a unit that was withdrawn or is listed again."""
+    unit = outcome.unit
+    named = {"team_id": unit.team_id, "game_id": unit.game_id, "session_id": unit.session_id, "player_id": None}
+    if unit.operation == "teams":
+        named["team_id"] = int(unit.id)
+    is_now = "fetched" if was == WITHDRAWN else WITHDRAWN
+    values = {"field": "status", "old": f'"{was}"', "new": f'"{is_now}"', "old_version": None, "new_version": None}
+    key = f'{{"{RESOURCES[unit.operation].key}": "{unit.id}"}}'
+    return [
+        {"table": table, **named, "key": key, **values, "unit": unit.name}
+        for table in outcome.tables
+        if table in TABLES
+    ]
+
+
+def _change_id(name: str, before: Row) -> str:
+    """Return the id of the change from one body to the next, so that recording it again replaces it."""
+    return entry(name, _sequence(before))
+
+
+def _coverage_after(outcome: Outcome, seen: Row | None, stored: _WriteResult, context: Context) -> Row:
+    unit = outcome.unit
+    row = coverage_row(outcome)
+    row |= {
+        "listed_at": outcome.listed_at or (seen and seen["listed_at"]),
+        "event_id": unit.event_id,
+        "starts_at": unit.starts_at,
+        "over_at": unit.over_at,
+        "teams": list(unit.teams),
+        "linked": unit.is_linked or (seen is not None and bool(seen["linked"])),
+        "final": is_final(unit, context.clock) and (outcome.is_stored or outcome.status == "unavailable"),
+        "absent_in": None,
+        "url": outcome.url,
+        "sideline_version": __version__,
+        # The time that decides whether later changes are corrections.
+        "planned_at": context.clock if outcome.is_stored else seen and seen.get("planned_at"),
+    }
+    if unit.name in stored.places:
+        row["sequence"], row["stored_at"] = stored.places[unit.name]
+        row["body_id"] = None if outcome.raw is None or outcome.status == WITHDRAWN else body_id(outcome.raw)
+    elif seen is not None and seen["sequence"] is not None:
+        # Stored rows stay.
+        row |= {name: seen[name] for name in _BODY_COLUMNS}
+    if outcome.status in ("missing", WITHDRAWN):
+        row["absent_in"] = (seen and seen["absent_in"]) or context.sync
+    return row
+
+
+def coverage_row(outcome: Outcome) -> Row:
+    """Return an outcome as a row of `coverage`."""
+    unit = outcome.unit
+    return {
+        "operation": unit.operation,
+        "team_id": unit.team_id,
+        "game_id": unit.game_id,
+        "session_id": unit.session_id,
+        "start": unit.start,
+        "end": unit.end,
+        "status": outcome.status,
+        "rows": outcome.rows,
+        "request_id": outcome.request_id,
+        "error": outcome.error,
+        "attempts": outcome.attempts,
+        "fetched_at": outcome.fetched_at,
+        "unit": unit.name,
+        "served_at": outcome.served_at,
+        "listed_at": outcome.listed_at,
+        # Each sync rewrites the entries of lists, so they have a partition of their own.
+        MONTH: UNDATED if unit.operation in LIST_OPERATIONS else unit.month,
+    }
+
+
+def to_arrow(rows: Sequence[Row], name: str) -> "pyarrow.Table":
+    """Return rows of one of the archive's own tables."""
+    return library("pyarrow", "archive").Table.from_pylist(list(rows), internal_schemas()[name])

@@ -1,0 +1,103 @@
+//! What the core takes from the machine it runs on: the time of day, chance, and waiting threads. Everything else that takes
+//! time uses tokio's clock. Nothing else in the crate asks the machine (clippy.toml), so that a test can put a simulated one
+//! in its place for its thread, and one seed decides everything.
+#![allow(clippy::disallowed_methods)]
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The time of day. It may jump: durations are measured with tokio's clock.
+pub fn now() -> SystemTime {
+    #[cfg(test)]
+    if let Some(now) = simulated::ask(|machine| machine.now()) {
+        return now;
+    }
+    SystemTime::now()
+}
+
+/// The standard library seeds its hashers at random; jitter and nonces need no more than that.
+pub fn random() -> u64 {
+    #[cfg(test)]
+    if let Some(random) = simulated::ask(|machine| machine.random()) {
+        return random;
+    }
+    hash_key().build_hasher().finish()
+}
+
+/// A number in 0..1, for jitter.
+pub fn chance() -> f64 {
+    random() as f64 / u64::MAX as f64
+}
+
+/// A hash that no peer can foresee. Nothing may depend on which one it is.
+pub fn hash_key() -> RandomState {
+    RandomState::new()
+}
+
+/// Waits on this thread until `poll` is ready, for so long at most; whether it was.
+pub fn wait(limit: Duration, waker: &Waker, mut poll: impl FnMut(&mut Context<'_>) -> Poll<()>) -> bool {
+    let begun = Instant::now();
+    loop {
+        if poll(&mut Context::from_waker(waker)).is_ready() {
+            return true;
+        }
+        let left = limit.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return false;
+        }
+        thread::park_timeout(left);
+    }
+}
+
+/// Wakes this thread from [`wait`].
+pub fn waker() -> Waker {
+    struct Unpark(Thread);
+
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    Waker::from(Arc::new(Unpark(thread::current())))
+}
+
+/// A machine whose clock and chance come from a test.
+#[cfg(test)]
+#[allow(dead_code)]
+pub mod simulated {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+    use std::time::SystemTime;
+
+    pub trait Machine {
+        fn now(&self) -> SystemTime;
+        fn random(&self) -> u64;
+    }
+
+    thread_local! {
+        static MACHINE: RefCell<Option<Rc<dyn Machine>>> = const { RefCell::new(None) };
+    }
+
+    /// This thread's machine until it is dropped.
+    #[derive(Debug)]
+    pub struct Installed(());
+
+    pub fn install(machine: Rc<dyn Machine>) -> Installed {
+        MACHINE.set(Some(machine));
+        Installed(())
+    }
+
+    impl Drop for Installed {
+        fn drop(&mut self) {
+            MACHINE.set(None);
+        }
+    }
+
+    pub(super) fn ask<T>(what: impl FnOnce(&dyn Machine) -> T) -> Option<T> {
+        MACHINE.with_borrow(|machine| machine.as_deref().map(what))
+    }
+}
