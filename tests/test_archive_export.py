@@ -31,6 +31,8 @@ from sideline.archive._store import public_schema
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
 SIZE: dict[str, Any] = {"teams": 3, "players": 6, "games": 3, "sessions": (1, 1), "possessions": 3, "practices": 1, "days": 8}
+NIGHTS = int(os.environ.get("EXPORT_NIGHTS", "3"))
+"""Nights of changes, each exported by three exports of which two are killed; by hand 100."""
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
@@ -133,6 +135,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[in
     return at
 
 
+@pytest.mark.timeout(0 if NIGHTS > 3 else 300)
 def test_each_change_arrives_once_whenever_exports_are_killed(
     league: Service, archive: sideline.Archive, target: str, killed_at: Callable[[int | None], list[int]]
 ) -> None:
@@ -145,7 +148,7 @@ def test_each_change_arrives_once_whenever_exports_are_killed(
     again = archive.export(target)
     assert again.units == 0
     assert sum(again.rows[name] for name in TABLES) == 0
-    for _ in range(3):
+    for _ in range(NIGHTS):
         for name in dice.sample(sorted(league.change.all), 3):
             league.change.all[name]()
         archive.sync(**SPAN)

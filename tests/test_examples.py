@@ -7,9 +7,12 @@ import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -27,7 +30,7 @@ def run(name: str, *arguments: object, folder: Path, service: sideline.Simulator
 
 
 def test_every_example_is_run_here() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"game_locations.py", "folder_of_bodies.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {"game_locations.py", "folder_of_bodies.py", "dagster_season.py"}
 
 
 def test_game_locations_run_as_they_stand(tmp_path: Path) -> None:
@@ -68,3 +71,54 @@ def test_a_folder_of_bodies_is_read(tmp_path: Path, service: sideline.Simulator,
     assert tables >= {"sessions", "events", "location_windows", "players", "box_score", "stat_events", "possessions", "shots", "locations"}
     sessions = {path.stem for path in (folder / "stats").glob("*.json")}
     assert set(example["read"](folder, "stats").column("session_id").to_pylist()) == sessions
+
+
+@pytest.fixture(scope="module")
+def season() -> Iterator[sideline.Simulator]:
+    with sideline.Simulator(seed=7, teams=4, games=4, now="2027-03-01T12:00:00Z") as service:
+        yield service
+
+
+def test_the_nightly_script_prints_only_what_somebody_should_see(tmp_path: Path, season: sideline.Simulator) -> None:
+    scripts = str(Path(sys.executable).parent)
+    environ = {**os.environ, **season.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    command = [str(EXAMPLES / "nightly.sh"), str(tmp_path / "season"), "2026-09-01"]
+
+    def nightly() -> tuple[int, str, str]:
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120)
+        return done.returncode, done.stdout, done.stderr
+
+    assert nightly() == (0, "", "")
+    assert (tmp_path / "season.html").stat().st_size > 1_000
+    with season.client() as client:
+        team = client.teams().table("teams").to_dicts()[0]["team_id"]
+    season.faults.add(f"/v1/data/teams/{team}/events", status=404)
+    try:
+        status, output, errors = nightly()
+    finally:
+        season.faults.clear()
+    assert (status, errors) == (3, "")
+    assert "team_events/" in output
+
+
+def test_the_dbt_models_read_an_exported_archive(tmp_path: Path, season: sideline.Simulator) -> None:
+    with season.client() as client:
+        archive = sideline.Archive(tmp_path / "season", client, clock=lambda: datetime(2027, 3, 1, 12, tzinfo=UTC))
+        archive.sync(start="2026-09-01")
+        archive.export(f"duckdb://{tmp_path}/season.duckdb")
+        expected = archive.scan("box_score").filter(~pl.col("is_team_total")).select(pl.col("PTS").sum()).collect().item()
+    model = (EXAMPLES / "dbt" / "models" / "player_season.sql").read_text()
+    query, count = re.subn(r"\{\{ source\('sideline', '(\w+)'\) \}\}", r"\1", model)
+    assert count == 1
+    with duckdb.connect(f"{tmp_path}/season.duckdb", read_only=True) as database:
+        rows = database.sql(query).pl()
+    assert rows["points"].sum() == expected > 0
+    assert rows["player_id"].is_unique().all()
+
+
+def test_the_dagster_asset_is_materialized(tmp_path: Path, season: sideline.Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    dagster = pytest.importorskip("dagster", reason="dagster is large; the asset is run by hand before a release")
+    for name, value in {**season.environ, "SEASON_ARCHIVE": str(tmp_path / "season")}.items():
+        monkeypatch.setenv(name, value)
+    definitions = runpy.run_path(str(EXAMPLES / "dagster_season.py"))
+    assert dagster.materialize([definitions["season"]]).success
