@@ -1,11 +1,9 @@
-"""A mkdocstrings extension: adapts docstrings to Markdown and Google style, and adds those of the compiled extension."""
+"""A mkdocstrings extension: adapts docstrings to Markdown and Google style."""
 
 import re
 from typing import Any
 
 import griffe
-
-from sideline import _core
 
 EXAMPLE = re.compile(r"^>>> .*\n?(?:^.+\n?)*", re.M)
 SEVERAL = re.compile(r"^( +)(\w+(?:, \w+)+):( .*(?:\n\1 +.*)*)", re.M)
@@ -13,20 +11,7 @@ SEVERAL = re.compile(r"^( +)(\w+(?:, \w+)+):( .*(?:\n\1 +.*)*)", re.M)
 
 class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
-        # The stub has no docstrings.
-        add_docstrings(pkg["_core"], _core)
         rewrite(pkg)
-
-
-def add_docstrings(of: griffe.Object, real: object) -> None:
-    for name, member in of.members.items():
-        found = getattr(real, name, None)
-        if found is None or member.is_alias:
-            continue
-        if isinstance(found.__doc__, str) and not member.docstring:
-            member.docstring = griffe.Docstring(found.__doc__, parent=member)
-        if member.is_class:
-            add_docstrings(member, found)
 
 
 def rewrite(of: griffe.Object) -> None:

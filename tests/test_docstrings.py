@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
 import doctest
 import importlib
 import inspect
@@ -15,7 +17,8 @@ from typing import Any
 import pytest
 
 import sideline
-from sideline import court, metrics, operations
+from sideline import court, metrics
+from sideline._core import _operations
 
 REFERENCE = (Path(__file__).parent.parent / "docs" / "reference.md").read_text(encoding="utf-8")
 VALUES = (str, tuple, types.MappingProxyType, court.Frame, court.Court)
@@ -53,7 +56,10 @@ def of_the_extension() -> Iterator[doctest.DocTest]:
                     yield found
 
 
-SHOWN = tuple(f"sideline.{name}" for name in ("_answers", "_audit", "_display", "_metrics", "_plan", "_progress", "_season", "_streams", "_timeout", "archive"))
+SHOWN = tuple(
+    f"sideline.{name}"
+    for name in ("_answers", "_async_client", "_audit", "_client", "_display", "_metrics", "_plan", "_progress", "_season", "_streams", "_timeout", "archive")
+)
 """Private modules of public names."""
 FOUND = pkgutil.walk_packages(sideline.__path__, "sideline.")
 MODULES = [importlib.import_module(module.name) for module in FOUND if not module.name.startswith("sideline._") or module.name.startswith(SHOWN)]
@@ -66,6 +72,37 @@ def archived(tmp_path_factory: pytest.TempPathFactory, client: sideline.Client, 
     archive = sideline.Archive(tmp_path_factory.mktemp("archive"), client)
     archive.sync(game_ids=[game["id"]]).raise_if_incomplete()
     return archive
+
+
+AWAITED = ("sideline._async_client", "sideline.batch.AsyncBatch", "sideline._season.AsyncSeason")
+"""Whose examples have an `AsyncClient` and await at the top level, as in a notebook."""
+
+
+class TopLevelAwait:
+    """Runs statements that await on one event loop."""
+
+    def __init__(self, example: doctest.DocTest, service: sideline.Simulator) -> None:
+        self.globs = example.globs
+        self.globs |= {"client": service.async_client(), "_run": self.run, "asyncio": asyncio}
+        self.runner = asyncio.Runner()
+        for one in example.examples:
+            one.source = one.source if is_plain(one.source) else f"_run({one.source!r})\n"
+
+    def run(self, source: str) -> None:
+        code = compile(source, "<example>", "single", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        self.runner.run(eval(code, self.globs))
+
+    def close(self) -> None:
+        self.runner.run(self.globs["client"].aclose())
+        self.runner.close()
+
+
+def is_plain(source: str) -> bool:
+    try:
+        compile(source, "<example>", "single")
+    except SyntaxError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -97,7 +134,11 @@ def test_the_example_runs(
     example.globs = {**at_hand, "Timeout": sideline.Timeout}
     out: list[str] = []
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
-    assert doctest.DocTestRunner(optionflags=flags).run(example, out=out.append).failed == 0, "".join(out)
+    awaited = TopLevelAwait(example, service) if example.name.startswith(AWAITED) else None
+    failed = doctest.DocTestRunner(optionflags=flags).run(example, out=out.append, clear_globs=False).failed
+    if awaited is not None:
+        awaited.close()
+    assert failed == 0, "".join(out)
 
 
 def test_everything_public_is_in_the_reference() -> None:
@@ -125,8 +166,9 @@ def test_what_is_public_shows_it(path: str) -> None:
 
 
 def test_every_method_of_the_clients_has_an_example() -> None:
-    shown = {example.name.rpartition(".")[2] for example in EXAMPLES}
-    assert {name for name in vars(operations.Operations) if not name.startswith("_")} <= shown
+    shown = {example.name for example in EXAMPLES}
+    for module, client in (("_client", "Client"), ("_async_client", "AsyncClient")):
+        assert {f"sideline.{module}.{client}.{one['name']}" for one in _operations()} <= shown
 
 
 def test_every_plot_has_an_example() -> None:

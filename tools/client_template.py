@@ -26,9 +26,9 @@ from sideline.batch import AsyncBatch, fetch_async, question
 from sideline.errors import NotFound, SidelineError
 
 if TYPE_CHECKING:
-    import uuid
+    from sideline import doctor
 else:
-    uuid = LazyModule("uuid")
+    doctor = LazyModule("sideline.doctor")
 
 __all__ = ["AsyncClient"]
 
@@ -211,7 +211,7 @@ class AsyncClient(BaseClient):
         )
         return await plan_async(self, selection)
 
-    def season(self, season: str | int, *, team_ids: Any = None) -> sideline._season.AsyncSeason:
+    def season(self, season: str | int, *, team_ids: Any = None) -> sideline.AsyncSeason:
         """Returns a season, July to June, by its name, "2026-27", or by the year in which it begins.
 
         The season plans and scans tables over its range. This sends no request.
@@ -223,7 +223,7 @@ class AsyncClient(BaseClient):
 
         return AsyncSeason(self, season, team_ids)
 
-    async def doctor(self) -> sideline.doctor.Report:
+    async def doctor(self) -> doctor.Report:
         """Checks the set-up step by step: settings, connection, clock, signature, privileges, key, websocket.
 
         Each check of the report says what was found and, where something is wrong, what to do; nothing is raised for

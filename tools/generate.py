@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from sideline import _core
 from sideline._core import _operations, _schemas
 
 ROOT = Path(__file__).parent.parent
@@ -68,6 +69,7 @@ def files() -> dict[Path, str]:
         PACKAGE / "_client.py": HEADER + client(is_async=False),
         PACKAGE / "_async_client.py": HEADER + client(is_async=True),
         types: between(types.read_text(encoding="utf-8"), "# generated\n", "# end\n", closed_sets()),
+        PACKAGE / "_core.pyi": stub((PACKAGE / "_core.pyi").read_text(encoding="utf-8")),
         guide: between(guide.read_text(encoding="utf-8"), "<!-- generated -->\n", "<!-- end -->\n", methods()),
     }
 
@@ -318,6 +320,37 @@ def awaited(source: str) -> str:
     for place, text in sorted(insertions, reverse=True):
         source = source[:place] + text + source[place:]
     return source
+
+
+def stub(source: str) -> str:
+    """The stub of the extension with its docstrings, which are written in Rust."""
+    lines = source.splitlines()
+    tree = ast.parse(source)
+    found = [(node, _core) for node in tree.body]
+    for node, owner in found:
+        if isinstance(node, ast.ClassDef):
+            found += [(inner, getattr(owner, node.name)) for inner in node.body]
+    for node, owner in sorted(found, key=lambda pair: pair[0].lineno, reverse=True):
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        text = None if node.name.startswith("__") else getattr(owner, node.name).__doc__
+        first = node.body[0]
+        has_text = ast.get_docstring(node) is not None
+        if has_text:
+            del lines[first.lineno - 1 : first.end_lineno]
+        if text:
+            indent = " " * (node.col_offset + 4)
+            quoted = textwrap.indent(f'"""{text.strip()}', indent, lambda line: bool(line.strip())).rstrip()
+            quoted += f'\n{indent}"""' if "\n" in text.strip() else '"""'
+            raw = quoted.replace('"""', 'r"""', 1) if "\\" in quoted else quoted
+            decorators = getattr(first, "decorator_list", [])
+            line = (decorators[0] if decorators else first).lineno - 1
+            if isinstance(node, ast.ClassDef) or has_text:
+                lines[line:line] = raw.splitlines()
+            else:
+                lines[line] = lines[line].removesuffix(" ...")
+                lines[line + 1 : line + 1] = raw.splitlines()
+    return "\n".join(lines) + "\n"
 
 
 def methods() -> str:

@@ -112,7 +112,7 @@ _MODULES = {
     "Archive": "archive",
     "AsyncBatch": "batch",
     "AsyncClient": "_async_client",
-    "AsyncSeason": "season",
+    "AsyncSeason": "_season",
     "Batch": "batch",
     "Client": "_client",
     "Clips": "_answers.clips",

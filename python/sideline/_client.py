@@ -27,9 +27,9 @@ from sideline.batch import Batch, fetch_sync, question
 from sideline.errors import NotFound, SidelineError
 
 if TYPE_CHECKING:
-    import uuid
+    from sideline import doctor
 else:
-    uuid = LazyModule("uuid")
+    doctor = LazyModule("sideline.doctor")
 
 __all__ = ["Client"]
 
@@ -1359,7 +1359,7 @@ class Client(BaseClient):
         )
         return plan_sync(self, selection)
 
-    def season(self, season: str | int, *, team_ids: Any = None) -> sideline._season.Season:
+    def season(self, season: str | int, *, team_ids: Any = None) -> sideline.Season:
         """Returns a season, July to June, by its name, "2026-27", or by the year in which it begins.
 
         The season plans and scans tables over its range. This sends no request.
@@ -1371,7 +1371,7 @@ class Client(BaseClient):
 
         return Season(self, season, team_ids)
 
-    def doctor(self) -> sideline.doctor.Report:
+    def doctor(self) -> doctor.Report:
         """Checks the set-up step by step: settings, connection, clock, signature, privileges, key, websocket.
 
         Each check of the report says what was found and, where something is wrong, what to do; nothing is raised for

@@ -11,13 +11,12 @@ from sideline._timeout import Timeout, limits
 from sideline._types import Environment, LazyModule, Sport, TableName, Time
 
 if TYPE_CHECKING:
-    import uuid
-
     import polars
 
     from sideline._planner import Selection
+    from sideline.doctor import Report
 else:
-    polars, uuid = LazyModule("polars"), LazyModule("uuid")
+    polars = LazyModule("polars")
 
 
 class BaseClient(Streams):
@@ -202,14 +201,14 @@ async def plan_async(client: "sideline.AsyncClient", selection: "Selection") -> 
     return await asyncio.to_thread(_planner.make_plan, client._waiting(), selection)
 
 
-def doctor_sync(client: "sideline.Client") -> "sideline.doctor.Report":
+def doctor_sync(client: "sideline.Client") -> "Report":
     """The report of `doctor`, waited for."""
     from sideline.doctor import examine, run_sync
 
     return run_sync(examine(client._core, client._live_by_token, is_async=False))
 
 
-async def doctor_async(client: "sideline.AsyncClient") -> "sideline.doctor.Report":
+async def doctor_async(client: "sideline.AsyncClient") -> "Report":
     """The report of `doctor`, on the event loop."""
     from sideline.doctor import examine
 

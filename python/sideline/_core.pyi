@@ -21,18 +21,26 @@ _Limits: TypeAlias = tuple[float | None, float | None, float]
 
 @final
 class CoreClient:
+    """The settings of a client, and the connections that this process has for them."""
     def __new__(cls, options: Mapping[str, object]) -> CoreClient: ...
     def call_sync(self, operation: str, arguments: dict[str, Any], timeout: _Limits | None) -> Payload: ...
     async def call_async(self, operation: str, arguments: dict[str, Any], timeout: _Limits | None) -> Payload: ...
     def token_sync(self, game_id: object, timeout: _Limits | None) -> str: ...
     async def token_async(self, game_id: object, timeout: _Limits | None) -> str: ...
-    def settings(self) -> list[tuple[str, str | None, str]]: ...
-    def proxy(self) -> tuple[str, str] | None: ...
-    def string_to_sign(self) -> str: ...
-    def check_credentials(self, *, broadcast: bool = False) -> None: ...
+    def settings(self) -> list[tuple[str, str | None, str]]:
+        """What is set and where it came from: name, value as it may be shown, source."""
+    def proxy(self) -> tuple[str, str] | None:
+        """The proxy of requests to the REST API and what names it."""
+    def string_to_sign(self) -> str:
+        """What a request for the teams would be signed over now."""
+    def check_credentials(self, *, broadcast: bool = False) -> None:
+        """Raises what the first signed request would (or the first of the Broadcast API), where a credential is missing or
+        the client is closed.
+        """
     def probe_sync(self) -> dict[str, Any]: ...
     async def probe_async(self) -> dict[str, Any]: ...
-    def drift(self) -> Table: ...
+    def drift(self) -> Table:
+        """The table `drift`."""
     def close(self) -> None: ...
     @property
     def closed(self) -> bool: ...
@@ -47,6 +55,7 @@ class CoreClient:
 
 @final
 class CoreProgress:
+    """How far a batch is, to be read while it runs."""
     def __new__(cls) -> CoreProgress: ...
     @property
     def done(self) -> int: ...
@@ -55,12 +64,18 @@ class CoreProgress:
 
 @final
 class CoreUnits:
+    """What the units of a batch came to. A row and a payload of Python's for each takes as long as a tenth of a small request, and
+    no socket is served meanwhile: they are made when they are first looked at.
+    """
     @property
-    def plain(self) -> bool: ...
-    def made(self) -> list[tuple[Payload | None, Exception | None, tuple[Any, ...]]]: ...
+    def plain(self) -> bool:
+        """Whether every unit came, and brought nothing that no table knows: then nobody need look at them."""
+    def made(self) -> list[tuple[Payload | None, Exception | None, tuple[Any, ...]]]:
+        """For each unit what came, why it did not, and its row of `coverage`."""
 
 @final
 class CoreSimulator:
+    """A running simulator. `sideline.Simulator` is its face."""
     def __new__(
         cls, *, seed: int, sport: str, teams: int, games: int, now: object, port: int, tracking_hz: int
     ) -> CoreSimulator: ...
@@ -78,7 +93,8 @@ class CoreSimulator:
     def api_key(self) -> str: ...
     def teams(self) -> list[dict[str, Any]]: ...
     def games(self) -> list[dict[str, Any]]: ...
-    def requests(self) -> list[dict[str, Any]]: ...
+    def requests(self) -> list[dict[str, Any]]:
+        """A dict for each request that was answered, or cut."""
     def add_fault(
         self,
         path: str,
@@ -101,11 +117,13 @@ class CoreSimulator:
         clock_offset: float,
         times: int | None,
         probability: float,
-    ) -> None: ...
+    ) -> None:
+        """A fault, by the names of `faults.add`."""
     def clear_faults(self) -> None: ...
     heartbeat: float
     with_ids: bool
-    def play(self, game_id: object, speed: float | None) -> None: ...
+    def play(self, game_id: object, speed: float | None) -> None:
+        """`None`: as fast as its readers take it."""
     def correct(self, game_id: object, player_id: int, stat: str, delta: int) -> None: ...
     def revoke_tokens(self, token: str | None) -> None: ...
     def add_stall(
@@ -122,6 +140,16 @@ class CoreSimulator:
 
 @final
 class Payload:
+    """One response of the service: `to_dict()` loses nothing of it, `table()` and `to_*()` give fixed, typed columns.
+
+    It is read as the body's dict is: by key, `len`, iteration.
+
+    >>> stats = client.stats(session_id)
+    >>> stats.status, stats.tables
+    (200, ['player_stats', 'box_score'])
+    >>> len(stats["teams"])
+    2
+    """
     @classmethod
     def from_bytes(
         cls,
@@ -131,81 +159,211 @@ class Payload:
         session_id: str | int | UUID | None = None,
         game_id: str | int | UUID | None = None,
         team_id: int | str | None = None,
-    ) -> Payload: ...
-    def to_dict(self) -> Any: ...
+    ) -> Payload:
+        """The same for a body that lies in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
+
+        The ids are those of the request, which the body does not repeat. Raises `ValueError` for an unknown operation.
+
+        >>> teams = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 7, "name": "Comets"}]}')
+        >>> teams.table(columns=["team_id", "name"]).to_dicts()
+        [{'team_id': 7, 'name': 'Comets'}]
+        """
+    def to_dict(self) -> Any:
+        """The JSON as Python objects, nothing dropped; a new object at each call.
+
+        >>> client.teams().to_dict()["teams"][0]["sport"]
+        'BASKETBALL'
+        """
     @property
-    def raw(self) -> bytes: ...
+    def raw(self) -> bytes:
+        """The bytes of the body."""
     @property
-    def _size(self) -> int: ...
+    def _size(self) -> int:
+        """How many bytes came: of several answers their sum, for which nothing is joined."""
     @property
-    def _met(self) -> list[tuple[str, str | None, int, bool]]: ...
-    def _refusal(self) -> DecodeError | None: ...
-    def table(
-        self, name: TableName | None = None, columns: Sequence[str] | None = None, names: bool = False
-    ) -> Table: ...
-    def to_arrow(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> pyarrow.Table: ...
-    def to_polars(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> polars.DataFrame: ...
-    def to_pandas(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> pandas.DataFrame: ...
+    def _met(self) -> list[tuple[str, str | None, int, bool]]:
+        """What no table knows, as it was found on arrival: path, JSON type, byte, and whether the client met it first here."""
+    def _refusal(self) -> DecodeError | None:
+        """The exception with which `strict` refuses it; `None`: nothing in it is unknown."""
+    def table(self, name: TableName | None = None, columns: Sequence[str] | None = None, names: bool = False) -> Table:
+        """One table of the body; none named is the first. `columns` limits what is built.
+
+        With `names=True` each column of ids is followed, at the end of the table, by one of names: `team_name`,
+        `player_name`, or of lists of ids `player_names`. They are those of the same body; where it has none they are null.
+        Raises `DecodeError` where the body does not fit, `ValueError` where there is no such table or column.
+
+        >>> client.stats(session_id).table("box_score", columns=["team_id", "player_id", "PTS"]).column_names
+        ['team_id', 'player_id', 'PTS']
+
+        >>> client.shots(session_id).table(columns=["player_id", "points"], names=True).column_names
+        ['player_id', 'points', 'player_name']
+        """
+    def to_arrow(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> pyarrow.Table:
+        """As ``table(name, columns).to_arrow()``: a `pyarrow.Table`.
+
+        >>> client.teams().to_arrow().schema.field("team_id").type
+        DataType(int64)
+        """
+    def to_polars(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> polars.DataFrame:
+        """As ``table(name, columns).to_polars()``: a `polars.DataFrame`.
+
+        >>> client.teams().to_polars()["team_id"].is_unique().all()
+        True
+        """
+    def to_pandas(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> pandas.DataFrame:
+        """As ``table(name, columns).to_pandas()``: a `pandas.DataFrame`.
+
+        >>> client.teams().to_pandas().team_id.is_unique
+        True
+        """
     @property
-    def tables(self) -> list[TableName]: ...
-    def unknown_fields(self) -> list[str]: ...
+    def tables(self) -> list[TableName]:
+        """The names of the tables that this body holds, the one that is meant when none is named first."""
+    def unknown_fields(self) -> list[str]:
+        """Paths of the unknown fields in the body: those that the service added, or renamed.
+
+        >>> sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 7, "mascot": "owl"}]}').unknown_fields()
+        ['teams[].mascot']
+        """
     @property
-    def parts(self) -> list[Payload]: ...
+    def parts(self) -> list[Payload]:
+        """The single answers where several were joined; else this one alone."""
     @property
-    def operation(self) -> str: ...
+    def operation(self) -> str:
+        """The operation that gave it."""
     @property
-    def status(self) -> int | None: ...
+    def status(self) -> int | None:
+        """The HTTP status; `None` for a body that lay in a file. Of joined answers this and what follows is the first one's."""
     @property
-    def headers(self) -> Mapping[str, str]: ...
+    def headers(self) -> Mapping[str, str]:
+        """The response headers: a mapping whose names are of any case. A name that came twice has both values, in their order
+        and with `, ` between them; `request_id` is the first that is not empty.
+        """
     @property
-    def request_id(self) -> str | None: ...
+    def request_id(self) -> str | None:
+        """The service's id of the request, where it named one."""
     @property
-    def url(self) -> str | None: ...
+    def url(self) -> str | None:
+        """The address that answered, without secrets."""
     @property
-    def elapsed(self) -> timedelta | None: ...
+    def elapsed(self) -> timedelta | None:
+        """From the first attempt's start to the last byte: a `datetime.timedelta`."""
     @property
-    def fetched_at(self) -> datetime | None: ...
+    def fetched_at(self) -> datetime | None:
+        """When the answer was complete: an aware `datetime.datetime`."""
     def __getitem__(self, key: Any, /) -> Any: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
     def __contains__(self, key: object, /) -> bool: ...
     def __bool__(self) -> bool: ...
-    def keys(self) -> KeysView[str]: ...
-    def values(self) -> ValuesView[Any]: ...
-    def items(self) -> ItemsView[str, Any]: ...
-    def get(self, key: str, default: Any = None) -> Any: ...
+    def keys(self) -> KeysView[str]:
+        """Those of `to_dict()`."""
+    def values(self) -> ValuesView[Any]:
+        """Those of `to_dict()`."""
+    def items(self) -> ItemsView[str, Any]:
+        """Those of `to_dict()`."""
+    def get(self, key: str, default: Any = None) -> Any:
+        """As `get` of `to_dict()`.
+
+        >>> client.teams().get("no such key", "nothing")
+        'nothing'
+        """
     def _repr_html_(self) -> str: ...
 
 @disjoint_base
 class Table:
+    """A named Arrow table. pyarrow, polars, DuckDB and others read it as it stands: ``pl.DataFrame(table)``,
+    ``pa.table(table)``, ``duckdb.sql("from table")``.
+
+    >>> table = client.stats(session_id).table("box_score")
+    >>> import polars as pl
+    >>> pl.DataFrame(table).height == table.num_rows == len(table)
+    True
+    """
     def __new__(cls, name: str, data: object) -> Self: ...
     @staticmethod
-    def from_arrow(data: object, name: str | None = None) -> Table: ...
+    def from_arrow(data: object, name: str | None = None) -> Table:
+        """Any Arrow table as a `Table`: of pyarrow, polars, DuckDB, or what else has `__arrow_c_stream__`.
+
+        Raises `TypeError` for anything else.
+
+        >>> import pyarrow as pa
+        >>> sideline.Table.from_arrow(pa.table({"team_id": [7]}), "teams").to_dicts()
+        [{'team_id': 7}]
+        """
     @staticmethod
-    def _from_arrow(name: str, data: object) -> Table: ...
+    def _from_arrow(name: str, data: object) -> Table:
+        """Any Arrow table, under a name."""
     @staticmethod
     def _restore(name: str, state: object) -> Table: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name, as in `sideline.SCHEMAS`."""
     @property
-    def num_rows(self) -> int: ...
+    def num_rows(self) -> int:
+        """How many rows it has."""
     @property
-    def column_names(self) -> list[str]: ...
+    def column_names(self) -> list[str]:
+        """The columns' names, in their order."""
     @property
-    def schema(self) -> Schema: ...
+    def schema(self) -> Schema:
+        """Names, types, units and meanings of the columns."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
-    def to_arrow(self, columns: Sequence[str] | None = None) -> pyarrow.Table: ...
-    def to_polars(self, columns: Sequence[str] | None = None) -> polars.DataFrame: ...
-    def to_pandas(self, columns: Sequence[str] | None = None) -> pandas.DataFrame: ...
-    def to_parquet(self, path: str | PathLike[str]) -> None: ...
-    def to_csv(self, path: str | PathLike[str]) -> None: ...
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pyarrow.Table:
+        """A `pyarrow.Table`, of all columns or of those named.
+
+        >>> client.teams().table().to_arrow().column_names[:2]
+        ['team_id', 'name']
+        """
+    def to_polars(self, columns: Sequence[str] | None = None) -> polars.DataFrame:
+        """A `polars.DataFrame`, of all columns or of those named; needs no pyarrow.
+
+        >>> client.teams().table().to_polars(["team_id"]).dtypes
+        [Int64]
+        """
+    def to_pandas(self, columns: Sequence[str] | None = None) -> pandas.DataFrame:
+        """A `pandas.DataFrame`: categories are categoricals, times aware, and what may be null is of a type that has nulls.
+
+        >>> client.teams().table(columns=["sport"]).to_pandas().sport.dtype.name
+        'category'
+        """
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """Write a Parquet file, by pyarrow or, without it, by polars.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     client.teams().table().to_parquet(f"{folder}/teams.parquet")
+        """
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write a CSV file with a header, UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is empty.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     client.teams().table().to_csv(f"{folder}/teams.csv")
+        """
     def __getitem__(self, column: str, /) -> list[Any]: ...
-    def _select(self, columns: Sequence[str] | None) -> Table: ...
-    def _take(self, places: Sequence[int]) -> Table: ...
-    def _with_texts(self, columns: Sequence[tuple[str, str, list[Any], bool]]) -> Table: ...
-    def to_dicts(self) -> list[dict[str, Any]]: ...
-    def head(self, rows: int = 5) -> Table: ...
+    def _select(self, columns: Sequence[str] | None) -> Table:
+        """Some columns, in the order of their names."""
+    def _take(self, places: Sequence[int]) -> Table:
+        """The rows at these places, in their order."""
+    def _with_texts(self, columns: Sequence[tuple[str, str, list[Any], bool]]) -> Table:
+        """With columns of texts, or of lists of texts, at the end: name, meaning, a value for each row."""
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A list with a dict for each row; times are aware datetimes. It needs no library.
+
+        A time before the year 1 or after 9999, which no datetime can hold, is a text: as ISO 8601 writes it, or
+        ``<out of range>`` beyond that. `to_arrow()` and `to_polars()` have it as it is.
+
+        >>> client.teams().table(columns=["gender", "sport"]).to_dicts()[0]
+        {'gender': 'MEN', 'sport': 'BASKETBALL'}
+        """
+    def head(self, rows: int = 5) -> Table:
+        """The first rows.
+
+        >>> client.teams().table().head(2).num_rows
+        2
+        """
     def __copy__(self) -> Table: ...
     def __deepcopy__(self, _memo: object, /) -> Table: ...
     def __len__(self) -> int: ...
@@ -214,16 +372,32 @@ class Table:
 
 @final
 class Schema:
+    """The columns of a table: a sequence of `Field`, by name too.
+
+    >>> sideline.SCHEMAS["teams"].names[:3]
+    ['team_id', 'name', 'gender']
+    >>> sideline.SCHEMAS["shots"]["distance_cm"].unit
+    'cm'
+    """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The table's name."""
     @property
-    def names(self) -> list[str]: ...
+    def names(self) -> list[str]:
+        """The columns' names."""
     @property
-    def fields(self) -> list[Field]: ...
+    def fields(self) -> list[Field]:
+        """The columns, in their order."""
     @property
-    def description(self) -> str | None: ...
+    def description(self) -> str | None:
+        """What a row is."""
     def __arrow_c_schema__(self) -> object: ...
-    def to_arrow(self) -> pyarrow.Schema: ...
+    def to_arrow(self) -> pyarrow.Schema:
+        """A `pyarrow.Schema`, with unit and meaning in the metadata of its fields.
+
+        >>> sideline.SCHEMAS["locations"].to_arrow().field("x").metadata[b"unit"]
+        b'mm'
+        """
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Field]: ...
     def __contains__(self, key: str, /) -> bool: ...
@@ -232,95 +406,175 @@ class Schema:
 
 @final
 class Field:
+    """One column of a schema.
+
+    >>> x = sideline.SCHEMAS["locations"]["x"]
+    >>> x.type, x.nullable, x.unit, x.frame
+    ('double', True, 'mm', 'court')
+    """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The column's name."""
     @property
-    def type(self) -> str: ...
+    def type(self) -> str:
+        """The Arrow type, as pyarrow writes it."""
     @property
-    def nullable(self) -> bool: ...
+    def nullable(self) -> bool:
+        """Whether it may be null."""
     @property
-    def unit(self) -> str | None: ...
+    def unit(self) -> str | None:
+        """Such as `cm` or `s`; `None` where there is none."""
     @property
-    def frame(self) -> str | None: ...
+    def frame(self) -> str | None:
+        """Of a coordinate: ``court`` or ``hoop``, as `sideline.court` describes them; `None` elsewhere."""
     @property
-    def description(self) -> str | None: ...
+    def description(self) -> str | None:
+        """The meaning of the column."""
 
 @final
 class CoreStream:
-    def open(self) -> None: ...
-    def take(self) -> Update | Notice | None: ...
-    def next(self) -> Update | Notice | None: ...
-    def next_within(self, seconds: float) -> Update | Notice | None: ...
-    def wait(self) -> Awaitable[None]: ...
-    def take_in_turn(self) -> Update | Notice | None: ...
+    """A stream of this process: a child made by `fork` has neither its thread nor its socket."""
+    def open(self) -> None:
+        """Connects, the first time it is called."""
+    def take(self) -> Update | Notice | None:
+        """The next item where one is there, else `None`: see `ended`."""
+    def next(self) -> Update | Notice | None:
+        """Waits for the next item; `None` at the end. Ctrl-C ends the wait."""
+    def next_within(self, seconds: float) -> Update | Notice | None:
+        """As `next`, for so many seconds at most: `None` then too."""
+    def wait(self) -> Awaitable[None]:
+        """Ends when there is something to take. It takes nothing: to give it up loses nothing."""
+    def take_in_turn(self) -> Update | Notice | None:
+        """As `take`, but also `None` when the event loop is due for a turn: see `is_turn_due`."""
     @property
-    def is_turn_due(self) -> bool: ...
-    def begin_turn(self) -> None: ...
-    def record(self, path: str | PathLike[str], sync_every: float | None) -> None: ...
-    def close(self) -> None: ...
+    def is_turn_due(self) -> bool:
+        """Whether items were taken for so long that other tasks of the event loop wait."""
+    def begin_turn(self) -> None:
+        """The event loop had its turn."""
+    def record(self, path: str | PathLike[str], sync_every: float | None) -> None:
+        """From now on what is taken is appended to a journal."""
+    def close(self) -> None:
+        """Raises where a journal's last items could not be written; it is closed all the same."""
     @property
-    def ended(self) -> bool: ...
+    def ended(self) -> bool:
+        """Whether there is nothing more to take, ever."""
     @property
     def state(self) -> Literal["new", "connecting", "connected", "waiting", "closed"]: ...
     @property
-    def last(self) -> datetime | None: ...
+    def last(self) -> datetime | None:
+        """When the newest update was received: an aware `datetime.datetime`."""
     @property
-    def stats(self) -> tuple[int, int, int, int, int, int, float]: ...
+    def stats(self) -> tuple[int, int, int, int, int, int, float]:
+        """Updates, bytes, reconnects, gaps, repeats, dropped, and the lag in seconds."""
 
 @final
 class Update:
-    def to_dict(self) -> Any: ...
+    """One message of a live stream, as it came: `to_dict()`, `text`, `raw`.
+
+    >>> with client.live_stats(live_game_id, notices=False) as stream:
+    ...     update = next(stream)
+    >>> update.event, len(update.raw) == len(update.text.encode()), update.received_at.tzinfo is not None
+    ('message', True, True)
+    """
+    def to_dict(self) -> Any:
+        """The JSON as Python objects, nothing dropped; a new object at each call.
+
+        Raises `DecodeError` where the message is no JSON: `text` has it then.
+
+        >>> with client.live_stats(live_game_id, notices=False) as stream:
+        ...     next(stream).to_dict()["schedule_id"] == live_game_id
+        True
+        """
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The message as text."""
     @property
-    def raw(self) -> bytes: ...
+    def raw(self) -> bytes:
+        """The message as bytes, as they came."""
     @property
-    def event(self) -> str: ...
+    def event(self) -> str:
+        """The event's type; "message" where the service names none."""
     @property
-    def id(self) -> str | None: ...
+    def id(self) -> str | None:
+        """The last event id in force; `None` where the stream has none."""
     @property
-    def seq(self) -> int | None: ...
+    def seq(self) -> int | None:
+        """The number of a sequenced message of the websocket."""
     @property
-    def source(self) -> str | None: ...
+    def source(self) -> str | None:
+        """The source of a message of the websocket."""
     @property
-    def received_at(self) -> datetime: ...
+    def received_at(self) -> datetime:
+        """When it was received: an aware `datetime.datetime`."""
 
 @final
 class CoreBoxScore:
+    """The box score kept from updates."""
     def feed(self, update: Update) -> bool: ...
     def seed(self, raw: bytes) -> None: ...
     def table(self) -> Table: ...
     @property
     def ignored(self) -> int: ...
 
-def _certificate(der: bytes) -> tuple[str, int] | None: ...
-def _epoch_ms(name: str, time: object) -> int: ...
-def _ids(name: str, values: Sequence[object]) -> list[int | str]: ...
+def _certificate(der: bytes) -> tuple[str, int] | None:
+    """Who issued a certificate (DER), and its end in epoch seconds; `None` where it is none."""
+
+def _epoch_ms(name: str, time: object) -> int:
+    """A time, as operations take it, in epoch milliseconds."""
+
+def _ids(name: str, values: Sequence[object]) -> list[int | str]:
+    """Ids as plain integers and texts. One that is neither stays as it is where it can be a key, else it is its text: it is one
+    unit's failure.
+    """
+
 def _batch_sync(
     client: CoreClient,
     question: tuple[str, str, Sequence[object], dict[str, Any], _Limits | None, Sequence[object] | None],
     strict: bool,
     progress: CoreProgress,
     tick: Callable[[], object] | None,
-) -> tuple[Payload, CoreUnits]: ...
+) -> tuple[Payload, CoreUnits]:
+    """Waits for all units; `tick` is called about twenty times a second, and what it raises ends the call."""
+
 def _batch_async(
     client: CoreClient,
     question: tuple[str, str, Sequence[object], dict[str, Any], _Limits | None, Sequence[object] | None],
     strict: bool,
     progress: CoreProgress,
 ) -> Awaitable[tuple[Payload, CoreUnits]]: ...
-def _batch_table(
-    shape: Payload, payloads: Sequence[Payload], name: str | None, columns: Sequence[str] | None
-) -> Table: ...
-def _coverage_table(rows: Sequence[tuple[Any, ...]]) -> Table: ...
-def _items_table(items: Sequence[object], name: str) -> Table: ...
-def _live(client: CoreClient, what: dict[str, Any], options: dict[str, Any]) -> CoreStream: ...
-def _live_stats(client: CoreClient, arguments: dict[str, Any], options: dict[str, Any]) -> CoreStream: ...
-def _operations() -> list[dict[str, Any]]: ...
-def _own_table(name: str, json: bytes) -> Table: ...
+def _batch_table(shape: Payload, payloads: Sequence[Payload], name: str | None, columns: Sequence[str] | None) -> Table:
+    """One table over many payloads; `shape` knows it where there are none."""
+
+def _coverage_table(rows: Sequence[tuple[Any, ...]]) -> Table:
+    """The table `coverage`."""
+
+def _items_table(items: Sequence[object], name: str) -> Table:
+    """Items of a stream as a table: `live_items` or `stat_updates`."""
+
+def _live(client: CoreClient, what: dict[str, Any], options: dict[str, Any]) -> CoreStream:
+    """Opens nothing yet. `what` by the names of the parameters of `live` that say what to receive, `options` by the others."""
+
+def _live_stats(client: CoreClient, arguments: dict[str, Any], options: dict[str, Any]) -> CoreStream:
+    """Opens nothing yet. `options` by the names of the parameters of `live_stats`."""
+
+def _operations() -> list[dict[str, Any]]:
+    """Every operation that is a method of the clients, in order."""
+
+def _own_table(name: str, json: bytes) -> Table:
+    """A table of what the package itself found: its rows as a JSON array."""
+
 def _repair_journal(
     path: str | PathLike[str], out: str | PathLike[str] | None
-) -> tuple[int, int, list[tuple[int, int, datetime | None, datetime | None]]]: ...
-def _replay(path: str | PathLike[str], speed: float | None, options: dict[str, Any]) -> CoreStream: ...
-def _schemas() -> dict[str, Schema]: ...
-def _shutdown() -> None: ...
+) -> tuple[int, int, list[tuple[int, int, datetime | None, datetime | None]]]:
+    """Saves what is whole of a journal: its frames, its items and what was lost."""
+
+def _replay(path: str | PathLike[str], speed: float | None, options: dict[str, Any]) -> CoreStream:
+    """A journal as a stream; its beginning is read now. `options` by the names of the parameters of `replay`."""
+
+def _schemas() -> dict[str, Schema]:
+    """Every table's schema, by name."""
+
+def _shutdown() -> None:
+    """Stops the threads; registered with `atexit` by the first client. Without it one process of fifty crashed at exit in the
+    prototype, a thread being about to attach to an interpreter that was gone.
+    """

@@ -18,16 +18,17 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import sideline
 from sideline._access import planned_units, table_from_arrow
 from sideline._core import Schema, Table
 from sideline._frames import library
-from sideline._types import TableName
+from sideline._types import LazyModule, TableName
 from sideline.batch import many
 
 if TYPE_CHECKING:
     import pyarrow
-
-    from sideline._client import Client
+else:
+    pyarrow = LazyModule("pyarrow")
 
 __all__ = ["Part", "Plan", "PlanUnit"]
 
@@ -289,7 +290,7 @@ class Part:
         """The name of the table."""
         return self.plan.table
 
-    def read(self, client: "Client | None" = None) -> Table:
+    def read(self, client: "sideline.Client | None" = None) -> Table:
         """Return all rows of the part as a `Table`, in the plan's order.
 
         Raises `IncompleteError` if a unit is missing: it never returns fewer rows.
@@ -302,7 +303,7 @@ class Part:
 
         return read(self.plan, client)
 
-    def batches(self, client: "Client | None" = None) -> "Iterator[pyarrow.RecordBatch]":
+    def batches(self, client: "sideline.Client | None" = None) -> "Iterator[pyarrow.RecordBatch]":
         """Yield the rows of the part as `pyarrow.RecordBatch`es, each as soon as it is available, in the plan's order.
 
         Raises `IncompleteError` at the first missing unit, and `ValueError` for `box_score`, whose columns depend on
@@ -317,7 +318,7 @@ class Part:
 
         return batches(self.plan, client)
 
-    def bodies(self, client: "Client | None" = None) -> Table:
+    def bodies(self, client: "sideline.Client | None" = None) -> Table:
         """Return a row for each unit: the columns of `coverage`, `has_next` and the response's `body`.
 
         A missing unit is a row with its status and error. `has_next` is true for a window of locations whose rows from

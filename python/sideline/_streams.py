@@ -4,12 +4,10 @@
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import sideline
 from sideline._core import CoreClient, _live, _live_stats
-
-if TYPE_CHECKING:
-    from sideline.live import LiveStream
 
 __all__ = ["Streams"]
 
@@ -37,7 +35,7 @@ class Streams:
         quiet_after: float = 60.0,
         give_up_on: Iterable[int] = (401, 403),
         last_event_id: str | None = None,
-    ) -> "LiveStream":
+    ) -> "sideline.LiveStream":
         """Streams the live stats of a game from the Broadcast API (docs/live.md, docs/wire.md, "Event stream").
 
         It requires the API key. Each update is a whole snapshot. The stream connects at `with`, or at the first item.
@@ -99,7 +97,7 @@ class Streams:
         max_buffer_bytes: int = 256 * 1024 * 1024,
         quiet_after: float = 60.0,
         give_up_on: Iterable[int] = (401, 403),
-    ) -> "LiveStream":
+    ) -> "sideline.LiveStream":
         """Streams the live websocket of a game (docs/live.md, docs/wire.md, "Websocket").
 
         After a lost connection it resumes after the highest number below which none is missing, and leaves out repeats

@@ -2,19 +2,21 @@
 
 from collections.abc import Iterable
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sideline._core import Table
-
-if TYPE_CHECKING:
-    import uuid
 
 Time: TypeAlias = datetime | date | str | int
 """An aware `datetime`, a `date`, an ISO 8601 string (a date alone means midnight UTC) or epoch milliseconds."""
 
-# A string, since `uuid` takes a millisecond to import: modules whose annotations name `Id` have it as a `LazyModule`.
-Id: TypeAlias = Union[int, str, "uuid.UUID"]
-"""One id."""
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    Id: TypeAlias = int | str | UUID
+    """One id."""
+else:
+    # To import `uuid` takes a millisecond, which no run-time use of this type is worth.
+    Id = int | str
 
 Many: TypeAlias = Iterable[Any] | Table
 """Ids in an order: a list, a column, or a payload, batch or table with a column of them."""

@@ -1,12 +1,8 @@
 """The exceptions and warnings. Each message says what to do next, and none contains a secret."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sideline._core import Payload
-    from sideline.archive._report import SyncReport
-    from sideline.batch import AsyncBatch, Batch
+import sideline
 
 __all__ = [
     "ApiError",
@@ -47,15 +43,15 @@ class SidelineError(Exception):
     """The kind of the advice, from a closed set."""
     _found: str = ""
     """What happened, without the advice."""
-    _payload: "Payload | None" = None
+    _payload: "sideline.Payload | None" = None
 
     @property
-    def payload(self) -> "Payload | None":
+    def payload(self) -> "sideline.Payload | None":
         """The response of status 200 that is not what was requested; its `raw` is the body. Otherwise `None`."""
         return self._payload
 
     @payload.setter
-    def payload(self, payload: "Payload | None") -> None:
+    def payload(self, payload: "sideline.Payload | None") -> None:
         self._payload = payload
 
 
@@ -234,7 +230,9 @@ class DecodeError(SidelineError):
     offset: int
     """The position in the body, in bytes."""
 
-    def __init__(self, text: str = "", *, path: str = "$", offset: int = 0, payload: "Payload | None" = None) -> None:
+    def __init__(
+        self, text: str = "", *, path: str = "$", offset: int = 0, payload: "sideline.Payload | None" = None
+    ) -> None:
         super().__init__(text)
         self.path = path
         self.offset = offset
@@ -255,13 +253,17 @@ class IncompleteError(SidelineError):
     1 None
     """
 
-    batch: "Batch | AsyncBatch | None"
+    batch: "sideline.Batch | sideline.AsyncBatch | None"
     """The batch, with the fetched responses and how each unit ended; `None` for a sync."""
-    report: "SyncReport | None"
+    report: "sideline.SyncReport | None"
     """The report of the sync; `None` for a batch."""
 
     def __init__(
-        self, text: str = "", *, batch: "Batch | AsyncBatch | None" = None, report: "SyncReport | None" = None
+        self,
+        text: str = "",
+        *,
+        batch: "sideline.Batch | sideline.AsyncBatch | None" = None,
+        report: "sideline.SyncReport | None" = None,
     ) -> None:
         super().__init__(text)
         self.batch = batch

@@ -3,14 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
 
+import sideline
 from sideline._arguments import named
 from sideline._core import _repair_journal, _replay
-
-if TYPE_CHECKING:
-    from sideline._streams import Overflow
-    from sideline.live import LiveStream
+from sideline._streams import Overflow
 
 __all__ = ["LostBytes", "Repair", "repair", "replay"]
 
@@ -20,9 +17,9 @@ def replay(
     speed: float | None = 1.0,
     *,
     notices: bool = True,
-    overflow: "Overflow" = "block",
+    overflow: Overflow = "block",
     buffer: int = 1024,
-) -> "LiveStream":
+) -> "sideline.LiveStream":
     """Replay a journal that `LiveStream.record` wrote: the same items in the same order, as a stream that ends.
 
     A journal of a killed recorder ends with its last intact block. Items appended later are not replayed.

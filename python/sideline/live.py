@@ -123,8 +123,8 @@ class _Life:
 
     def __init__(self, core: CoreStream) -> None:
         self._core = core
-        self.is_entered = False
-        self.has_ended = False
+        self.is_entered: bool = False
+        self.has_ended: bool = False
 
     def check_not_ended(self) -> None:
         if self.has_ended:

@@ -296,9 +296,9 @@ class Simulator:
         self._sport: Sport = sport
         # Close before the interpreter exits: the simulator's threads may log, and log records need Python.
         self._finalizer = weakref.finalize(self, self._core.close)
-        self.faults = Faults(self._core)
-        self.streams = StreamFaults(self._core)
-        self.credentials = Credentials(self._core)
+        self.faults: Faults = Faults(self._core)
+        self.streams: StreamFaults = StreamFaults(self._core)
+        self.credentials: Credentials = Credentials(self._core)
 
     @property
     def base_url(self) -> str:

@@ -99,7 +99,7 @@ class Audit:
         return f"<sideline.audit: {len(RULES)} rules>"
 
 
-audit = Audit()
+audit: Audit = Audit()
 """`sideline.audit(...)` and `sideline.audit.rules()`; see `Audit`."""
 
 

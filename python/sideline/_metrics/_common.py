@@ -4,10 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sideline._frames import library, tables_of
+from sideline._types import LazyModule
 from sideline.errors import SidelineError
 
 if TYPE_CHECKING:
     import polars
+else:
+    polars = LazyModule("polars")
 
 ROW_KEY = ("team_id", "player_id", "is_team_total")
 BOX_COLUMNS = {"player_stats": (*ROW_KEY, "stat", "value"), "box_score": ROW_KEY}

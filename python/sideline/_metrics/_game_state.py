@@ -4,9 +4,12 @@ from typing import TYPE_CHECKING
 
 from sideline._frames import library
 from sideline._metrics._sides import possessions_with_points
+from sideline._types import LazyModule
 
 if TYPE_CHECKING:
     import polars
+else:
+    polars = LazyModule("polars")
 
 
 def game_state(

@@ -3,9 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
+from sideline._types import LazyModule
 
 if TYPE_CHECKING:
     import polars
+else:
+    polars = LazyModule("polars")
 
 
 def player_names(*sources: object) -> "polars.DataFrame":

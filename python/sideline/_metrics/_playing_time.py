@@ -7,9 +7,12 @@ from sideline._frames import library
 from sideline._metrics._common import box_scores, share, sum_by
 from sideline._metrics._names import with_player_names
 from sideline._metrics._sides import sides_of_play, sums_by_players
+from sideline._types import LazyModule
 
 if TYPE_CHECKING:
     import polars
+else:
+    polars = LazyModule("polars")
 
 PER_36 = ("PTS", "REB", "AST", "FG", "FGA", "FG3", "FT", "FTA", "TO", "STL", "BLK", "FL")
 """The default codes of `per_36`."""

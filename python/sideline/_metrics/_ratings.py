@@ -7,9 +7,12 @@ from sideline._frames import library
 from sideline._metrics._common import SUM_COLUMNS, plus_minus_column, rating_columns
 from sideline._metrics._names import with_lineup_names, with_player_names
 from sideline._metrics._sides import sides_with_points, sums_by_players
+from sideline._types import LazyModule
 
 if TYPE_CHECKING:
     import polars
+else:
+    polars = LazyModule("polars")
 
 
 def ratings(possessions: object, possession_events: object = None, *, by: Sequence[str] = ()) -> "polars.DataFrame":

@@ -7,9 +7,12 @@ from sideline._frames import library, tables_of
 from sideline._metrics._common import box_scores, share, stat, sum_by
 from sideline._metrics._names import with_player_names
 from sideline._metrics._sides import POSSESSION_KEY, check_unique
+from sideline._types import LazyModule
 
 if TYPE_CHECKING:
     import polars
+else:
+    polars = LazyModule("polars")
 
 
 def effective_field_goal() -> "polars.Expr":

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library, tables_of
 from sideline._metrics._common import SUM_COLUMNS, MissingStat, check_columns
+from sideline._types import LazyModule
 
 if TYPE_CHECKING:
     import polars
+else:
+    polars = LazyModule("polars")
 
 POSSESSION_KEY = ("session_id", "team_id", "possession")
 LINEUP_COLUMNS = ("player_ids", "opposing_player_ids", "start_game_clock_s", "end_game_clock_s")

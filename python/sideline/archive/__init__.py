@@ -38,10 +38,12 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
+import sideline
 from sideline._access import core_of, table_from_arrow
 from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import ProgressOption
+from sideline._types import LazyModule, Time
 from sideline.archive import _audits, _compaction, _plan, _read
 from sideline.archive._changes import KEYS, Changes, current_state, state_at
 from sideline.archive._changes import changes as changes_between
@@ -58,15 +60,15 @@ from sideline.archive._writer import coverage_row, to_arrow
 from sideline.batch import many
 
 if TYPE_CHECKING:
+    import deltalake
     import duckdb
     import polars
     import pyarrow
-    from deltalake import DeltaTable
 
-    from sideline._audit import Violations
-    from sideline._client import Client
-    from sideline._types import Time
-    from sideline.archive._html_report import ArchiveReport
+    from sideline import _audit
+else:
+    deltalake, duckdb, polars, pyarrow = map(LazyModule, ("deltalake", "duckdb", "polars", "pyarrow"))
+    _audit = LazyModule("sideline._audit")
 
 __all__ = ["KEYS", "Archive", "ArchiveInfo", "ArchiveReport", "AsOf", "Changes", "Exported", "SyncReport"]
 
@@ -105,7 +107,7 @@ class Archive:
     def __init__(
         self,
         root: str | os.PathLike[str],
-        client: "Client | None" = None,
+        client: "sideline.Client | None" = None,
         *,
         storage_options: Mapping[str, str] | None = None,
         clock: Callable[[], datetime] | None = None,
@@ -210,7 +212,7 @@ class Archive:
             wanted,
         )
 
-    def _client_of_sync(self) -> "Client":
+    def _client_of_sync(self) -> "sideline.Client":
         from sideline._client import Client
 
         if not isinstance(self._client, Client):
@@ -228,7 +230,7 @@ class Archive:
         """
         return _read.scan(self._store, name)
 
-    def delta(self, name: str) -> "DeltaTable":
+    def delta(self, name: str) -> "deltalake.DeltaTable":
         """Return a table as a `deltalake.DeltaTable`: the stored data, in microseconds and without dictionaries.
 
         It also has the archive's internal columns. Raises `ValueError` if nothing of the table is stored.
@@ -338,7 +340,7 @@ class Archive:
             made.save(path)
         return made
 
-    def audit(self) -> "Violations":
+    def audit(self) -> "_audit.Violations":
         """Return the table `violations`: the rules of `sideline.audit` applied to the stored tables and coverage.
 
         Events that are not over are left out. A session that lacks a table is a violation too: see `info().holes`.
@@ -550,11 +552,11 @@ def _table_of(name: str, rows: list[dict[str, Any]]) -> Table:
     return table_from_arrow(name, _read.conform(to_arrow(rows, name).select(target.names), target))
 
 
-def _drift_counts(client: "Client") -> dict[tuple[str, str], int]:
+def _drift_counts(client: "sideline.Client") -> dict[tuple[str, str], int]:
     return {(row["operation"], row["path"]): row["count"] for row in client.drift().to_dicts()}
 
 
-def _drift_since(client: "Client", before: Mapping[tuple[str, str], int]) -> Table:
+def _drift_since(client: "sideline.Client", before: Mapping[tuple[str, str], int]) -> Table:
     """Return the rows of the client's `drift` whose count grew, with the difference."""
     pa = library("pyarrow", "archive")
     table = client.drift().to_arrow()

@@ -259,14 +259,14 @@ class Store:
             text = url2pathname(urlsplit(text).path)
         if text.startswith("memory:"):
             raise ValueError("an archive cannot be in memory: pass a folder or an address such as s3://bucket/name")
-        self.is_local = "://" not in text
+        self.is_local: bool = "://" not in text
         scheme, colon, rest = text.partition(":")
         # A mistyped scheme would create a local folder of that name.
         if self.is_local and colon and scheme.lower() in _BUCKET_SCHEMES:
             raise ValueError(
                 f'{text} is neither a folder nor an address: write "{scheme.lower()}://{rest.lstrip("/")}"'
             )
-        self.root = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
+        self.root: str = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = options
         self.fence: int | None = None
         """The number of this writer's last lease."""

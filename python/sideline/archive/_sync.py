@@ -72,7 +72,8 @@ class Sync:
             _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(store, "raw") or _DEFAULT_BODY_SIZE)
         )
         self._stored_chunks = 0
-        self.done = self.rows = 0
+        self.done: int = 0
+        self.rows: int = 0
         self.outcomes: list[Outcome] = []
         self.corrections: list[Row] = []
 
