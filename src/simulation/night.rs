@@ -152,9 +152,9 @@ impl Night {
             max_retries: r.pick(&[0, 1, 3, 3, 3]),
             retry_wait: r.pick(&[ms(0), ms(500), ms(5000), ms(5000)]),
         };
-        let length = Duration::from_secs(r.between(1200, 3600));
+        let length = Duration::from_secs(r.between(600, 1500));
         // Calm nights have few faults; what only some nights have is decided once.
-        let count = r.pick(&[4, 16, 40, 60]);
+        let count = r.pick(&[4, 12, 24, 40]);
         let (is_throttled, restarts, jumps) = (r.below(2) == 0, r.below(3) == 0, r.below(3) == 0);
         let is_odd = r.below(2) == 0;
         let mut events: Vec<(Duration, Event)> = Vec::new();
