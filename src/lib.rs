@@ -32,11 +32,11 @@ pub mod simulator;
 pub mod table;
 pub mod transport;
 
+#[cfg(any(feature = "python", test))]
+mod fork_safe;
 /// For `fuzz/` and the tests; no build that ships has it.
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzz;
-#[cfg(any(feature = "python", test))]
-mod per_process;
 #[cfg(feature = "python")]
 mod python;

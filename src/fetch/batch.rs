@@ -335,7 +335,7 @@ async fn ended(drift: &Arc<Drift>, fetched: std::result::Result<Payload, Failed>
 /// built where one pass tells that every table decodes: a batch keeps the bodies alone.
 fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> Ended {
     // A body that is no JSON has nothing unknown: decoding it tells what is wrong.
-    let survey = match payload.survey(table::survey) {
+    let survey = match payload.check_schema(table::check_schema) {
         Ok(survey) => survey,
         Err(failed) => return Ended::failed(*failed, at),
     };

@@ -4,7 +4,7 @@ use super::Payload;
 use super::windows::{unexpected, with_one_dictionary};
 use crate::error::{Error, Result, Undecodable};
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::table::{self, DecodeError, TOO_WIDE, is_too_wide};
+use crate::table::{self, DecodeError, TOO_WIDE_MESSAGE, is_too_wide};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub fn table(
     let rows = parts.iter().map(RecordBatch::num_rows).sum();
     let bodies = payloads.iter().map(Payload::size).sum();
     if is_too_wide(schema.fields().len().saturating_sub(fixed.fields().len()), rows, bodies) {
-        let wide = DecodeError::Body { message: TOO_WIDE.into(), path: "$".into(), offset: 0 };
+        let wide = DecodeError::Body { message: TOO_WIDE_MESSAGE.into(), path: "$".into(), offset: 0 };
         return Err(wide.scrubbed(&Scrubber::default()));
     }
     let mut parts = parts.into_iter().map(|part| fitted(part, &schema)).collect::<Result<Vec<_>>>()?;

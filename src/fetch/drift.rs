@@ -6,7 +6,7 @@ use crate::advice::Advice;
 use crate::error::{Error, Result, Undecodable};
 use crate::resource::drift::{DRIFT, Drifted};
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::table::{self, Body, Context, MAX_UNKNOWN, Unknown};
+use crate::table::{self, Body, Context, MAX_UNKNOWN_FIELDS, UnknownPath};
 use arrow_array::RecordBatch;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,7 +42,7 @@ pub struct UnknownField {
     pub offset: usize,
 }
 
-/// Those of several bodies, each path once and at most [`MAX_UNKNOWN`].
+/// Those of several bodies, each path once and at most [`MAX_UNKNOWN_FIELDS`].
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     pub found: Vec<UnknownField>,
@@ -50,9 +50,9 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    pub fn add(&mut self, found: Vec<Unknown>, scrubber: &Scrubber) {
-        for Unknown { path, kind, offset } in found {
-            if self.found.len() < MAX_UNKNOWN && !self.paths.contains(&path) {
+    pub fn add(&mut self, found: Vec<UnknownPath>, scrubber: &Scrubber) {
+        for UnknownPath { path, kind, offset } in found {
+            if self.found.len() < MAX_UNKNOWN_FIELDS && !self.paths.contains(&path) {
                 self.found.push(UnknownField { path: scrubber.id(&path), kind, offset });
                 self.paths.insert(path);
             }
@@ -71,7 +71,7 @@ impl Drift {
     /// What a response has that no declaration knows. Fails where its root is missing. A body that is not JSON has nothing
     /// unknown: reading it tells what is wrong.
     pub fn look(&self, payload: &Payload, now: SystemTime) -> std::result::Result<Vec<Met>, Box<Failed>> {
-        let survey = payload.survey(table::survey_fields)?;
+        let survey = payload.check_schema(table::check_fields)?;
         Ok(self.meet(payload.operation, survey.unknown, now))
     }
 

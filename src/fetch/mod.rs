@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::operation::{self, Call, Join};
 use crate::resource::Resource;
 use crate::scrub::Scrubber;
-use crate::table::{self, Body, Context, DecodeError, Survey};
+use crate::table::{self, Body, Context, DecodeError, SchemaCheck};
 use crate::transport::{Attempts, Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
@@ -143,7 +143,7 @@ impl Payload {
         Ok(vec![batch])
     }
 
-    /// Paths that no declaration knows, at most [`MAX_UNKNOWN`]. Of several answers, what any of them has.
+    /// Paths that no declaration knows, at most [`MAX_UNKNOWN_FIELDS`]. Of several answers, what any of them has.
     pub fn unknown_fields(&self) -> Result<Vec<UnknownField>> {
         let resource = self.with_tables()?;
         let bodies = match self.parts.as_slice() {
@@ -160,9 +160,9 @@ impl Payload {
 
     /// What no declaration knows, and the rows of the first table where one pass is enough to know that every table decodes.
     /// Fails where a root is missing; any other fault is left to decoding.
-    fn survey(
+    fn check_schema(
         &self,
-        how: fn(&'static Resource, &Body, &Context) -> std::result::Result<Survey, DecodeError>,
+        how: fn(&'static Resource, &Body, &Context) -> std::result::Result<SchemaCheck, DecodeError>,
     ) -> std::result::Result<Surveyed, Box<Failed>> {
         let Some(resource) = self.resource else { return Ok(Surveyed::default()) };
         let look = |body: &Body, payload: &dyn Fn() -> Payload| {

@@ -12,20 +12,20 @@ use pyo3::types::PyBytes;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Operation, ids of the request by name, body where there are no answers, answers, how several become one.
-pub type State = (String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<Answer>, String);
+/// Operation, request ids by name, body if there are no responses, responses, how to merge them.
+pub type PayloadState = (String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<ResponseState>, String);
 
-/// Status, headers, body, address, request id, seconds it took, when it came, attempts.
-type Answer = (u16, Vec<(String, String)>, PyBackedBytes, String, Option<String>, Duration, Duration, u32);
+/// Status, headers, body, URL, request id, duration, arrival time, attempts.
+type ResponseState = (u16, Vec<(String, String)>, PyBackedBytes, String, Option<String>, Duration, Duration, u32);
 
-/// What a request may know (`Context`).
-const IDS: [&str; 4] = ["session_id", "game_id", "team_id", "resources"];
+/// The keys that a `Context` may have.
+const CONTEXT_KEYS: [&str; 4] = ["session_id", "game_id", "team_id", "resources"];
 
-const JOINS: [(&str, Join); 3] = [("single", Join::Single), ("events", Join::Events), ("locations", Join::Locations)];
+const MERGES: [(&str, Join); 3] = [("single", Join::Single), ("events", Join::Events), ("locations", Join::Locations)];
 
-pub fn state(py: Python<'_>, payload: &Payload) -> Result<State> {
+pub fn state(py: Python<'_>, payload: &Payload) -> Result<PayloadState> {
     let bytes = |body: &Body| PyBackedBytes::from(PyBytes::new(py, body.as_slice()));
-    let ids = IDS.iter().filter_map(|name| Some(((*name).to_owned(), payload.context.get(name)?.to_owned())));
+    let ids = CONTEXT_KEYS.iter().filter_map(|name| Some(((*name).to_owned(), payload.context.get(name)?.to_owned())));
     let answer = |part: &Response| {
         (
             part.status,
@@ -39,13 +39,13 @@ pub fn state(py: Python<'_>, payload: &Payload) -> Result<State> {
         )
     };
     let own = if payload.parts.is_empty() { Some(bytes(payload.body()?)) } else { None };
-    let join = JOINS.iter().find(|(_, join)| *join == payload.join).map_or("", |(name, _)| name);
+    let join = MERGES.iter().find(|(_, join)| *join == payload.join).map_or("", |(name, _)| name);
     let answers = payload.parts.iter().map(answer).collect();
     Ok((payload.operation.to_owned(), ids.collect(), own, answers, join.to_owned()))
 }
 
-pub fn restored((operation, ids, own, answers, join): State) -> Result<Payload> {
-    let known = |name: &str| IDS.iter().copied().find(|id| *id == name);
+pub fn restored((operation, ids, own, answers, join): PayloadState) -> Result<Payload> {
+    let known = |name: &str| CONTEXT_KEYS.iter().copied().find(|id| *id == name);
     let context = ids.into_iter().fold(Context::default(), |context, (name, id)| match known(&name) {
         Some(name) => context.with(name, id),
         None => context,
@@ -54,7 +54,7 @@ pub fn restored((operation, ids, own, answers, join): State) -> Result<Payload> 
         return Payload::from_bytes(&operation, &raw, context);
     }
     let scrubber = Scrubber::default();
-    let answer = |(status, headers, body, url, request_id, elapsed, since_epoch, attempts): Answer| Response {
+    let answer = |(status, headers, body, url, request_id, elapsed, since_epoch, attempts): ResponseState| Response {
         status,
         headers: headers.into_iter().map(|(name, value)| (name, scrubber.header(value))).collect(),
         body: Arc::new(Body::from(&*body)),
@@ -67,6 +67,6 @@ pub fn restored((operation, ids, own, answers, join): State) -> Result<Payload> 
         refusal: None,
         lease: None,
     };
-    let join = JOINS.iter().find(|(name, _)| *name == join).map_or(Join::Single, |(_, join)| *join);
+    let join = MERGES.iter().find(|(name, _)| *name == join).map_or(Join::Single, |(_, join)| *join);
     Payload::from_answers(&operation, answers.into_iter().map(answer).collect(), join, context)
 }

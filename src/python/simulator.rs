@@ -2,7 +2,7 @@
 
 use crate::config::Sport;
 use crate::python::dicts::objects;
-use crate::python::{convert, errors, exit, payload};
+use crate::python::{convert, errors, interpreter_exit, payload};
 use crate::scrub::Scrubber;
 use crate::simulator::{Fault, Gzip, Options, Privileges, Seen, Simulator, StreamFault, Throttle, Trouble};
 use crate::table::Body;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use serde::Serialize;
 
-/// A running simulator. `sideline.Simulator` is its face.
+/// The core of `sideline.Simulator`.
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreSimulator {
     inner: Simulator,
@@ -93,7 +93,7 @@ impl CoreSimulator {
         errors::guard(py, || wire(py, &py.detach(|| self.inner.games())))
     }
 
-    /// A dict for each request that was answered, or cut.
+    /// The request log: a dict for each request that got a response or was cut.
     fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         errors::guard(py, || {
             let seen = py.detach(|| self.inner.requests());
@@ -101,7 +101,7 @@ impl CoreSimulator {
         })
     }
 
-    /// A fault, by the names of `faults.add`.
+    /// Adds a fault; the parameters are those of `faults.add`.
     #[pyo3(signature = (path, *, status, body, headers, delay, cut_at, reset, content_length, gzip, trailing,
         informational, stale, bytes_per_second, requests_per_second, burst, retry_after, clock_offset, times, probability))]
     #[allow(clippy::too_many_arguments, reason = "they are the fields of a fault, by name")]
@@ -163,7 +163,7 @@ impl CoreSimulator {
         self.inner.faults().clear();
     }
 
-    /// `None`: as fast as its readers take it.
+    /// `None`: as fast as the readers take it.
     fn play(&self, py: Python<'_>, game_id: &Bound<'_, PyAny>, speed: Option<f64>) -> PyResult<()> {
         errors::guard(py, || {
             let game_id = convert::id("game_id", game_id)?;
@@ -264,8 +264,8 @@ impl CoreSimulator {
 
 impl Drop for CoreSimulator {
     fn drop(&mut self) {
-        // Detached: it waits for its threads, these may log, and a log record attaches.
-        Python::attach(|py| exit::inside(py, || py.detach(|| self.inner.close())));
+        // Detached: it waits for threads that may log, and a log record attaches.
+        Python::attach(|py| interpreter_exit::attached(py, || py.detach(|| self.inner.close())));
     }
 }
 
@@ -285,7 +285,7 @@ impl CoreSimulator {
     }
 }
 
-/// A number in the range of its type: else a `ValueError`, where pyo3 has an `OverflowError` that names nothing.
+/// A number in the range of its type: a `ValueError` with the name, where pyo3 would raise a bare `OverflowError`.
 fn fitting<T: TryFrom<i64>>(name: &str, number: i64) -> PyResult<T> {
     T::try_from(number).map_err(|_| PyValueError::new_err(format!("{name} is out of range: {number}")))
 }
@@ -310,7 +310,7 @@ fn throttle(requests_per_second: Option<f64>, burst: Option<i64>, retry_after: b
     Ok(Some(Throttle { requests_per_second, burst, retry_after }))
 }
 
-/// As the wire has it.
+/// A value as the service would send it.
 fn wire<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let json = serde_json::to_vec(value).map_err(|error| errors::internal(py, &error.to_string()))?;
     objects(py, &Body::from(json), &Scrubber::default())
@@ -326,7 +326,7 @@ fn request<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {
     Ok(request)
 }
 
-/// Names to values; a name that was sent more than once has the list of its values.
+/// The query as a dict; a repeated name has a list of values.
 fn query<'py>(py: Python<'py>, sent: &[(String, String)]) -> PyResult<Bound<'py, PyDict>> {
     let query = PyDict::new(py);
     for (name, _) in sent {

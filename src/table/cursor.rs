@@ -1,16 +1,15 @@
-//! A place in a body, and the only code that reads it through pointers. Numbers, strings and skipping stand in files of
-//! their own and are built of what is here.
+//! A position in a body, and the only code that reads the body through pointers. Numbers, strings and skipping build on
+//! it in their own files.
 
 use super::body::PADDING;
-use super::fault::{Fault, Read, Wanted};
+use super::error::{ErrorKind, Expected, ReadResult};
 use std::marker::PhantomData;
 
-/// A place in a padded body.
+/// A position in a padded body.
 ///
-/// What every unsafe block here rests on: `start <= at <= end`, all in one allocation that lives for `'a`, and the
-/// [`PADDING`] bytes from `end` on are readable and zero. `new` checks the padding; `at` moves only over bytes that were
-/// compared with something, and nothing is ever compared with zero, or to a place that was compared with `end`: so it cannot
-/// pass that.
+/// Invariant: `start <= at <= end` within one allocation that lives for `'a`, and the [`PADDING`] bytes from `end` on
+/// are readable and zero. `new` checks the padding. Callers advance only over bytes they have seen to be non-zero, or
+/// to positions already compared with `end`, so `at` cannot pass `end`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     at: *const u8,
@@ -20,29 +19,27 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At the start of a body that is followed by its padding; `None` when it is not.
+    /// A cursor at the start of a body; `None` if the padding is missing or not zero.
     pub fn new(padded: &'a [u8]) -> Option<Self> {
         let len = padded.len().checked_sub(PADDING)?;
         if padded[len..].iter().any(|b| *b != 0) {
             return None;
         }
         let start = padded.as_ptr();
-        // SAFETY: `len` is within `padded`.
         let end = unsafe { start.add(len) };
         Some(Cursor { at: start, start, end, body: PhantomData })
     }
 
-    /// Calls what is not inlined with a copy: a cursor whose address is given away stays in memory, and the one that is read
-    /// most belongs in a register.
+    /// Calls `call` on a copy, so that `self` never has its address taken and can stay in a register.
     #[inline(always)]
-    pub fn apart<T>(&mut self, call: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn with_copy<T>(&mut self, call: impl FnOnce(&mut Self) -> T) -> T {
         let mut copy = *self;
         let result = call(&mut copy);
         self.go_to(&copy);
         result
     }
 
-    /// To the place of another cursor in the same body.
+    /// Moves to the position of another cursor in the same body.
     #[inline(always)]
     pub fn go_to(&mut self, other: &Cursor<'a>) {
         debug_assert!(self.start == other.start && self.end == other.end);
@@ -62,12 +59,12 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline(always)]
-    pub fn byte(&self) -> u8 {
+    pub fn peek_byte(&self) -> u8 {
         // SAFETY: `at <= end`, and the padding is readable.
         unsafe { *self.at }
     }
 
-    /// The byte `ahead` of the cursor, less than [`PADDING`].
+    /// The byte `ahead` of the cursor; `ahead` is less than [`PADDING`].
     #[inline(always)]
     pub fn peek(&self, ahead: usize) -> u8 {
         debug_assert!(ahead < PADDING);
@@ -75,7 +72,7 @@ impl<'a> Cursor<'a> {
         unsafe { *self.at.add(ahead) }
     }
 
-    /// Eight bytes, the first lowest; `ahead` is at most [`PADDING`] - 8.
+    /// Eight bytes, little-endian; `ahead` is at most [`PADDING`] - 8.
     #[inline(always)]
     pub fn word(&self, ahead: usize) -> u64 {
         debug_assert!(ahead + 8 <= PADDING);
@@ -85,21 +82,21 @@ impl<'a> Cursor<'a> {
 
     /// Sixteen bytes; `ahead` is at most [`PADDING`] - 16.
     #[inline(always)]
-    pub fn sixteen(&self, ahead: usize) -> &[u8; 16] {
+    pub fn bytes16(&self, ahead: usize) -> &[u8; 16] {
         debug_assert!(ahead + 16 <= PADDING);
         // SAFETY: `at <= end`, and `ahead + 16` bytes after it are readable; nothing writes to them for `'a`.
         unsafe { &*self.at.add(ahead).cast::<[u8; 16]>() }
     }
 
-    /// The 64 bytes from here on.
+    /// The next 64 bytes.
     #[inline(always)]
-    pub fn block(&self) -> &[u8; 64] {
+    pub fn bytes64(&self) -> &[u8; 64] {
         const { assert!(PADDING >= 64) };
         // SAFETY: `at <= end`, and the padding after it makes 64 bytes readable; nothing writes to them for `'a`.
         unsafe { &*self.at.cast::<[u8; 64]>() }
     }
 
-    /// Over `n` bytes that the caller has looked at, none of them zero (so none of them padding).
+    /// Advances over `n` bytes that the caller has seen to be non-zero, and so not padding.
     #[inline(always)]
     pub fn advance(&mut self, n: usize) {
         debug_assert!(self.position() + n <= self.len());
@@ -107,7 +104,7 @@ impl<'a> Cursor<'a> {
         self.at = unsafe { self.at.add(n) };
     }
 
-    /// On to another place of the body. `false`: it lies before the cursor or beyond the end, and the cursor stays.
+    /// Moves forward to `position`. Returns `false` and stays if it lies before the cursor or beyond the end.
     pub fn jump(&mut self, position: usize) -> bool {
         let is_ahead = (self.position()..=self.len()).contains(&position);
         if is_ahead {
@@ -117,32 +114,32 @@ impl<'a> Cursor<'a> {
         is_ahead
     }
 
-    /// The text between an earlier place and the cursor.
+    /// The text between an earlier position and the cursor.
     #[inline(always)]
-    pub fn since(&self, earlier: &Cursor<'a>) -> Span<'a> {
+    pub fn span_from(&self, earlier: &Cursor<'a>) -> Span<'a> {
         debug_assert!(earlier.at <= self.at);
         Span { at: earlier.at, len: self.at as usize - earlier.at as usize, body: PhantomData }
     }
 
     #[inline(always)]
     pub fn whitespace(&mut self) {
-        if self.byte() <= b' ' {
-            self.apart(Self::whitespace_slow);
+        if self.peek_byte() <= b' ' {
+            self.with_copy(Self::whitespace_slow);
         }
     }
 
     #[cold]
     #[inline(never)]
     fn whitespace_slow(&mut self) {
-        while matches!(self.byte(), b' ' | b'\n' | b'\t' | b'\r') {
-            // Indentation comes in runs of blanks.
+        while matches!(self.peek_byte(), b' ' | b'\n' | b'\t' | b'\r') {
+            // Indentation is mostly runs of spaces.
             if self.word(0) == 0x2020_2020_2020_2020 { self.advance(8) } else { self.advance(1) }
         }
     }
 
-    /// Over a word such as `null` (at most 8 bytes), if it stands here.
+    /// Consumes a literal such as `null` (at most 8 bytes) if it is next.
     #[inline(always)]
-    pub fn take_word(&mut self, word: &[u8]) -> bool {
+    pub fn consume_literal(&mut self, word: &[u8]) -> bool {
         let is = word.iter().enumerate().all(|(i, b)| self.peek(i) == *b);
         if is {
             self.advance(word.len());
@@ -151,57 +148,57 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline(always)]
-    pub fn null(&mut self) -> bool {
-        self.take_word(b"null")
+    pub fn consume_null(&mut self) -> bool {
+        self.consume_literal(b"null")
     }
 
-    /// Over `null`; any other value is of the wrong kind.
-    pub fn null_or(&mut self, wanted: Wanted) -> Read<()> {
-        if self.null() { Ok(()) } else { Err(Fault::Expected(wanted)) }
+    /// Consumes `null`; any other value is an error.
+    pub fn expect_null(&mut self, wanted: Expected) -> ReadResult<()> {
+        if self.consume_null() { Ok(()) } else { Err(ErrorKind::Expected(wanted)) }
     }
 
-    /// Over the `:` that follows a key, with the blanks around it.
-    pub fn colon(&mut self) -> Read<()> {
+    /// Consumes the `:` after a key and the whitespace around it.
+    pub fn colon(&mut self) -> ReadResult<()> {
         self.whitespace();
-        if self.byte() != b':' {
-            return Err(Fault::Colon);
+        if self.peek_byte() != b':' {
+            return Err(ErrorKind::Colon);
         }
         self.advance(1);
         self.whitespace();
         Ok(())
     }
 
-    /// After an opening bracket: whether an item follows; else over the closing one.
+    /// After an opening bracket: whether there is an item. Consumes the closing bracket if there is none.
     #[inline(always)]
-    pub fn opened(&mut self, close: u8) -> bool {
+    pub fn has_first_item(&mut self, close: u8) -> bool {
         self.whitespace();
-        let empty = self.byte() == close;
+        let empty = self.peek_byte() == close;
         if empty {
             self.advance(1);
         }
         !empty
     }
 
-    /// After an item: whether another follows; else over the closing bracket.
+    /// After an item: whether another follows. Consumes the comma or the closing bracket.
     #[inline(always)]
-    pub fn another(&mut self, close: u8) -> Read<bool> {
-        if self.byte() != b',' {
+    pub fn has_next_item(&mut self, close: u8) -> ReadResult<bool> {
+        if self.peek_byte() != b',' {
             self.whitespace();
         }
-        if self.byte() == b',' {
+        if self.peek_byte() == b',' {
             self.advance(1);
             self.whitespace();
             return Ok(true);
         }
-        if self.byte() == close {
+        if self.peek_byte() == close {
             self.advance(1);
             return Ok(false);
         }
-        Err(if close == b'}' { Fault::EndOfObject } else { Fault::EndOfArray })
+        Err(if close == b'}' { ErrorKind::EndOfObject } else { ErrorKind::EndOfArray })
     }
 }
 
-/// Text of the body. Unlike a slice it may be read a little past its end, where the padding is.
+/// Text of the body. Unlike a slice it may be read a little past its end, into the padding.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span<'a> {
     at: *const u8,
@@ -221,7 +218,7 @@ impl<'a> Span<'a> {
         unsafe { std::slice::from_raw_parts(self.at, self.len) }
     }
 
-    /// Eight bytes from its start, whatever its length.
+    /// Eight bytes from `from`, whatever the length of the span.
     #[inline(always)]
     pub fn word(&self, from: usize) -> u64 {
         debug_assert!(from + 8 <= PADDING);
@@ -229,7 +226,7 @@ impl<'a> Span<'a> {
         u64::from_le(unsafe { self.at.add(from).cast::<u64>().read_unaligned() })
     }
 
-    /// Without its first and last byte: the text of a string between its quotes.
+    /// The text of a string without its quotes.
     #[inline(always)]
     pub fn inner(&self) -> Span<'a> {
         debug_assert!(self.len >= 2);

@@ -1,24 +1,24 @@
 //! Values of any kind, for a reader without a declaration.
 
 use super::cursor::{Cursor, Span};
-use super::fault::{Fault, Read};
-use super::scan;
+use super::error::{ErrorKind, ReadResult};
+use super::simd;
 
-/// Digits before the point, at most. Making a whole number of its digits costs their square.
-const LONGEST: usize = 4300;
+/// Maximum digits before the point: converting them to an integer takes quadratic time.
+const MAX_INTEGER_DIGITS: usize = 4300;
 
-/// A number as JSON writes it: whole where it has neither point nor exponent, and of any length.
+/// A JSON number: an integer of any size if it has neither point nor exponent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number<'a> {
     Int(i64),
     Float(f64),
-    /// A whole number beyond 64 bits, as it is written.
+    /// An integer beyond 64 bits, as written.
     Long(&'a [u8]),
 }
 
 impl<'a> Cursor<'a> {
     #[inline(always)]
-    pub fn number(&mut self) -> Read<Number<'a>> {
+    pub fn number(&mut self) -> ReadResult<Number<'a>> {
         match self.short_number() {
             Some(short) if short.fraction == 0 => Ok(Number::Int(short.int())),
             Some(short) => Ok(Number::Float(short.float())),
@@ -27,36 +27,36 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline(never)]
-    fn number_slow(&mut self) -> Read<Number<'a>> {
+    fn number_slow(&mut self) -> ReadResult<Number<'a>> {
         let token = self.number_token()?.bytes();
-        let text = std::str::from_utf8(token).map_err(|_| Fault::Number)?;
+        let text = std::str::from_utf8(token).map_err(|_| ErrorKind::Number)?;
         let whole = text.find(['.', 'e', 'E']);
-        if whole.unwrap_or(text.len()) > LONGEST + usize::from(token[0] == b'-') {
-            return Err(Fault::Range);
+        if whole.unwrap_or(text.len()) > MAX_INTEGER_DIGITS + usize::from(token[0] == b'-') {
+            return Err(ErrorKind::Range);
         }
         if whole.is_some() {
-            return text.parse().map(Number::Float).map_err(|_| Fault::Number);
+            return text.parse().map(Number::Float).map_err(|_| ErrorKind::Number);
         }
         Ok(text.parse().map_or(Number::Long(token), Number::Int))
     }
 
-    /// The text of a string without escapes and of at most 16 bytes, over which the cursor moves; else it stays. Such a text
-    /// holds no zeros, so with zeros after it its two words are the same only where the text is.
+    /// Consumes a string without escapes of at most 16 bytes; otherwise stays. Such a text contains no zero bytes, so
+    /// two texts are equal exactly if their zero-padded words are.
     #[inline(always)]
     pub fn short_string(&mut self) -> Option<(Span<'a>, [u64; 2])> {
-        let len = scan::plain_sixteen(self.sixteen(1));
-        let words = [scan::head(self.word(1), len), scan::head(self.word(9), len.saturating_sub(8))];
-        if self.byte() != b'"' || self.peek(1 + len) != b'"' {
+        let len = simd::plain_prefix16(self.bytes16(1));
+        let words = [simd::low_bytes(self.word(1), len), simd::low_bytes(self.word(9), len.saturating_sub(8))];
+        if self.peek_byte() != b'"' || self.peek(1 + len) != b'"' {
             return None;
         }
         let here = *self;
         self.advance(len + 2);
-        Some((self.since(&here).inner(), words))
+        Some((self.span_from(&here).inner(), words))
     }
 }
 
 impl Span<'_> {
-    /// Its last eight bytes, where it has as many.
+    /// Its last eight bytes, or 0 if it is shorter.
     pub fn last_word(&self) -> u64 {
         self.bytes().last_chunk().map_or(0, |last| u64::from_le_bytes(*last))
     }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::table::Body;
 
-    /// What a number is read as, and where the cursor is then.
+    /// The number read, and the position of the cursor after it.
     fn number(text: &str) -> (String, usize) {
         let body = Body::from(text.as_bytes());
         let padded = body.padded();
@@ -112,10 +112,10 @@ mod tests {
     fn a_number_of_more_digits_than_are_converted_is_refused() {
         for (sign, end) in [("", ""), ("-", ""), ("", ".5"), ("-", ".5"), ("", "e1"), ("-", "e1")] {
             let of = |digits: usize| number(&format!("{sign}{}{end}", "1".repeat(digits))).0;
-            assert_ne!(of(LONGEST), "Range");
-            assert_eq!(of(LONGEST + 1), "Range");
+            assert_ne!(of(MAX_INTEGER_DIGITS), "Range");
+            assert_eq!(of(MAX_INTEGER_DIGITS + 1), "Range");
         }
-        assert_eq!(number(&format!("0.{}", "1".repeat(2 * LONGEST))).0, "0.1111111111111111");
+        assert_eq!(number(&format!("0.{}", "1".repeat(2 * MAX_INTEGER_DIGITS))).0, "0.1111111111111111");
     }
 
     #[test]

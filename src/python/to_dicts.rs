@@ -29,7 +29,7 @@ pub fn dicts<'py>(py: Python<'py>, batches: &[RecordBatch]) -> PyResult<Bound<'p
     PyList::new(py, all)
 }
 
-/// The values of one column, of all its parts.
+/// The values of one column, over all batches.
 pub fn column<'py, 'a>(py: Python<'py>, parts: impl Iterator<Item = &'a ArrayRef>) -> PyResult<Bound<'py, PyList>> {
     let mut all = Vec::new();
     for part in parts {
@@ -39,9 +39,9 @@ pub fn column<'py, 'a>(py: Python<'py>, parts: impl Iterator<Item = &'a ArrayRef
 }
 
 /// The first and the last millisecond of `datetime`: the years 1 to 9999.
-const DATETIMES: RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
+const DATETIME_RANGE_MS: RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
 
-/// A time that Arrow has and `datetime` has not, as text: one odd value does not hide the others.
+/// A time outside the range of `datetime`, as text, so that one odd value does not hide the others.
 fn odd_time(ms: i64) -> String {
     let time = DateTime::from_timestamp_millis(ms);
     time.map_or_else(|| "<out of range>".to_owned(), |time| time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
@@ -55,16 +55,16 @@ fn values<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Vec<Option<Bound<
         DataType::Float64 => objects(py, column.as_primitive::<Float64Type>().iter()),
         DataType::Boolean => objects(py, column.as_boolean().iter()),
         DataType::Utf8 => objects(py, column.as_string::<i32>().iter()),
-        // Bodies beside their coverage.
+        // Bodies, in the table of an archive that keeps them beside their coverage.
         DataType::Binary => {
             objects(py, column.as_binary::<i32>().iter().map(|value| value.map(|raw| PyBytes::new(py, raw))))
         }
         DataType::Timestamp(TimeUnit::Millisecond, _) => {
             let (epoch, delta) = (epoch(py)?, py.import("datetime")?.getattr("timedelta")?);
             let times = column.as_primitive::<TimestampMillisecondType>().iter();
-            // In whole days and milliseconds: one number of milliseconds would pass through a float.
+            // As whole days and milliseconds: a single number of milliseconds would pass through a float.
             let time = |ms: i64| {
-                if !DATETIMES.contains(&ms) {
+                if !DATETIME_RANGE_MS.contains(&ms) {
                     return odd_time(ms).into_bound_py_any(py);
                 }
                 let delta = delta.call1((ms.div_euclid(86_400_000), 0, 0, ms.rem_euclid(86_400_000)))?;

@@ -15,14 +15,14 @@ static PID: AtomicU32 = AtomicU32::new(0);
 /// what a small one costs: the system is asked once.
 pub fn pid() -> u32 {
     match PID.load(Ordering::Relaxed) {
-        0 => ask(),
+        0 => query_pid(),
         pid => pid,
     }
 }
 
 #[cfg(all(unix, not(miri)))]
 #[cold]
-fn ask() -> u32 {
+fn query_pid() -> u32 {
     use std::ffi::c_int;
     use std::sync::atomic::AtomicBool;
 
@@ -33,15 +33,15 @@ fn ask() -> u32 {
     extern "C" fn forget() {
         PID.store(0, Ordering::Relaxed);
     }
-    static IS_HEARD: AtomicBool = AtomicBool::new(false);
+    static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
 
-    if !IS_HEARD.load(Ordering::Acquire) {
+    if !IS_REGISTERED.load(Ordering::Acquire) {
         // SAFETY: the declaration is POSIX's; the handler stores a number and calls nothing. Where two threads are here at once
         // it is registered twice, which does no harm.
         if unsafe { pthread_atfork(None, None, Some(forget)) } != 0 {
             return process::id();
         }
-        IS_HEARD.store(true, Ordering::Release);
+        IS_REGISTERED.store(true, Ordering::Release);
     }
     let pid = process::id();
     PID.store(pid, Ordering::Relaxed);
@@ -50,23 +50,23 @@ fn ask() -> u32 {
 
 /// Where nothing forks; and Miri knows no handlers of a fork.
 #[cfg(not(all(unix, not(miri))))]
-fn ask() -> u32 {
+fn query_pid() -> u32 {
     process::id()
 }
 
-struct Made<T> {
+struct ProcessValue<T> {
     pid: u32,
     value: T,
 }
 
 /// At most one value for each process, made when it is first asked for.
-pub struct PerProcess<T: Send + Sync> {
-    current: AtomicPtr<Made<T>>,
+pub struct ForkSafe<T: Send + Sync> {
+    current: AtomicPtr<ProcessValue<T>>,
 }
 
-impl<T: Send + Sync> PerProcess<T> {
+impl<T: Send + Sync> ForkSafe<T> {
     pub const fn new() -> Self {
-        PerProcess { current: AtomicPtr::new(ptr::null_mut()) }
+        ForkSafe { current: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// The value of this process, if it has been made.
@@ -75,41 +75,41 @@ impl<T: Send + Sync> PerProcess<T> {
     }
 
     /// The value of this process; `make` is called when there is none yet.
-    pub fn get_or_make<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+    pub fn get_or_try_init<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         let pid = pid();
         let seen = self.current.load(Ordering::Acquire);
         if let Some(value) = Self::of(seen, pid) {
             return Ok(value);
         }
-        let made = Box::into_raw(Box::new(Made { pid, value: make()? }));
+        let stored = Box::into_raw(Box::new(ProcessValue { pid, value: make()? }));
         // `seen` is null or the parent's: that one is leaked on purpose.
-        match self.current.compare_exchange(seen, made, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: `made` came from a box just now, and a value that was once published is freed by `drop` alone.
-            Ok(_) => Ok(unsafe { &(*made).value }),
+        match self.current.compare_exchange(seen, stored, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: `stored` came from a box just now, and a value that was once published is freed by `drop` alone.
+            Ok(_) => Ok(unsafe { &(*stored).value }),
             Err(winner) => {
-                // SAFETY: `made` came from a box just now and was never published; the winner, a thread of this process,
+                // SAFETY: `stored` came from a box just now and was never published; the winner, a thread of this process,
                 // published its own, which `drop` alone frees.
                 unsafe {
-                    drop(Box::from_raw(made));
+                    drop(Box::from_raw(stored));
                     Ok(&(*winner).value)
                 }
             }
         }
     }
 
-    fn of<'a>(made: *mut Made<T>, pid: u32) -> Option<&'a T> {
+    fn of<'a>(stored: *mut ProcessValue<T>, pid: u32) -> Option<&'a T> {
         // SAFETY: it is null or came from a box that `drop` alone frees; the callers bind the lifetime to `self`.
-        let made = unsafe { made.as_ref() }?;
-        (made.pid == pid).then_some(&made.value)
+        let stored = unsafe { stored.as_ref() }?;
+        (stored.pid == pid).then_some(&stored.value)
     }
 }
 
-impl<T: Send + Sync> Drop for PerProcess<T> {
+impl<T: Send + Sync> Drop for ForkSafe<T> {
     fn drop(&mut self) {
-        let made = *self.current.get_mut();
-        if Self::of(made, pid()).is_some() {
+        let stored = *self.current.get_mut();
+        if Self::of(stored, pid()).is_some() {
             // SAFETY: it came from a box, `&mut self` says that nobody reads it, and it is dropped once.
-            drop(unsafe { Box::from_raw(made) });
+            drop(unsafe { Box::from_raw(stored) });
         }
     }
 }
@@ -124,20 +124,20 @@ mod tests {
 
     #[test]
     fn threads_that_ask_at_once_get_one_value_and_it_is_dropped_once() {
-        let (held, made) = (Arc::new(()), AtomicUsize::new(0));
-        let one = PerProcess::new();
+        let (held, stored) = (Arc::new(()), AtomicUsize::new(0));
+        let one = ForkSafe::new();
         assert!(one.get().is_none());
         let make = || {
-            made.fetch_add(1, Ordering::Relaxed);
+            stored.fetch_add(1, Ordering::Relaxed);
             Ok::<_, ()>(held.clone())
         };
         let places: Vec<usize> = std::thread::scope(|scope| {
-            let ask = || ptr::from_ref(one.get_or_make(make).unwrap()).addr();
-            let asking: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+            let query_pid = || ptr::from_ref(one.get_or_try_init(make).unwrap()).addr();
+            let asking: Vec<_> = (0..4).map(|_| scope.spawn(query_pid)).collect();
             asking.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(places.iter().all(|place| *place == places[0]));
-        assert!(made.into_inner() >= 1 && one.get().is_some());
+        assert!(stored.into_inner() >= 1 && one.get().is_some());
         assert_eq!(Arc::strong_count(&held), 2, "those that came too late are gone");
         drop(one);
         assert_eq!(Arc::strong_count(&held), 1);
@@ -145,11 +145,11 @@ mod tests {
 
     #[test]
     fn the_value_of_another_process_is_not_used_and_not_dropped() {
-        let (held, one) = (Arc::new(()), PerProcess::new());
-        let theirs = Box::into_raw(Box::new(Made { pid: process::id() + 1, value: held.clone() }));
+        let (held, one) = (Arc::new(()), ForkSafe::new());
+        let theirs = Box::into_raw(Box::new(ProcessValue { pid: process::id() + 1, value: held.clone() }));
         one.current.store(theirs, Ordering::Release);
         assert!(one.get().is_none());
-        assert!(!Arc::ptr_eq(one.get_or_make(|| Ok::<_, ()>(Arc::new(()))).unwrap(), &held));
+        assert!(!Arc::ptr_eq(one.get_or_try_init(|| Ok::<_, ()>(Arc::new(()))).unwrap(), &held));
         drop(one);
         assert_eq!(Arc::strong_count(&held), 2);
         // SAFETY: it came from a box above, and the assertions show that nobody dropped it.
@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_made_is_made_when_it_is_asked_for_again() {
-        let one = PerProcess::new();
-        assert_eq!(one.get_or_make(|| Err("not yet")), Err("not yet"));
-        assert_eq!(one.get_or_make(|| Ok::<_, ()>(1)), Ok(&1));
+        let one = ForkSafe::new();
+        assert_eq!(one.get_or_try_init(|| Err("not yet")), Err("not yet"));
+        assert_eq!(one.get_or_try_init(|| Ok::<_, ()>(1)), Ok(&1));
     }
 }

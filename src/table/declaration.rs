@@ -1,53 +1,53 @@
-//! The language in which a resource declares its tables. A declaration is `const` data; from it come the Arrow schema, the
-//! decoder, the unknown-field report, projection, `SCHEMAS`, the documentation page and the test oracle.
+//! The language in which a resource declares its tables. A declaration is `const` data; the Arrow schema, the decoder,
+//! the unknown-field report, projection, `SCHEMAS`, the documentation page and the test oracle all derive from it.
 //!
-//! Paths: `teams[].player_stats[].stats{}[]`: `.` member, `[]` each element of an array, `[?]` the same but a single value
-//! that is no array counts as its only element, `{}` each value of an object whose keys are data. Every path of a resource
-//! starts at its *document*: the place its [`Resource::roots`] name, so one declaration serves `{"teams": [..]}` and a bare
-//! team. A path with a leading `/` starts at the body itself.
+//! Paths look like `teams[].player_stats[].stats{}[]`: `.` is a member, `[]` each element of an array, `[?]` the same
+//! but a value that is not an array counts as its only element, `{}` each value of an object whose keys are data. Paths
+//! start at the *document*, which [`Resource::roots`] locates, so that one declaration serves `{"teams": [..]}` and a
+//! bare team. A path with a leading `/` starts at the body itself.
 
 use crate::table::Context;
 use arrow_array::ArrayRef;
 
-/// What a column holds, and with it what it accepts. Null, a missing key and a null parent give null everywhere.
+/// The type of a column, and the JSON values it accepts. Null, a missing key and a null parent are null for every type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
     /// `461`, `461.0`, `4.61e2` and `"461"`; a fraction or a number beyond 64 bits is an error.
     Int64,
-    /// As `Int64`, of what is no id: a fraction or a number beyond 64 bits gives null, and is reported.
+    /// Like `Int64`, for values that are not ids: a fraction or a number beyond 64 bits becomes null and is reported.
     Count,
-    /// As `Int64`, for positions in a list.
+    /// Like `Int64`, for positions in a list.
     Int32,
-    /// Any number, or a string that is one.
+    /// Any number, or a string that contains one.
     Float64,
     /// `true`, `false`, and `1`, `0`.
     Bool,
-    /// A string; a number gives its token as it stands.
+    /// A string; a number is taken as written.
     Text,
-    /// As `Text`, dictionary-encoded: an open set of few values.
+    /// Like `Text`, dictionary-encoded: an open set of few values.
     Category,
-    /// As `Text`; an array of strings gives them joined by a blank (links come single and in arrays).
+    /// Like `Text`; an array of strings is joined by spaces (links come single and in arrays).
     Links,
-    /// Epoch milliseconds, shown as `timestamp[ms, UTC]`; a fraction is cut off, a number beyond 64 bits gives null, and both
-    /// are reported.
+    /// Epoch milliseconds, shown as `timestamp[ms, UTC]`; a fraction is truncated, a number beyond 64 bits becomes
+    /// null, and both are reported.
     TimestampMs,
-    /// Array of `Int64`.
+    /// An array of `Int64`.
     ListInt64,
-    /// Array of `Text`.
+    /// An array of `Text`.
     ListText,
     /// An object whose keys are data, each value as `Float64`.
     MapFloat64,
-    /// A clock string (`[h:]m:s[.f]`, `s[.f]`) or number, in seconds; a shape that cannot be read gives null, never an error.
+    /// A clock string (`[h:]m:s[.f]`, `s[.f]`) or number, in seconds; an unreadable value becomes null, never an error.
     ClockSeconds,
-    /// An array of ids as one text: sorted as numbers, joined by `-`.
+    /// An array of ids as one text: sorted numerically, joined by `-`.
     LineupId,
-    /// Whether an id is 0, the service's sign for a team's own totals.
+    /// Whether an id is 0, which marks a team's own totals.
     IsTeamTotal,
-    /// Whether a shot went in: as `Bool`, or `MAKE`, `MISS`; another word (an open set) gives null.
+    /// Whether a shot went in: as `Bool`, or `MAKE`, `MISS`; other words become null.
     IsMake,
     /// A query parameter of a link, as epoch milliseconds.
     LinkMs(&'static str),
-    /// A query parameter of a link (of the first where they come in an array), as it is written there.
+    /// A query parameter of a link (of the first in an array), as written.
     LinkText(&'static str),
     /// The part of a text before its first `@`; null when there is none.
     BeforeAt,
@@ -60,48 +60,46 @@ pub enum Ty {
 pub enum Src {
     /// `.x` from the row, `@` the row's own value, else from the document.
     Path(&'static str),
-    /// The key of the map level at this path (which ends in `{}`).
+    /// The key of the map level at this path, which ends in `{}`.
     Key(&'static str),
-    /// The position, from 0, in the array level at this path (which ends in `[]` or `[?]`).
+    /// The 0-based position in the array level at this path, which ends in `[]` or `[?]`.
     Index(&'static str),
-    /// A value of the request.
+    /// A value from the request context.
     Request(&'static str),
-    /// Made from other columns of the same table, on whole arrays, after decoding.
+    /// Computed from other columns of the same table, on whole arrays, after decoding.
     Derived(&'static Derivation),
-    /// No body of this resource says it: null in every row.
+    /// Not in any body of this resource: null in every row.
     Absent,
 }
 
-/// A column made from others.
+/// A column computed from others.
 #[derive(Debug)]
 pub struct Derivation {
-    /// The columns it reads, hidden ones included; never itself derived.
+    /// The input columns, hidden ones included; never derived themselves.
     pub inputs: &'static [&'static str],
-    /// Arrays in the order of `inputs`, all of one length, which the result has too.
+    /// Takes arrays in the order of `inputs`, all of one length, and returns an array of that length.
     pub make: fn(&[ArrayRef], &Context) -> ArrayRef,
 }
 
-/// One column.
 #[derive(Debug, Clone, Copy)]
 pub struct Col {
     pub name: &'static str,
     pub ty: Ty,
     pub src: Src,
-    /// Filled from this value of the request where the body has none.
+    /// Filled from this value of the request if the body has none.
     pub or_request: Option<&'static str>,
-    /// A value of the request goes before the body's: rows are found by the id that was requested.
+    /// The value of the request takes precedence over the body's: rows are found by the requested id.
     pub by_request: bool,
     /// A null or missing value is a decode error.
     pub required: bool,
-    /// Read for a derivation, not shown.
+    /// An input of a derived column, not part of the table.
     pub hidden: bool,
     pub unit: &'static str,
-    /// Of a coordinate: `court` or `hoop`; `sideline.court` says where each has its origin and what its axes are.
+    /// For a coordinate: `court` or `hoop`; `sideline.court` describes origin and axes of each.
     pub frame: &'static str,
     pub doc: &'static str,
 }
 
-/// One table.
 #[derive(Debug)]
 pub struct Table {
     pub name: &'static str,
@@ -109,21 +107,22 @@ pub struct Table {
     /// Path of the rows from the document; `""` is the document itself.
     pub rows: &'static str,
     pub cols: &'static [Col],
-    /// Path (from the row) of an object whose undeclared keys become `float64` columns after the declared ones, by name.
+    /// Path (from the row) of an object whose undeclared keys become `float64` columns after the declared ones, sorted
+    /// by name.
     pub open: Option<&'static str>,
 }
 
-/// A place of the documents, and what makes a body data: an array at every `[]` of the path, an array or object at `[?]`,
-/// an object elsewhere, and no null element.
+/// Where the documents are, and what a body must have to contain data: an array at every `[]` of the path, an array or
+/// object at `[?]`, an object elsewhere, and no null element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Root {
     /// Path of the documents from the body; `""` is the body itself.
     pub path: &'static str,
-    /// Members of the body without which it is no document. A name that ends in `[]` is an array without null elements.
+    /// Members that a document must have. A name that ends in `[]` is an array without null elements.
     pub needs: &'static [&'static str],
-    /// One of `needs` is enough.
+    /// One member of `needs` is enough.
     pub needs_any: bool,
-    /// The array must have an element.
+    /// The array must not be empty.
     pub needs_element: bool,
 }
 
@@ -133,33 +132,33 @@ pub const fn root(path: &'static str) -> Root {
 }
 
 impl Root {
-    /// With members that a bare document must have.
+    /// Requires these members.
     pub const fn needs(mut self, needs: &'static [&'static str]) -> Self {
         self.needs = needs;
         self
     }
-    /// With members of which a bare document must have one.
+    /// Requires one of these members.
     pub const fn needs_any(mut self, needs: &'static [&'static str]) -> Self {
         (self.needs, self.needs_any) = (needs, true);
         self
     }
-    /// For an unusual place: an empty array there is no sign of the resource.
+    /// For an unusual place, where an empty array does not identify the resource.
     pub const fn not_empty(mut self) -> Self {
         self.needs_element = true;
         self
     }
 }
 
-/// What one body holds.
+/// One kind of response body: where its documents are, and its tables.
 #[derive(Debug)]
 pub struct Resource {
     pub name: &'static str,
-    /// Where the documents may lie, the usual place first. An array takes the root that starts with `[`; an object takes
-    /// the first whose leading key it has, else `""` where that is among them, else the first.
+    /// Where the documents may be, the usual place first. An array selects the root that starts with `[`; an object the
+    /// first whose leading key it has, else `""` if that is listed, else the first.
     pub roots: &'static [Root],
-    /// The first is the one `to_*` gives when none is named.
+    /// The first is the default of `to_*`.
     pub tables: &'static [&'static Table],
-    /// Paths that are known and in no table: they are in the dict only.
+    /// Paths that are known but in no table: they are only in the dict.
     pub known: &'static [&'static str],
 }
 
@@ -178,33 +177,30 @@ const fn column(name: &'static str, ty: Ty, src: Src) -> Col {
     }
 }
 
-/// A column read at `path`.
 pub const fn col(name: &'static str, ty: Ty, path: &'static str) -> Col {
     column(name, ty, Src::Path(path))
 }
 
-/// The keys of the map level at `path`.
 pub const fn key(name: &'static str, path: &'static str) -> Col {
     column(name, Ty::Category, Src::Key(path))
 }
 
-/// The position in the array level at `path`.
 pub const fn index(name: &'static str, path: &'static str) -> Col {
     column(name, Ty::Int32, Src::Index(path)).required()
 }
 
-/// The value of the same name in the request.
+/// A column filled from the request value of the same name.
 pub const fn request(name: &'static str, ty: Ty) -> Col {
     column(name, ty, Src::Request(name))
 }
 
-/// A column that a body of this kind does not have.
+/// A column that this kind of body does not have.
 pub const fn absent(name: &'static str, ty: Ty) -> Col {
     column(name, ty, Src::Absent)
 }
 
-/// The columns of a table for another kind of body: those of `elsewhere` are read there, and stay what they are otherwise.
-/// So a table that several bodies come to is described once.
+/// The columns of a table read from another kind of body: those in `elsewhere` are read from there, all others are
+/// unchanged. A table that several bodies share is declared once.
 pub const fn read_elsewhere<const N: usize>(mut cols: [Col; N], elsewhere: &[Col]) -> [Col; N] {
     let mut number = 0;
     while number < elsewhere.len() {
@@ -212,7 +208,8 @@ pub const fn read_elsewhere<const N: usize>(mut cols: [Col; N], elsewhere: &[Col
         let (mut at, mut found) = (0, false);
         while at < N {
             if same(cols[at].name, name) {
-                // The request still knows it: of a game better than the body, of a session only where the body does not say.
+                // Keep the request value: for a game it takes precedence over the body, for a session it fills in for
+                // the body.
                 if let (Src::Request(asked), Src::Path(_)) = (cols[at].src, src) {
                     (cols[at].or_request, cols[at].by_request) = (Some(asked), same(asked, "game_id"));
                 }
@@ -234,7 +231,7 @@ const fn same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// A column made from others.
+/// A column computed from others.
 pub const fn derived(name: &'static str, ty: Ty, how: &'static Derivation) -> Col {
     column(name, ty, Src::Derived(how))
 }

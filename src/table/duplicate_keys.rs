@@ -1,34 +1,34 @@
-//! Keys that a map level says twice. Python's `json` lets the last one win; the tables must agree, so the decoder stops at
-//! the second and starts again on the body's normal form.
+//! Duplicate keys. Python's `json` lets the last one win and the tables must agree, so the decoder stops at the second
+//! and starts again on the body's normal form.
 
 use super::{Body, DecodeError};
 use std::collections::HashSet;
 
-/// The keys met in the maps that are open, innermost last.
+/// The keys seen in the open maps, innermost last.
 #[derive(Debug, Default)]
-pub(super) struct Repeats {
-    maps: Vec<Met>,
+pub(super) struct DuplicateKeys {
+    maps: Vec<SeenKeys>,
     depth: usize,
 }
 
-/// Fingerprints: two keys that share one only cost a second pass.
+/// Fingerprints of keys; a collision only costs a second pass.
 #[derive(Debug, Default)]
-struct Met {
+struct SeenKeys {
     few: Vec<u64>,
     many: HashSet<u64>,
 }
 
-/// As many are searched one by one.
-const FEW: usize = 64;
+/// Keys up to this number are searched linearly.
+const MAX_LINEAR_SEARCH: usize = 64;
 
-impl Repeats {
+impl DuplicateKeys {
     pub fn open(&mut self) {
         if self.depth == self.maps.len() {
-            self.maps.push(Met::default());
+            self.maps.push(SeenKeys::default());
         }
-        let met = &mut self.maps[self.depth];
-        met.few.clear();
-        met.many.clear();
+        let seen = &mut self.maps[self.depth];
+        seen.few.clear();
+        seen.many.clear();
         self.depth += 1;
     }
 
@@ -36,18 +36,18 @@ impl Repeats {
         self.depth -= 1;
     }
 
-    /// Notes a key of the innermost map; whether it was met before.
-    pub fn meets(&mut self, key: &[u8]) -> bool {
-        let met = &mut self.maps[self.depth - 1];
+    /// Adds a key of the innermost map; returns whether it was new.
+    pub fn insert(&mut self, key: &[u8]) -> bool {
+        let seen = &mut self.maps[self.depth - 1];
         let print = fingerprint(key);
-        if met.few.contains(&print) {
-            return true;
-        }
-        if met.few.len() < FEW {
-            met.few.push(print);
+        if seen.few.contains(&print) {
             return false;
         }
-        !met.many.insert(print)
+        if seen.few.len() < MAX_LINEAR_SEARCH {
+            seen.few.push(print);
+            return true;
+        }
+        seen.many.insert(print)
     }
 }
 
@@ -61,7 +61,7 @@ fn fingerprint(key: &[u8]) -> u64 {
     print
 }
 
-/// The body as Python reads it: each key once, where it first stood, with its last value.
+/// The body as Python reads it: each key once, at its first position, with its last value.
 pub(super) fn normal_form(body: &[u8]) -> Result<Body, DecodeError> {
     let fault = |e: serde_json::Error| DecodeError::Body {
         message: format!("an object has the same key twice, and the body cannot be read again without: {e}"),
@@ -78,17 +78,17 @@ mod tests {
 
     #[test]
     fn a_key_is_met_twice_in_its_own_map_only() {
-        let mut repeats = Repeats::default();
-        repeats.open();
+        let mut duplicates = DuplicateKeys::default();
+        duplicates.open();
         for i in 0..200 {
-            assert!(!repeats.meets(format!("a long key number {i}").as_bytes()));
+            assert!(duplicates.insert(format!("a long key number {i}").as_bytes()));
         }
-        repeats.open();
-        assert!(!repeats.meets(b"a long key number 3"));
-        repeats.close();
-        assert!(repeats.meets(b"a long key number 3"));
-        assert!(repeats.meets(b"a long key number 150"));
-        assert!(!repeats.meets(b"a long key number 200"));
+        duplicates.open();
+        assert!(duplicates.insert(b"a long key number 3"));
+        duplicates.close();
+        assert!(!duplicates.insert(b"a long key number 3"));
+        assert!(!duplicates.insert(b"a long key number 150"));
+        assert!(duplicates.insert(b"a long key number 200"));
     }
 
     #[test]

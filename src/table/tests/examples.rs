@@ -1,9 +1,9 @@
-//! Known answers: what the engine makes of bodies written by hand, without the oracle.
+//! Expected tables of bodies written by hand, without the oracle.
 
 use crate::resource::{
     event, game_shots, locations, play_by_play, possessions, roster, schedule, shots, stats, stats_details, team,
 };
-use crate::table::decode::Repeated;
+use crate::table::decode::DuplicatePolicy;
 use crate::table::{
     Body, Context, DecodeError, Resource, Table, Ty, absent, col, decode, decode_once, read_elsewhere, root,
     unknown_fields,
@@ -65,7 +65,7 @@ fn a_number_that_is_not_whole_is_null_where_it_counts_and_cut_where_it_is_a_time
             batch["start_timestamp"].as_primitive::<arrow_array::types::TimestampMillisecondType>().iter().next();
         let context = Context::default().with("session_id", "s-1");
         let body = Body::from(body.as_bytes());
-        let found = crate::table::survey(&possessions::POSSESSIONS, &body, &context).unwrap();
+        let found = crate::table::check_schema(&possessions::POSSESSIONS, &body, &context).unwrap();
         assert_eq!(found.rows, Some(1));
         assert_eq!(found.unknown, unknown_fields(&possessions::POSSESSIONS, &body).unwrap());
         let paths: Vec<String> = found.unknown.into_iter().map(|unknown| unknown.path).collect();
@@ -82,7 +82,7 @@ fn a_number_that_is_not_whole_is_null_where_it_counts_and_cut_where_it_is_a_time
     for (time, cut) in [("1700000000000.75", Some(1_700_000_000_000)), ("-0.5", Some(-1)), ("1e30", None)] {
         assert_eq!(possession("1", time), (Some(1), cut, vec![start.to_string()]), "{time}");
     }
-    // Ids, and what is no number at all, refuse the table; a row needs its time.
+    // Ids and non-numbers are errors; a row needs its time.
     for (id, passes) in [("1.5", "1"), ("1", "true"), ("1", "\"two\"")] {
         let body =
             format!(r#"{{"teams":[{{"id":{id},"possessions":[{{"possession_attributes":{{"passes":{passes}}}}}]}}]}}"#);
@@ -119,7 +119,7 @@ fn a_missing_id_names_its_element_and_its_key() {
         assert!(path.starts_with(at), "{path}");
         assert!(message.contains("id"), "{message}");
     }
-    // A team without an id is no fault where it has no rows to name.
+    // A team without an id is accepted if it has no rows.
     assert_eq!(read(&stats::STATS, "player_stats", r#"{"teams":[{"player_stats":[]}]}"#).unwrap().num_rows(), 0);
     let (_, path, _) =
         fault(&stats::STATS, "player_stats", r#"{"teams":[{"player_stats":[{"id":1,"stats":{"FG":1}}]}]}"#);
@@ -232,10 +232,10 @@ fn a_body_may_have_any_of_its_roots_and_no_other() {
     ] {
         assert_eq!(fault(resource, resource.tables[0].name, body).1, path, "{body}");
         let context = Context::default().with("session_id", "s-1");
-        let missing = crate::table::survey(resource, &Body::from(body.as_bytes()), &context).unwrap().root;
+        let missing = crate::table::check_schema(resource, &Body::from(body.as_bytes()), &context).unwrap().root;
         assert!(matches!(missing, Some(DecodeError::Body { path: found, .. }) if found == path), "{body}");
     }
-    // Of a key that stands twice the last value counts.
+    // The last value of a duplicate key counts.
     for (body, is_there) in
         [(r#"{"teams":null,"teams":[{"id":1}]}"#, true), (r#"{"teams":[{"id":1}],"teams":null}"#, false)]
     {
@@ -295,9 +295,9 @@ fn what_nobody_declared_is_reported_once_and_a_renamed_container_too() {
         report(&stats_details::STATS_DETAILS, body),
         ["teams[].player_stats[].statz", "teams[].player_stats[].stats{} (missing)"]
     );
-    // A root is no field: without it there is no data.
+    // A root is not a field: without it there is no data.
     assert!(unknown_fields(&schedule::SCHEDULE, &Body::from(&b"{\"gamez\":[]}"[..])).is_err());
-    // What may be absent is not missing.
+    // Optional fields are not missing.
     assert!(report(&roster::ROSTER, r#"{"id":1,"players":[{"id":2}]}"#).is_empty());
 }
 
@@ -318,7 +318,7 @@ fn an_unknown_field_comes_with_an_example_s_type_and_place() {
         let body = format!(r#"{{"teams":[{{"id":1,"new":{value}}}]}}"#);
         assert_eq!(report(&body), [("teams[].new".into(), Some(kind), 24)]);
     }
-    // The first that is not null tells more.
+    // The first value that is not null.
     let body = r#"{"teams":[{"id":1,"new":null},{"new":false,"id":2},{"new":"x"}]}"#;
     assert_eq!(report(body), [("teams[].new".into(), Some("boolean"), 24)]);
 }
@@ -406,7 +406,7 @@ fn a_map_above_the_rows_is_every_row_s() {
     let entry = |key: &str, value: f64| (key.to_string(), Some(value));
     let first = Some(vec![entry("A", 1.0)]);
     assert_eq!(maps(&batch, "stats"), [first.clone(), first, None, Some(vec![entry("C", 3.0), entry("D", 4.0)])]);
-    // The link says which session, of several the first; else the request does.
+    // The session of the first link, else that of the request.
     assert_eq!(texts(&batch, "session"), ["s-7", "s-7", "s-1", "s-1"].map(|text| Some(text.to_string())));
     assert_eq!(batch["name"].null_count(), 4);
 }
@@ -442,7 +442,7 @@ fn a_shot_scores_what_is_given_and_a_miss_nothing() {
         (r#""st":"MISS","pts":3"#, Some(false), Some(0)),
         (r#""st":"MAKE","pts":2,"is3":false"#, Some(true), Some(2)),
         (r#""st":"MAKE","pts":"3","is3":true"#, Some(true), Some(3)),
-        // As given, whatever the arc says.
+        // As given, regardless of the arc.
         (r#""st":"MAKE","pts":2,"is3":true"#, Some(true), Some(2)),
         (r#""st":"MAKE","is3":true"#, Some(true), Some(3)),
         (r#""st":"MAKE","is3":false"#, Some(true), Some(2)),
@@ -487,7 +487,7 @@ fn a_body_is_checked_again_until_all_of_it_was_found_sound() {
     let asked = ["team_id".to_string()];
     let broken = Body::from(&br#"{"teams":[{"id":1,"x":[[01]]}]}"#[..]);
     for _ in 0..2 {
-        // What no column asks for is stepped over, which proves nothing.
+        // Skipped values are not validated.
         assert!(decode(&team::TEAMS, "teams", Some(&asked), &broken, &context).is_ok());
         assert!(decode(&team::TEAMS, "teams", None, &broken, &context).is_err());
         assert!(unknown_fields(&team::TEAMS, &broken).is_err());
@@ -500,7 +500,7 @@ fn a_body_is_checked_again_until_all_of_it_was_found_sound() {
             unknown_fields(&team::TEAMS, &body).unwrap();
         }
         assert_eq!(integers(&decode(&team::TEAMS, "teams", None, &body, &context).unwrap(), "team_id"), [Some(1)]);
-        // More bytes make another body of it.
+        // More bytes make another body.
         body.extend_from_slice(b"1");
         assert!(decode(&team::TEAMS, "teams", None, &body.finish(), &context).is_err());
     }
@@ -526,10 +526,10 @@ fn a_table_is_the_same_whichever_pass_over_its_body_was_first() {
     let text = format!(r#"{{"teams":[{team},{team}]}}"#);
     let context = Context::default().with("session_id", "s-1");
     let resource = &possessions::POSSESSIONS;
-    // Not `decode`, which would read a body from its start again where a jump went wrong.
+    // Not `decode`, which would hide a wrong jump by reading the body again.
     let read = |body: &Body, name: &str| {
         let table = resource.tables.iter().find(|table| table.name == name).unwrap();
-        decode_once(resource, table, None, body, &context, Repeated::Stop).unwrap_or_else(|_| panic!("{name}"))
+        decode_once(resource, table, None, body, &context, DuplicatePolicy::Stop).unwrap_or_else(|_| panic!("{name}"))
     };
     let names: Vec<&str> = resource.tables.iter().map(|table| table.name).collect();
     let alone: Vec<RecordBatch> = names.iter().map(|name| read(&Body::from(text.as_bytes()), name)).collect();
@@ -540,7 +540,7 @@ fn a_table_is_the_same_whichever_pass_over_its_body_was_first() {
             Some(name) => drop(read(&body, name)),
             None => drop(unknown_fields(resource, &body).unwrap()),
         }
-        let kept = body.brackets().unwrap().as_slice().len();
+        let kept = body.spans().unwrap().as_slice().len();
         assert!((3..text.len() / 64).contains(&kept), "{kept} of {}", text.len());
         for (name, alone) in names.iter().zip(&alone).rev() {
             assert_eq!(read(&body, name), *alone, "{name} after {first}");
