@@ -1,4 +1,4 @@
-//! Addresses of each environment, credentials, limits and timeouts.
+//! Settings: base URLs of each environment, credentials, limits and timeouts.
 
 mod proxy;
 mod told;
@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 use url::{Host, Url};
 
-/// A text that no output ever shows.
+/// A text that is never displayed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -20,7 +20,7 @@ impl Secret {
     pub fn new(text: impl Into<String>) -> Self {
         Secret(text.into())
     }
-    /// The text itself; for signing and sending only.
+    /// The text itself, only for signing and sending.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -53,7 +53,7 @@ impl Sport {
             _ => None,
         }
     }
-    /// The word of the wire (specification 4.2).
+    /// The name in the protocol.
     pub fn wire_name(self) -> &'static str {
         match self {
             Sport::Basketball => "BASKETBALL",
@@ -69,12 +69,12 @@ pub enum KeyPlace {
     Header,
 }
 
-/// Where the token of a live websocket is requested, and the parameter that carries it, unless options say otherwise.
+/// Default path of websocket token requests, and default name of the token parameter.
 const TOKEN_PATH: &str = "/v1/data/schedule/games/{game_id}/_subscribe";
 const TOKEN_PARAMETER: &str = "token";
 
-/// The host of the REST API (facts 1). The websocket is known to share it for football, the Broadcast API for basketball in
-/// production; no other host is published for either, so they share it everywhere.
+/// The host of the REST API. The websocket shares it for football, the Broadcast API for basketball in production; no
+/// other host is published for either.
 fn documented_host(sport: Sport, environment: Environment) -> &'static str {
     match (sport, environment) {
         (Sport::Basketball, Environment::Production) => "api.shottracker.com",
@@ -87,9 +87,9 @@ fn documented_host(sport: Sport, environment: Environment) -> &'static str {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timeouts {
     pub connect: Duration,
-    /// Silence between two reads.
+    /// Maximum silence between two reads.
     pub read: Duration,
-    /// All attempts of a request and the waits between them.
+    /// Covers all attempts of a request and the waits between them.
     pub total: Duration,
 }
 
@@ -100,13 +100,13 @@ impl Default for Timeouts {
     }
 }
 
-/// Of all responses of a client that are received at once, unless an option says otherwise.
+/// Default limit on all responses of a client that are received at once.
 const MAX_RESPONSE_BYTES: usize = 512 * 1024 * 1024;
 
-/// Longer is a mistake of unit, and sums with the clock must not overflow.
+/// Longer timeouts are a wrong unit; the bound also keeps sums with the clock from overflowing.
 pub(crate) const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What a user gave; everything else is looked up when it is resolved.
+/// Explicit settings; the others are looked up by `resolve`.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub username: Option<String>,
@@ -131,7 +131,7 @@ pub struct Options {
     pub token_parameter: Option<String>,
 }
 
-/// A client's settings, checked.
+/// The checked settings of a client.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub username: Option<String>,
@@ -139,14 +139,14 @@ pub struct Config {
     pub api_key: Option<Secret>,
     pub environment: Environment,
     pub sport: Sport,
-    /// Origins, with a proxy's prefix where there is one, without a slash at the end.
+    /// Origins, with a proxy's prefix if any, without a trailing slash.
     pub base_url: String,
     pub websocket_url: String,
     pub broadcast_base_url: String,
     pub timeouts: Timeouts,
     pub max_retries: u32,
     pub max_concurrency: usize,
-    /// Of all responses that are received and decompressed at once.
+    /// Limit on all responses being received and decompressed.
     pub max_response_bytes: usize,
     pub requests_per_second: Option<f64>,
     pub proxies: Proxies,
@@ -157,12 +157,12 @@ pub struct Config {
     /// With `{game_id}` as one of its segments.
     pub token_path: String,
     pub token_parameter: String,
-    /// Where each came from that a variable can give.
+    /// The source of each setting that a variable can set.
     pub(crate) sources: Vec<(&'static str, Source)>,
 }
 
 impl Config {
-    /// What no text may show.
+    /// Secrets that no output may show.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let own = [&self.secret, &self.api_key].into_iter().flatten().map(|secret| secret.0.clone());
         own.chain(self.proxies.secrets()).collect()
@@ -170,9 +170,9 @@ impl Config {
 }
 
 impl Options {
-    /// Checks what was given and looks up the rest with `variable` (the environment, or a map in a test).
+    /// Checks the explicit settings and looks up the others with `variable` (the environment, or a map in a test).
     pub fn resolve(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
-        // A variable that is set to nothing is how a shell unsets it.
+        // An empty variable counts as unset.
         let look_up = |name: &str| variable(name).filter(|value| !value.is_empty());
         let sources = RefCell::new(Vec::new());
         let or_variable = |given: Option<String>, parameter: &'static str, name: &'static str| {
@@ -189,7 +189,7 @@ impl Options {
             let from = if source == Source::Given { parameter } else { name };
             value.map(|value| no_control_characters(value, from)).transpose()
         };
-        // Who gave the last value that was asked for, as its user knows it: a parameter or a variable.
+        // The source of the value looked up last: a parameter or a variable.
         let giver = || match sources.borrow().last() {
             Some((_, Source::Variable(name))) => *name,
             Some((parameter, _)) => parameter,
@@ -248,7 +248,7 @@ impl Options {
             },
             requests_per_second: self.requests_per_second.map(checked_rate).transpose()?,
             proxies: Proxies::read(self.proxy, variable)?,
-            // The variable that requests reads, and with it most machines behind an inspecting proxy.
+            // The variable of the library requests, set on most machines behind an inspecting proxy.
             ca_bundle: or_variable(self.ca_bundle, "ca_bundle", "REQUESTS_CA_BUNDLE")?,
             user_agent: match self.user_agent {
                 Some(text) => no_control_characters(text, "user_agent")?,
@@ -296,7 +296,7 @@ fn checked_parameter(name: String) -> Result<String> {
     )))
 }
 
-/// The value itself is not shown: it may be a credential.
+/// The value is not shown: it may be a credential.
 fn no_control_characters(value: String, source: &str) -> Result<String> {
     match value.chars().position(char::is_control) {
         None => Ok(value),
@@ -319,7 +319,7 @@ fn checked_timeouts(timeouts: Timeouts) -> Result<Timeouts> {
 }
 
 fn checked_rate(rate: f64) -> Result<f64> {
-    // Under one request in a day nothing would ever be sent; the bound also keeps the interval between two finite.
+    // Below one request in a day nothing would ever be sent; the bound also keeps the interval finite.
     if rate.is_finite() && rate >= 1.0 / 86_400.0 {
         Ok(rate)
     } else {
@@ -329,10 +329,10 @@ fn checked_rate(rate: f64) -> Result<f64> {
     }
 }
 
-/// A base address, checked, without what the operations' whole paths add.
+/// Checks a base URL, and removes what the operations' paths add.
 fn origin(text: &str, parameter: &str, [secure, plain]: [&str; 2], allow_http: bool) -> Result<String> {
     let wrong = |why: String| Err(Error::Configuration(format!("{parameter} {why}")));
-    // The text is shown only once it is known to hold no password.
+    // Shown only after checking that it holds no password.
     let Ok(url) = Url::parse(text) else {
         return wrong(format!("is not an address; write it as {secure}://host"));
     };
@@ -354,8 +354,8 @@ fn origin(text: &str, parameter: &str, [secure, plain]: [&str; 2], allow_http: b
     Ok(format!("{}://{host}{port}{}", url.scheme(), prefix(url.path())))
 }
 
-/// A path without the head of an operation's path (`/v1/data/..`, `/broadcast/v1/..`, `/live/v2/..`): what is left is a
-/// proxy's own.
+/// Removes the beginning of an operation's path (`/v1/data/..`, `/broadcast/v1/..`, `/live/v2/..`); the remaining
+/// prefix belongs to a reverse proxy.
 fn prefix(path: &str) -> String {
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let begins_operation =
@@ -377,7 +377,6 @@ pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 

@@ -1,18 +1,17 @@
 //! A value that each process makes for itself.
 //!
-//! After `fork` the child has the parent's memory and none of its threads: a runtime or a connection pool that it inherited
-//! can be neither used nor dropped, for both would wait for threads that do not exist. So the child forgets it and makes its
-//! own. No lock is taken on the way: one that another thread of the parent held at the fork would never open again.
+//! After `fork` the child has the parent's memory and none of its threads: an inherited runtime or connection pool can
+//! be neither used nor dropped, since both would wait for threads that do not exist. So the child leaks it and makes
+//! its own. No lock is taken: one held by another parent thread at the fork would never be released.
 
 use std::process;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// This process, once it is known; 0 after a fork.
+/// This process id, once queried; 0 after a fork.
 static PID: AtomicU32 = AtomicU32::new(0);
 
-/// The number of this process. Whoever has items of a stream asks for it at each of them, and a system call is a good part of
-/// what a small one costs: the system is asked once.
+/// The process id. Queried once, because streams ask for each item and a system call costs much of a small one.
 pub fn pid() -> u32 {
     match PID.load(Ordering::Relaxed) {
         0 => query_pid(),
@@ -36,8 +35,8 @@ fn query_pid() -> u32 {
     static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
 
     if !IS_REGISTERED.load(Ordering::Acquire) {
-        // SAFETY: the declaration is POSIX's; the handler stores a number and calls nothing. Where two threads are here at once
-        // it is registered twice, which does no harm.
+        // SAFETY: the declaration is POSIX's; the handler stores a number and calls nothing. Two threads may register
+        // it twice, which does no harm.
         if unsafe { pthread_atfork(None, None, Some(forget)) } != 0 {
             return process::id();
         }
@@ -48,7 +47,7 @@ fn query_pid() -> u32 {
     pid
 }
 
-/// Where nothing forks; and Miri knows no handlers of a fork.
+/// Without fork; Miri does not support `pthread_atfork`.
 #[cfg(not(all(unix, not(miri))))]
 fn query_pid() -> u32 {
     process::id()
@@ -59,7 +58,7 @@ struct ProcessValue<T> {
     value: T,
 }
 
-/// At most one value for each process, made when it is first asked for.
+/// At most one value for each process, made on first use.
 pub struct ForkSafe<T: Send + Sync> {
     current: AtomicPtr<ProcessValue<T>>,
 }
@@ -69,12 +68,12 @@ impl<T: Send + Sync> ForkSafe<T> {
         ForkSafe { current: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// The value of this process, if it has been made.
+    /// The value of this process, if any.
     pub fn get(&self) -> Option<&T> {
         Self::of(self.current.load(Ordering::Acquire), pid())
     }
 
-    /// The value of this process; `make` is called when there is none yet.
+    /// The value of this process; calls `make` if there is none.
     pub fn get_or_try_init<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         let pid = pid();
         let seen = self.current.load(Ordering::Acquire);
@@ -82,7 +81,7 @@ impl<T: Send + Sync> ForkSafe<T> {
             return Ok(value);
         }
         let stored = Box::into_raw(Box::new(ProcessValue { pid, value: make()? }));
-        // `seen` is null or the parent's: that one is leaked on purpose.
+        // `seen` is null or the parent's, which is leaked on purpose.
         match self.current.compare_exchange(seen, stored, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: `stored` came from a box just now, and a value that was once published is freed by `drop` alone.
             Ok(_) => Ok(unsafe { &(*stored).value }),
@@ -116,7 +115,6 @@ impl<T: Send + Sync> Drop for ForkSafe<T> {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used)]
     use super::*;
     use std::sync::Arc;

@@ -1,19 +1,19 @@
 //! sideline: the client of a sports tracking data service, its decoder and its simulator.
 //!
-//! Data travels one way: [`operation`] (what to ask) → [`transport`] (sign, send, retry) → bytes → [`resource`] (what a body
-//! holds) → [`table`] (the decoding engine) → Arrow. Nothing imports what stands to its right but by the next arrow.
+//! Data flows one way: [`operation`] → [`transport`] (sign, send, retry) → bytes → [`resource`] (the schema of a body) →
+//! [`table`] (the decoding engine) → Arrow.
 //!
-//! | module | what lives there |
+//! | module | content |
 //! |---|---|
 //! | [`advice`] | what a user can do about an error, as data |
-//! | [`config`] | addresses, credentials (redacted), limits, timeouts |
-//! | [`error`] | one error type; each variant says what a user can do |
-//! | [`scrub`] | text of peers and addresses, fit to be shown |
+//! | [`config`] | base URLs, credentials (redacted), limits, timeouts |
+//! | [`error`] | the error type |
+//! | [`scrub`] | text of peers and URLs that is safe to show |
 //! | [`signer`] | the string to sign and the Authorization header: pure |
-//! | [`operation`] | each operation of the service, once |
-//! | [`resource`] | each body of the service: its wire model and its tables |
+//! | [`operation`] | the operations of the service |
+//! | [`resource`] | the response bodies: wire models and tables |
 //! | [`table`] | JSON bytes to Arrow, driven by declarations; knows no resource |
-//! | [`transport`] | HTTP: retry, server clock, request budget |
+//! | [`transport`] | HTTP: retry, server clock, limits |
 //! | [`fetch`] | ranges, plan, payload: several requests as one result |
 //! | [`live`] | event stream and websocket: decoding, reconnecting, gaps, delivery, journal |
 //! | [`simulator`] | the whole service on loopback |

@@ -1,27 +1,27 @@
-//! Settings as they may be shown: what holds, and where it came from. No secret.
+//! Settings for display, with their sources. Holds no secrets.
 
 use super::{Config, Environment, Secret, Sport};
 
-/// Where a setting came from.
+/// The source of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     Given,
     Variable(&'static str),
-    /// Neither: the documented value, where there is one.
+    /// The documented default, if any.
     Default,
 }
 
-/// A setting that a variable can give.
+/// A setting that a variable can set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     pub name: &'static str,
-    /// `None`: it is not set. Of a secret, its length alone.
+    /// `None`: not set. For a secret, its length only.
     pub shown: Option<String>,
     pub source: Source,
 }
 
 impl Config {
-    /// In the order in which they are told.
+    /// The settings in display order.
     pub fn settings(&self) -> Vec<Setting> {
         let environment = match self.environment {
             Environment::Production => "production",
@@ -52,7 +52,7 @@ impl Config {
     }
 }
 
-/// What can be said of a secret. Blanks around it are what a mouse copies along.
+/// Describes a secret by its length and whether there are blanks around it, which copying may add.
 fn mask(secret: &str) -> String {
     let length = secret.chars().count();
     let blanks = if secret.trim() == secret { "" } else { ", with blanks around it" };
@@ -61,7 +61,6 @@ fn mask(secret: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::config::Options;

@@ -1,4 +1,4 @@
-//! Many units fetched at once, within the client's budget; each is accounted for, and stands in its place.
+//! Fetches many units concurrently, within the client's limits. The results are in the order of the units.
 
 use super::coverage::covered;
 use super::plan::Unit;
@@ -19,59 +19,58 @@ use std::vec::IntoIter;
 use tokio::sync::Notify;
 use tokio::task::{JoinSet, spawn_blocking};
 
-/// After so many refusals of the credentials, one after another, it is asked for something that they are always good for. A
-/// gateway may refuse some ids or a path alone, and must not keep the others from coming.
+/// After this many consecutive authentication failures the credentials are checked by another request. A gateway may
+/// refuse single ids or paths, which must not stop the rest.
 const REFUSED_IN_A_ROW: u32 = 4;
 
-/// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
+/// A body of this size is read faster than handed to another thread and back.
 const SHORT: usize = 16 * 1024;
 
-/// How far a batch is.
+/// Progress of a batch.
 #[derive(Debug, Default)]
 pub struct Counters {
     pub done: AtomicU64,
     pub rows: AtomicU64,
 }
 
-/// How a unit ended.
+/// The outcome of a unit.
 #[derive(Debug, Clone)]
 pub struct Done {
-    /// What came; with an error beside it where it does not fit, or is refused.
+    /// The response; with an error beside it if it does not fit, or is refused.
     pub came: Option<(Payload, Vec<Met>)>,
     pub error: Option<Error>,
     pub covered: Covered,
 }
 
-/// What the tasks of a batch share.
+/// The state that the tasks of a batch share.
 struct Work {
     waiting: Enumerate<IntoIter<Unit>>,
     /// In the order of the units.
     ended: Vec<Option<Done>>,
-    /// How many units were begun, in their order.
+    /// Number of units started, in order.
     begun: usize,
     refused_in_a_row: u32,
-    /// How many were begun when the first of these was heard of.
+    /// Number of units started when the first of the consecutive failures was recorded.
     begun_before: usize,
-    /// So many that it is to be found out whether the credentials as such are refused: the last of them.
+    /// The failure count at which the credentials are to be checked.
     doubted: Option<ApiError>,
-    /// No unit is sent any more.
+    /// Set when no further unit is sent.
     stop: Option<Stop>,
 }
 
-/// Why a batch sends nothing more.
+/// Why a batch stops sending.
 #[derive(Debug, Clone)]
 enum Stop {
     /// The service refuses the credentials.
     Refused(ApiError),
     /// Every request fails in the same way.
     Outage(Error),
-    /// The client was closed.
     Closed,
 }
 
 impl Work {
-    /// What came was let through, whatever it is, and may be later than refusals only where it was begun after the first of
-    /// them. Errors of other kinds say nothing of the credentials.
+    /// A response clears the suspicion only if its request started after the first failure. Errors of other kinds say
+    /// nothing about the credentials.
     fn hear(&mut self, place: usize, ended: &Ended) {
         match &ended.rows {
             _ if ended.came.is_some() && place >= self.begun_before => self.accepted(),
@@ -97,16 +96,16 @@ impl Work {
     }
 }
 
-/// What they share beside it.
+/// Shared state besides `BatchState`.
 #[derive(Default)]
 struct Signs {
     refused: Notify,
     outage: Outage,
-    /// Held by the one that asks whether the credentials are refused.
+    /// Held by the task that checks the credentials.
     asks: tokio::sync::Mutex<()>,
 }
 
-/// What a unit's requests came to.
+/// The result of a unit's requests.
 struct Ended {
     came: Option<(Payload, Vec<Met>)>,
     /// Rows of the first table.
@@ -120,9 +119,9 @@ impl Ended {
     }
 }
 
-/// Fetches all units; the results are in their order, one for each. A missing credential, or a client that was closed before,
-/// ends it with an error. If the service refuses the credentials or fails every request in the same way, or the client is
-/// closed, the rest is not sent. Dropping the future cancels every request.
+/// Fetches all units; returns one result for each, in order. A missing credential or a closed client is an error. If
+/// the service refuses the credentials, fails every request in the same way, or the client is closed, the rest is not
+/// sent. Dropping the future cancels every request.
 pub async fn run(
     transport: &Transport,
     drift: &Arc<Drift>,
@@ -142,7 +141,7 @@ pub async fn run(
     let work = Work { waiting, ended, begun: 0, refused_in_a_row: 0, begun_before: 0, doubted: None, stop: None };
     let signs = Signs { outage: Outage::new(transport.is_reached()), ..Signs::default() };
     let shared = Arc::new((Mutex::new(work), signs));
-    // Dropped, it aborts what runs.
+    // Aborts the running tasks when dropped.
     let mut running = JoinSet::new();
     for _ in 0..at_once {
         let (transport, drift, shared, counters) = (transport.clone(), drift.clone(), shared.clone(), counters.clone());
@@ -182,7 +181,7 @@ async fn one_by_one(
         work.begun += 1;
         Some(next)
     };
-    // It hears of a refusal from here on, whenever it is looked at.
+    // Later checks know that this failure is recorded.
     let mut is_refused = pin!(signs.refused.notified());
     while let Some((place, unit)) = next() {
         let attempts = Attempts::of(&signs.outage);
@@ -215,19 +214,19 @@ async fn one_by_one(
         let is_in_doubt = {
             let mut work = lock(work);
             work.hear(place, &ended);
-            // Where something came one goes on: what it asks for next may take the doubt away.
+            // A unit with a response continues: its next request may clear the suspicion.
             let is_in_doubt = ended.came.is_none() && work.is_in_doubt();
             put(&mut work.ended, place, done(unit, ended, attempts), counters);
             is_in_doubt
         };
         if let Some(auth) = auth.filter(|_| is_in_doubt) {
-            // One asks, and of the others where nothing came nobody begins another unit meanwhile.
+            // One task checks; meanwhile the others start no unit.
             let _asks = signs.asks.lock().await;
             let is_in_doubt = lock(work).is_in_doubt();
             if is_in_doubt {
                 let is_refused = refuses(transport, auth).await;
                 let mut work = lock(work);
-                // Where something came while it was asked, it is doubted no more.
+                // A response arrived during the check: the suspicion is cleared.
                 let doubted = work.doubted.take();
                 work.accepted();
                 if let Some(refusal) = doubted.filter(|_| is_refused) {
@@ -240,7 +239,8 @@ async fn one_by_one(
     Ok(())
 }
 
-/// One unit. Without a connection it is tried again for as long as the service may be restarting, where retries are allowed.
+/// Fetches one unit. Without a connection it retries, if retries are allowed, for as long as the service may be
+/// restarting.
 async fn fetch(
     transport: &Transport,
     unit: &Unit,
@@ -256,7 +256,7 @@ async fn fetch(
     }
 }
 
-/// Whether the service refuses what any credentials may ask for: the list of teams.
+/// Whether the service refuses a request that any credentials may make: the list of teams.
 async fn refuses(transport: &Transport, auth: Auth) -> bool {
     let teams = match auth {
         Auth::Signed => "teams",
@@ -279,7 +279,7 @@ fn put(ended: &mut [Option<Done>], place: usize, done: Done, counters: &Counters
     }
 }
 
-/// How a unit ends that is not sent, or not until it is answered.
+/// The outcome of a unit that was not sent, or not completed.
 fn given_up(transport: &Transport, unit: &Unit, stop: &Stop, attempts: u32) -> Error {
     let refused = |refusal: &ApiError| match unit.call.requests.first() {
         Some(request) => transport.as_refused(request, refusal),
@@ -314,11 +314,11 @@ fn lock(work: &Mutex<Work>) -> MutexGuard<'_, Work> {
     work.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What came is read, also where the credentials are refused meanwhile.
+/// A response is read even if the credentials are refused meanwhile.
 async fn ended(drift: &Arc<Drift>, fetched: std::result::Result<Payload, Failed>, strict: bool) -> Result<Ended> {
     let at = SystemTime::now();
     match fetched {
-        // Where no unit could be sent the batch was refused before the first.
+        // If no unit can be sent, the batch is refused before the first.
         Err(Failed { error: Error::Closed, .. }) => Err(Error::Closed),
         Err(failed) => Ok(Ended::failed(failed, at)),
         Ok(payload) => {
@@ -331,10 +331,10 @@ async fn ended(drift: &Arc<Drift>, fetched: std::result::Result<Payload, Failed>
     }
 }
 
-/// Reads an answer to its end, so that what counts as fetched has rows in every table that is asked for later. Nothing is
-/// built where one pass tells that every table decodes: a batch keeps the bodies alone.
+/// Reads a response to its end, so that every table of a fetched unit decodes later. If the schema check is conclusive,
+/// nothing is built and only the body is kept.
 fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> Ended {
-    // A body that is no JSON has nothing unknown: decoding it tells what is wrong.
+    // A body that is not JSON has no unknown fields: decoding it reports the error.
     let survey = match payload.check_schema(table::check_schema) {
         Ok(survey) => survey,
         Err(failed) => return Ended::failed(*failed, at),
@@ -346,7 +346,7 @@ fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> Ended 
             return Err(error);
         }
         if rows.is_none() {
-            // On a copy: joined answers would be kept twice.
+            // On a copy: merged responses would be kept twice.
             let copy = payload.clone();
             for name in copy.tables() {
                 let table = copy.table(Some(name), None)?;
@@ -359,7 +359,7 @@ fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> Ended 
     Ended { came: Some((payload, met)), rows, at }
 }
 
-/// A task that did not come to its end: a panic goes on, and the runtime's end is the interpreter's.
+/// The error of a task that did not finish: a panic is propagated, the runtime's end is the interpreter's.
 pub(super) fn stopped(error: tokio::task::JoinError) -> Error {
     match error.try_into_panic() {
         Ok(panic) => resume_unwind(panic),
@@ -369,7 +369,6 @@ pub(super) fn stopped(error: tokio::task::JoinError) -> Error {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 

@@ -1,4 +1,5 @@
-//! The tables of many payloads as one, in their order. Each stays a batch of its own: joining them would hold them twice.
+//! The tables of many payloads as one, in order. Each stays a batch of its own: concatenating them would need twice the
+//! memory.
 
 use super::Payload;
 use super::windows::{unexpected, with_one_dictionary};
@@ -13,8 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The table `name` (`None`: the first) of `shape`, which has no answer, over `payloads`. There is one batch at least; all
-/// share one schema, and one dictionary for each column. Columns that only some bodies have come last, by name.
+/// The table `name` (`None`: the first) over `payloads`; `shape` gives the schema if there are none. Returns at least
+/// one batch; all share one schema, and one dictionary for each column. Columns that only some bodies have come last,
+/// by name.
 pub fn table(
     shape: &Payload,
     payloads: &[Payload],
@@ -28,7 +30,7 @@ pub fn table(
         return Err(Error::Argument(DecodeError::NoTable { asked, has }.to_string()));
     };
     let fixed = table::schema(declared);
-    // A code that one body has and another has not would be refused for the other.
+    // A code that one body has and another lacks must not be an error.
     let of_some = columns.is_some_and(|asked| asked.iter().any(|column| fixed.field_with_name(column).is_err()));
     let parts = decoded(payloads, declared.name, if of_some { None } else { columns })?;
     let schema = schema(declared.name, &fixed, &parts, columns)?;
@@ -47,7 +49,7 @@ pub fn table(
     Ok((declared.name.to_owned(), parts))
 }
 
-/// The fixed columns and then what any part has beyond them; of these the ones asked.
+/// The fixed columns, then the extra columns of any part; of these the requested ones.
 fn schema(name: &str, fixed: &SchemaRef, parts: &[RecordBatch], asked: Option<&[String]>) -> Result<SchemaRef> {
     let mut more: BTreeMap<String, FieldRef> = BTreeMap::new();
     for field in parts.iter().flat_map(|part| part.schema().fields().iter().cloned().collect::<Vec<_>>()) {
@@ -78,7 +80,7 @@ fn fitted(part: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
         .map_err(|error| unexpected(error).scrubbed(&Scrubber::default()))
 }
 
-/// Each payload's table, on as many threads as there are processors.
+/// Decodes each payload's table, on as many threads as there are processors.
 fn decoded(payloads: &[Payload], name: &str, columns: Option<&[String]>) -> Result<Vec<RecordBatch>> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -86,13 +88,13 @@ fn decoded(payloads: &[Payload], name: &str, columns: Option<&[String]>) -> Resu
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(payload) = payloads.get(place) else { return mine };
-            // A copy, so that joined answers are not kept beside the single ones.
+            // A copy, so that merged responses are not kept beside the single ones.
             mine.push((place, payload.clone().table(Some(name), columns)));
         }
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(payloads.len());
     let mut all = thread::scope(|scope| {
-        // Where no thread can be had, this one does it.
+        // If no thread can be started, this one does the work.
         let more = (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok());
         let more: Vec<_> = more.collect();
         let mut all = work();
@@ -109,7 +111,7 @@ fn decoded(payloads: &[Payload], name: &str, columns: Option<&[String]>) -> Resu
     Ok(batches)
 }
 
-/// The place in a body says little where there are many.
+/// The position in a body says little if there are many.
 fn in_payload(error: Error, number: usize, of: usize) -> Error {
     match error {
         Error::Decode(wrong) => {
@@ -122,7 +124,6 @@ fn in_payload(error: Error, number: usize, of: usize) -> Error {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use crate::table::Context;

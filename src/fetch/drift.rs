@@ -1,4 +1,4 @@
-//! What the service sent and no declaration knows, kept for a client: each answer is looked at as it comes.
+//! Schema drift: the unknown fields in a client's responses. Each response is checked on arrival.
 
 use super::batch::stopped;
 use super::{Failed, Payload};
@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::task::spawn_blocking;
 
-/// Beyond so many paths nothing is added: where data stands as keys, each would be a path.
+/// Further unknown paths are dropped: where keys are data, each would be a path.
 const KEPT: usize = 1000;
 
-/// Paths that a refusal names.
+/// Paths that an error message lists.
 const NAMED: usize = 20;
 
-/// A body of so many bytes is looked at in a fraction of a millisecond.
+/// A body of this size is checked in a fraction of a millisecond.
 const SHORT: usize = 256 * 1024;
 
 #[derive(Debug, Default)]
@@ -27,14 +27,14 @@ pub struct Drift {
     rows: Mutex<Rows>,
 }
 
-/// The rows in the order met, and where each path of an operation stands among them.
+/// The rows in order of appearance, and the index of each path of an operation.
 #[derive(Debug, Default)]
 struct Rows {
     rows: Vec<Drifted>,
     places: HashMap<&'static str, HashMap<Scrubbed, usize>>,
 }
 
-/// A path that no declaration knows, as it may be shown.
+/// An unknown field, with a scrubbed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownField {
     pub path: Scrubbed,
@@ -42,7 +42,7 @@ pub struct UnknownField {
     pub offset: usize,
 }
 
-/// Those of several bodies, each path once and at most [`MAX_UNKNOWN_FIELDS`].
+/// The unknown fields of several bodies, each path once and at most [`MAX_UNKNOWN_FIELDS`].
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     pub found: Vec<UnknownField>,
@@ -60,7 +60,7 @@ impl Fields {
     }
 }
 
-/// An unknown path of an answer, and whether this client meets it for the first time.
+/// An unknown field of a response, and whether it is new to this client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Met {
     pub unknown: UnknownField,
@@ -68,14 +68,14 @@ pub struct Met {
 }
 
 impl Drift {
-    /// What a response has that no declaration knows. Fails where its root is missing. A body that is not JSON has nothing
-    /// unknown: reading it tells what is wrong.
+    /// Records the unknown fields of a response. Fails if its root is missing. Invalid JSON has no unknown fields:
+    /// reading it reports the error.
     pub fn look(&self, payload: &Payload, now: SystemTime) -> std::result::Result<Vec<Met>, Box<Failed>> {
         let survey = payload.check_schema(table::check_fields)?;
         Ok(self.meet(payload.operation, survey.unknown, now))
     }
 
-    /// The same of what was found already.
+    /// Records unknown fields found by an earlier check.
     pub(super) fn meet(&self, operation: &'static str, found: Vec<UnknownField>, now: SystemTime) -> Vec<Met> {
         if found.is_empty() {
             return Vec::new();
@@ -85,7 +85,7 @@ impl Drift {
         met.collect()
     }
 
-    /// As [`Drift::look`], away from the threads that read sockets where it takes a while.
+    /// Like [`Drift::inspect`], but on a blocking thread if it takes a while.
     pub async fn look_apart(
         self: Arc<Self>,
         payload: Payload,
@@ -97,7 +97,7 @@ impl Drift {
         looked.map_err(|failed| *failed)
     }
 
-    /// The table `drift`, in the order met.
+    /// The table `drift`, in order of appearance.
     pub fn table(&self) -> Result<RecordBatch> {
         let json = {
             let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +108,7 @@ impl Drift {
     }
 }
 
-/// What `strict` refuses an answer with; `None`: nothing in it is unknown.
+/// The error of `strict=True`; `None` without unknown fields.
 pub fn refusal(met: &[Met]) -> Option<Error> {
     let first = met.first()?;
     let named: Vec<&str> = met.iter().take(NAMED).map(|met| &*met.unknown.path).collect();
@@ -129,7 +129,7 @@ pub fn refusal(met: &[Met]) -> Option<Error> {
 }
 
 impl Rows {
-    /// Counts one more answer with a path; whether it is the first.
+    /// Counts a response with a path; returns whether it is the first.
     fn count(&mut self, operation: &'static str, unknown: &UnknownField, now: SystemTime) -> bool {
         let kind = unknown.kind.map(str::to_owned);
         let places = self.places.entry(operation).or_default();
@@ -153,7 +153,6 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use arrow_array::cast::AsArray;

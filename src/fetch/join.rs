@@ -1,5 +1,5 @@
-//! Several answers as one: pure, bytes in and bytes out. What a service wrote stays as it wrote it: elements are moved as
-//! raw text, and what surrounds them is the first answer's.
+//! Merges several responses into one: pure, bytes in and bytes out. Elements are copied as raw text, and what surrounds
+//! them is the first response's.
 
 use crate::operation::Join;
 use crate::table::DecodeError;
@@ -8,17 +8,17 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
-/// The bodies, in the order of their requests, in the root shape of the first that has one.
+/// The bodies in the order of their requests, in the root shape of the first that has one.
 pub(super) fn join(how: Join, bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
     match (how, bodies) {
         (Join::Events, [_, _, ..]) => parts(bodies, "events").map(|parts| write(bodies, &parts, &events(&parts))),
         (Join::Locations, [_, _, ..]) => locations(bodies),
-        // One answer, and what cannot be joined, stays as it is.
+        // A single response, or one that cannot be merged, is unchanged.
         (_, first) => Ok(first.first().map_or_else(Vec::new, |body| body.to_vec())),
     }
 }
 
-/// The list in a body. The service's documents differ in where it stands (facts 9.1).
+/// The list in a body. Responses of the service differ in where it is.
 #[derive(Debug)]
 struct Part<'a> {
     shape: Shape<'a>,
@@ -27,7 +27,7 @@ struct Part<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum Shape<'a> {
-    /// `{"events": [..]}`; the text of the list, or of its only element.
+    /// `{"events": [..]}`, with the text of the list or of its only element.
     Wrapped(&'a str),
     /// `[..]`.
     List,
@@ -62,7 +62,7 @@ fn part<'a>(body: &'a [u8], key: &'static str) -> Result<Part<'a>, DecodeError> 
     })
 }
 
-/// Events by id; each keeps its first place. One that spans the border of two ranges is in both answers.
+/// Events by id; each keeps its first place. An event that spans the border of two ranges is in both responses.
 fn events<'a>(parts: &[Part<'a>]) -> Vec<&'a str> {
     #[derive(Deserialize)]
     struct Event<'a> {
@@ -72,16 +72,16 @@ fn events<'a>(parts: &[Part<'a>]) -> Vec<&'a str> {
     let mut seen = HashSet::new();
     let is_new = |element: &&str| match serde_json::from_str::<Event>(element) {
         Ok(Event { id: Some(id) }) => seen.insert(id.get().trim_matches('"').to_string()),
-        // An event without an id is not known to be another's double.
+        // Events without an id are all kept.
         _ => true,
     };
     parts.iter().flat_map(|part| part.elements.iter().copied()).filter(is_new).collect()
 }
 
-/// Locations by (t, tag, player). Windows touch, and both of two neighbours hold the instant between them: the later one
-/// leaves out what the earlier one had.
+/// Locations by (t, tag, player). Adjacent windows share the instant between them: the later one leaves out what the
+/// earlier one has.
 fn locations(bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
-    // The root is the list itself; a lone batch stands for a list of one.
+    // The root is the list itself; a single batch counts as a list of one.
     let parts = parts(bodies, "")?;
     let mut before: HashSet<Key> = HashSet::new();
     let mut joined: Vec<Cow<str>> = Vec::new();
@@ -132,7 +132,7 @@ fn key(location: &str) -> Option<Key<'_>> {
         #[serde(borrow)]
         pid: Option<&'a RawValue>,
     }
-    // An id may be a number here and a text there (facts 9.9).
+    // An id may be a number here and a string there.
     fn plain(value: &RawValue) -> &str {
         value.get().trim_matches('"')
     }
@@ -140,7 +140,7 @@ fn key(location: &str) -> Option<Key<'_>> {
     Some((plain(location.t), location.tag.map(plain), location.pid.map(plain)))
 }
 
-/// The elements in the root shape of the first part that has one; several do not fit into the shape of a single one.
+/// The elements in the root shape of the first part that has one; several elements do not fit a single-element shape.
 fn write<T: AsRef<str>>(bodies: &[&[u8]], parts: &[Part], elements: &[T]) -> Vec<u8> {
     let first = parts.iter().zip(bodies).find(|(part, _)| !matches!(part.shape, Shape::Nothing));
     let (before, after): (&[u8], &[u8]) = match first {
@@ -169,7 +169,7 @@ fn write<T: AsRef<str>>(bodies: &[&[u8]], parts: &[Part], elements: &[T]) -> Vec
     written
 }
 
-/// Where a text that was read from a body stands in it.
+/// The offset of a text in the body it was read from.
 fn offset(body: &[u8], text: &str) -> usize {
     (text.as_ptr() as usize).saturating_sub(body.as_ptr() as usize)
 }
@@ -197,7 +197,7 @@ fn offset_of_line(text: &[u8], line: usize, column: usize) -> usize {
     (before + column.saturating_sub(1)).min(text.len())
 }
 
-/// An error within a part of a body, counted from the body's start.
+/// An error within a part of a body, with offsets from the body's start.
 fn within(error: DecodeError, body: &[u8], part: &str) -> DecodeError {
     match error {
         DecodeError::Body { message, path, offset: at } => {
@@ -209,7 +209,6 @@ fn within(error: DecodeError, body: &[u8], part: &str) -> DecodeError {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use serde_json::{Value, json};
@@ -223,7 +222,7 @@ mod tests {
     fn events_are_joined_by_id_in_their_first_place() {
         let first = r#" {"page": 1.0,"events":[ {"id":"a","x":1e2}, {"id":"b"} ],"more":null} "#;
         let second = r#"{"events":[{"id":"b","late":true},{"id":"c"}]}"#;
-        // What stands around and in the events is as the service wrote it.
+        // What surrounds and is in the events is unchanged.
         let expected = r#" {"page": 1.0,"events":[{"id":"a","x":1e2},{"id":"b"},{"id":"c"}],"more":null} "#;
         assert_eq!(joined(Join::Events, &[first, second]), expected);
     }
@@ -267,7 +266,7 @@ mod tests {
     #[test]
     fn only_what_the_window_before_had_is_left_out() {
         let first = r#"[{"locations":[{"t":5,"tag":"1","pid":1},{"t":5,"tag":"1","pid":1}]}]"#;
-        // Another player, another tag, a number for a text, no player: the ball.
+        // Another player, another tag, a number for a string, no player: the ball.
         let second = r#"[{"n":1, "locations":[{"t":5,"tag":1,"pid":"1"},{"t":5,"tag":"1","pid":2},{"t":5,"tag":"2","pid":1},{"t":5,"tag":"1"}],"m":2}]"#;
         let kept =
             r#"{"n":1, "locations":[{"t":5,"tag":"1","pid":2},{"t":5,"tag":"2","pid":1},{"t":5,"tag":"1"}],"m":2}"#;

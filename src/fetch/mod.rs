@@ -1,14 +1,14 @@
 //! Several requests as one result.
 //!
-//! | file | what lives there |
+//! | file | content |
 //! |---|---|
-//! | `plan` | a question for many ids, as units of work |
-//! | `batch` | units fetched at once, each accounted for |
-//! | `coverage` | how a unit ended |
-//! | `concat` | the tables of many payloads as one |
-//! | `join` | several answers as one JSON |
-//! | `drift` | what no declaration knows, kept for a client |
-//! | `windows` | several windows of locations as one table, each decoded by itself |
+//! | `plan` | a request for many ids, as units |
+//! | `batch` | units fetched concurrently |
+//! | `coverage` | the status of each unit |
+//! | `concat_tables` | the tables of many payloads as one |
+//! | `merge_json` | several responses as one JSON document |
+//! | `drift` | unknown fields, recorded for a client |
+//! | `location_windows` | several windows of locations as one table, each decoded separately |
 
 mod batch;
 mod concat;
@@ -35,21 +35,21 @@ use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
 use std::sync::{Arc, OnceLock};
 
-/// What a call gave: one answer, or several as one.
+/// The result of a call: one response, or several as one.
 #[derive(Debug, Clone)]
 pub struct Payload {
     pub operation: &'static str,
     pub resource: Option<&'static Resource>,
     pub context: Context,
-    /// The answers, in the order of their requests; empty for a body that lay in a file.
+    /// The responses, in the order of their requests; empty for a body from a file.
     pub parts: Vec<Response>,
-    /// How several answers become one.
+    /// How to merge several responses.
     pub join: Join,
-    /// The body, where it is not the only answer's: given, or joined when it is first asked for.
+    /// The body, if it is not that of a single response: given, or merged on first access.
     body: OnceLock<std::result::Result<Arc<Body>, DecodeError>>,
 }
 
-/// Why a call has no data, and the response where one arrived.
+/// The error of a call, and the response if there is one.
 #[derive(Debug)]
 pub struct Failed {
     pub error: Error,
@@ -63,13 +63,13 @@ impl From<Error> for Failed {
 }
 
 impl Payload {
-    /// A payload for a body that lies in a file.
+    /// A payload for a body from a file.
     pub fn from_bytes(operation: &str, raw: &[u8], context: Context) -> Result<Self> {
         let payload = Self::from_answers(operation, Vec::new(), Join::Single, context)?;
         Ok(Payload { body: OnceLock::from(Ok(Arc::new(Body::from(raw)))), ..payload })
     }
 
-    /// A payload for answers that came before.
+    /// A payload for existing responses.
     pub fn from_answers(operation: &str, parts: Vec<Response>, join: Join, context: Context) -> Result<Self> {
         let Some((operation, resource)) = operation::find(operation, &context) else {
             let names: Vec<&str> = operation::names().collect();
@@ -81,7 +81,7 @@ impl Payload {
         Ok(Payload { operation, resource, context, parts, join, body: OnceLock::new() })
     }
 
-    /// The body, or the joined bodies in the root shape of a single one.
+    /// The body; several responses are merged into the root shape of a single one.
     pub fn body(&self) -> Result<&Arc<Body>> {
         if let [only] = self.parts.as_slice() {
             return Ok(&only.body);
@@ -93,7 +93,7 @@ impl Payload {
         self.body.get_or_init(join).as_ref().map_err(|error| self.error(error.clone()))
     }
 
-    /// How many bytes came.
+    /// Number of bytes received.
     pub fn size(&self) -> usize {
         match self.parts.as_slice() {
             [] => self.body.get().and_then(|body| body.as_ref().ok()).map_or(0, |body| body.len()),
@@ -101,12 +101,12 @@ impl Payload {
         }
     }
 
-    /// Its bodies are their caller's from here on, and no longer count as the client's (`max_response_bytes`).
+    /// Hands the bodies to the caller: they no longer count towards `max_response_bytes`.
     pub fn release(&self) {
         self.parts.iter().for_each(Response::release);
     }
 
-    /// The single answers where several were joined; `None`: this is one alone.
+    /// The single responses if several were merged; `None` if this is one alone.
     pub fn singles(&self) -> Option<impl Iterator<Item = Payload>> {
         (self.parts.len() > 1).then(|| self.parts.iter().map(|part| self.single(part)))
     }
@@ -125,7 +125,8 @@ impl Payload {
         self.resource.map_or(Vec::new(), |r| r.tables.iter().map(|t| t.name).collect())
     }
 
-    /// Decodes one table (`None`: the first); `columns` limits what is built. The batches, one at least, are of one schema.
+    /// Decodes one table (`None`: the first); `columns` selects what is built. Returns at least one batch; all have one
+    /// schema.
     pub fn table(&self, name: Option<&str>, columns: Option<&[String]>) -> Result<Vec<RecordBatch>> {
         let resource = self.with_tables()?;
         let name = name.or_else(|| resource.tables.first().map(|table| table.name)).unwrap_or_default();
@@ -134,7 +135,7 @@ impl Payload {
             return windows::table(resource, name, columns, &bodies, &self.context).map_err(|error| self.error(error));
         }
         if let [_, _, ..] = self.parts.as_slice() {
-            // Joined, a part without its root would leave no trace.
+            // After merging, a part without its root would leave no trace.
             let check = |part: &Response| table::check_root(resource, &part.body).map_err(|error| self.error(error));
             self.parts.iter().try_for_each(check)?;
         }
@@ -143,7 +144,7 @@ impl Payload {
         Ok(vec![batch])
     }
 
-    /// Paths that no declaration knows, at most [`MAX_UNKNOWN_FIELDS`]. Of several answers, what any of them has.
+    /// Unknown fields of all responses, at most [`MAX_UNKNOWN_FIELDS`].
     pub fn unknown_fields(&self) -> Result<Vec<UnknownField>> {
         let resource = self.with_tables()?;
         let bodies = match self.parts.as_slice() {
@@ -158,8 +159,8 @@ impl Payload {
         Ok(fields.found)
     }
 
-    /// What no declaration knows, and the rows of the first table where one pass is enough to know that every table decodes.
-    /// Fails where a root is missing; any other fault is left to decoding.
+    /// Unknown fields, and the rows of the first table if the check is conclusive. Fails if a root is missing; other
+    /// errors are left to decoding.
     fn check_schema(
         &self,
         how: fn(&'static Resource, &Body, &Context) -> std::result::Result<SchemaCheck, DecodeError>,
@@ -185,7 +186,7 @@ impl Payload {
         Ok(Surveyed { unknown: fields.found, rows: None })
     }
 
-    /// For what is said of its body.
+    /// For messages about its body.
     pub fn scrubber(&self) -> Scrubber {
         self.parts.first().map(|first| first.scrubber.clone()).unwrap_or_default()
     }
@@ -204,20 +205,20 @@ impl Payload {
     }
 }
 
-/// What a pass over the bodies of a payload found.
+/// The combined schema check of a payload's bodies.
 #[derive(Debug, Default)]
 struct Surveyed {
     unknown: Vec<UnknownField>,
     rows: Option<usize>,
 }
 
-/// Sends a call's requests, concurrently within the client's budget, and keeps the answers in order. The first request that
-/// fails ends the call, and with it the others.
+/// Sends a call's requests concurrently, within the client's limits, and keeps the responses in order. The first
+/// failure ends the call and cancels the other requests.
 pub async fn run(transport: &Transport, call: Call) -> std::result::Result<Payload, Failed> {
     run_counted(transport, &call, &Attempts::default()).await
 }
 
-/// As [`run`]; `attempts` counts those of all requests.
+/// Like [`run`]; `attempts` counts those of all requests.
 async fn run_counted(
     transport: &Transport,
     call: &Call,
@@ -229,7 +230,7 @@ async fn run_counted(
     let is_single = call.requests.len() == 1;
     let send = async |request| {
         let response = transport.send_counted(request, attempts).await?;
-        // Bodies that wait for each other until all are there must not wait for each other's room.
+        // Bodies of one call that are kept until all are there must not wait for each other's memory.
         if !is_single {
             response.release();
         }

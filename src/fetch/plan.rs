@@ -1,5 +1,5 @@
-//! A question for many ids, as units of work: one operation for one id, in the order of the ids. All of it is checked here,
-//! before a byte is sent.
+//! A request for many ids as units: one operation for one id, in the order of the ids. All arguments are checked here,
+//! before anything is sent.
 
 use super::coverage::covered;
 use super::{Done, Payload};
@@ -8,14 +8,13 @@ use crate::error::{Error, Result};
 use crate::operation::{self, Arguments, Call, Join, Value};
 use std::time::SystemTime;
 
-/// One operation for one id.
 #[derive(Debug, Clone)]
 pub struct Unit {
     pub call: Call,
     pub keys: Keys,
 }
 
-/// What names a unit.
+/// The key of a unit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keys {
     pub operation: &'static str,
@@ -28,7 +27,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// What is no id may be of any length.
+    /// A value that is not an id may be of any length.
     fn shortened(self) -> Keys {
         let short = |text: String| text.chars().take(200).collect::<String>();
         let Keys { operation, id, team_id, game_id, session_id, start, end } = self;
@@ -39,16 +38,16 @@ impl Keys {
 
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// A payload without an answer: it knows the tables, whether there are units or not.
+    /// A payload without a response: it knows the tables even if there are no units.
     pub shape: Payload,
     /// Those that can be sent.
     pub units: Vec<Unit>,
-    /// Those that cannot, with their places among all.
+    /// Units that cannot be sent, with their positions among all.
     pub unsent: Vec<(usize, Keys, Error)>,
 }
 
 impl Plan {
-    /// How the units that cannot be sent end, each put into its place among those that were.
+    /// Inserts the outcomes of units that cannot be sent at their positions.
     pub fn with_unsent(unsent: Vec<(usize, Keys, Error)>, done: Vec<Done>, now: SystemTime) -> Vec<Done> {
         let mut all = Vec::with_capacity(done.len() + unsent.len());
         let mut done = done.into_iter();
@@ -63,11 +62,11 @@ impl Plan {
     }
 }
 
-/// An id as it is to be sent, or as it was given and why it cannot be sent.
+/// An id ready to be sent, or its text and why it cannot be sent.
 pub type Id = std::result::Result<Value, (String, String)>;
 
-/// `name` is the argument that takes the ids, `rest` the others; `game_ids` has the game of each id, or is empty. What is
-/// wrong without regard to the ids is an error; an id that cannot be sent is one unit's failure.
+/// `name` is the argument that takes the ids, `rest` the others; `game_ids` has the game of each id, or is empty.
+/// Errors that do not depend on an id fail the plan; an invalid id fails one unit.
 pub fn plan(
     operation: &str,
     name: &str,
@@ -96,7 +95,7 @@ pub fn plan(
             (_, "game_id") if game_id.is_some() => game_id.as_ref().map(written),
             _ => rest.iter().find(|(name, _)| name == key).map(|(_, value)| written(&Ok(value.clone()))),
         };
-        // A game's id goes by two names.
+        // A game's id has two names.
         let game_id = given("game_id").or_else(|| given("schedule_id"));
         let (team_id, session_id) = (given("team_id"), given("session_id"));
         let operation = plan.shape.operation;
@@ -123,7 +122,6 @@ fn written(id: &Id) -> String {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use crate::config::Options;

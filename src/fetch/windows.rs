@@ -1,5 +1,5 @@
-//! Several windows of locations as one table. Each is decoded by itself and stays a batch of its own: what is held is the
-//! bodies and the table, and one column of one window where rows are left out of its middle.
+//! Several windows of locations as one table. Each is decoded separately and stays a batch of its own. Peak memory:
+//! bodies, table, and one column copy.
 
 use crate::table::{Body, Context, DecodeError, Resource, decode};
 use arrow_array::cast::AsArray;
@@ -9,12 +9,12 @@ use arrow_schema::{ArrowError, DataType};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What tells a location from every other.
+/// The columns that identify a location.
 const KEY: [&str; 3] = ["t", "tag", "player_id"];
 type Key<'a> = (i64, Option<&'a str>, Option<i64>);
 
-/// The table of each window in their order, by the rule of `join`: a window leaves out what the one before it had. There is
-/// one batch at least; all share one schema, and one dictionary for each column.
+/// The table of each window in order; like `merge_json`, a window leaves out what the previous one has. Returns at
+/// least one batch; all share one schema, and one dictionary for each column.
 pub(super) fn table(
     resource: &'static Resource,
     name: &str,
@@ -68,8 +68,8 @@ fn keys(columns: &[ArrayRef; 3]) -> impl Iterator<Item = Key<'_>> {
     times.zip(tag.as_string::<i32>()).zip(player.as_primitive::<Int64Type>()).map(|((t, tag), player)| (t, tag, player))
 }
 
-/// Which rows of a window the one before did not have; `None`: none of them. Windows touch, so that few of their times are
-/// the same: only these are looked up.
+/// The rows that the previous window does not have; `None`: all of them are new. Windows only touch, so that few of
+/// their times are equal: only these are compared.
 fn new(window: &[ArrayRef; 3], before: &[ArrayRef; 3]) -> Option<BooleanArray> {
     let times = || keys(window).map(|key| key.0);
     let (first, last) = (times().min()?, times().max()?);
@@ -78,8 +78,7 @@ fn new(window: &[ArrayRef; 3], before: &[ArrayRef; 3]) -> Option<BooleanArray> {
     (new.true_count() < new.len()).then_some(new)
 }
 
-/// The rows that are wanted: a slice where they follow on each other, as they do between windows that touch; else a copy,
-/// column by column.
+/// The selected rows: a slice if they are adjacent, as between touching windows; else a copy, column by column.
 fn only(window: RecordBatch, wanted: &BooleanArray) -> Result<RecordBatch, ArrowError> {
     let bits = wanted.values();
     let rows = wanted.true_count();
@@ -93,8 +92,8 @@ fn only(window: RecordBatch, wanted: &BooleanArray) -> Result<RecordBatch, Arrow
     RecordBatch::try_new_with_options(schema, columns.collect::<Result<_, _>>()?, &options)
 }
 
-/// Every window counts its categories as it meets them. Most readers take a dictionary for each batch; files of Arrow's own
-/// format, for one, do not.
+/// Each window numbers its categories by itself. Most readers accept one dictionary for each batch, but Arrow's file
+/// format, for example, does not.
 pub(super) fn with_one_dictionary(windows: Vec<RecordBatch>) -> Result<Vec<RecordBatch>, ArrowError> {
     let [first, _, ..] = windows.as_slice() else { return Ok(windows) };
     let schema = first.schema();
@@ -137,7 +136,7 @@ fn shared(columns: &[&DictionaryArray<Int32Type>]) -> Result<Vec<ArrayRef>, Arro
     columns.iter().zip(moved).map(rewritten).collect()
 }
 
-/// The place in a body says little where there are several.
+/// The position in a body says little if there are several.
 fn in_answer(error: DecodeError, number: usize, of: usize) -> DecodeError {
     match error {
         DecodeError::Body { message, path, offset } => {
@@ -147,14 +146,13 @@ fn in_answer(error: DecodeError, number: usize, of: usize) -> DecodeError {
     }
 }
 
-/// Arrow refuses nothing of what the engine makes; were it to, it is no panic.
+/// Never happens for the engine's batches; an error is better than a panic.
 pub(super) fn unexpected(error: ArrowError) -> DecodeError {
     DecodeError::Body { message: format!("the parts do not fit together: {error}"), path: "$".into(), offset: 0 }
 }
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::super::join::join;
     use super::*;
@@ -182,7 +180,7 @@ mod tests {
         batches.iter().flat_map(|batch| (0..batch.num_rows()).map(move |row| text(batch, row))).collect()
     }
 
-    /// What the joined body gives.
+    /// The table of the merged body.
     fn joined(bodies: &[String]) -> RecordBatch {
         let bodies: Vec<&[u8]> = bodies.iter().map(String::as_bytes).collect();
         let body = Body::from(join(Join::Locations, &bodies).unwrap());
@@ -217,7 +215,7 @@ mod tests {
             prop_assert!(batches.len() == 1 || batches.iter().all(|batch| batch.num_rows() > 0));
             let dictionary = |batch: &RecordBatch| batch["type"].as_dictionary::<Int32Type>().values().clone();
             prop_assert!(batches.iter().all(|batch| *dictionary(batch) == *dictionary(&batches[0])));
-            // Whether the columns that tell rows apart are asked for or not.
+            // Whether or not the identifying columns are requested.
             for columns in [&["x"][..], &["player_id", "type", "t"]] {
                 let places: Vec<usize> = columns.iter().map(|name| whole.schema().index_of(name).unwrap()).collect();
                 let some = windows(&bodies, Some(columns)).unwrap();
@@ -232,7 +230,7 @@ mod tests {
         let bodies = [json!([at(1), at(2)]), json!([at(2), at(3), at(4)])].map(|body| body.to_string());
         let [_, second] = &windows(&bodies, None).unwrap()[..] else { panic!() };
         assert_eq!(second["t"].as_primitive::<TimestampMillisecondType>().values(), &[3, 3, 4, 4]);
-        // Its buffer still begins with the rows that are not shown.
+        // Its buffer still begins with the rows that are left out.
         assert_eq!(second["t"].to_data().buffers()[0].ptr_offset(), 16);
     }
 

@@ -1,10 +1,10 @@
-//! Ids, times and texts as users write them. Every refusal says what to write instead.
+//! Ids, times and texts as users write them. Every error says what to write instead.
 
 use super::{Arguments, MOCK, Value};
 use crate::error::{Error, Result};
 use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
 
-/// The arguments of one call, taken one by one, so that what is left over was misspelt.
+/// The arguments of one call. They are taken one by one, so that whatever is left over is misspelt.
 #[derive(Debug)]
 pub(super) struct Given {
     left: Arguments,
@@ -20,7 +20,7 @@ impl Given {
         Some(self.left.remove(at).1)
     }
 
-    /// All that is left, in order.
+    /// All remaining arguments, in order.
     pub(super) fn take_rest(&mut self) -> Arguments {
         std::mem::take(&mut self.left)
     }
@@ -32,7 +32,7 @@ impl Given {
         }
     }
 
-    /// An id, as it goes into a path.
+    /// An id as a path segment.
     pub(super) fn id(&mut self, name: &str) -> Result<Option<String>> {
         self.take(name).map(|value| id(name, value)).transpose()
     }
@@ -41,7 +41,7 @@ impl Given {
         self.id(name)?.ok_or_else(|| missing(name))
     }
 
-    /// A text without control characters; whole numbers are written out.
+    /// A text without control characters; integers are converted.
     pub(super) fn text(&mut self, name: &str) -> Result<Option<String>> {
         self.take(name).map(|value| text(name, value)).transpose()
     }
@@ -50,7 +50,7 @@ impl Given {
         self.text(name)?.ok_or_else(|| missing(name))
     }
 
-    /// An argument that comes as often as it has elements.
+    /// An argument that is repeated for each of its elements.
     pub(super) fn texts(&mut self, name: &str) -> Result<Vec<String>> {
         std::iter::from_fn(|| self.text(name).transpose()).collect()
     }
@@ -68,7 +68,7 @@ impl Given {
         }
     }
 
-    /// A whole number from 1.
+    /// A positive integer.
     pub(super) fn positive(&mut self, name: &str) -> Result<Option<String>> {
         match self.take(name) {
             None => Ok(None),
@@ -87,7 +87,7 @@ impl Given {
         }
     }
 
-    /// `mock=true`, where it is wanted.
+    /// `mock=true`, if set.
     pub(super) fn mock(&mut self) -> Result<Option<String>> {
         Ok(self.flag(MOCK)?.then(|| "true".into()))
     }
@@ -106,7 +106,7 @@ pub(super) fn missing(name: &str) -> Error {
     Error::Argument(format!("{name} is missing"))
 }
 
-/// Whether a text can stand in a path as it is, and be nothing but a segment of it.
+/// Whether a text is safe as a single path segment.
 pub(super) fn is_id(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@:".contains(&byte);
     !text.is_empty() && text != "." && text != ".." && text.bytes().all(allowed)
@@ -139,7 +139,7 @@ pub(super) fn text(name: &str, value: Value) -> Result<String> {
         Value::Text(text) => text,
         Value::Int(number) => number.to_string(),
         Value::Bool(flag) => flag.to_string(),
-        // As Python writes it: 1.0 and not 1.
+        // As Python writes it: 1.0, not 1.
         Value::Float(number) if number.is_finite() => format!("{number:?}"),
         Value::Float(number) => return Err(Error::Argument(format!("{name} is {number}; it must be a finite number"))),
     };
@@ -153,7 +153,6 @@ fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// A time in epoch milliseconds.
 pub fn time(name: &str, value: Value) -> Result<i64> {
     match value {
         Value::Int(milliseconds) if DateTime::from_timestamp_millis(milliseconds).is_some() => Ok(milliseconds),
@@ -197,7 +196,7 @@ fn split_offset(text: &str) -> (&str, Option<FixedOffset>) {
     if let Some(local) = text.strip_suffix(['Z', 'z']) {
         return (local, FixedOffset::east_opt(0));
     }
-    // The signs before the time of day are the date's.
+    // Signs before the time of day belong to the date.
     let Some(at) = text.rfind(['+', '-']).filter(|at| *at > "2026-11-01T".len()) else { return (text, None) };
     let digits: String = text[at + 1..].chars().filter(|c| *c != ':').collect();
     let number = |range: std::ops::Range<usize>| digits.get(range).and_then(|part| part.parse::<i32>().ok());
@@ -215,7 +214,6 @@ fn split_offset(text: &str) -> (&str, Option<FixedOffset>) {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 

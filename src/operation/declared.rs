@@ -1,4 +1,4 @@
-//! The operations, as data: specification 4.1 to 4.11, and what the vendor documents beyond (facts 2.3, 2.6, 2.19, 5).
+//! The operations, as data.
 
 use super::arguments::{Given, missing};
 use super::ranges;
@@ -16,22 +16,22 @@ use crate::table::Context;
 pub(super) struct Operation {
     pub(super) name: &'static str,
     pub(super) auth: Auth,
-    /// With `{argument}` where an id stands.
+    /// With `{argument}` in place of an id.
     pub(super) path: &'static str,
-    /// What tables can know of the request: the name in the path or the query, and theirs.
+    /// Request values for tables: the name in the path or query, and the tables' name.
     pub(super) known: &'static [(&'static str, &'static str)],
     pub(super) resource: Option<&'static Resource>,
-    /// Ids that only fill tables: they are not sent.
+    /// Ids that only fill tables and are not sent.
     pub(super) keys: &'static [&'static str],
-    /// Reached by links only.
+    /// Reached only by links.
     pub(super) follow_only: bool,
     query: fn(&mut Given, &Target) -> Result<Queries>,
 }
 
-/// What an operation's queries are made for.
+/// The input of an operation's queries.
 struct Target<'a> {
     config: &'a Config,
-    /// Base and path, for an error that is found before sending.
+    /// Base and path, for errors found before sending.
     url: String,
 }
 
@@ -64,12 +64,12 @@ const fn keyed(name: &'static str, path: &'static str) -> Operation {
     Operation { auth: Auth::ApiKey, ..signed(name, path) }
 }
 
-/// Each of a session's resources (specification 4.7 to 4.9, 4.11).
+/// The resources of a session.
 const fn of_session(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
     Operation { known: &[SESSION], resource: Some(resource), keys: &["game_id"], ..signed(name, path) }
 }
 
-/// Each of a game's resources (specification 4.11, facts 2.19).
+/// The resources of a game.
 const fn of_game(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
     Operation { known: &[GAME], resource: Some(resource), ..signed(name, path) }
 }
@@ -121,7 +121,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
     of_game("play_by_play", "/v1/data/stats/games/{game_id}/details", &play_by_play::PLAY_BY_PLAY),
     of_game("ball_screens", "/v1/data/stats/games/{game_id}/ballscreens", &ball_screens::BALL_SCREENS),
     of_game("videos", "/v1/data/stats/games/{game_id}/videos", &videos::VIDEOS),
-    // After those of a single resource, which a link finds first.
+    // After the single resources, which a link matches first.
     Operation {
         known: &[GAME, (PARTS, PARTS)],
         ..of_game("catch_up", "/v1/data/stats/games/{game_id}/{resources}", &catch_up::CATCH_UP)
@@ -131,7 +131,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
         query: matchup_query,
         ..signed("matchup", "/v1/data/schedule/games/matchup")
     },
-    // The self link of a practice (facts 2.6): an event like a game, and known to be none.
+    // The self link of a practice: an event like a game, without tables.
     Operation {
         known: &[TEAM],
         resource: Some(&event::GAME),
@@ -152,7 +152,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
     Operation { query: broadcast_locomotion_query, ..keyed("broadcast_locomotion", "/broadcast/v1/locomotion") },
 ];
 
-/// What a catch-up asks for: its place in the path, and the name that the tables know it by.
+/// The resources of a catch-up: the name in the path, and the tables' name.
 pub(super) const PARTS: &str = "resources";
 
 /// The name in `{name}`.
@@ -161,7 +161,7 @@ pub(super) fn placeholder(segment: &str) -> Option<&str> {
 }
 
 impl Operation {
-    /// Adds a value of the path or the query to what the tables know.
+    /// Adds a value of the path or query to the context.
     pub(super) fn know(&self, context: Context, name: &str, value: &str) -> Context {
         match self.known.iter().find(|(wire, _)| *wire == name) {
             Some((_, known_as)) => context.with(known_as, value),
@@ -169,7 +169,7 @@ impl Operation {
         }
     }
 
-    /// The resource; of a catch-up with the tables of the parts that were asked for.
+    /// The resource; for a catch-up with the tables of the requested parts.
     pub(super) fn answers_with(&self, context: &Context) -> Option<&'static Resource> {
         context.get(PARTS).map_or(self.resource, catch_up::of)
     }
@@ -212,7 +212,7 @@ impl Operation {
 }
 
 impl Target<'_> {
-    /// Refuses a range as the service would (specification 7).
+    /// Rejects a range as the service would.
     fn refuse(&self, violated: &[&'static str], status: u16, from: i64, to: i64) -> Result<()> {
         ranges::refuse(violated, status, format!("{}?from={from}&to={to}", self.url))
     }
@@ -226,7 +226,7 @@ fn range(from: i64, to: i64) -> Query {
     vec![("from", from.to_string()), ("to", to.to_string())]
 }
 
-/// Adds a parameter where it was given.
+/// Adds a parameter if it is set.
 fn push(query: &mut Query, name: &'static str, value: Option<String>) {
     query.extend(value.map(|value| (name, value)));
 }
@@ -238,7 +238,7 @@ fn no_query(_: &mut Given, _: &Target) -> Result<Queries> {
 fn roster_query(given: &mut Given, _: &Target) -> Result<Queries> {
     let mut query = Query::new();
     push(&mut query, "game_event_id", given.id("game_id")?);
-    // The documented default; the vendor's newer pages put it into the path (facts 9.2), so it is better left unsaid.
+    // The documented default. The vendor's newer pages put it into the path, so it is not sent.
     push(&mut query, "reference", given.text("reference")?.filter(|reference| reference != "SHOTTRACKER"));
     one(query)
 }
@@ -260,7 +260,7 @@ fn schedule_query(given: &mut Given, target: &Target) -> Result<Queries> {
     one(query)
 }
 
-/// The ids are those of another system, so they are texts and no parts of a path.
+/// These ids belong to another system: they are texts, not path segments.
 fn matchup_query(given: &mut Given, _: &Target) -> Result<Queries> {
     let teams = given.texts("team_ids")?;
     if !(1..=2).contains(&teams.len()) || teams.iter().any(String::is_empty) {
@@ -278,7 +278,7 @@ fn matchup_query(given: &mut Given, _: &Target) -> Result<Queries> {
     one(query)
 }
 
-/// What is asked of a game, as it stands in the path.
+/// The requested resources of a game, as a path segment.
 fn parts(given: &mut Given) -> Result<String> {
     let names = given.texts(PARTS)?.join(",");
     match catch_up::of(&names) {
@@ -315,7 +315,7 @@ fn team_events_queries(given: &mut Given, target: &Target) -> Result<Queries> {
     Ok(Queries { each: ranges::months(from, to).into_iter().map(query).collect(), join: Join::Events })
 }
 
-/// A game goes with `from=1&to=2`: the specification requires both and ignores them then (4.5).
+/// A game needs `from=1&to=2`: the service requires both and ignores them.
 fn team_game_stats_query(given: &mut Given, target: &Target) -> Result<Queries> {
     match (given.id("game_id")?, given.time("start")?, given.time("end")?) {
         (Some(game), None, None) => {
@@ -331,7 +331,7 @@ fn team_game_stats_query(given: &mut Given, target: &Target) -> Result<Queries> 
     }
 }
 
-/// The specification lists `team_id` without a place for it (4.6); the query is the only one left.
+/// `team_id` has no documented place; the query is the only one left.
 fn game_events_query(given: &mut Given, _: &Target) -> Result<Queries> {
     let mut query = Query::new();
     push(&mut query, "team_id", given.id("team_id")?);
@@ -349,7 +349,7 @@ fn locations_queries(given: &mut Given, _: &Target) -> Result<Queries> {
     Ok(Queries { each: ranges::windows(from, to)?.into_iter().map(query).collect(), join: Join::Locations })
 }
 
-/// `from` and `to` are from facts 5; without them the service shows the coming day.
+/// Without `from` and `to` the service returns the coming day.
 fn broadcast_schedule_query(given: &mut Given, _: &Target) -> Result<Queries> {
     let mut query = Query::new();
     push(&mut query, "from", given.time("start")?.map(|from| from.to_string()));

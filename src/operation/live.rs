@@ -1,11 +1,11 @@
-//! What streams ask for. They are no calls: their answers do not end.
+//! Subscriptions of streams. They are not calls: their responses do not end.
 
 use super::arguments::Given;
 use super::{Arguments, Auth, MOCK, Request, encode};
 use crate::error::Result;
 use crate::table::Context;
 
-/// The event stream of a game (specification 4.10, 6.1), from its `schedule_id`.
+/// The event stream of a game, from its `schedule_id`.
 pub fn live_stats(arguments: &Arguments) -> Result<Request> {
     let mut given = Given::new(arguments);
     let schedule_id = given.required_id("schedule_id")?;

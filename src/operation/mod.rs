@@ -1,11 +1,11 @@
-//! Each operation of the service, once: path, query, who signs, which resource answers.
+//! The operations of the service: path, query, authentication, resource.
 //!
-//! | file | what lives there |
+//! | file | content |
 //! |---|---|
 //! | `declared` | the operations, as data |
 //! | `arguments` | ids, times and texts as users write them |
-//! | `live` | what streams ask for |
-//! | `ranges` | the rules of a time range, and long ranges in pieces |
+//! | `live` | subscriptions of streams |
+//! | `ranges` | the rules of a time range, and splitting long ranges |
 //! | `link` | links found in bodies, and the escape hatch `get` |
 
 mod arguments;
@@ -25,25 +25,25 @@ use arguments::Given;
 use declared::OPERATIONS;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Who vouches for a request.
+/// How a request is authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Auth {
-    /// Signature over date, host and request line; goes to the REST base.
+    /// Signature over date, host and request line; sent to the REST base.
     Signed,
-    /// The key in the query; goes to the Broadcast base.
+    /// Key in the query; sent to the Broadcast base.
     ApiKey,
 }
 
-/// One GET, before it is signed. It holds no credential.
+/// An unsigned GET request without credentials.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub operation: &'static str,
     pub auth: Auth,
-    /// As it goes on the wire, from the first slash, without a query.
+    /// As sent, from the first slash, without the query.
     pub path: String,
-    /// As it goes on the wire, without the question mark: a link's query is sent as it was written.
+    /// As sent, without the question mark: a link's query is not changed.
     pub query: String,
-    /// Where the operation has tables.
+    /// If the operation has tables.
     pub resource: Option<&'static Resource>,
     pub context: Context,
 }
@@ -68,14 +68,14 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// Arguments by name; one that is absent was not given, and one that takes several comes as often. `get` takes `path`, then
-/// each parameter of the query by its own name, as often as it is to be sent.
+/// Arguments by name; a list is repeated for each element. `get` takes `path`, then each parameter of the query under
+/// its own name.
 pub type Arguments = Vec<(String, Value)>;
 
-/// How several answers become one.
+/// How to merge several responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Join {
-    /// There is one answer.
+    /// There is only one response.
     Single,
     /// Events by id.
     Events,
@@ -83,15 +83,15 @@ pub enum Join {
     Locations,
 }
 
-/// What one call of a client sends.
+/// The requests of one call.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub requests: Vec<Request>,
     pub join: Join,
 }
 
-/// The requests of the operation `name` (`stats`, `team_events`, `follow`, `get`, ..): ids, times and ranges are checked
-/// here, before a byte is sent.
+/// The requests of the operation `name` (`stats`, `team_events`, `follow`, `get`, ..). Checks ids, times and ranges
+/// before anything is sent.
 pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> {
     let mut given = Given::new(arguments);
     let call = match name {
@@ -106,20 +106,19 @@ pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> 
     Ok(call)
 }
 
-/// The range that arguments name, in epoch milliseconds; what is no time is for [`call`] to refuse.
+/// The range of the arguments, in epoch milliseconds; invalid times are left to [`call`].
 pub fn range(arguments: &Arguments) -> (Option<i64>, Option<i64>) {
     let mut given = Given::new(arguments);
     let mut time = |name| given.time(name).ok().flatten();
     (time("start"), time("end"))
 }
 
-/// The names that `find` knows.
+/// The names that `find` accepts.
 pub fn names() -> impl Iterator<Item = &'static str> {
     OPERATIONS.iter().map(|operation| operation.name).chain(["follow", "get"])
 }
 
-/// An operation by its name, those that only links reach among them: the name for good, and what it answers with when that
-/// was asked of it.
+/// Finds an operation by name, including those that only links reach; returns its static name and its resource.
 pub fn find(name: &str, context: &Context) -> Option<(&'static str, Option<&'static Resource>)> {
     let declared = OPERATIONS.iter().map(|operation| (operation.name, operation.answers_with(context)));
     declared.chain([("follow", None), ("get", None)]).find(|(known, _)| *known == name)
@@ -129,17 +128,17 @@ fn single(request: Request) -> Call {
     Call { requests: vec![request], join: Join::Single }
 }
 
-/// The token of a game's websocket (facts 2.5). Its answer is the token, in a shape that is not documented.
+/// The token of a game's websocket. The response is the token, in an undocumented shape.
 pub(crate) const SUBSCRIPTION_TOKEN: &str = "subscription_token";
 
-/// Asks the Broadcast API for its looped sample data instead of a real game.
+/// Requests the Broadcast API's looped sample data instead of a real game.
 const MOCK: &str = "mock";
 
-/// What stays as it is in a query: the unreserved characters, and those that ids and composite ids are written with.
+/// Characters that are not encoded in a query: the unreserved ones, and those of ids and composite ids.
 const IN_QUERY: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@').remove(b':');
 
-/// A query as it goes on the wire.
+/// A query as sent.
 pub(crate) fn encode<N: AsRef<str>>(pairs: &[(N, String)]) -> String {
     let pair = |(name, value): &(N, String)| {
         format!("{}={}", utf8_percent_encode(name.as_ref(), IN_QUERY), utf8_percent_encode(value, IN_QUERY))

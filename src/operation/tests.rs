@@ -1,4 +1,3 @@
-// A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
 use crate::config::Options;
@@ -172,7 +171,7 @@ fn each_operation_has_the_path_and_query_of_the_specification() {
         assert_eq!(&target(&request), expected, "{name}");
         assert_eq!(request.operation, *name);
         assert_eq!(request.auth == Auth::ApiKey, name.starts_with("broadcast"), "{name}");
-        // A resource bears the name of the operation that answers with it.
+        // A resource has the name of its operation.
         assert_eq!(request.resource.map(|r| r.name), crate::resource::by_name(name).map(|r| r.name), "{name}");
     }
     for name in names().filter(|name| !["follow", "get", "practice"].contains(name)) {
@@ -195,7 +194,7 @@ fn the_tables_know_team_game_and_session_of_the_request() {
     assert_eq!((parts.context.get("game_id"), parts.path.as_str()), (Some("g"), "/v1/data/stats/games/g/shots,stats"));
     let tables: Vec<&str> = parts.resource.unwrap().tables.iter().map(|table| table.name).collect();
     assert_eq!(tables, ["shots", "player_stats", "box_score"]);
-    // As a pickle has it: by name and what the request knew.
+    // As pickled: by name and context.
     assert!(std::ptr::eq(find("catch_up", &parts.context).unwrap().1.unwrap(), parts.resource.unwrap()));
     assert_eq!(find("catch_up", &Context::default()).unwrap().1.unwrap().tables.len(), 7);
 }

@@ -1,13 +1,13 @@
-//! How a text may be spelled: as it is, percent-encoded any number of times, in JSON or in HTML.
+//! Spellings of a text: plain, percent-encoded any number of times, in JSON or in HTML.
 
-/// Encoded again and again, no deeper than this.
+/// Maximum number of nested encodings.
 const MAX_DEPTH: usize = 8;
 
 /// A text to look for.
 #[derive(Clone)]
 pub(super) struct Needle {
     bytes: Vec<u8>,
-    /// Upper and lower case are one.
+    /// Whether to ignore case.
     folds: bool,
 }
 
@@ -25,17 +25,18 @@ impl Needle {
     }
 }
 
-/// One byte of the text that is spelled.
+/// One byte of a spelled text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) byte: u8,
-    /// Bytes of its spelling.
+    /// Number of bytes of its spelling.
     pub(super) len: usize,
     /// How often it is percent-encoded.
     pub(super) depth: usize,
 }
 
-/// The bytes of `rest` at its start that spell the needle. Where the text was cut, its end may be a secret's start.
+/// The number of bytes at the start of `rest` that spell the needle. If the text was cut, its end may be the start of a
+/// secret.
 pub(super) fn matches(needle: &Needle, rest: &[u8], is_cut: bool) -> Option<usize> {
     let mut at = 0;
     for (place, expected) in needle.bytes.iter().enumerate() {
@@ -48,7 +49,7 @@ pub(super) fn matches(needle: &Needle, rest: &[u8], is_cut: bool) -> Option<usiz
     Some(at)
 }
 
-/// What the start of a text most likely spells.
+/// The most likely reading of a text's start.
 pub(super) fn unit(rest: &[u8]) -> Option<Unit> {
     spelled(rest).next()
 }
@@ -58,7 +59,7 @@ pub(super) fn is_name_part(rest: &[u8]) -> bool {
     rest.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'%' | b'&' | b'\\'))
 }
 
-/// What the start of a text may spell, the longest spelling first.
+/// Possible readings of a text's start, the longest spelling first.
 fn spelled(rest: &[u8]) -> impl Iterator<Item = Unit> {
     let plain = rest.first().map(|byte| Unit { byte: *byte, len: 1, depth: 0 });
     let blank = plain.filter(|unit| unit.byte == b'+').map(|_| Unit { byte: b' ', len: 1, depth: 0 });

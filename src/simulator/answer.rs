@@ -1,15 +1,15 @@
-//! What an endpoint gives, and a small store of the big ones.
+//! The response of an endpoint, and a cache of large bodies.
 
 use axum::body::Bytes;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-/// A body of status 200.
+/// A body with status 200.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) body: Bytes,
-    /// The same for ever: what it tells of is over.
+    /// Final: it describes something that is over.
     pub(super) is_final: bool,
 }
 
@@ -27,7 +27,7 @@ impl Refusal {
     pub(super) fn general() -> Self {
         Refusal::new(500, "General system error")
     }
-    /// Its body, as the service writes it (specification 7; the name of the id: facts 9.8).
+    /// Its body, as the service writes it.
     pub(super) fn body(&self, request_id: &str) -> Bytes {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -41,7 +41,7 @@ impl Refusal {
     }
 }
 
-/// An error of the gateway, which says nothing but a message (facts 3.2).
+/// An error of the gateway, which has only a message.
 pub(super) fn gateway_body(message: &str) -> Bytes {
     #[derive(Serialize)]
     struct Body<'a> {
@@ -51,30 +51,30 @@ pub(super) fn gateway_body(message: &str) -> Bytes {
 }
 
 fn written(body: &impl Serialize) -> Result<Bytes, Refusal> {
-    // The wire models have only text keys, so writing them cannot fail; were one to, it is the service's fault.
+    // The wire models have only text keys, so serialization cannot fail.
     serde_json::to_vec(body).map(Bytes::from).map_err(|_| Refusal::general())
 }
 
-/// An answer that may be another next time.
+/// A response that may change.
 pub(super) fn json(body: &impl Serialize) -> Result<Answer, Refusal> {
     Ok(Answer { body: written(body)?, is_final: false })
 }
 
-/// An answer about something that ended then.
+/// A response about something that ended at this time.
 pub(super) fn json_of(body: &impl Serialize, ended_at: i64, now: i64) -> Result<Answer, Refusal> {
     Ok(Answer { body: written(body)?, is_final: ended_at < now })
 }
 
-/// The bodies used last, so that who measures a client does not measure how quickly this service writes.
+/// The most recently used bodies, so that a benchmark of a client does not measure this service.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    /// The last used last.
+    /// The most recently used is last.
     bodies: VecDeque<(String, Bytes)>,
     bytes: usize,
 }
 
 const MOST_BYTES: usize = 64 << 20;
-/// A body is found by a walk, so there are not many.
+/// Lookups are linear, so there are few.
 const MOST_BODIES: usize = 256;
 
 impl Kept {

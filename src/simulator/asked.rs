@@ -1,12 +1,12 @@
-//! What was asked, up to a bound: a service that runs for days forgets its first requests.
+//! The request log. It is bounded: a service that runs for days forgets its first requests.
 
 use super::Seen;
 use std::collections::VecDeque;
 
-/// About 100 MB of them.
+/// About 100 MB.
 const KEPT: usize = 100_000;
 
-/// The last requests, in the order they came in.
+/// The latest requests, in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     forgotten: usize,
@@ -14,7 +14,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Gives the request's number.
+    /// Returns the request's number.
     pub(super) fn add(&mut self, seen: Seen) -> usize {
         if self.kept.len() == KEPT {
             self.kept.pop_front();

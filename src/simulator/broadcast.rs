@@ -1,4 +1,4 @@
-//! The Broadcast API (specification 4.10; facts 5): schedule, teams, a team's roster, and a game's stats.
+//! The Broadcast API: schedule, teams, a team's roster, and a game's stats.
 
 use super::answer::{Answer, Refusal, json};
 use super::call::Call;
@@ -13,8 +13,8 @@ use serde::Serialize;
 /// The game of `mock=true`, which is played in an endless loop.
 pub(super) const MOCK_SERVICE: &str = "mock-service";
 
-/// Answers a call of `/broadcast/v1/..`. All bodies but a roster's are not documented: games are those of the schedule with the id that
-/// the streams want, teams those of the team list.
+/// Answers a call of `/broadcast/v1/..`. Only the roster's body is documented: games are those of the schedule with the
+/// streams' ids, teams those of the team list.
 pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answer, Refusal> {
     match *path {
         ["games", "schedule"] => {

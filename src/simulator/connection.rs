@@ -1,6 +1,6 @@
-//! Connections that go wrong at an exact byte: a stream's answer is cut, any other has a [`Script`] in its place. A body that
-//! errs would cut it almost: what hyper has buffered by then may or may not be sent. Here, below hyper, each byte is counted
-//! as it goes to the socket.
+//! Connections that fail at an exact byte: they cut a response, or send a [`RawResponse`] in its place. Failing the
+//! body stream would not cut at an exact byte, because hyper buffers; here, below hyper, each byte to the socket is
+//! counted.
 
 use super::service::lock;
 use super::wire::{End, Script};
@@ -19,32 +19,32 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Sleep;
 
-/// A reset throws away what the kernel has not delivered yet; the reader gets this long to take it.
+/// A reset discards what the kernel has not delivered yet; the reader gets this long to take it.
 const TIME_TO_TAKE: Duration = Duration::from_millis(50);
 
-/// In how many pieces a slow connection sends what it may in a second.
+/// Number of writes per second of a slow connection.
 const PIECES_A_SECOND: u32 = 50;
 
-/// Where an answer ends too soon.
+/// Where to cut a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cut {
     /// Bytes of the body that may still pass.
     left: usize,
     reset: bool,
-    /// How much of the blank line that ends the head has passed; 4: all of it.
+    /// How much of the blank line after the head has passed; 4 is all of it.
     blank_line: usize,
 }
 
 impl Cut {
-    /// After `bytes` of the body, by FIN or by RST.
+    /// Cut after `bytes` of the body, by FIN or RST.
     pub(super) fn after(bytes: usize, reset: bool) -> Self {
         Cut { left: bytes, reset, blank_line: 0 }
     }
-    /// Before another byte, in the midst of a body.
+    /// Whether to end before the next byte.
     pub(super) fn now(reset: bool) -> Self {
         Cut { left: 0, reset, blank_line: BLANK_LINE.len() }
     }
-    /// How many of these next bytes may pass.
+    /// How many of the next bytes may pass.
     fn may_pass(&self, bytes: &[u8]) -> usize {
         let (_, head) = blank_line(self.blank_line, bytes);
         head + self.left.min(bytes.len() - head)
@@ -61,7 +61,8 @@ impl Cut {
 
 const BLANK_LINE: &[u8] = b"\r\n\r\n";
 
-/// Looks on for the blank line, `matched` bytes of which are behind: what is matched then, and how many of `bytes` are head.
+/// Continues to look for the blank line after `matched` bytes of it; returns the new match and the number of head
+/// bytes.
 fn blank_line(mut matched: usize, bytes: &[u8]) -> (usize, usize) {
     let mut head = 0;
     while matched < BLANK_LINE.len() && head < bytes.len() {
@@ -72,25 +73,25 @@ fn blank_line(mut matched: usize, bytes: &[u8]) -> (usize, usize) {
     (matched, head)
 }
 
-/// By which a request's handler makes the connection that the request came on go wrong.
+/// With this a request handler makes the connection of its request fail.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CutSwitch {
     cut: Arc<Mutex<Option<Cut>>>,
     script: Arc<Mutex<Option<Script>>>,
-    /// Bytes a second; 0: as many as there are.
+    /// Bytes per second; 0 is unlimited.
     pace: Arc<AtomicU32>,
 }
 
 impl CutSwitch {
-    /// The next answer on this connection is cut. The connection serves one request at a time, so it is this request's.
+    /// Cuts the next response of this connection, which serves one request at a time.
     pub(super) fn arm(&self, cut: Cut) {
         *lock(&self.cut) = Some(cut);
     }
-    /// In the place of the next answer, which must have no body, the connection sends this.
+    /// Replaces the next response, which must have no body, by raw bytes.
     pub(super) fn play(&self, script: Script) {
         *lock(&self.script) = Some(script);
     }
-    /// The connection sends no faster than this from now on; 0: as fast as it can.
+    /// Limits the speed of the connection from now on; 0 is unlimited.
     pub(super) fn slow_down(&self, bytes_per_second: u32) {
         self.pace.store(bytes_per_second, Ordering::Release);
     }
@@ -112,7 +113,8 @@ impl Listener for Loopback {
 
     async fn accept(&mut self) -> (Connection, SocketAddr) {
         let (tcp, peer) = Listener::accept(&mut self.0).await;
-        // Answers go in one or two writes; without this the second waits for an acknowledgement. A failure costs time only.
+        // Responses take one or two writes; without this the second waits for an acknowledgement. Errors only cost
+        // time.
         let _ = tcp.set_nodelay(true);
         let connection = Connection {
             tcp,
@@ -134,14 +136,14 @@ pub(super) struct Connection {
     tcp: TcpStream,
     cut: CutSwitch,
     playing: Option<Playing>,
-    /// It closes when the next request comes; whether by RST.
+    /// Set to close on the next request; the value says whether by RST.
     stale: Option<bool>,
     before_reset: Option<Pin<Box<Sleep>>>,
-    /// Until the next bytes may go, where it was slowed down.
+    /// When the next bytes may be sent, if limited.
     resting: Option<Pin<Box<Sleep>>>,
 }
 
-/// A script, how far it is sent, and how much of the blank line after the head of the answer in its place was thrown away.
+/// A raw response, the bytes sent, and the matched part of the blank line in the discarded response.
 #[derive(Debug)]
 struct Playing {
     script: Script,
@@ -150,7 +152,7 @@ struct Playing {
 }
 
 impl Connection {
-    /// Sends the script; then throws away the answer that hyper writes.
+    /// Sends the raw response, then discards the response that hyper writes.
     fn poll_play(&mut self, mut playing: Playing, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         while playing.sent < playing.script.bytes.len() {
             match self.poll_send(cx, &playing.script.bytes[playing.sent..]) {
@@ -175,7 +177,7 @@ impl Connection {
         }
         Poll::Ready(Ok(head))
     }
-    /// Writes, as fast as it may.
+    /// Writes within the speed limit.
     fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let pace = self.cut.pace.load(Ordering::Acquire);
         if pace == 0 {
@@ -191,7 +193,7 @@ impl Connection {
         self.resting = Some(Box::pin(tokio::time::sleep(rest)));
         Poll::Ready(Ok(written))
     }
-    /// Ends the connection, then errs, upon which hyper drops it.
+    /// Ends the connection, then fails, so that hyper drops it.
     fn poll_end(&mut self, reset: bool, was_sent: bool, cx: &mut Context<'_>) -> Poll<io::Error> {
         if !reset {
             let _ = ready!(Pin::new(&mut self.tcp).poll_shutdown(cx));
@@ -204,7 +206,7 @@ impl Connection {
         }
         Poll::Ready(io::ErrorKind::ConnectionAborted.into())
     }
-    /// To close a socket that does not linger is to reset it.
+    /// Closing a socket with linger 0 resets it.
     fn reset_when_dropped(&self) {
         let _ = SockRef::from(&self.tcp).set_linger(Some(Duration::ZERO));
     }
@@ -246,7 +248,7 @@ impl AsyncWrite for Connection {
         self.tcp.is_write_vectored()
     }
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // An answer that is cut after its last byte is written to its end and then only flushed.
+        // A response that is cut after its last byte is fully written and then only flushed.
         let reached = lock(&self.cut.cut).clone().filter(Cut::is_reached);
         match reached {
             Some(cut) => self.poll_end(cut.reset, true, cx).map(Err),
@@ -263,7 +265,7 @@ impl AsyncRead for Connection {
         let Some(reset) = self.stale else { return Pin::new(&mut self.tcp).poll_read(cx, buffer) };
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.tcp).poll_read(cx, buffer))?;
-        // To hyper it is as if the client had closed; it closes too.
+        // To hyper this looks like a client that closed.
         buffer.set_filled(before);
         if reset {
             self.reset_when_dropped();
@@ -276,7 +278,7 @@ impl AsyncRead for Connection {
 mod tests {
     use super::*;
 
-    /// Passes `chunks` through a cut, as a socket that takes all it is given would.
+    /// Passes `chunks` through a cut, as to a socket that takes everything.
     fn through(mut cut: Cut, chunks: &[&[u8]]) -> Vec<u8> {
         let mut sent = Vec::new();
         for chunk in chunks {

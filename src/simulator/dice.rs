@@ -1,8 +1,8 @@
-//! The service's own randomness: credentials, request ids, faults. What happens in games has streams of its own.
+//! The service's own randomness: credentials, request ids, faults. Games have separate random streams.
 
 use super::season::Rng;
 
-/// What is drawn for; one's numbers do not depend on how many were drawn for another.
+/// The purpose of a draw; the numbers of one purpose do not depend on draws for others.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Purpose {
     Credentials = 1,
@@ -17,11 +17,10 @@ impl Dice {
     pub(super) fn new(seed: u64, purpose: Purpose) -> Self {
         Dice(Rng::keyed(seed, &[0x5E41_1CE0, purpose as u64]))
     }
-    /// True this often; exact at 0 and 1.
+    /// True with this probability; exact at 0 and 1.
     pub(super) fn chance(&mut self, probability: f64) -> bool {
         ((self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64) < probability
     }
-    /// A random (version 4) UUID.
     pub(super) fn uuid(&mut self) -> String {
         let (high, low) = (self.0.next_u64(), self.0.next_u64());
         format!(

@@ -1,5 +1,5 @@
-//! Who may pass: signatures of the REST API (specification 5.1) and keys of the Broadcast API (5.3), refused as the gateway
-//! refuses them (facts 3.2). Nothing here is the client's: a mistake in its signer must not agree with itself.
+//! Authentication: signatures of the REST API and keys of the Broadcast API, with the gateway's errors. Shares no code
+//! with the client, so that a mistake in its signer cannot agree with itself.
 
 use super::Privileges;
 use crate::config::Secret;
@@ -12,7 +12,7 @@ use sha1::Sha1;
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-/// What a username stands for.
+/// The credential of a username.
 #[derive(Debug, Clone)]
 pub(super) struct Credential {
     pub(super) secret: Secret,
@@ -30,10 +30,9 @@ pub(super) const NO_KEY: &str = "No API key found in request";
 pub(super) const WRONG_KEY: &str = "Invalid authentication credentials";
 pub(super) const TWO_KEYS: &str = "Duplicate API key found";
 
-/// Limit of specification 8.
 const MOST_SKEW: Duration = Duration::from_secs(5 * 60);
 
-/// Checks a signed request, in the gateway's order; an error is its message. All are of status 401.
+/// Checks a signed request, in the gateway's order; the error is its message. All have status 401.
 pub(super) fn signed(request: &Parts, credentials: &Credentials, now: SystemTime) -> Result<Privileges, &'static str> {
     if !request.headers.contains_key(AUTHORIZATION) {
         return Err(UNAUTHORIZED);
@@ -65,7 +64,7 @@ pub(super) fn signed(request: &Parts, credentials: &Credentials, now: SystemTime
     Ok(credential.privileges.clone())
 }
 
-/// Checks a Broadcast request's key, which comes in a header or, where there is none, in the query.
+/// Checks a Broadcast request's key, from a header or else from the query.
 pub(super) fn keyed(headers: &HeaderMap, query: &[(String, String)], key: &Secret) -> Result<(), &'static str> {
     let sent: Vec<&[u8]> = headers.get_all("apikey").iter().map(|value| value.as_bytes()).collect();
     let sent = match sent.is_empty() {
@@ -80,7 +79,7 @@ pub(super) fn keyed(headers: &HeaderMap, query: &[(String, String)], key: &Secre
     }
 }
 
-/// The pairs of an Authorization header: in this order, in double quotes, nothing escaped.
+/// The pairs of an Authorization header: in this order, in double quotes, without escapes.
 #[derive(Debug, PartialEq)]
 struct Authorization<'a> {
     username: &'a str,
@@ -90,7 +89,7 @@ struct Authorization<'a> {
 }
 
 impl<'a> Authorization<'a> {
-    /// Read from its end, as the gateway's greedy pattern does: a quote or a comma belongs to the username.
+    /// Parsed from its end, like the gateway's greedy pattern: a quote or comma belongs to the username.
     fn parse(header: &'a str) -> Option<Self> {
         let pairs = header.strip_prefix("hmac ")?.trim_start().strip_suffix('"')?;
         let (pairs, signature) = last(pairs, "signature=\"")?;
@@ -101,14 +100,14 @@ impl<'a> Authorization<'a> {
     }
 }
 
-/// Takes the last pair off: what stands before it, and its value.
+/// Splits off the last pair: the text before it, and its value.
 fn last<'a>(pairs: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     let (before, value) = pairs.rsplit_once(name)?;
     let before = before.trim_end_matches([' ', '\t']).strip_suffix("\",")?;
     (!value.is_empty() && !value.contains('"')).then_some((before, value))
 }
 
-/// A header that is there once, as text.
+/// A header that occurs exactly once, as text.
 fn single(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {
@@ -117,7 +116,7 @@ fn single(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     }
 }
 
-/// Whether a date is within the skew. Dates are in whole seconds, so the clock is taken in whole seconds too.
+/// Whether a date is within the skew. Dates are in whole seconds, so the clock is truncated too.
 fn is_near(date: &str, now: SystemTime) -> bool {
     let Ok(date) = httpdate::parse_http_date(date) else { return false };
     let seconds = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());

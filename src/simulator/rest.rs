@@ -1,4 +1,4 @@
-//! The signed REST API (specification 4.1 to 4.9 and 4.11).
+//! The signed REST API.
 
 use super::answer::{Answer, Refusal, json, json_of};
 use super::call::Call;
@@ -10,7 +10,7 @@ use crate::resource::event::{Event, EventsBody};
 use crate::resource::roster::Roster;
 use serde::Serialize;
 
-/// Whether these privileges reach that far; a path that leads nowhere is open to all.
+/// Whether these privileges cover a path; unknown paths are open to all.
 pub(super) fn check_access(path: &[&str], privileges: &Privileges) -> Result<(), Refusal> {
     let refusal = match path {
         ["teams", team, ..] if team_id(team).is_some_and(|id| privileges.restricted_teams.contains(&id)) => {
@@ -70,12 +70,12 @@ pub(super) fn invalid_id() -> Refusal {
     Refusal::new(404, "Invalid id")
 }
 
-/// `46`, or `46,SHOTTRACKER` (facts 9.2).
+/// `46`, or `46,SHOTTRACKER`.
 fn team_id(segment: &str) -> Option<i64> {
     segment.split_once(',').map_or(segment, |(id, _)| id).parse().ok()
 }
 
-/// An unknown game of an operation for which the service documents no 404: nobody may read it.
+/// An unknown game of an operation without a documented 404: access is denied.
 pub(super) fn no_access() -> Refusal {
     Refusal::new(403, "Access denied to resource")
 }
@@ -85,7 +85,7 @@ fn known_team(season: &Season, segment: &str) -> Result<i64, Refusal> {
     team_id(segment).filter(|id| season.teams().iter().any(|team| team.id == *id)).ok_or_else(Refusal::general)
 }
 
-/// Specification 4.4. Only the documented id system is known here.
+/// Only the documented id system is known.
 fn roster(season: &Season, segment: &str, call: &Call) -> Result<Answer, Refusal> {
     let reference = segment.split_once(',').map(|(_, reference)| reference).or_else(|| call.text("reference"));
     if reference.is_some_and(|reference| reference != OWN_REFERENCE) {
@@ -94,7 +94,7 @@ fn roster(season: &Season, segment: &str, call: &Call) -> Result<Answer, Refusal
     json(&roster_of(season, team_id(segment), call.text("game_event_id"))?)
 }
 
-/// A team's roster, or that of a game; an error says which of the two is not there.
+/// The roster of a team, or of a game; the error says which of the two is unknown.
 pub(super) fn roster_of(season: &Season, team: Option<i64>, game_id: Option<&str>) -> Result<Roster, Refusal> {
     let team = team.filter(|id| season.teams().iter().any(|team| team.id == *id));
     if let Some(game_id) = game_id {
@@ -109,7 +109,7 @@ pub(super) fn roster_of(season: &Season, team: Option<i64>, game_id: Option<&str
     team.and_then(|team| season.roster(team, game_id)).ok_or_else(invalid_id)
 }
 
-/// Specification 4.1; workouts are there for who asks for them and nobody else (facts 2.1).
+/// Workouts are included only on request.
 fn team_events(season: &Season, team: &str, call: &Call) -> Result<Answer, Refusal> {
     let (from, to) = range(call)?;
     let team = known_team(season, team)?;
@@ -139,7 +139,7 @@ fn game_event(season: &Season, game: &str, call: &Call) -> Result<Event, Refusal
     season.event(game, call.now).filter(|event| event.is_game_event).ok_or_else(invalid_id)
 }
 
-/// Specification 4.5: a range only counts where no game is given.
+/// The range only counts if no game is given.
 fn team_game_stats(season: &Season, team: &str, call: &Call) -> Result<Answer, Refusal> {
     let game = call.text("event_id");
     let (from, to) = if game.is_some() { (0, 0) } else { range(call)? };
@@ -147,7 +147,7 @@ fn team_game_stats(season: &Season, team: &str, call: &Call) -> Result<Answer, R
     json(&stats.ok_or_else(Refusal::general)?)
 }
 
-/// Specification 4.6. The body is not documented; this one is made up.
+/// The body is not documented; this one is made up.
 fn game_events(season: &Season, game: &str, call: &Call) -> Result<Answer, Refusal> {
     #[derive(Serialize)]
     struct Body<'a> {
@@ -202,7 +202,7 @@ fn of_session(
     body(&session, Writer { ended_at: session.ended_at, now: call.now })
 }
 
-/// The body is not documented (facts 2.17); this one is made up, so that the link leads somewhere.
+/// The body is not documented; this one is made up, so that the link is not dead.
 fn possessions_summary(session: &Session, writer: Writer) -> Result<Answer, Refusal> {
     #[derive(Serialize)]
     struct Summary<'a> {
@@ -215,11 +215,11 @@ fn possessions_summary(session: &Session, writer: Writer) -> Result<Answer, Refu
     writer.write(&teams.collect::<Vec<_>>())
 }
 
-/// Facts 2.18: the root is an array.
+/// The root is an array.
 fn locations(season: &Season, call: &Call) -> Result<Answer, Refusal> {
     let window = rules::window(call.int("from"), call.int("to"));
     let (from, to) = window.map_err(|rules| Refusal::new(400, rules))?;
-    // Written as they come: thirty minutes at a high rate are hundreds of thousands of positions.
+    // Written as they are computed: thirty minutes at a high rate have hundreds of thousands of positions.
     let mut body = vec![b'['];
     let mut written = Ok(());
     let write = |batch| {

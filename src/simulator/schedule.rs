@@ -1,4 +1,4 @@
-//! The schedule, and games by the ids of any system (specification 4.2; facts 2.2, 2.3).
+//! The schedule, and games by the ids of any system.
 
 use super::answer::{Answer, Refusal, json};
 use super::call::Call;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// The service's own id system, and that of this season's reference ids.
 pub(super) const OWN_REFERENCE: &str = "SHOTTRACKER";
 const SEASONS_REFERENCE: &str = "SIM";
-/// What counts as the season type along with a week, where none is given (facts 2.2).
+/// The default season type of a week.
 const REGULAR: &str = "REG";
 
 #[derive(Serialize)]
@@ -21,7 +21,7 @@ struct Games<T> {
 
 /// Answers a call of `/v1/data/schedule/games`.
 pub(super) fn games(season: &Season, call: &Call) -> Result<Answer, Refusal> {
-    // The only error of this operation that is documented.
+    // The only documented error of this operation.
     let from = call.int("from").ok_or_else(Refusal::general)?;
     let to = call.int("to").unwrap_or(from.saturating_add(DAY_MS));
     let kind = call.text("type").unwrap_or("BASKETBALL");
@@ -48,8 +48,8 @@ fn plays(game: &ScheduledGame, team: i64) -> bool {
     game.home_team_id == team || game.away_team_id == team
 }
 
-/// Answers a call of `/v1/data/schedule/games/matchup`: the games that every team named plays in. A system or a team that is
-/// unknown has no games.
+/// Answers a call of `/v1/data/schedule/games/matchup`: the games that all named teams play in. An unknown system or
+/// team has no games.
 pub(super) fn matchup(season: &Season, call: &Call) -> Result<Answer, Refusal> {
     let named = call.query.iter().filter(|(name, value)| name == "team_id" && !value.is_empty());
     let named: Vec<&str> = named.map(|(_, team)| team.as_str()).collect();
@@ -66,7 +66,7 @@ pub(super) fn matchup(season: &Season, call: &Call) -> Result<Answer, Refusal> {
     json(&Games { games: games.map(matched).collect::<Result<Vec<_>, _>>()? })
 }
 
-/// The service's id of a team that another system knows by that one.
+/// The service's id of a team by another system's id.
 fn team_of(season: &Season, reference: &str, id: &str) -> Option<i64> {
     let is_it = |team: &&crate::resource::team::Team| match reference {
         OWN_REFERENCE => id.parse() == Ok(team.id),
@@ -76,7 +76,7 @@ fn team_of(season: &Season, reference: &str, id: &str) -> Option<i64> {
     season.teams().iter().find(is_it).map(|team| team.id)
 }
 
-/// The game as a matchup has it (facts 2.3).
+/// The game as a matchup shows it.
 fn matched(game: &ScheduledGame) -> Result<Map<String, Value>, Refusal> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(game) else { return Err(Refusal::general()) };
     fields.shift_remove("type");

@@ -1,4 +1,4 @@
-//! From a request to an answer: noted, struck by a fault, checked at the gate, answered.
+//! Handles a request: logs it, applies a fault, authenticates it, responds.
 
 use super::answer::{Answer, Kept, Refusal, gateway_body, json};
 use super::asked::Asked;
@@ -21,13 +21,13 @@ use axum::response::Response;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The header with the season's time, on every response of a simulator whose clock is frozen.
+/// The header with the season's time, on every response of a simulator with a frozen clock.
 const SEASON_TIME: &str = "x-simulated-date";
 
-/// All that a running simulator knows.
+/// The state of a running simulator.
 pub(super) struct Service {
     pub(super) season: Season,
-    /// Where the season's clock stands still.
+    /// Where the season's clock is frozen.
     pub(super) frozen: Option<i64>,
     pub(super) faults: Faults,
     pub(super) credentials: Mutex<Credentials>,
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Service {
     }
 }
 
-/// A lock whose last holder panicked is still good: each of these is whole after every statement.
+/// A lock whose holder panicked is still usable: the values are consistent after every statement.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -54,7 +54,7 @@ pub(super) fn real_now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
-/// What goes back, before a fault changes it.
+/// A response before a fault changes it.
 struct Reply {
     status: u16,
     body: Bytes,
@@ -79,7 +79,7 @@ pub(super) async fn serve(
     let is_struck = struck.is_some();
     let fault = struck.unwrap_or_default();
     connection.slow_down(fault.bytes_per_second.unwrap_or(0));
-    // A sleep of no time would still last to the timer's next tick, a millisecond.
+    // A sleep of zero would still last to the timer's next tick, a millisecond.
     if fault.delay > 0.0 {
         tokio::time::sleep(Duration::try_from_secs_f64(fault.delay).unwrap_or_default()).await;
     }
@@ -121,7 +121,7 @@ fn shifted(clock: SystemTime, seconds: f64) -> SystemTime {
     there.unwrap_or(clock)
 }
 
-/// What a fault answers in the service's place.
+/// The response of a fault that replaces the service's.
 fn invented(fault: &Fault, request_id: String) -> Reply {
     let status = fault.status.unwrap_or(200);
     match &fault.body {
@@ -134,7 +134,7 @@ fn invented(fault: &Fault, request_id: String) -> Reply {
     }
 }
 
-/// The answer without its body.
+/// The response without its body.
 fn head(reply: &Reply, clock: SystemTime, frozen: Option<i64>, fault: &Fault) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -142,7 +142,7 @@ fn head(reply: &Reply, clock: SystemTime, frozen: Option<i64>, fault: &Fault) ->
     stamped(response, clock, frozen, &reply.request_id, fault)
 }
 
-/// With the headers that every answer has, and those of a fault.
+/// With the headers of every response, and those of a fault.
 fn stamped(
     mut response: Response,
     clock: SystemTime,
@@ -166,7 +166,7 @@ fn stamped(
     response
 }
 
-/// A fault's headers take the place of those of the same name; one that it has twice is sent twice.
+/// A fault's headers replace those of the same name; one listed twice is sent twice.
 fn overlay(headers: &mut HeaderMap, extra: &[(String, String)]) {
     let names: Vec<HeaderName> = extra.iter().filter_map(|(name, _)| HeaderName::try_from(name).ok()).collect();
     for name in &names {
@@ -180,7 +180,7 @@ fn overlay(headers: &mut HeaderMap, extra: &[(String, String)]) {
 }
 
 impl Service {
-    /// Notes a request as it came in; gives its number.
+    /// Logs a request; returns its number.
     fn note(&self, request: &Parts) -> usize {
         let header = |(name, value): (&HeaderName, &HeaderValue)| {
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -200,7 +200,7 @@ impl Service {
         self.frozen.unwrap_or_else(real_now)
     }
 
-    /// The true answer. `clock` is the gateway's, `now` the season's.
+    /// The true response. `clock` is the gateway's, `now` the season's.
     async fn reply(self: Arc<Self>, request: Parts, clock: SystemTime, request_id: String) -> Reply {
         let path = request.uri.path();
         let call = Call::new(path, pairs(request.uri.query()), self.now());
@@ -230,7 +230,7 @@ impl Service {
             };
         }
         let target = request.uri.path_and_query().map_or(path, |target| target.as_str());
-        // Read first: what is played or corrected from here on asks for another body.
+        // Read first: games played or corrected from here on need another body.
         let target = format!("{} {target}", self.live.generation());
         match self.body(target, call).await {
             Ok(body) => Reply { status: 200, body, request_id },
@@ -238,8 +238,8 @@ impl Service {
         }
     }
 
-    /// The body for whoever may have it: kept, or made apart from the threads that serve, since a game may have to be
-    /// played for it. Should that panic, it is the service's error.
+    /// The body from the cache, or made away from the serving threads, since a game may have to be played for it. A
+    /// panic in it is the service's error.
     async fn body(self: Arc<Self>, target: String, call: Call) -> Result<Bytes, Refusal> {
         if let Some(body) = lock(&self.kept).get(&target) {
             return Ok(body);
@@ -254,7 +254,7 @@ impl Service {
         answered.await.unwrap_or_else(|_| Err(Refusal::general()))
     }
 
-    /// A token for the websocket of one game (facts 2.5). The body is not documented; this one is made up.
+    /// A token for the websocket of one game. The body is not documented; this one is made up.
     fn subscription(&self, game: &str, privileges: Privileges) -> Result<Bytes, Refusal> {
         let game = self.season.game_index(game).ok_or_else(|| Refusal::new(404, "Invalid id"))?;
         let token = self.live.tokens.give(game, privileges).ok_or_else(Refusal::general)?;
@@ -269,7 +269,7 @@ impl Service {
     }
 }
 
-/// What follows `/v1/data/`; empty for any other path, and so a path to nowhere.
+/// The path after `/v1/data/`; empty, and so unknown, for any other path.
 fn data_path(call: &Call) -> Vec<&str> {
     match &call.segments[..] {
         [v1, data, path @ ..] if v1 == "v1" && data == "data" => path.iter().map(String::as_str).collect(),
@@ -277,7 +277,7 @@ fn data_path(call: &Call) -> Vec<&str> {
     }
 }
 
-/// Everything is read with GET; the one operation that writes (facts 2.4) is not open to clients.
+/// Everything is read with GET; the one operation that writes is not open to clients.
 fn check_method(method: &Method, path: &str) -> Result<(), Refusal> {
     match *method {
         Method::GET => Ok(()),

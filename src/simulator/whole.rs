@@ -1,4 +1,4 @@
-//! What is asked of a game as a whole (facts 2.19).
+//! Resources of a whole game.
 
 use super::Privileges;
 use super::answer::{Answer, Refusal, json_of};
@@ -17,12 +17,12 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 const BALL_SCREENS: &str = "ballscreens";
 const VIDEOS: &str = "videos";
 
-/// Whether these privileges reach all that is asked for: shots are a privilege of their own, as those of a session.
+/// Whether these privileges cover all requested parts: shots need a privilege of their own.
 pub(super) fn is_open(parts: &str, privileges: &Privileges) -> bool {
     parts.split(',').all(|part| if part == "shots" { privileges.shots } else { privileges.stats })
 }
 
-/// One resource of a game is a catch-up of nothing else, but for ball screens and videos, which are no part of one.
+/// A single game resource is served as a one-part catch-up; ball screens and videos are not available in catch-up.
 pub(super) fn answer(season: &Season, game: &str, parts: &str, call: &Call) -> Result<Answer, Refusal> {
     if parts != BALL_SCREENS && parts != VIDEOS && catch_up::of(parts).is_none() {
         return Err(Refusal::new(404, "Not found"));
@@ -33,7 +33,7 @@ pub(super) fn answer(season: &Season, game: &str, parts: &str, call: &Call) -> R
     json_of(&body, whole.ended_at().unwrap_or(i64::MAX), call.now)
 }
 
-/// Each part under its own key, in the order asked.
+/// Each part under its own key, in the order requested.
 struct Body<'a> {
     parts: Vec<(&'a str, Part)>,
     totals: GameTotals,

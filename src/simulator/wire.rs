@@ -1,4 +1,5 @@
-//! An answer as bytes, true or not. hyper writes no answer that contradicts itself, so those of faults are written here.
+//! Responses as bytes, valid or not. hyper refuses to write contradictory responses, so those of faults are written
+//! here.
 
 use super::faults::{Fault, Gzip};
 use axum::http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -7,18 +8,18 @@ use flate2::{Compression, write::GzEncoder};
 use std::borrow::Cow;
 use std::io::Write;
 
-/// What a connection sends in the place of an answer.
+/// The bytes that a connection sends in place of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Script {
     pub(super) bytes: Vec<u8>,
     pub(super) end: End,
 }
 
-/// What becomes of the connection then.
+/// How the connection ends after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Open,
-    /// It closes when the next request comes.
+    /// It closes when the next request arrives.
     Stale {
         reset: bool,
     },
@@ -29,7 +30,7 @@ pub(super) enum End {
 }
 
 impl Script {
-    /// Not a byte, and a reset.
+    /// No bytes, and a reset.
     pub(super) fn reset() -> Self {
         Script { bytes: Vec::new(), end: End::Closed { reset: true } }
     }
@@ -76,7 +77,7 @@ impl Script {
         let sent = (content.len() + fault.trailing.len()) as u64;
         let lengths = headers.get_all(CONTENT_LENGTH).iter().filter_map(length);
         let most = lengths.chain(states_length.then_some(stated.unsigned_abs())).max();
-        // Who states more than there is ends the connection, as who fails in the midst of an answer does.
+        // If Content-Length exceeds the body, close the connection, as a crashed server would.
         let too_short = !to_head && !in_chunks && most.is_some_and(|most| most > sent);
         let end = match too_short || says_close(headers) {
             true => End::Closed { reset: fault.reset },
@@ -106,7 +107,7 @@ fn says_close(headers: &HeaderMap) -> bool {
     headers.get_all(CONNECTION).iter().any(|value| value.as_bytes().eq_ignore_ascii_case(b"close"))
 }
 
-/// In one chunk, and the last one.
+/// As one chunk and the final chunk.
 fn chunked(body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(body.len() + 32);
     if !body.is_empty() {
@@ -118,7 +119,7 @@ fn chunked(body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The checksum and the length that end a gzip stream (RFC 1952, 2.3.1).
+/// The checksum and length at the end of a gzip stream (RFC 1952, 2.3.1).
 const TRAILER: usize = 8;
 
 fn gzipped(body: &[u8], how: Gzip) -> Vec<u8> {
@@ -127,7 +128,7 @@ fn gzipped(body: &[u8], how: Gzip) -> Vec<u8> {
         Gzip::Whole | Gzip::Cut => Cow::Borrowed(body),
     };
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    // To write into memory cannot fail.
+    // Writing to memory cannot fail.
     let _ = encoder.write_all(&content);
     let mut bytes = encoder.finish().unwrap_or_default();
     let checksum = bytes.len().saturating_sub(TRAILER);
@@ -139,7 +140,7 @@ fn gzipped(body: &[u8], how: Gzip) -> Vec<u8> {
     bytes
 }
 
-/// Damage that only a checksum tells: it decompresses, and it is JSON where it was JSON.
+/// Damage that only a checksum detects: it decompresses, and JSON stays JSON.
 fn with_another_digit(body: &[u8]) -> Vec<u8> {
     let mut body = body.to_vec();
     if let Some(digit) = body.iter_mut().rfind(|byte| byte.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! The Broadcast event stream: the whole game as one document whenever it moved on, and heartbeats (specification 6.1).
+//! The Broadcast event stream: the whole game as one document for each change, and heartbeats.
 
 use super::game::Reader;
 use super::snapshot;
@@ -23,7 +23,7 @@ struct EventStream {
     connection: CutSwitch,
     cuts: watch::Receiver<bool>,
     strike: Strike,
-    /// Moves that the last event told of.
+    /// The changes covered by the last event.
     told: usize,
     events: usize,
 }
@@ -36,7 +36,7 @@ pub(super) fn open(
 ) -> Response {
     let streams = &reader.service.live.streams;
     let cuts = streams.cuts();
-    // Who has seen the game as it is waits for it to move on. An id from elsewhere, or of the future, is none.
+    // A client that has seen the current game waits for the next change. Foreign and future ids count as none.
     let moves = reader.game.catch_up(&reader.service);
     let seen = last_event_id.filter(|_| streams.with_ids()).and_then(|id| id.parse().ok());
     let told = seen.filter(|seen| *seen <= moves).unwrap_or(0);
@@ -72,13 +72,13 @@ fn response(chunks: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'stat
 
 impl EventStream {
     async fn chunk(&mut self) -> Bytes {
-        // That it is asked for more says that what it gave was taken.
+        // A request for more means that the last event was taken.
         self.reader.took(self.told);
         let mut cuts = self.cuts.clone();
         tokio::select! {
             biased;
             Ok(()) = cuts.changed() => {
-                // Whatever comes next is not sent: the attempt ends the connection.
+                // The next frame is not sent: the attempt ends the connection.
                 self.connection.arm(Cut::now(*cuts.borrow()));
                 HEARTBEAT
             }
@@ -112,7 +112,7 @@ impl EventStream {
     fn event(&mut self, moves: usize) -> Bytes {
         let service = &self.reader.service;
         let snapshot = snapshot::of(&service.season, self.reader.game.index, service.now());
-        // Its keys are texts, so it can be written.
+        // All keys are texts, so serialization cannot fail.
         let document = serde_json::to_string(&snapshot).unwrap_or_default();
         (self.told, self.events) = (moves, self.events + 1);
         let id = if service.live.streams.with_ids() { format!("id: {moves}\n") } else { String::new() };

@@ -1,4 +1,4 @@
-//! A game as its streams see it: what was told so far, and who reads.
+//! A game as its streams see it: the messages so far, and its readers.
 
 use crate::simulator::season::{Feed, Season, Told};
 use crate::simulator::service::{Service, lock};
@@ -11,7 +11,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
-/// A message of a sequenced source, as it is sent.
+/// A message of a sequenced source, as sent.
 #[derive(Debug)]
 pub(super) struct Message {
     pub(super) source: &'static str,
@@ -21,13 +21,13 @@ pub(super) struct Message {
 #[derive(Debug)]
 pub(super) struct Game {
     pub(super) index: usize,
-    /// When there is something new, by the game's clock.
+    /// When the next change is due, by the game's clock.
     pub(super) moments: Vec<i64>,
     log: Mutex<Log>,
     moved: watch::Sender<()>,
     seats: Mutex<Vec<Weak<Seat>>>,
     taken: Notify,
-    /// The task that moves the clock of a game that is played.
+    /// The task that advances the clock of a game being played.
     pub(super) player: Mutex<Option<AbortHandle>>,
 }
 
@@ -37,17 +37,17 @@ struct Log {
     /// All sequenced sources share one counter; the first message has number 1.
     messages: Vec<Arc<Message>>,
     corrections: usize,
-    /// Moments that have passed, and corrections.
+    /// Number of changes: moments passed and corrections made.
     moves: usize,
-    /// The number of the task that moves the clock.
+    /// The number of the task that advances the clock.
     player: u64,
 }
 
-/// A reader's place.
+/// A reader's position.
 #[derive(Debug, Default)]
 struct Seat {
     taken: AtomicUsize,
-    /// Too slow to be waited for, until it has caught up.
+    /// Too slow: not waited for until it has caught up.
     left_behind: AtomicBool,
 }
 
@@ -61,9 +61,9 @@ struct Envelope<'a> {
     data: &'a Value,
 }
 
-/// A message as the first version had it (facts 4), with `source` and `seq` beside `data`.
+/// A message with `source` and `seq` beside `data`.
 pub(super) fn envelope(source: &str, seq: Option<usize>, data: &Value) -> String {
-    // Its keys are texts, so it can be written.
+    // All keys are texts, so serialization cannot fail.
     serde_json::to_string(&Envelope { kind: source, source, seq, data }).unwrap_or_default()
 }
 
@@ -80,7 +80,7 @@ impl Game {
         }
     }
 
-    /// Tells what is new; gives how often the game moved on.
+    /// Adds the new messages; returns the number of changes.
     pub(super) fn catch_up(&self, service: &Service) -> usize {
         self.advance(service, &mut lock(&self.log))
     }
@@ -91,14 +91,14 @@ impl Game {
             let text = envelope(source, Some(log.messages.len() + 1), &data);
             log.messages.push(Arc::new(Message { source, text }));
         }
-        // A clock may go back (the real one); what was told stays told.
+        // The real clock may go back; sent messages stay sent.
         let passed = self.moments.partition_point(|moment| *moment <= now);
         log.moves = log.moves.max(passed + log.corrections);
         log.moves
     }
 
-    /// From now on the game has a clock of its own, which a new player moves: its number, and where the clock starts. `None`:
-    /// the game is over.
+    /// From now on the game has a clock of its own, which a new player advances: returns its number and the clock's
+    /// start. `None`: the game is over.
     pub(super) fn start(&self, service: &Service) -> Option<(u64, i64)> {
         let tipoff_at = self.moments.first().map_or(0, |first| first - 1);
         let mut log = lock(&self.log);
@@ -112,8 +112,8 @@ impl Game {
         Some((player, starts_at))
     }
 
-    /// Sets the game's clock. `None`: another player has it. An aborted task runs on until it next waits, and would move the
-    /// clock to and fro under its successor.
+    /// Sets the game's clock. `None`: another player has taken over. An aborted task runs until its next await, and
+    /// would move the clock against its successor.
     pub(super) fn move_to(&self, service: &Service, player: u64, at: i64) -> Option<usize> {
         let log = lock(&self.log);
         (log.player == player).then(|| self.set_clock(service, log, at))
@@ -144,7 +144,7 @@ impl Game {
         self.moved.send_replace(());
     }
 
-    /// Some of the messages from a place on.
+    /// Some of the messages from a position on.
     pub(super) fn messages(&self, from: usize) -> Vec<Arc<Message>> {
         const AT_ONCE: usize = 256;
         let log = lock(&self.log);
@@ -161,7 +161,8 @@ impl Game {
         Reader { moved: self.moved.subscribe(), game: self, service, seat }
     }
 
-    /// Until every reader has taken so many moves; one that takes too long is not waited for again before it has.
+    /// Waits until every reader has taken this many changes. A slow reader is not waited for again before it has caught
+    /// up.
     pub(super) async fn all_taken(&self, moves: usize) {
         const PATIENCE: Duration = Duration::from_secs(1);
         let behind = || -> Vec<Arc<Seat>> {
@@ -196,7 +197,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Until the game has moved on more than `seen` times; gives how often it has.
+    /// Waits until the game has changed more than `seen` times; returns how often it has.
     pub(super) async fn moved(&mut self, seen: usize) -> usize {
         loop {
             self.moved.borrow_and_update();
@@ -212,7 +213,7 @@ impl Reader {
         }
     }
 
-    /// So many moves have been handed over.
+    /// Records that this many changes were sent.
     pub(super) fn took(&self, moves: usize) {
         self.seat.taken.store(moves, Ordering::Release);
         self.seat.left_behind.store(false, Ordering::Release);
@@ -220,7 +221,7 @@ impl Reader {
     }
 }
 
-/// Until there is something new of a game whose clock is the real one; for ever, where it is another.
+/// Waits until a game on the real clock has news; forever for other clocks.
 async fn next_moment(service: &Service, game: &Game) {
     let now = service.now();
     let is_running = service.frozen.is_none() && service.season.time_of(game.index, now) == now;

@@ -1,14 +1,13 @@
-//! The live side: the Broadcast event stream (specification 6.1; facts 5), the websocket (specification 6.2; facts 4), and
-//! games that are played before one's eyes.
+//! The live side: the Broadcast event stream, the websocket, and games being played.
 //!
-//! | module | what lives there |
+//! | module | content |
 //! |---|---|
-//! | `game` | a game as its streams see it: what was told so far, and who reads |
-//! | `play` | the clock of a game that is played at a chosen speed |
+//! | `game` | a game as its streams see it: its messages and readers |
+//! | `play` | plays a game at a chosen speed |
 //! | `snapshot` | the whole of a game as one document |
 //! | `event_stream`, `websocket` | the two streams |
-//! | `tokens` | who may open the websocket of which game |
-//! | `trouble` | how often heartbeats come, and what goes wrong on purpose |
+//! | `tokens` | websocket tokens, each for one game |
+//! | `stream_faults` | heartbeats and faults of streams |
 
 mod event_stream;
 mod game;
@@ -38,12 +37,12 @@ use std::sync::{Arc, Mutex, Weak};
 const EVENT_STREAM: &str = "/broadcast/v1/stats/event-stream";
 const WEBSOCKET: &str = "/live/v2/games";
 
-/// All that the live side knows.
+/// The state of the live side.
 #[derive(Debug, Default)]
 pub(super) struct Live {
-    /// By their place in the season. A game goes when nobody reads it any more, unless it is among those held.
+    /// By position in the season. A game is dropped when nobody reads it, unless it is held.
     games: Mutex<HashMap<usize, Weak<Game>>>,
-    /// Those that were played or corrected: what was told of them, and in which order, cannot be told anew.
+    /// Games that were played or corrected: their messages and order cannot be recreated.
     held: Mutex<Vec<Arc<Game>>>,
     pub(super) tokens: Tokens,
     pub(super) streams: Streams,
@@ -51,7 +50,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Counts what changed answers that were final, or of a frozen clock. Read it before such an answer is made.
+    /// Counts changes to final or frozen responses. Read it before making such a response.
     pub(super) fn generation(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
@@ -77,7 +76,7 @@ pub(super) fn is_stream(path: &str) -> bool {
     [EVENT_STREAM, WEBSOCKET].contains(&path)
 }
 
-/// Opens the stream that was asked for; what comes in it follows the answer.
+/// Opens the requested stream; its content follows the response.
 pub(super) async fn open(
     service: &Arc<Service>,
     request: &mut Parts,
@@ -122,7 +121,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 impl Service {
-    /// A game as the streams see it, as far as it is.
+    /// A game as the streams see it, up to now.
     fn game(&self, index: usize) -> Arc<Game> {
         let known = |games: &HashMap<usize, Weak<Game>>| games.get(&index).and_then(Weak::upgrade);
         if let Some(game) = known(&lock(&self.live.games)) {
@@ -132,7 +131,7 @@ impl Service {
         new.catch_up(self);
         let mut games = lock(&self.live.games);
         games.retain(|_, game| game.strong_count() > 0);
-        // Another thread may have been faster; the first is the one.
+        // Another thread may have been faster; the first one counts.
         known(&games).unwrap_or_else(|| {
             games.insert(index, Arc::downgrade(&new));
             new
@@ -146,7 +145,7 @@ impl Service {
         }
     }
 
-    /// Changes a line after the fact; the error says what cannot be.
+    /// Changes a line after the fact; the error says why it cannot be changed.
     pub(super) fn correct(&self, index: usize, player_id: i64, stat: &str, delta: i64) -> Result<(), String> {
         let game = self.game(index);
         self.hold(&game);

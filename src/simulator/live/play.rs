@@ -1,4 +1,4 @@
-//! The clock of a game that is played at a chosen speed.
+//! The clock of a game played at a chosen speed.
 
 use super::game::Game;
 use crate::simulator::service::{Service, lock};
@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until};
 
-/// Plays a game from its tip-off, or from where it stands, on another thread. `None`: as fast as its readers take it. One that
-/// is being played goes on at the new speed. The error says what cannot be.
+/// Plays a game from its tip-off, or from where it is, on another thread. `None`: as fast as its readers take it. If it
+/// is being played, it continues at the new speed.
 pub(in crate::simulator) fn play(
     service: &Arc<Service>,
     index: usize,
@@ -31,7 +31,7 @@ async fn run(service: Arc<Service>, game: Arc<Game>, player: u64, starts_at: i64
     for moment in game.moments.iter().filter(|moment| **moment > starts_at) {
         if let Some(speed) = speed {
             let since = (moment - starts_at) as f64 / 1000.0 / speed;
-            // Slower than any clock reaches: it stands still.
+            // Too slow for any clock: it stands still.
             let Ok(since) = Duration::try_from_secs_f64(since) else { return std::future::pending().await };
             let Some(at) = begun.checked_add(since) else { return std::future::pending().await };
             sleep_until(at).await;

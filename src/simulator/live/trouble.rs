@@ -1,4 +1,4 @@
-//! How streams behave: how often heartbeats come, and what goes wrong on purpose.
+//! The behaviour of streams: heartbeats and injected faults.
 
 use crate::error::{Error, Result};
 use crate::simulator::faults::matches;
@@ -8,15 +8,15 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// What goes wrong in a stream that was opened. (To refuse one, or to cut it at a byte, is a matter of [`super::super::Fault`].)
+/// A fault in an open stream. (Refusing a stream, or cutting it at a byte, is a [`super::super::Fault`].)
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trouble {
-    /// Nothing more comes, for some seconds or for ever, but for heartbeats (on the websocket: answers to pings) where they
-    /// go on. Without them the connection is half open: no FIN, and what the client sends is swallowed.
+    /// Nothing more arrives, for some seconds or forever, except heartbeats (on the websocket: pongs) if they go on.
+    /// Without them the connection is half open: no FIN, and what the client sends is ignored.
     Stall { heartbeats: bool, seconds: Option<f64> },
-    /// These bytes come between two events, below the framing.
+    /// Bytes between two events, below the framing.
     Bytes(Vec<u8>),
-    /// No more bytes a second than this, from the first on.
+    /// Maximum bytes per second, from the start.
     Slow { bytes_per_second: u32 },
 }
 
@@ -25,9 +25,9 @@ pub struct StreamFault {
     /// A glob over the path: `*` matches any run of characters.
     pub path: String,
     pub trouble: Trouble,
-    /// Once so many events were sent on the connection.
+    /// Applies after this many events on the connection.
     pub after: usize,
-    /// How many connections it strikes; `None`: all.
+    /// Number of connections it applies to; `None`: all.
     pub times: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ impl StreamFault {
     }
 }
 
-/// The streams of a simulator, shared with it.
+/// The streams of a simulator. Clones share the state.
 #[derive(Debug, Clone)]
 pub struct Streams(Arc<State>);
 
@@ -59,7 +59,7 @@ struct State {
 struct Settings {
     heartbeat: Duration,
     with_ids: bool,
-    /// In the order added, each with how often it struck.
+    /// In the order added, with the number of applications.
     faults: Vec<(StreamFault, u32)>,
 }
 
@@ -71,7 +71,7 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// The silence after which an event stream sends a heartbeat, in seconds; 10 unless it was set.
+    /// Seconds of silence before an event stream sends a heartbeat; 10 by default.
     pub fn heartbeat(&self) -> f64 {
         lock(&self.0.settings).heartbeat.as_secs_f64()
     }
@@ -84,14 +84,14 @@ impl Streams {
             _ => Err(Error::Argument(format!("a heartbeat is a positive number of seconds, not {seconds}"))),
         }
     }
-    /// Whether events of the event stream have ids, by which a client resumes. The service's have none (facts 5).
+    /// Whether events of the event stream have ids, by which a client resumes. The service's have none.
     pub fn with_ids(&self) -> bool {
         lock(&self.0.settings).with_ids
     }
     pub fn set_with_ids(&self, with_ids: bool) {
         lock(&self.0.settings).with_ids = with_ids;
     }
-    /// Adds a fault; those added before it go first.
+    /// Adds a fault; earlier ones take precedence.
     pub fn add(&self, fault: StreamFault) -> Result<()> {
         fault.check()?;
         lock(&self.0.settings).faults.push((fault, 0));
@@ -100,12 +100,12 @@ impl Streams {
     pub fn clear(&self) {
         lock(&self.0.settings).faults.clear();
     }
-    /// Ends the connections of all streams that are open, by FIN or by RST.
+    /// Ends the connections of all open streams, by FIN or RST.
     pub fn cut(&self, reset: bool) {
         self.0.cuts.send_replace(reset);
     }
 
-    /// The first fault that strikes a stream at `path`.
+    /// The first fault that applies to a stream at `path`.
     pub(super) fn strike(&self, path: &str) -> Option<StreamFault> {
         let settings = &mut *lock(&self.0.settings);
         let (fault, struck) = settings
@@ -123,7 +123,7 @@ impl Streams {
     }
 }
 
-/// What strikes one stream, and how far it is.
+/// A fault applied to one stream, and its progress.
 #[derive(Debug)]
 pub(super) struct Strike {
     fault: Option<StreamFault>,
@@ -131,10 +131,10 @@ pub(super) struct Strike {
     until: Option<Instant>,
 }
 
-/// What to do next.
+/// The next action of a stream.
 pub(super) enum Next {
     Events,
-    /// Until then; `None`: for ever.
+    /// Wait until then; `None`: forever.
     Stall {
         heartbeats: bool,
         until: Option<Instant>,
@@ -146,7 +146,7 @@ impl Strike {
     pub(super) fn new(fault: Option<StreamFault>) -> Self {
         Strike { fault, until: None }
     }
-    /// After so many events.
+    /// Called with the number of events sent.
     pub(super) fn next(&mut self, events: usize) -> Next {
         let Some(fault) = self.fault.as_ref().filter(|fault| events >= fault.after) else { return Next::Events };
         match &fault.trouble {
@@ -168,7 +168,7 @@ impl Strike {
             }
         }
     }
-    /// How many events may be sent before it strikes.
+    /// Number of events to send before the fault applies.
     pub(super) fn may_send(&self, events: usize) -> usize {
         match &self.fault {
             Some(StreamFault { trouble: Trouble::Slow { .. }, .. }) | None => usize::MAX,

@@ -1,4 +1,4 @@
-//! The live websocket (specification 6.2; facts 4): there is no subscribe message, all is chosen in the query.
+//! The live websocket: there is no subscribe message, the query selects everything.
 
 use super::game::{Reader, envelope};
 use super::tokens::Admitted;
@@ -23,14 +23,14 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 use tokio_tungstenite::tungstenite::{self, Message};
 
-/// Added to the key that the client sends (RFC 6455, 1.3).
+/// Appended to the client's key (RFC 6455, 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// What was chosen in the query.
+/// The selection in the query.
 struct Wanted {
-    /// `None`: every one that the token allows.
+    /// `None`: every source that the token allows.
     sources: Option<Vec<String>>,
-    /// Of `broadcastsummary`.
+    /// For `broadcastsummary`.
     teams_only: bool,
     stats: bool,
     shots: bool,
@@ -51,9 +51,9 @@ struct Talk {
     reader: Reader,
     wanted: Wanted,
     strike: Strike,
-    /// Messages of sequenced sources that are behind, sent or not wanted.
+    /// Messages of sequenced sources that were sent or not selected.
     place: usize,
-    /// Moves that the last of the other messages told of.
+    /// The changes covered by the last of the other messages.
     told: usize,
     sent: usize,
 }
@@ -90,11 +90,11 @@ pub(super) fn open(
         stats: admitted.privileges.stats,
         shots: admitted.privileges.shots,
     };
-    // Whether `last_seq` itself comes again is not documented; here it does, so that a client learns to leave it out.
+    // Whether `last_seq` itself is sent again is not documented; here it is, so that clients learn to skip it.
     let last_seq = call.int("last_seq").and_then(|seq| usize::try_from(seq).ok()).unwrap_or(0);
     let talk = Talk { reader, wanted, strike: Strike::new(fault), place: last_seq.saturating_sub(1), told: 0, sent: 0 };
     tokio::spawn(async move {
-        // The client may have gone; then there is nobody to talk to.
+        // The client may be gone already.
         if let Ok(upgraded) = upgrade.await {
             let socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
             serve(talk, socket, connection, admitted).await;
@@ -110,11 +110,11 @@ pub(super) fn open(
     Ok(response)
 }
 
-/// Talks until one side has enough.
+/// Runs until either side closes.
 async fn serve(mut talk: Talk, mut socket: Socket, connection: CutSwitch, mut admitted: Admitted) {
     let mut cuts = talk.reader.service.live.streams.cuts();
     tokio::select! {
-        // The client has gone, in order or not: there is nothing to do about it.
+        // The client is gone, properly or not.
         _ = talk.run(&mut socket) => {}
         Ok(()) = cuts.changed() => {
             connection.arm(Cut::now(*cuts.borrow()));
@@ -156,7 +156,7 @@ impl Talk {
         }
     }
 
-    /// Sends what is new, or as much of it as may be sent; gives the moves it tells of.
+    /// Sends as many new messages as allowed; returns the changes they cover.
     async fn send_news(&mut self, socket: &mut Socket) -> Result<usize, tungstenite::Error> {
         let game = self.reader.game.clone();
         let moves = game.catch_up(&self.reader.service);
@@ -192,7 +192,7 @@ impl Talk {
         Ok(moves)
     }
 
-    /// What sources that are not sequenced say of the game as it is.
+    /// Messages of the unsequenced sources about the current game.
     fn current(&self) -> Vec<(&'static str, Value)> {
         let (service, game) = (&self.reader.service, self.reader.game.index);
         let mut current = Vec::new();
@@ -208,7 +208,7 @@ impl Talk {
         if self.wanted.has("broadcastsummary") {
             let whole = snapshot::of(&service.season, game, service.now());
             let snapshot = if self.wanted.teams_only { whole.of_teams() } else { whole };
-            // Its keys are texts, so it can be written.
+            // All keys are texts, so serialization cannot fail.
             current.push(("broadcastsummary", serde_json::to_value(snapshot).unwrap_or_default()));
         }
         current
@@ -217,7 +217,7 @@ impl Talk {
 
 type Heard = Option<Result<Message, tungstenite::Error>>;
 
-/// Answers a ping of the application with a pong of its form. Control frames are answered by the framing, as this flushes.
+/// Answers an application ping with a pong of its form. The library answers control frames when flushed.
 async fn answer(socket: &mut Socket, heard: Heard) -> Result<(), tungstenite::Error> {
     let message = heard.ok_or(tungstenite::Error::ConnectionClosed)??;
     let pong = message.to_text().ok().filter(|_| message.is_text()).and_then(pong);
@@ -227,7 +227,7 @@ async fn answer(socket: &mut Socket, heard: Heard) -> Result<(), tungstenite::Er
     }
 }
 
-/// The pong to a text, if it is a ping. Of an object the other members come back as they are.
+/// The pong for a text, if it is a ping. Other members of an object are returned unchanged.
 fn pong(text: &str) -> Option<String> {
     if text.trim() == "ping" {
         return Some("pong".to_owned());

@@ -1,12 +1,12 @@
-//! Who is on court: minutes as the coach has them in mind, and fouls.
+//! Substitutions: who is on court, by planned minutes and fouls.
 
 use super::flow::Side;
 use super::rng::Rng;
 use super::schedule::MINUTE;
 
-/// A player with so many fouls stays off: nobody fouls out, so a lineup changes between possessions only.
+/// A player with this many fouls stays off: nobody fouls out, so lineups change only between possessions.
 pub const FOUL_TROUBLE: i64 = 4;
-/// Share of the game, in permille, that starters and the first of the bench are to play: five full games in all.
+/// Planned share of the game, in permille, of the starters and the first reserves: five full games in all.
 const SHARES: [i64; 9] = [780, 760, 740, 700, 680, 420, 380, 300, 240];
 
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Of a team's members the first five start; who of the others plays changes from game to game.
+    /// The first five members start; the playing time of the others varies from game to game.
     pub fn new(rng: &mut Rng, side: &Side) -> Self {
         let count = side.members.len();
         let mut order: Vec<usize> = (0..count).collect();
@@ -44,14 +44,14 @@ impl Bench {
         self.fouls[member] < FOUL_TROUBLE
     }
 
-    /// How far beyond the planned time a player is.
+    /// How far a player is beyond the planned time.
     fn ahead(&self, member: usize) -> i64 {
         let reserve = if self.shares[member] == 0 { 100 * MINUTE } else { 0 };
         let trouble = if self.may_foul(member) { 0 } else { 1000 * MINUTE };
         self.played[member] - self.shares[member] * self.elapsed / 1000 + reserve + trouble
     }
 
-    /// Up to three changes at a dead ball: off goes who played most against the plan.
+    /// Makes up to three changes at a dead ball: the players most ahead of plan go off.
     pub fn substitute(&mut self, rng: &mut Rng) {
         for _ in 0..rng.below(4) {
             let waiting = (0..self.fouls.len()).filter(|member| !self.on_court.contains(member));
@@ -64,7 +64,7 @@ impl Bench {
         }
     }
 
-    /// The starters come back for a new period, but for those in foul trouble.
+    /// The starters return for a new period, except those in foul trouble.
     pub fn start_period(&mut self) {
         let count = self.fouls.len();
         let mut order: Vec<usize> = (0..count).collect();

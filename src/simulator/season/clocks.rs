@@ -1,4 +1,4 @@
-//! Clocks as strings. The service writes them in several shapes (facts 7); each event here keeps to one.
+//! Clocks as strings. The service writes them in several formats; each event here uses one.
 
 use super::rng::Rng;
 
@@ -17,7 +17,7 @@ impl Clocks {
         [Clocks::Plain, Clocks::Plain, Clocks::Padded, Clocks::Bare][rng.index(4)]
     }
 
-    /// Time left in the period. Cut to tenths, as clocks show it.
+    /// Time left in the period, truncated to tenths.
     pub fn game(self, left: i64) -> String {
         let (minutes, seconds, tenths) = (left / 60_000, left / 1000 % 60, left / 100 % 10);
         match self {
@@ -36,7 +36,7 @@ impl Clocks {
     }
 }
 
-/// As locations have them: "12:30.00" and "02.00" (facts 2.18).
+/// The format of locations: "12:30.00" and "02.00".
 pub fn of_location(left: i64) -> String {
     format!("{:02}:{:02}.{:02}", left / 60_000, left / 1000 % 60, left / 10 % 100)
 }

@@ -1,7 +1,7 @@
-//! Corrections after the fact (facts 8): a value of a player's line is another from then on, and so is the team's.
+//! Corrections after the fact: they change a value of a player's line, and so the team's.
 //!
 //! A correction changes stats and the score, and adds one occurrence with its delta, without clocks and place, to the
-//! details, so that a box score stays the sum of its details. Possessions and shots tell what was seen, and stay.
+//! details, so that a box score stays the sum of its details. Possessions and shots are observations, and stay.
 
 use super::flow::{Flow, Period, Possession};
 use super::ledger::{self, CODES, DISTANCE};
@@ -14,13 +14,13 @@ pub struct Correction {
     pub player_id: i64,
     pub code: &'static str,
     pub delta: i64,
-    /// Of the line that it changed: above all versions told before it.
+    /// The version of the changed line: higher than all earlier ones.
     pub version: i64,
-    /// That of what is corrected, where it is known.
+    /// The time of the corrected event, if known.
     pub occurred_at: i64,
-    /// As the clock strings' `period` has it.
+    /// As in the clock strings' `period`.
     pub period: String,
-    /// Possessions of the game that were over when it was made. The scores of those after it include it.
+    /// Possessions of the game that were over when it was made. The scores of later ones include it.
     pub after: usize,
 }
 
@@ -44,7 +44,8 @@ impl Correction {
         if self.code == "PTS" { self.delta } else { 0 }
     }
 
-    /// As messages have it. To take a make back leaves a miss (`UPDATED_<x>_TO_<y>`); anything else that goes down was deleted.
+    /// The classification in messages. Taking a make back leaves a miss (`UPDATED_<x>_TO_<y>`); other decreases are
+    /// deletions.
     pub fn classification(&self) -> String {
         let updated = match self.code {
             "FG" | "FG2" | "PTS" => Some("TWO_POINT"),
@@ -80,7 +81,7 @@ impl Correction {
 }
 
 impl Flow {
-    /// What a correction made at `now` is. It belongs to the last session in which the player has as much as it takes away.
+    /// A correction made at `now`. It belongs to the last session in which the player has as much as it takes away.
     pub fn correction(&self, now: i64, player_id: i64, stat: &str, delta: i64) -> Result<Correction, String> {
         let code = CODES.iter().chain([&DISTANCE]).find(|code| **code == stat);
         let code = *code.ok_or_else(|| format!("{stat:?} is none of {}, {DISTANCE}", CODES.join(", ")))?;
@@ -132,12 +133,12 @@ impl Flow {
         self.corrections.push(correction);
     }
 
-    /// The score as it stands after what is shown, home first; `None` before anything happened.
+    /// The current score, home first; `None` before anything happened.
     pub fn score(&self, shown: &[(&Period, &[Possession])]) -> Option<[i64; 2]> {
         let possessions = || shown.iter().flat_map(|(_, possessions)| possessions.iter());
         let last = possessions().rfind(|possession| !possession.happenings.is_empty())?;
         let mut score = last.happenings.last()?.score;
-        // Sessions to come do not change what the score was in this one.
+        // Later sessions do not change the score in this one.
         let end = shown.last().map_or(0, |(period, _)| period.ended_at);
         for correction in self.corrections.iter().filter(|one| one.version > last.version && one.occurred_at <= end) {
             score[correction.side] += correction.points();

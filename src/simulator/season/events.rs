@@ -7,7 +7,7 @@ use crate::resource::event::{Event, EventResult, GameAttributes, Totals};
 use crate::resource::schedule::ScheduledGame;
 use crate::resource::team::Team;
 
-/// A game that is to come: known, without sessions. It is expected to take two hours.
+/// A future game, without sessions. It is expected to take two hours.
 pub fn coming(sport: Sport, game: &ScheduledGame) -> Event {
     Event {
         results: Vec::new(),
@@ -17,7 +17,7 @@ pub fn coming(sport: Sport, game: &ScheduledGame) -> Event {
     }
 }
 
-/// A game that has begun, as far as it went by `now`.
+/// A game that has begun, up to `now`.
 pub fn game(sport: Sport, game: &ScheduledGame, flow: &Flow, now: i64) -> Event {
     let kind = match sport {
         Sport::Basketball => "GAME_ROUND",
@@ -31,7 +31,7 @@ pub fn game(sport: Sport, game: &ScheduledGame, flow: &Flow, now: i64) -> Event 
     }
 }
 
-/// A practice of that kind (or a workout) that has begun.
+/// A practice (or a workout) that has begun.
 pub fn practice(sport: Sport, team: &Team, kind: &str, event_id: String, flow: &Flow, now: i64) -> Event {
     Event {
         name: format!("{} {kind}", team.name),
@@ -77,11 +77,11 @@ fn results(sport: Sport, flow: &Flow, kind: &str, now: i64) -> Vec<EventResult> 
         .map(|period| {
             let ended_at = period.ended_at.min(now);
             let link = |resource| links::session(sport, &period.id, resource);
-            // Possessions are a matter of basketball; the summary's body is unknown and its link is a game's (facts 2.7).
+            // Only basketball has possessions; the summary's body is unknown and its link is a game's.
             let possessions = sport == Sport::Basketball;
             EventResult {
                 id: period.id.clone(),
-                // In basketball games it is null (facts 2.1).
+                // In basketball games it is null.
                 name: (kind != "GAME_ROUND").then(|| period.name.clone()),
                 kind: kind.to_owned(),
                 started_at: period.started_at,

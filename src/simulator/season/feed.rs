@@ -1,5 +1,5 @@
-//! A game as the live streams tell it: a possession's happenings once it is over, as the other resources show them.
-//! What is told holds new current values over the whole game (facts 8).
+//! The messages of a game's live streams: a possession's events once it is over, as the other resources show them.
+//! Messages hold new current values over the whole game.
 
 use super::corrections::Correction;
 use super::flow::{Act, Flow, Happening, Period, Possession};
@@ -8,7 +8,7 @@ use crate::resource::schedule::ScheduledGame;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// A message of a sequenced source, but for its envelope.
+/// A message of a sequenced source, without its envelope.
 #[derive(Debug, Clone)]
 pub struct Told {
     /// `marker`, `stats` or `shots`.
@@ -16,10 +16,10 @@ pub struct Told {
     pub data: Value,
 }
 
-/// How far a game has been told.
+/// The progress of a game's messages.
 #[derive(Debug, Default)]
 pub struct Feed {
-    /// Periods whose start was told, and whose end was.
+    /// Number of periods whose start, and whose end, was sent.
     begun: usize,
     ended: usize,
     possessions: usize,
@@ -34,7 +34,7 @@ pub struct Feed {
 const TEAM: i64 = 0;
 
 impl Feed {
-    /// What is new by `now`.
+    /// The new messages up to `now`.
     pub fn advance(&mut self, flow: &Flow, game: &ScheduledGame, now: i64) -> Vec<Told> {
         let mut skipped = self.possessions;
         for (part, period) in flow.periods.iter().enumerate().filter(|(_, period)| period.started_at < now) {
@@ -71,7 +71,7 @@ impl Feed {
         }
         self.on_court = possession.on_court;
         self.possessions += 1;
-        // As the game counts versions: one for each happening, then one for the possession.
+        // Versions as the game counts them: one for each event, then one for the possession.
         let first = possession.version - possession.happenings.len() as i64;
         for (version, happening) in (first..).zip(&possession.happenings) {
             self.happening(flow, game, period, happening, version);
@@ -120,7 +120,7 @@ impl Feed {
         }
     }
 
-    /// Those that were made when so many possessions were over.
+    /// The corrections made when this many possessions were over.
     fn corrected(&mut self, flow: &Flow, game: &ScheduledGame, possessions: usize) {
         while let Some(correction) = flow.corrections.get(self.corrections).filter(|one| one.after <= possessions) {
             self.corrections += 1;
@@ -186,7 +186,7 @@ impl Feed {
         self.told.push(Told { source: "stats", data });
     }
 
-    /// What markers hold is not documented; this is made up.
+    /// The contents of markers are not documented; these are made up.
     fn mark(&mut self, marker: &str, game: &ScheduledGame, period: &Period, at: i64, more: Value) {
         let mut data = json!({
             "occurred_at": at, "marker": marker, "game_id": game.event_id, "status": game.status,
@@ -203,7 +203,7 @@ fn team_id(game: &ScheduledGame, side: usize) -> i64 {
     [game.home_team_id, game.away_team_id][side]
 }
 
-/// Facts 6.2; blocks and fouls are not listed there, and are named alike.
+/// Blocks and fouls have no documented names, and are named alike.
 pub fn classification(act: &Act) -> &'static str {
     match act {
         Act::Shot { made: true, three: false, .. } => "TWO_POINT_MAKE",

@@ -1,4 +1,4 @@
-//! What happens in a game or a drill: periods of possessions of happenings. Everything that the service shows follows from it.
+//! The log of a game or drill: periods of possessions of events. All of the service's resources are derived from it.
 
 use super::clocks::Clocks;
 use super::corrections::Correction;
@@ -6,10 +6,10 @@ use super::roster::Member;
 use super::screens::Screen;
 use crate::resource::possessions::PossessionAttributes;
 
-/// The players that one side can send onto the court, and the team they play for.
+/// The players that one side can send onto the court, and their team.
 #[derive(Debug, Clone)]
 pub struct Side {
-    /// Place of the team in the season's list.
+    /// Position of the team in the season's list.
     pub team: usize,
     pub members: Vec<Member>,
 }
@@ -18,10 +18,10 @@ pub struct Side {
 pub struct Flow {
     /// Home first. In a scrimmage both sides are of one team.
     pub sides: [Side; 2],
-    /// How this event's clocks are written.
+    /// The clock format of this event.
     pub clocks: Clocks,
     pub periods: Vec<Period>,
-    /// In the order they were made; all count.
+    /// In the order they were made; all of them apply.
     pub corrections: Vec<Correction>,
 }
 
@@ -32,17 +32,17 @@ impl Flow {
     pub fn ends_at(&self) -> i64 {
         self.periods.last().map_or(0, |period| period.ended_at)
     }
-    /// What is shown of the whole at `now`.
+    /// The part visible at `now`.
     pub fn shown(&self, now: i64) -> Vec<(&Period, &[Possession])> {
         self.periods.iter().map(|period| (period, period.shown(now))).collect()
     }
 }
 
-/// A session: `started_at..ended_at` holds the play and the break after it, so that sessions touch.
+/// A session: `started_at..ended_at` is the play and the break after it, so that sessions touch.
 #[derive(Debug, Clone)]
 pub struct Period {
     pub id: String,
-    /// As the clock strings' `period` has it: H1, H2, OT1, ..
+    /// As in the clock strings' `period`: H1, H2, OT1, ..
     pub name: String,
     pub started_at: i64,
     pub ended_at: i64,
@@ -50,8 +50,8 @@ pub struct Period {
 }
 
 impl Period {
-    /// The possessions that are over at `now`: a session that goes on shows whole possessions only, so that what it shows
-    /// agrees, and is the beginning of what it will show.
+    /// The possessions that are over at `now`: an ongoing session shows only whole possessions, so that its resources
+    /// agree and only grow.
     pub fn shown(&self, now: i64) -> &[Possession] {
         &self.possessions[..self.possessions.partition_point(|possession| possession.ended_at <= now)]
     }
@@ -59,22 +59,22 @@ impl Period {
 
 #[derive(Debug, Clone)]
 pub struct Possession {
-    /// Which side has the ball.
+    /// The side that has the ball.
     pub side: usize,
     pub started_at: i64,
     pub ended_at: i64,
     /// Milliseconds left in the period.
     pub start_clock: i64,
     pub end_clock: i64,
-    /// Five places in each side's members. They change between possessions only, at a dead ball.
+    /// Five members of each side, by position. They change only between possessions, at a dead ball.
     pub on_court: [[usize; 5]; 2],
     /// The hoop that the side attacks.
     pub hoop: Hoop,
     pub happenings: Vec<Happening>,
     pub attributes: PossessionAttributes,
-    /// Those that `attributes` count, by time.
+    /// The ball screens counted in `attributes`, by time.
     pub screens: Vec<Screen>,
-    /// Grows through the season: the `version` of the lines that this possession touched.
+    /// Grows through the season: the `version` of the lines that this possession changed.
     pub version: i64,
 }
 
@@ -86,7 +86,7 @@ pub struct Hoop {
     pub z: i64,
 }
 
-/// A point of the court frame in millimetres, and the hoop that it is seen from.
+/// A point of the court frame in millimetres, and the hoop it is seen from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     pub x: i64,

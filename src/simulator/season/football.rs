@@ -1,5 +1,5 @@
-//! Football games: real quarters, invented stats. The service's football codes, plays and field frame are unknown (facts
-//! 6.8), so every code says that it is invented, and nothing has a place.
+//! Football games: real quarters, invented stats. The service's football codes, plays and field frame are unknown, so
+//! every code says that it is invented, and no event has a place.
 
 use super::clocks::Clocks;
 use super::flow::{Flow, Period, Side};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 const QUARTER: i64 = 15 * MINUTE;
 const CODES: [&str; 2] = ["INVENTED_PLAYS", "INVENTED_YARDS"];
 
-/// Four quarters. Nothing happens in them that basketball knows.
+/// Four quarters without basketball events.
 pub fn game(mut rng: Rng, starts_at: i64, sides: [Side; 2], id: impl Fn(u64) -> String) -> Flow {
     let mut at = starts_at;
     let periods = (0..4)
@@ -30,7 +30,7 @@ pub fn game(mut rng: Rng, starts_at: i64, sides: [Side; 2], id: impl Fn(u64) -> 
     Flow { sides, clocks: Clocks::draw(&mut rng), periods, corrections: Vec::new() }
 }
 
-/// What is left of a quarter: its clock runs evenly, as its plays have it.
+/// Time left in a quarter: its clock runs evenly.
 pub fn clock(period: &Period, now: i64) -> i64 {
     let wall = (period.ended_at - period.started_at).max(1);
     QUARTER - QUARTER * (now.clamp(period.started_at, period.ended_at) - period.started_at) / wall
@@ -45,7 +45,7 @@ struct Play {
 
 /// The plays of a side in a period, by time.
 fn plays(flow: &Flow, period: &Period, side: usize) -> Vec<Play> {
-    // The session's own id is the key: the same period gives the same plays whoever asks.
+    // Keyed by session id: a period always has the same plays.
     let key = period.id.bytes().fold(side as u64, |key, byte| key.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let mut rng = Rng::keyed(key, &[0xF007]);
     let count = rng.within(14, 20);
@@ -113,7 +113,7 @@ pub fn details(flow: &Flow, team: usize, wire: &Team, periods: &[Period], now: i
     }
 }
 
-/// The sums of details; over games with the number of them.
+/// The sums of details; over games with their number.
 pub fn stats(wire: &Team, games: &[TeamDetails], with_games: bool) -> TeamStats {
     let mut lines: BTreeMap<i64, PlayerStats> = BTreeMap::new();
     for player in games.iter().flat_map(|game| &game.player_stats) {

@@ -1,5 +1,5 @@
-//! Ids of the shape of a UUID, made from the seed. They can be read back, so that no table of them is needed: a season of
-//! 5,500 games has some 40,000 sessions, and most are never asked for.
+//! UUID-shaped ids made from the seed. They can be decoded, so that no table is needed: a season of 5,500 games has
+//! some 40,000 sessions, most of which are never requested.
 
 use super::rng::mix;
 
@@ -17,7 +17,7 @@ pub enum Kind {
     Screen = 10,
 }
 
-/// What an id names: the kind, its number, and the number of a part in it (a period of a game).
+/// The meaning of an id: kind, number, and the number of a part (a period of a game).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Named {
     pub kind: Kind,
@@ -37,7 +37,7 @@ const INDEX_BITS: u32 = 40;
 const FACTOR: u64 = 0x09E3_779B_97F4_A7C5;
 const UNDO: u64 = inverse(FACTOR);
 
-/// The odd number that undoes the multiplication by an odd number (Newton; each step doubles the bits that are right).
+/// The multiplicative inverse of an odd number (Newton; each step doubles the correct bits).
 const fn inverse(odd: u64) -> u64 {
     let mut guess = odd;
     let mut step = 0;
@@ -65,7 +65,7 @@ impl Ids {
         )
     }
 
-    /// What `text` names; `None` where this season did not make it.
+    /// Decodes an id; `None` if it is not of this season.
     pub fn read(&self, text: &str) -> Option<Named> {
         let digits: String = text.split('-').collect();
         if digits.len() != 32 || text.len() != 36 || !digits.is_ascii() {
@@ -91,14 +91,14 @@ impl Ids {
         (self.text(kind, index, part) == text).then_some(Named { kind, index, part })
     }
 
-    /// Version 4 and the variant of RFC 9562 stand where they belong; the rest of the upper half vouches for the lower.
+    /// Version 4 and the variant of RFC 9562 are set; the rest of the upper half authenticates the lower.
     fn halves(&self, payload: u64) -> (u64, u64) {
         let high = (mix(self.seed ^ mix(payload)) & !0xF000) | 0x4000;
         let low = (0b1000 << BITS) | ((mix(high) & 0b11) << BITS) | self.scramble(payload);
         (high, low)
     }
 
-    // A shift by half the width undoes itself.
+    // A shift by half the width is its own inverse.
     fn scramble(&self, payload: u64) -> u64 {
         let mut x = (payload ^ mix(self.seed)) & MASK;
         for _ in 0..2 {

@@ -1,5 +1,4 @@
-//! What happened, as stats, details, possessions and shots. All four are made from the same happenings and nothing else, so
-//! that they agree.
+//! Stats, details, possessions and shots, all derived from the same events so that they agree.
 
 use super::corrections::Correction;
 use super::flow::{Act, Flow, Happening, Period, Possession};
@@ -14,7 +13,7 @@ use crate::resource::team::Team;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Every code that is counted, in the order of the bodies (facts 6.1; the `_OTD` ones are derived).
+/// Every counted code, in the order of the bodies (the `_OTD` ones are derived).
 pub const CODES: [&str; 20] = [
     "FGA",
     "FG",
@@ -41,7 +40,7 @@ pub const CODES: [&str; 20] = [
 /// Distance is measured, not counted.
 pub const DISTANCE: &str = "DIST";
 
-/// What a happening adds, the code that names it first: a possession has it as its type, the others as its details.
+/// The codes that an event adds, the naming one first: a possession has it as its type, the others as its details.
 pub fn codes(act: &Act) -> Vec<(&'static str, i64)> {
     match act {
         Act::Shot { made, three, attributes } => {
@@ -76,10 +75,10 @@ pub fn scores(act: &Act) -> bool {
     matches!(act, Act::Shot { made: true, .. } | Act::FreeThrow { made: true })
 }
 
-/// Periods with those of their possessions that are shown.
+/// Periods with their visible possessions.
 pub type Shown<'a> = Vec<(&'a Period, &'a [Possession])>;
 
-/// A flow as one of its teams sees it.
+/// A game log as one of its teams sees it.
 struct View<'a> {
     flow: &'a Flow,
     team: usize,
@@ -94,7 +93,7 @@ impl<'a> View<'a> {
         View { flow, team, sides, shown }
     }
 
-    /// A scrimmage has no score of its own: the service attaches scores in games only (facts 6.1).
+    /// A scrimmage has no score: the service attaches scores only in games.
     fn is_game(&self) -> bool {
         self.sides.len() == 1
     }
@@ -105,7 +104,7 @@ impl<'a> View<'a> {
             .flat_map(|(period, possessions)| possessions.iter().map(move |possession| (*period, possession)))
     }
 
-    /// Those of the team's players in what is shown.
+    /// The team's players who appear in the visible part.
     fn corrections(&self) -> impl Iterator<Item = &'a Correction> {
         self.flow.corrections.iter().filter(|one| {
             self.sides.contains(&one.side) && self.shown.iter().any(|(period, _)| period.id == one.session_id)
@@ -121,7 +120,7 @@ impl<'a> View<'a> {
             .map(move |(period, happening)| (period, &flow.sides[happening.side].members[happening.member], happening))
     }
 
-    /// Players of the team that were on court.
+    /// Players of the team who were on court.
     fn on_court(&self, possession: &'a Possession) -> impl Iterator<Item = &'a Member> {
         let flow = self.flow;
         self.sides.iter().flat_map(move |side| {
@@ -211,7 +210,7 @@ fn lines(view: &View) -> Lines {
     lines
 }
 
-/// What a player has of a code in what is shown; `None`: the player was not on court, or there is no such code.
+/// A player's value of a code in the visible part; `None`: the player was not on court, or the code is unknown.
 pub fn value(flow: &Flow, team: usize, shown: &Shown, player_id: i64, code: &str) -> Option<i64> {
     let line = lines(&View::new(flow, team, shown)).remove(&player_id)?;
     match code {
@@ -220,7 +219,7 @@ pub fn value(flow: &Flow, team: usize, shown: &Shown, player_id: i64, code: &str
     }
 }
 
-/// A team's own total, then its players. Nobody has played: no line.
+/// A team's total, then its players. Empty before anyone has played.
 fn with_total(lines: &Lines, scores: Option<[i64; 2]>, games: Option<i64>) -> Vec<PlayerStats> {
     let mut total = Line { scores, ..Line::default() };
     lines.values().for_each(|line| total.add(line));
@@ -231,7 +230,7 @@ fn with_total(lines: &Lines, scores: Option<[i64; 2]>, games: Option<i64>) -> Ve
 
 pub fn stats(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamStats {
     let view = View::new(flow, team, shown);
-    // The score as it stands: also what the opponent scored since.
+    // The current score, including what the opponent scored since.
     let side = view.sides[0];
     let scores = flow.score(shown).filter(|_| view.is_game()).map(|score| [score[side], score[1 - side]]);
     team_stats(wire, with_total(&lines(&view), scores, None))
@@ -250,7 +249,7 @@ pub fn sum(team: &Team, games: &[Lines]) -> TeamStats {
         sum.add(line);
         sum.games += line.games;
     }
-    // A score is of one moment of one game: sums have none, since each sum starts from a line without.
+    // A score belongs to one moment of one game: sums have none.
     team_stats(team, with_total(&sums, None, Some(games.iter().filter(|lines| !lines.is_empty()).count() as i64)))
 }
 
@@ -416,7 +415,7 @@ pub fn shots(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamShots 
     }
 }
 
-/// A happening as a shot, if it is one.
+/// The shot of an event, if it is one.
 pub fn shot(flow: &Flow, period: &Period, happening: &Happening) -> Option<Shot> {
     let Act::Shot { made, three, attributes } = &happening.act else { return None };
     let (place, chart) = (happening.place, happening.place.chart());

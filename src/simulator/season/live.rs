@@ -1,4 +1,4 @@
-//! What the live side wants of the season: games with clocks of their own, corrections, and a game told as it goes.
+//! The season's live side: games with clocks of their own, corrections, and messages.
 
 use super::Season;
 use super::feed::{Feed, Told};
@@ -11,10 +11,10 @@ use crate::resource::stats::TeamStats;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What was done to games from outside, by their place in the season.
+/// Changes to games from outside, by position in the season.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Where the clocks of games stand that do not follow the season's.
+    /// Clocks of games that do not follow the season's.
     clocks: Mutex<HashMap<u64, i64>>,
     corrections: Mutex<HashMap<u64, Vec<super::corrections::Correction>>>,
 }
@@ -28,7 +28,7 @@ pub struct Standing<'a> {
     pub shot_clock: Option<String>,
     /// Home first.
     pub score: [i64; 2],
-    /// The highest of what was told.
+    /// The highest version sent.
     pub version: i64,
 }
 
@@ -37,7 +37,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Season {
-    /// From now on this game is where `at` is, whatever the season's clock says.
+    /// Sets the game's own clock to `at`, independent of the season's.
     pub fn set_clock(&self, game: usize, at: i64) {
         lock(&self.changes.clocks).insert(game as u64, at);
     }
@@ -54,7 +54,8 @@ impl Season {
         }
     }
 
-    /// A correction at the game's clock; the error says what cannot be. Of one game one at a time: who calls sees to it.
+    /// Makes a correction at the game's clock; the error says why it cannot be made. The caller serializes corrections
+    /// of one game.
     pub fn correct(&self, game: usize, player_id: i64, stat: &str, delta: i64, now: i64) -> Result<(), String> {
         if self.sport == Sport::Football {
             return Err("football has no stats that are known, so none that can be corrected".to_owned());
@@ -71,14 +72,14 @@ impl Season {
         Ok(())
     }
 
-    /// A game that was just played, with what was corrected since.
+    /// A game that was just played, with its corrections.
     pub(super) fn with_corrections(&self, index: u64, mut flow: Flow) -> Flow {
         let corrections = lock(&self.changes.corrections);
         corrections.get(&index).into_iter().flatten().for_each(|one| flow.correct(one.clone()));
         flow
     }
 
-    /// What is new of a game since `feed` was last here.
+    /// The messages of a game since `feed` was last here.
     pub fn tell(&self, game: usize, feed: &mut Feed, now: i64) -> Vec<Told> {
         match self.flow(Kind::Game, game as u64) {
             Some(flow) => feed.advance(&flow, &self.games[game], self.time_of(game, now)),
@@ -86,7 +87,7 @@ impl Season {
         }
     }
 
-    /// When there is something new to be seen of a game: periods begin, possessions and the game end.
+    /// The moments of a game's changes: periods begin, possessions end, the game ends.
     pub fn moments(&self, game: usize) -> Vec<i64> {
         let Some(flow) = self.flow(Kind::Game, game as u64) else { return Vec::new() };
         let mut moments: Vec<i64> = Vec::new();
@@ -130,7 +131,7 @@ impl Season {
         standing
     }
 
-    /// The stats of both teams over the sessions of a game, home first. None before it begins.
+    /// The stats of both teams over the sessions of a game, home first; empty before it begins.
     pub fn game_stats(&self, game: usize, now: i64) -> Vec<TeamStats> {
         if self.games[game].tipoff_at >= self.time_of(game, now) {
             return Vec::new();

@@ -1,19 +1,19 @@
-//! A season, played and not sampled. Deterministic by seed; games are played when asked for.
+//! A season, played and not sampled. Deterministic by seed; games are played on demand.
 //!
-//! | file | idea |
+//! | file | content |
 //! |---|---|
-//! | `rng`, `ids`, `names` | chance that is the same everywhere, ids that can be read back, invented names |
+//! | `rng`, `ids`, `names` | platform-independent randomness, decodable ids, invented names |
 //! | `teams`, `schedule`, `roster` | who plays whom, when, and with whom |
-//! | `flow` | what happens in a game: periods of possessions of happenings |
+//! | `game_log` | what happens in a game: periods of possessions of events |
 //! | `court`, `play` | the geometry, and the game itself, possession by possession |
-//! | `bench`, `screens`, `clocks` | who is on court, what an offence does before it shoots, clocks as strings |
-//! | `ledger` | happenings as stats, details, possessions and shots |
-//! | `feed`, `corrections`, `live` | a game as the live streams tell it, what is changed after the fact, games with clocks of their own |
+//! | `substitutions`, `ball_screens`, `clocks` | who is on court, what an offence does before it shoots, clocks as strings |
+//! | `ledger` | events as stats, details, possessions and shots |
+//! | `feed`, `corrections`, `live` | messages of the live streams, corrections after the fact, games with clocks of their own |
 //! | `tracking` | where everybody is at a time |
 //! | `practice`, `football` | the other events |
 //! | `events`, `links` | games and practices as the service shows them |
-//! | `broadcast` | a team as the Broadcast API has it |
-//! | `whole` | a game as a whole: its score, shots, plays and ball screens |
+//! | `broadcast` | a team as the Broadcast API shows it |
+//! | `game_view` | a game as a whole: its score, shots, plays and ball screens |
 
 mod bench;
 mod broadcast;
@@ -64,12 +64,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tracking::Tracker;
 pub use whole::Whole;
 
-/// So many games and practices are kept once they are played; asked for again, another comes out the same.
+/// Number of played games and practices in the cache; replaying gives the same result.
 const KEPT: usize = 64;
-/// `version` grows through the season; no game has so many happenings.
+/// `version` grows through the season; no game has this many events.
 const VERSIONS_OF_A_GAME: i64 = 4096;
 
-/// A season: who plays whom, when. What happened in a game is made when it is asked for.
+/// A season: who plays whom, when. Games are played when requested.
 #[derive(Debug)]
 pub struct Season {
     seed: u64,
@@ -81,14 +81,14 @@ pub struct Season {
     /// For each team the numbers of its games, by tipoff.
     games_of_team: Vec<Vec<usize>>,
     played: Mutex<Kept>,
-    /// Between time steps of locations, in milliseconds.
+    /// Milliseconds between time steps of locations.
     step: i64,
     changes: live::Changes,
 }
 
 type Kept = VecDeque<((Kind, u64), Arc<Flow>)>;
 
-/// What one session (a period, a drill) gave, as the four resources of a session show it.
+/// The four resources of one session (a period, a drill).
 #[derive(Debug)]
 pub struct Session {
     pub event_id: String,
@@ -101,13 +101,13 @@ pub struct Session {
     pub shots: Vec<TeamShots>,
 }
 
-/// Whether something that starts then can overlap the range. Nothing takes six hours: only what can is played.
+/// Whether an event that starts then can overlap the range. None takes six hours, so only these need to be played.
 fn near(at: i64, from: i64, to: i64, now: i64) -> bool {
     at < to.min(now) && at + 6 * HOUR > from
 }
 
 impl Season {
-    /// `now` in epoch milliseconds places the season: it lies late in it. No game is played here.
+    /// Places the season so that it is late in it at `now`, in epoch milliseconds. Plays no game.
     pub fn new(seed: u64, sport: Sport, teams: usize, games: usize, now: i64) -> Self {
         let ids = Ids::new(seed);
         let plan = schedule::plan(seed, sport, teams, games, now);
@@ -133,7 +133,7 @@ impl Season {
         }
     }
 
-    /// The same season with another time between steps of locations, in milliseconds.
+    /// The same season with another time step of locations, in milliseconds.
     pub fn tracked_every(self, step: i64) -> Self {
         Season { step: step.max(1), ..self }
     }
@@ -147,13 +147,13 @@ impl Season {
         &self.games
     }
 
-    /// The part of the season that a game belongs to, and the number of its week.
+    /// A game's part of the season, and the number of its week.
     pub fn week(&self, game: &ScheduledGame) -> (&'static str, i64) {
         schedule::week(&self.plan, game.tipoff_at)
     }
 
-    /// The team's current active players; with a game, all who were on the team then (the departed with `is_active` false).
-    /// `None`: no such team, or the team is not in that game.
+    /// The team's current active players; with a game, all who were on the team then (the departed with `is_active`
+    /// false). `None`: no such team, or the team is not in that game.
     pub fn roster(&self, team_id: i64, game_id: Option<&str>) -> Option<Roster> {
         let team = self.team_index(team_id)?;
         let at = match game_id {
@@ -166,7 +166,7 @@ impl Season {
         Some(roster::roster(&self.teams[team], &self.members(team), at))
     }
 
-    /// A game or practice that has begun by `now`, whole or as far as it went; one to come has no results.
+    /// A game or practice that has begun by `now`, up to `now`; a future one has no results.
     pub fn event(&self, event_id: &str, now: i64) -> Option<Event> {
         let Named { kind, index, part: 0 } = self.ids.read(event_id)? else { return None };
         let now = self.time_of_event(kind, index, now);
@@ -189,7 +189,7 @@ impl Season {
         }
     }
 
-    /// Games and practices of a team that overlap `from..to`, by start, as known at `now`. Workouts are not among them.
+    /// Games and practices of a team that overlap `from..to`, by start, as known at `now`, without workouts.
     pub fn team_events(&self, team_id: i64, from: i64, to: i64, now: i64) -> Vec<Event> {
         let Some(team) = self.team_index(team_id) else { return Vec::new() };
         let games = self.games_of_team[team].iter();
@@ -219,7 +219,7 @@ impl Season {
         events
     }
 
-    /// A session that has begun by `now`, as far as it went.
+    /// A session that has begun by `now`, up to `now`.
     pub fn session(&self, session_id: &str, now: i64) -> Option<Arc<Session>> {
         let (event_id, flow, part, now) = self.period(session_id, now)?;
         let period = &flow.periods[part];
@@ -256,8 +256,8 @@ impl Season {
         }))
     }
 
-    /// Calls `each` with one batch for each time step in `from..=to` that lies in the session; `None`: no such session.
-    /// Football has none: its field frame is unknown.
+    /// Calls `each` with one batch for each time step in `from..=to` of the session; `None`: no such session. Football
+    /// has none: its field frame is unknown.
     pub fn locations(
         &self,
         session_id: &str,
@@ -292,7 +292,7 @@ impl Season {
         })
     }
 
-    /// A team's sums over a game, or over its games whose start lies in `from..to`.
+    /// A team's sums over a game, or over its games that start in `from..to`.
     pub fn team_game_stats(
         &self,
         team_id: i64,
@@ -332,7 +332,7 @@ impl Season {
         teams::index_of(team_id, self.teams.len())
     }
 
-    /// The place of a game in the season.
+    /// The position of a game in the season.
     pub fn game_index(&self, game_id: &str) -> Option<usize> {
         let named = self.ids.read(game_id).filter(|named| named.kind == Kind::Game && named.part == 0)?;
         Some(named.index as usize).filter(|index| *index < self.games.len())
@@ -355,8 +355,8 @@ impl Season {
         self.practices(team).into_iter().find(|practice| practice.number() == number)
     }
 
-    /// The event of a session that has begun by `now`, what happens in it, which of its periods the session is, and the
-    /// event's clock.
+    /// The event of a session that has begun by `now`, its log, the index of the session's period, and the event's
+    /// clock.
     fn period(&self, session_id: &str, now: i64) -> Option<(String, Arc<Flow>, usize, i64)> {
         let Named { kind, index, part } = self.ids.read(session_id)?;
         let event = match kind {
@@ -369,14 +369,14 @@ impl Season {
         Some((self.ids.text(event, index, 0), flow, part as usize, now))
     }
 
-    /// What happened in a game or practice: from what is kept, or played now.
+    /// The log of a game or practice, from the cache or played now.
     fn flow(&self, kind: Kind, index: u64) -> Option<Arc<Flow>> {
         let key = (kind, index);
         let kept = |queue: &Kept| queue.iter().find(|(name, _)| *name == key).map(|(_, flow)| flow.clone());
         if let Some(flow) = kept(&self.played.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Some(flow);
         }
-        // Played without the lock: two threads may both play a game, to the same end.
+        // Played without the lock: two threads may both play a game, with the same result.
         let flow = Arc::new(match kind {
             Kind::Game => self.with_corrections(index, self.play(index as usize)?),
             Kind::Practice => {

@@ -1,4 +1,4 @@
-//! A game, possession by possession: what the clock allows, then chance weighted by the players' skills.
+//! Plays a game, possession by possession: within the clock, by chance weighted with the players' skills.
 
 use super::bench::Bench;
 use super::clocks::Clocks;
@@ -10,12 +10,12 @@ use super::schedule::MINUTE;
 use super::screens::{self, Begin, Screen};
 use crate::resource::possessions::PossessionAttributes;
 
-/// Shot clock of the college game, and what an offensive rebound or a foul sets it to at least.
+/// Shot clock of the college game, and its minimum after an offensive rebound or a foul.
 const SHOT_CLOCK: i64 = 30_000;
 const SHORT_CLOCK: i64 = 20_000;
 const HALF: i64 = 20 * MINUTE;
 const OVERTIME: i64 = 5 * MINUTE;
-/// Short of the real fifteen minutes, so that a half takes two windows of locations and seldom three.
+/// Shorter than the real fifteen minutes, so that a half rarely takes more than two windows of locations.
 const HALF_TIME: i64 = 8 * MINUTE;
 const SHORT_BREAK: i64 = 2 * MINUTE;
 /// Team fouls in a half that bring one-and-one, and two shots.
@@ -23,10 +23,10 @@ const BONUS: i64 = 7;
 const DOUBLE_BONUS: i64 = 10;
 /// The clock stops for advertising at the first whistle below each multiple of this.
 const MEDIA: i64 = 4 * MINUTE;
-/// No place in a side's members.
+/// Not an index of a side's members.
 const NOBODY: usize = usize::MAX;
 
-/// A game from its tipoff on, to a winner. `id` names the session of each part.
+/// Plays a game from its tipoff to a winner. `id` gives the session of each part.
 pub fn game(
     rng: Rng,
     hoops: [Hoop; 2],
@@ -60,7 +60,7 @@ pub fn game(
     Flow { sides, clocks, periods, corrections: Vec::new() }
 }
 
-/// Drills of five against five, `minutes` each, without free throws; a tie stays a tie.
+/// Drills of five against five, `minutes` each, without free throws; ties are allowed.
 pub fn scrimmage(
     rng: Rng,
     hoops: [Hoop; 2],
@@ -83,7 +83,7 @@ pub fn scrimmage(
     Flow { sides, clocks, periods, corrections: Vec::new() }
 }
 
-/// How the side that has the ball came to it.
+/// How the side got the ball.
 enum Start {
     /// From out of bounds, after a whistle.
     Inbound,
@@ -93,28 +93,27 @@ enum Start {
     Steal(usize, Place),
 }
 
-/// What a side makes of the ball: a try to shoot, of which a possession has several after fouls and offensive rebounds.
+/// One try to shoot; a possession has several after fouls and offensive rebounds.
 struct Chance {
     time: i64,
     /// The first of the possession.
     opening: bool,
     /// Before the defence is set.
     fast: bool,
-    /// Who has just won the ball, and where.
+    /// The player who has just won the ball, and where.
     from: Option<(usize, Place)>,
 }
 
-/// What a shot is to be.
+/// The kind of shot.
 enum Choice {
     Any,
     Layup,
-    /// By who has just rebounded it.
+    /// By the player who has just rebounded it.
     Putback(usize),
-    /// From the own half as the clock runs out, by who has just won the ball if it was won.
+    /// From the own half as the clock runs out, by the player who has just won the ball, if any.
     Heave(Option<(usize, Place)>),
 }
 
-/// How a chance ended.
 enum Outcome {
     /// The side keeps the ball.
     Again(Chance),
@@ -130,12 +129,12 @@ struct Floor<'a> {
     hoops: [Hoop; 2],
     free_throws: bool,
     at: i64,
-    /// When there was play last: `at` without the dead time since.
+    /// The last time of play: `at` without the dead time since.
     play_at: i64,
     clock: i64,
     shot_clock: Option<i64>,
     next_media: i64,
-    /// Whether play stands still, so that players may be changed.
+    /// Whether play has stopped, so that players may be changed.
     dead: bool,
     bench: [Bench; 2],
     team_fouls: [i64; 2],
@@ -187,7 +186,7 @@ impl<'a> Floor<'a> {
             possessions.push(possession);
             side = 1 - side;
         }
-        // The horn, and the last look at it.
+        // The end of the period.
         self.at += 3000;
         Period { id, name, started_at, ended_at: self.at, possessions }
     }
@@ -358,7 +357,7 @@ impl<'a> Floor<'a> {
             self.attributes.passes = self.attributes.passes.max(1);
             self.act(side, passer, from, Act::Assist);
         }
-        // Who is far from the hoop when the ball comes off it does not rebound it.
+        // Players far from the hoop cannot rebound.
         let far = point.distance_cm() > 300.0;
         let mut away = [if far { shooter } else { NOBODY }, NOBODY];
         if blocked {
@@ -377,7 +376,7 @@ impl<'a> Floor<'a> {
         if made { Outcome::Over(Start::Basket) } else { self.rebound(side, away) }
     }
 
-    /// Free throws; with `one_and_one` the second is for a first that went in.
+    /// Free throws; with `one_and_one` the second needs a made first.
     fn free_throws(&mut self, side: usize, shooter: usize, shots: usize, one_and_one: bool) -> Outcome {
         self.shot_clock = None;
         let good = self.sides[side].members[shooter].skills.free_throws;
@@ -398,8 +397,8 @@ impl<'a> Floor<'a> {
         Outcome::Over(Start::Inbound)
     }
 
-    /// Every miss is somebody's rebound unless the clock runs out first: a team has none of its own.
-    /// `away`: who of the side, and of the other, cannot be there.
+    /// Every miss is rebounded by a player unless the clock runs out first; there are no team rebounds. `away`: the
+    /// members of either side who cannot be there.
     fn rebound(&mut self, side: usize, away: [usize; 2]) -> Outcome {
         let time = self.rng.within(700, 1900);
         if self.clock <= time {
@@ -432,7 +431,7 @@ impl<'a> Floor<'a> {
         self.happen(side, member, place, Act::Foul);
     }
 
-    /// The clocks and the wall's time run.
+    /// The game clocks and the wall time run.
     fn run(&mut self, time: i64) {
         self.at += time;
         self.clock -= time;
@@ -442,7 +441,7 @@ impl<'a> Floor<'a> {
         self.bench.iter_mut().for_each(|bench| bench.play(time));
     }
 
-    /// Play stands still.
+    /// Play has stopped.
     fn whistle(&mut self, shortest: i64, longest: i64) {
         self.dead = true;
         self.at += self.rng.within(shortest, longest);
@@ -470,7 +469,7 @@ impl<'a> Floor<'a> {
         on_court[self.rng.weighted(&weights).unwrap_or(0)]
     }
 
-    /// A place near a point of the half that a side attacks.
+    /// A point near another in the half that a side attacks.
     fn place(&mut self, attacking: usize, point: Chart, reach: i64) -> Place {
         let point = court::near(&mut self.rng, point, reach);
         let height = self.rng.within(900, 1300);

@@ -1,4 +1,5 @@
-//! Practices: about one a week, of drills that the team plays against itself. And workouts, which the service keeps apart.
+//! Practices: about one a week, of drills that the team plays against itself. And workouts, which the service keeps
+//! apart.
 
 use super::court;
 use super::flow::{Flow, Side};
@@ -11,12 +12,12 @@ use super::schedule::{DAY, HOUR, MINUTE, Plan};
 /// Drills and their minutes on the game clock.
 const DRILLS: [(&str, i64); 4] = [("Five on five", 8), ("Transition", 5), ("Shell", 6), ("Scrimmage", 10)];
 
-/// What a workout has.
+/// The parts of a workout.
 const WORKOUT: [(&str, i64); 2] = [("Live shooting", 6), ("Open scrimmage", 8)];
-/// Weeks from one workout of a team to the next.
+/// Weeks between a team's workouts.
 const BETWEEN_WORKOUTS: i64 = 5;
 
-/// A practice of a team, by its week, or its workout.
+/// A practice or workout of a team, by its week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Practice {
     pub team: usize,
@@ -25,7 +26,7 @@ pub struct Practice {
     pub is_workout: bool,
 }
 
-/// Above all weeks.
+/// Greater than every week.
 const WORKOUTS: u64 = 1 << 15;
 
 impl Practice {
@@ -39,8 +40,8 @@ impl Practice {
     }
 }
 
-/// The practices and workouts of a team: in each week of the season a practice on a day without a game, in the morning of the
-/// United States; in some a workout, on another such day.
+/// The practices and workouts of a team: in each week a practice on a day without a game, in the American morning; in
+/// some weeks a workout on another such day.
 pub fn of_team(seed: u64, team: usize, plan: &Plan, tipoffs: &[i64]) -> Vec<Practice> {
     let weeks = (plan.ends_at - plan.starts_at) / (7 * DAY);
     (0..weeks)
@@ -62,7 +63,7 @@ pub fn of_team(seed: u64, team: usize, plan: &Plan, tipoffs: &[i64]) -> Vec<Prac
         .collect()
 }
 
-/// What happened in it: the players who are there in two fives, drawn anew for each practice.
+/// Plays it: the players present form two fives, drawn anew for each practice.
 pub fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<Member>) -> Flow {
     let mut rng = Rng::keyed(seed, &[0x94AD, practice.number()]);
     let mut there: Vec<Member> = members
@@ -75,7 +76,7 @@ pub fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<Member>) -> Fl
     let first = rng.index(2);
     let drills = [DRILLS[first], DRILLS[2], DRILLS[3]];
     let drills = if practice.is_workout { &WORKOUT[..] } else { &drills[..] };
-    // Games count from one up in steps of their own; a week's practices share a step below the first of them.
+    // Games count from one in steps of their own; a week's practices share a step below the first of them.
     let version = 1 + practice.week;
     play::scrimmage(rng, court::hoops(seed, practice.team), version, practice.starts_at, sides, drills, |part| {
         ids.text(Kind::Drill, practice.number(), part)

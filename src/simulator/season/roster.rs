@@ -1,4 +1,4 @@
-//! Who is on a team, what they are good at, and who left.
+//! The players of a team, their skills, and the departed.
 
 use super::rng::Rng;
 use super::schedule::Plan;
@@ -8,12 +8,12 @@ use crate::resource::roster::{Player, PlayerImages, Roster, SpecialService, Team
 use crate::resource::stats::PlayerDetails;
 use crate::resource::team::Team;
 
-/// Ids of a team's players follow each other; so many are kept for each team.
+/// Players of a team have consecutive ids; this many are reserved for each team.
 pub const IDS_OF_A_TEAM: i64 = 64;
 const FIRST_PLAYER_ID: i64 = 200_001;
 const FIRST_SENSOR: i64 = 100_001;
 
-/// What a player brings to a game: weights against the team mates', and shifts of probabilities in permille.
+/// A player's skills: weights relative to team mates, and shifts of probabilities in permille.
 #[derive(Debug, Clone)]
 pub struct Skills {
     pub usage: i64,
@@ -23,7 +23,7 @@ pub struct Skills {
     pub boards: i64,
     pub passing: i64,
     pub hands: i64,
-    /// Distance covered while the clock runs, in cm a second.
+    /// Distance covered while the clock runs, in cm per second.
     pub pace: i64,
 }
 
@@ -31,7 +31,7 @@ pub struct Skills {
 pub struct Member {
     pub player: Player,
     pub skills: Skills,
-    /// When the player left the team; `None` for those who are still there.
+    /// When the player left the team, if so.
     pub left_at: Option<i64>,
 }
 
@@ -89,7 +89,7 @@ pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &Plan) 
         .collect()
 }
 
-/// The roster as the service shows it: without a game the active players, with one all who were on the team then.
+/// The roster as the service shows it: the active players; with a game all who were on the team then.
 pub fn roster(team: &Team, members: &[Member], at: Option<i64>) -> Roster {
     let players = members.iter().filter(|member| match (member.left_at, at) {
         (None, _) => true,
@@ -115,7 +115,7 @@ pub fn roster(team: &Team, members: &[Member], at: Option<i64>) -> Roster {
     }
 }
 
-/// Basketball jerseys carry the digits 0 to 5 only, so that officials can show a number with two hands; "00" is not "0".
+/// Basketball jerseys use only the digits 0 to 5, which officials can show with two hands; "00" is not "0".
 fn jerseys(sport: Sport) -> Vec<String> {
     match sport {
         Sport::Football => (1..100).map(|number| number.to_string()).collect(),
@@ -158,7 +158,7 @@ fn skills(rng: &mut Rng, position: &str, starter: bool) -> Skills {
     }
 }
 
-/// Two players of a team, at most: one wears a microphone, one is followed by a camera.
+/// At most two players of a team: one wears a microphone, one is followed by a camera.
 fn special_services(rng: &mut Rng, slot: usize) -> Vec<SpecialService> {
     let mut services = Vec::new();
     if slot == 1 && rng.chance(600) {

@@ -9,7 +9,7 @@ const WINGS: [Counter; 3] =
     [|a| &mut a.ball_screens_left_wing, |a| &mut a.ball_screens_middle_wing, |a| &mut a.ball_screens_right_wing];
 const WING_WEIGHTS: [i64; 3] = [32, 36, 32];
 
-/// Each kind of ball screen: how often, and the counters that it raises, by name and by place.
+/// Each kind of ball screen: its frequency, and its counters by name and by place.
 const KINDS: &[(i64, &[&str], &[Counter])] = &[
     (260, &["PICK_N_ROLL", "ROLL"], &[|a| &mut a.ball_screens_pick_n_roll, |a| &mut a.ball_screens_roll]),
     (120, &["PICK_N_POP", "POP"], &[|a| &mut a.ball_screens_pick_n_pop, |a| &mut a.ball_screens_pop]),
@@ -44,7 +44,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// What the offence makes of it, as the counters call it.
+    /// The outcome for the offence, as the counters call it.
     pub fn actions(&self) -> &'static [&'static str] {
         KINDS[self.kind].1
     }
@@ -60,7 +60,7 @@ impl Screen {
     }
 }
 
-/// When an offence begins: the wall's time and the clocks.
+/// When an offence begins: wall time and clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Begin {
     pub at: i64,
@@ -68,10 +68,10 @@ pub struct Begin {
     pub shot_clock: Option<i64>,
 }
 
-/// At least so much of an offence for each screen.
+/// Minimum milliseconds of offence for each screen.
 const SLOT: i64 = 6500;
 
-/// `time` milliseconds of offence; gives its ball screens.
+/// The ball screens in `time` milliseconds of offence.
 pub fn work(rng: &mut Rng, attributes: &mut Attributes, begin: Begin, time: i64) -> Vec<Screen> {
     let passes = time / 3600 + rng.below(2);
     attributes.passes += passes;

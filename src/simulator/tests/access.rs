@@ -1,4 +1,4 @@
-//! Who is let in, and how who is not is told (specification 5 and 7; facts 3.2).
+//! Who is let in, and how who is not is told.
 
 use super::super::gate::{
     CANNOT_BE_VERIFIED, DOES_NOT_MATCH, NO_KEY, NO_VALID_DATE, TWO_KEYS, UNAUTHORIZED, WRONG_KEY,

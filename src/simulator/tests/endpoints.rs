@@ -1,4 +1,4 @@
-//! Each endpoint (specification 4 and 7).
+//! Each endpoint.
 
 use super::*;
 use std::collections::BTreeSet;

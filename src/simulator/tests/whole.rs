@@ -1,4 +1,4 @@
-//! A game as a whole over the wire (facts 2.19).
+//! A game as a whole over the wire.
 
 use super::*;
 

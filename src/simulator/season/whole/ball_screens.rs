@@ -1,5 +1,5 @@
-//! A game's ball screens: those that the possessions count, as somebody's predictions. What the defence does and who takes part
-//! is drawn for each by itself, so that the game is played the same whether or not somebody asks.
+//! A game's ball screens: those that the possessions count, as predictions. The details are drawn separately, so that
+//! requests do not change the game.
 
 use super::Whole;
 use crate::resource::ball_screens::BallScreen;
@@ -10,7 +10,7 @@ use crate::simulator::season::rng::Rng;
 use crate::simulator::season::screens::Screen;
 use serde_json::{Map, Value};
 
-/// Only SWITCH is documented (facts 2.19); the others are made up.
+/// Only SWITCH is documented; the others are made up.
 const DEFENCE: [&str; 5] = ["SWITCH", "DROP", "HEDGE", "OVER", "UNDER"];
 
 impl Whole<'_> {

@@ -1,6 +1,6 @@
-//! What the service tells of a game as a whole (facts 2.19): what its sessions tell, and the score along with it.
+//! The resources of a whole game: what its sessions show, and the score.
 //!
-//! All of an answer is made from one [`Whole`], so that it agrees with itself while the game goes on.
+//! All of a response is made from one [`GameSnapshot`], so that it is consistent while the game goes on.
 
 mod ball_screens;
 mod plays;
@@ -28,19 +28,19 @@ pub struct Whole<'a> {
     now: i64,
 }
 
-/// A happening and what stands around it.
+/// An event and its context.
 struct Moment<'a> {
-    /// In the game: what is to come does not change it.
+    /// In the game: later events do not change it.
     number: u64,
     period: &'a Period,
     possession: &'a Possession,
     happening: &'a Happening,
-    /// What follows in the possession.
+    /// The rest of the possession.
     next: Option<&'a Happening>,
 }
 
 impl Season {
-    /// A game as a whole, as far as it went; one to come is there, and nothing happened in it.
+    /// A game up to its clock; a future one is empty.
     pub fn whole(&self, game_id: &str, now: i64) -> Option<Whole<'_>> {
         self.whole_at(self.game_index(game_id)?, now)
     }
@@ -52,7 +52,7 @@ impl Season {
 }
 
 impl Whole<'_> {
-    /// When it ended; `None` while it has not.
+    /// When it ended, if it has.
     pub fn ended_at(&self) -> Option<i64> {
         Some(self.flow.ends_at()).filter(|ended_at| *ended_at < self.now)
     }
@@ -90,7 +90,7 @@ impl Whole<'_> {
         sides.map(|side| ledger::possessions(&self.flow, side.team, &self.season.teams[side.team], &shown)).collect()
     }
 
-    /// The score, and how it came about: a period's own is what it added.
+    /// The score by period: each has the points scored in it.
     pub fn totals(&self) -> GameTotals {
         let shown = self.shown();
         let begun = self.flow.periods.iter().filter(|period| period.started_at < self.now).count();
@@ -121,7 +121,7 @@ impl Whole<'_> {
         }
     }
 
-    /// What is left of a period that has begun, or of one to come.
+    /// Time left in a period that has begun, or of a future one.
     fn left(&self, period: &Period) -> i64 {
         if self.season.sport == Sport::Football {
             return football::clock(period, self.now);
@@ -185,14 +185,14 @@ impl Whole<'_> {
 }
 
 impl Possession {
-    /// Who defends a player: man to man, seat by seat.
+    /// Who defends a player: man to man, by position in the lineup.
     fn defender(&self, side: usize, member: usize) -> usize {
         let seat = self.on_court[side].iter().position(|place| *place == member).unwrap_or(0);
         self.on_court[1 - side][seat]
     }
 }
 
-/// As game totals have it: "00:15:00" (facts 2.19).
+/// The format of game totals: "00:15:00".
 fn clock(left: i64) -> String {
     format!("{:02}:{:02}:{:02}", left / 3_600_000, left / 60_000 % 60, left / 1000 % 60)
 }

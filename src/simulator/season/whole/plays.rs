@@ -1,4 +1,4 @@
-//! A game's play-by-play: each happening, with what it adds to the box score.
+//! A game's play-by-play: each event, with what it adds to the box score.
 
 use super::{Moment, Whole};
 use crate::resource::play_by_play::{Play, PlayKey, VideoAttributes};
@@ -9,15 +9,15 @@ use crate::simulator::season::ids::Kind;
 use crate::simulator::season::ledger::{self, DISTANCE};
 use serde_json::{Map, Value};
 
-/// The numbers of rows that only a correction made: above all that happened.
+/// The numbers of rows that only a correction made: greater than all others.
 const CORRECTIONS: u64 = 1 << 15;
 
 impl Whole<'_> {
-    /// By time; what was added by a correction stands last.
+    /// By time; rows added by corrections are last.
     pub fn plays(&self) -> Vec<Play> {
         let mut plays: Vec<Play> = self.moments().iter().map(|moment| self.play(moment)).collect();
         for (number, correction) in (CORRECTIONS..).zip(&self.flow.corrections) {
-            // What was measured is not among the events, so there is nothing to be corrected.
+            // Measured values are not among the events, so there is no row to correct.
             if correction.code != DISTANCE {
                 self.correct(&mut plays, correction, number);
             }
@@ -52,7 +52,7 @@ impl Whole<'_> {
         }
     }
 
-    /// A row without what a correction does not know: clocks, a place and codes.
+    /// A row without clocks, place and codes, which a correction does not have.
     fn row(&self, number: u64, period: &Period, side: usize, player: i64, at: i64, classification: &str) -> Play {
         let (facility, court) = (self.venue(Kind::Facility, 0), self.venue(Kind::Court, 0));
         Play {
@@ -99,7 +99,7 @@ impl Whole<'_> {
         }
     }
 
-    /// Changes the row of what was corrected; where nothing the player did has the code, there is a row more.
+    /// Changes the row of the corrected event; adds a row if the player has none with the code.
     fn correct(&self, plays: &mut Vec<Play>, correction: &Correction, number: u64) {
         let Correction { side, player_id, code, delta, occurred_at, .. } = *correction;
         let player = player_id.to_string();
@@ -129,7 +129,7 @@ impl Whole<'_> {
     }
 }
 
-/// The general code of what happened, and the particular one (facts 2.19: TO and LBTO).
+/// The general code of an event, and the specific one (TO and LBTO).
 fn base_and_actual(act: &Act) -> (&'static str, &'static str) {
     match act {
         Act::Shot { made: true, three: false, .. } => ("FG", "FG2"),

@@ -1,4 +1,4 @@
-//! The shots of a game: those of its sessions, in abbreviations, and what only the game tells of them.
+//! The shots of a game: those of its sessions, in abbreviations, and with fields that only the game has.
 
 use super::{Moment, Whole};
 use crate::resource::game_shots::GameShot;

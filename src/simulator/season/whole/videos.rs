@@ -4,11 +4,11 @@ use super::{Period, Possession, Whole};
 use crate::resource::videos::Video;
 use crate::simulator::season::ids::Kind;
 
-/// How much later the picture is than the clock.
+/// How far the picture lags behind the clock.
 const DELAY_MS: i64 = 1_500;
 
 impl Whole<'_> {
-    /// One part for each possession that is over; the address leads nowhere.
+    /// One part for each possession that is over; the URL leads nowhere.
     pub fn videos(&self) -> Vec<Video> {
         let Some(first) = self.flow.periods.first() else { return Vec::new() };
         let file = format!("https://videos.shottracker.com/sim/{}/game.m3u8", self.id(Kind::Game, 0));
