@@ -26,11 +26,11 @@ pub const MAX_TEXT: usize = 1900;
 /// Replaces a secret, also in the `Debug` of `Secret`.
 const MASK: &str = "***";
 /// Masking shorter secrets would damage words and protect nothing.
-const SHORTEST_SECRET: usize = 4;
+const MIN_SECRET_LEN: usize = 4;
 /// A shorter part of an encoded secret may be any word.
-const SHORTEST_PART: usize = 6;
+const MIN_PART_LEN: usize = 6;
 /// From this length on, case is ignored: a peer may lower-case a URL.
-const FOLDED_FROM: usize = 8;
+const MIN_CASE_INSENSITIVE_LEN: usize = 8;
 /// Parameters whose value is a credential (docs/wire.md).
 const SECRET_PARAMETERS: [&[u8]; 2] = [b"apikey", b"token"];
 /// Maximum length of a username and password before a host.
@@ -108,12 +108,12 @@ impl Debug for Scrubbed {
 pub struct Scrubber {
     needles: Arc<Vec<Needle>>,
     /// Shared by clones.
-    learned: Arc<Mutex<Learned>>,
+    learned: Arc<Mutex<LearnedSecrets>>,
 }
 
 /// Secrets learned while running, such as tokens.
 #[derive(Default)]
-struct Learned {
+struct LearnedSecrets {
     /// The most recent ones, each with its forms.
     secrets: VecDeque<(String, Arc<Vec<Needle>>)>,
 }
@@ -124,7 +124,7 @@ const ENDS_IN_TEXT: &[u8] = b"&#;,<>()[]{}\"'`";
 
 /// How to treat a text.
 #[derive(Clone, Copy)]
-struct Form {
+struct TextForm {
     /// Maximum bytes.
     limit: usize,
     /// Replace runs of whitespace by one blank.
@@ -143,7 +143,7 @@ impl Scrubber {
     /// A scrubber that also knows these secrets.
     pub fn with(&self, secrets: &[String]) -> Self {
         let mut needles = Vec::clone(&self.needles);
-        for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET) {
+        for secret in secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_LEN) {
             needles.extend(needles_of(secret));
         }
         Scrubber { needles: Arc::new(needles), learned: Arc::clone(&self.learned) }
@@ -151,12 +151,12 @@ impl Scrubber {
 
     /// Hides the secret from now on, in this scrubber and its clones. Keeps the last 16.
     pub fn learn(&self, secret: &str) {
-        const MAX_LEARNED: usize = 16;
+        const MAX_LEARNED_SECRETS: usize = 16;
         let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        if secret.len() < SHORTEST_SECRET || learned.secrets.iter().any(|(known, _)| known == secret) {
+        if secret.len() < MIN_SECRET_LEN || learned.secrets.iter().any(|(known, _)| known == secret) {
             return;
         }
-        if learned.secrets.len() == MAX_LEARNED {
+        if learned.secrets.len() == MAX_LEARNED_SECRETS {
             learned.secrets.pop_front();
         }
         learned.secrets.push_back((secret.to_owned(), Arc::new(needles_of(secret))));
@@ -171,7 +171,7 @@ impl Scrubber {
 
     /// A one-line message of a peer or a library.
     pub fn message(&self, text: impl AsRef<str>) -> Scrubbed {
-        self.scrub(text.as_ref(), Form { limit: MAX_MESSAGE, folds: true, is_cut: false, ends: Some(ENDS_IN_TEXT) })
+        self.scrub(text.as_ref(), TextForm { limit: MAX_MESSAGE, folds: true, is_cut: false, ends: Some(ENDS_IN_TEXT) })
     }
 
     /// The start of a body, in one line.
@@ -182,11 +182,11 @@ impl Scrubber {
         let is_letter = |end: &usize| body.get(*end).is_none_or(|byte| *byte & 0xC0 != 0x80);
         let end = (0..=body.len().min(READ)).rev().take(4).find(is_letter).unwrap_or_default();
         let text = String::from_utf8_lossy(&body[..end]);
-        self.scrub(&text, Form { limit, folds: true, is_cut: body.len() > READ, ends: Some(ENDS_IN_TEXT) })
+        self.scrub(&text, TextForm { limit, folds: true, is_cut: body.len() > READ, ends: Some(ENDS_IN_TEXT) })
     }
 
     pub fn url(&self, address: impl AsRef<str>) -> Scrubbed {
-        self.scrub(address.as_ref(), Form { limit: MAX_URL, folds: false, is_cut: false, ends: Some(ENDS_IN_URL) })
+        self.scrub(address.as_ref(), TextForm { limit: MAX_URL, folds: false, is_cut: false, ends: Some(ENDS_IN_URL) })
     }
 
     /// An id, or a name chosen by a peer.
@@ -200,15 +200,15 @@ impl Scrubber {
 
     /// A text of our own words and scrubbed parts. It may itself contain `http://user:password@host`.
     pub fn composed(&self, text: impl AsRef<str>) -> Scrubbed {
-        self.scrub(text.as_ref(), Form { limit: MAX_TEXT, folds: false, is_cut: false, ends: None })
+        self.scrub(text.as_ref(), TextForm { limit: MAX_TEXT, folds: false, is_cut: false, ends: None })
     }
 
     fn short(&self, text: impl AsRef<str>, limit: usize) -> Scrubbed {
-        self.scrub(text.as_ref(), Form { limit, folds: false, is_cut: false, ends: Some(ENDS_IN_TEXT) })
+        self.scrub(text.as_ref(), TextForm { limit, folds: false, is_cut: false, ends: Some(ENDS_IN_TEXT) })
     }
 
     /// Reads no more of the text than is shown, so that long texts cost no more than short ones.
-    fn scrub(&self, text: &str, form: Form) -> Scrubbed {
+    fn scrub(&self, text: &str, form: TextForm) -> Scrubbed {
         let secrets = self.all();
         let mut out = String::with_capacity(text.len().min(form.limit));
         // The end of the last encoded unit, and its byte.
@@ -320,9 +320,9 @@ fn push_visible(out: &mut String, letter: char) {
 /// The forms of a secret: plain, hex, and base64 alone and within a longer text.
 fn needles_of(secret: &str) -> Vec<Needle> {
     let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let mut needles = vec![Needle::new(secret, secret.len() >= FOLDED_FROM), Needle::new(&hex, true)];
+    let mut needles = vec![Needle::new(secret, secret.len() >= MIN_CASE_INSENSITIVE_LEN), Needle::new(&hex, true)];
     let mut add = |text: &str| {
-        if text.len() >= SHORTEST_PART {
+        if text.len() >= MIN_PART_LEN {
             needles.push(Needle::new(text, false));
         }
     };

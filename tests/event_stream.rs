@@ -4,7 +4,7 @@
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use sideline::config::{Options as Settings, Secret};
+use sideline::config::{ClientOptions as Settings, Secret};
 use sideline::error::Error;
 use sideline::live::{self, Item, Notice, Options, State, Stream, Taken, Update};
 use sideline::operation::{Value, live_stats};

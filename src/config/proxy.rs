@@ -11,15 +11,15 @@ use url::Url;
 #[derive(Debug, Clone, Default)]
 pub struct Proxies {
     given: Option<Secret>,
-    http: Option<Named>,
-    https: Option<Named>,
+    http: Option<NamedProxy>,
+    https: Option<NamedProxy>,
     /// Hosts reached directly, as listed in `NO_PROXY`.
     except: String,
 }
 
 /// A proxy and the name of its source.
 #[derive(Debug, Clone)]
-struct Named {
+struct NamedProxy {
     variable: &'static str,
     address: Secret,
 }
@@ -49,7 +49,7 @@ impl Proxies {
         let first = |names: &[&'static str]| {
             names.iter().find_map(|&name| {
                 let address = variable(name).filter(|value| !value.is_empty())?;
-                Some(Named { variable: name, address: Secret(address) })
+                Some(NamedProxy { variable: name, address: Secret(address) })
             })
         };
         // Under CGI, HTTP_PROXY is the `Proxy` header of the client.
@@ -73,7 +73,7 @@ impl Proxies {
             return Ok(Route::Direct);
         }
         let named = if base.scheme() == "http" { &self.http } else { &self.https };
-        let Some(Named { variable, address }) = named else {
+        let Some(NamedProxy { variable, address }) = named else {
             return Ok(if cfg!(any(windows, target_vendor = "apple")) { Route::System } else { Route::Direct });
         };
         match parse(address) {
@@ -87,7 +87,7 @@ impl Proxies {
     }
 
     /// The proxy of requests to a URL, without secrets, and its source; `None`: direct.
-    pub(crate) fn told(&self, base: &Url) -> Result<Option<(String, &'static str)>> {
+    pub(crate) fn describe(&self, base: &Url) -> Result<Option<(String, &'static str)>> {
         let Route::Through(address, except) = self.route(base)? else { return Ok(None) };
         // With the HTTP client's own matcher.
         let matcher = Matcher::builder().all(address.expose().to_owned()).no(except).build();
@@ -186,7 +186,7 @@ mod tests {
     fn the_proxy_is_told_without_its_password_and_with_its_variable() {
         let base = Url::parse("https://service.example").unwrap();
         let variables = [("https_proxy", "ann:canary@proxy.example:3128"), ("NO_PROXY", "other,.local")];
-        let told = |given, variables: &[_]| proxies(given, variables).told(&base).unwrap();
+        let told = |given, variables: &[_]| proxies(given, variables).describe(&base).unwrap();
         assert_eq!(told(None, &variables), Some(("http://proxy.example:3128".into(), "https_proxy")));
         assert_eq!(told(Some("http://u:canary@[::1]:1"), &variables), Some(("http://[::1]:1".into(), "proxy=")));
         assert_eq!(told(None, &[variables[0], ("NO_PROXY", ".example")]), None);

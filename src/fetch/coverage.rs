@@ -1,6 +1,6 @@
 //! The status of a unit in its coverage row: one of five. Pure.
 
-use super::plan::Keys;
+use super::plan::UnitKeys;
 use crate::error::{ApiErrorKind, Error, Result};
 use crate::resource::coverage::{COVERAGE, Covered};
 use crate::scrub::Scrubber;
@@ -26,7 +26,7 @@ pub(super) fn status(ended: &std::result::Result<Option<usize>, Error>) -> &'sta
 
 /// `first`: the first response, if any. `at`: when a unit without a response ended.
 pub(super) fn covered(
-    keys: Keys,
+    keys: UnitKeys,
     ended: &std::result::Result<Option<usize>, Error>,
     first: Option<&Response>,
     attempts: u32,
@@ -111,12 +111,12 @@ mod tests {
 
     #[test]
     fn a_row_says_which_unit_it_was_and_how_it_ended() {
-        let keys = Keys {
+        let keys = UnitKeys {
             operation: "stats",
             id: "s".into(),
             team_id: Some("KU".into()),
             session_id: Some("s".into()),
-            ..Keys::default()
+            ..UnitKeys::default()
         };
         let row = covered(keys, &answered(ApiErrorKind::NotFound), None, 2, UNIX_EPOCH);
         assert_eq!((row.team_id, row.session_id.as_deref(), row.request_id.as_deref()), (None, Some("s"), Some("r")));
@@ -142,8 +142,8 @@ mod tests {
             lease: None,
         };
         let refused = response(Some(error.clone()));
-        let row = covered(Keys::default(), &Err(error), Some(&refused), 1, UNIX_EPOCH);
+        let row = covered(UnitKeys::default(), &Err(error), Some(&refused), 1, UNIX_EPOCH);
         assert_eq!((row.status.as_str(), row.served_at, row.listed_at), ("failed", Some(7_000), None));
-        assert_eq!(covered(Keys::default(), &Ok(Some(1)), Some(&response(None)), 1, UNIX_EPOCH).status, "fetched");
+        assert_eq!(covered(UnitKeys::default(), &Ok(Some(1)), Some(&response(None)), 1, UNIX_EPOCH).status, "fetched");
     }
 }

@@ -11,22 +11,22 @@
 //! | `location_windows` | several windows of locations as one table, each decoded separately |
 
 mod batch;
-mod concat;
+mod concat_tables;
 mod coverage;
 mod drift;
-mod join;
+mod location_windows;
+mod merge_json;
 mod plan;
-mod windows;
 
-pub use batch::{Counters, Done, run as run_all};
-pub use concat::table as table_of;
+pub use batch::{Counters, UnitOutcome, run as run_all};
+pub use concat_tables::table as table_of;
 pub use coverage::table as coverage;
-use drift::Fields;
-pub use drift::{Drift, Met, UnknownField, refusal};
-pub use plan::{Id, Plan, Unit, plan};
+use drift::UnknownFieldSet;
+pub use drift::{Drift, DriftField, UnknownField, refusal};
+pub use plan::{BatchPlan, PlannedId, Unit, plan};
 
 use crate::error::{Error, Result};
-use crate::operation::{self, Call, Join};
+use crate::operation::{self, Call, Merge};
 use crate::resource::Resource;
 use crate::scrub::Scrubber;
 use crate::table::{self, Body, Context, DecodeError, SchemaCheck};
@@ -44,33 +44,33 @@ pub struct Payload {
     /// The responses, in the order of their requests; empty for a body from a file.
     pub parts: Vec<Response>,
     /// How to merge several responses.
-    pub join: Join,
+    pub join: Merge,
     /// The body, if it is not that of a single response: given, or merged on first access.
     body: OnceLock<std::result::Result<Arc<Body>, DecodeError>>,
 }
 
 /// The error of a call, and the response if there is one.
 #[derive(Debug)]
-pub struct Failed {
+pub struct FetchError {
     pub error: Error,
     pub payload: Option<Payload>,
 }
 
-impl From<Error> for Failed {
+impl From<Error> for FetchError {
     fn from(error: Error) -> Self {
-        Failed { error, payload: None }
+        FetchError { error, payload: None }
     }
 }
 
 impl Payload {
     /// A payload for a body from a file.
     pub fn from_bytes(operation: &str, raw: &[u8], context: Context) -> Result<Self> {
-        let payload = Self::from_answers(operation, Vec::new(), Join::Single, context)?;
+        let payload = Self::from_answers(operation, Vec::new(), Merge::Single, context)?;
         Ok(Payload { body: OnceLock::from(Ok(Arc::new(Body::from(raw)))), ..payload })
     }
 
     /// A payload for existing responses.
-    pub fn from_answers(operation: &str, parts: Vec<Response>, join: Join, context: Context) -> Result<Self> {
+    pub fn from_answers(operation: &str, parts: Vec<Response>, join: Merge, context: Context) -> Result<Self> {
         let Some((operation, resource)) = operation::find(operation, &context) else {
             let names: Vec<&str> = operation::names().collect();
             return Err(Error::Argument(format!(
@@ -88,7 +88,7 @@ impl Payload {
         }
         let join = || {
             let bodies: Vec<&[u8]> = self.parts.iter().map(|part| part.body.as_slice()).collect();
-            join::join(self.join, &bodies).map(|joined| Arc::new(Body::from(joined)))
+            merge_json::merge(self.join, &bodies).map(|joined| Arc::new(Body::from(joined)))
         };
         self.body.get_or_init(join).as_ref().map_err(|error| self.error(error.clone()))
     }
@@ -114,7 +114,7 @@ impl Payload {
     fn single(&self, part: &Response) -> Payload {
         Payload {
             parts: vec![part.clone()],
-            join: Join::Single,
+            join: Merge::Single,
             body: OnceLock::new(),
             context: self.context.clone(),
             ..*self
@@ -130,9 +130,10 @@ impl Payload {
     pub fn table(&self, name: Option<&str>, columns: Option<&[String]>) -> Result<Vec<RecordBatch>> {
         let resource = self.with_tables()?;
         let name = name.or_else(|| resource.tables.first().map(|table| table.name)).unwrap_or_default();
-        if let (Join::Locations, [_, _, ..]) = (self.join, self.parts.as_slice()) {
+        if let (Merge::Locations, [_, _, ..]) = (self.join, self.parts.as_slice()) {
             let bodies: Vec<&Body> = self.parts.iter().map(|part| &*part.body).collect();
-            return windows::table(resource, name, columns, &bodies, &self.context).map_err(|error| self.error(error));
+            return location_windows::table(resource, name, columns, &bodies, &self.context)
+                .map_err(|error| self.error(error));
         }
         if let [_, _, ..] = self.parts.as_slice() {
             // After merging, a part without its root would leave no trace.
@@ -151,7 +152,7 @@ impl Payload {
             [_, _, ..] => self.parts.iter().map(|part| &part.body).collect(),
             _ => vec![self.body()?],
         };
-        let mut fields = Fields::default();
+        let mut fields = UnknownFieldSet::default();
         for body in bodies {
             let found = table::unknown_fields(resource, body).map_err(|error| self.error(error))?;
             fields.add(found, &self.scrubber());
@@ -164,26 +165,26 @@ impl Payload {
     fn check_schema(
         &self,
         how: fn(&'static Resource, &Body, &Context) -> std::result::Result<SchemaCheck, DecodeError>,
-    ) -> std::result::Result<Surveyed, Box<Failed>> {
-        let Some(resource) = self.resource else { return Ok(Surveyed::default()) };
+    ) -> std::result::Result<PayloadCheck, Box<FetchError>> {
+        let Some(resource) = self.resource else { return Ok(PayloadCheck::default()) };
         let look = |body: &Body, payload: &dyn Fn() -> Payload| {
             let survey = how(resource, body, &self.context).unwrap_or_default();
             match survey.root {
-                Some(error) => Err(Box::new(Failed { error: self.error(error), payload: Some(payload()) })),
+                Some(error) => Err(Box::new(FetchError { error: self.error(error), payload: Some(payload()) })),
                 None => Ok(survey),
             }
         };
-        let mut fields = Fields::default();
+        let mut fields = UnknownFieldSet::default();
         let [_, _, ..] = self.parts.as_slice() else {
-            let Ok(body) = self.body() else { return Ok(Surveyed::default()) };
+            let Ok(body) = self.body() else { return Ok(PayloadCheck::default()) };
             let found = look(body, &|| self.clone())?;
             fields.add(found.unknown, &self.scrubber());
-            return Ok(Surveyed { unknown: fields.found, rows: found.rows });
+            return Ok(PayloadCheck { unknown: fields.found, rows: found.rows });
         };
         for part in &self.parts {
             fields.add(look(&part.body, &|| self.single(part))?.unknown, &self.scrubber());
         }
-        Ok(Surveyed { unknown: fields.found, rows: None })
+        Ok(PayloadCheck { unknown: fields.found, rows: None })
     }
 
     /// For messages about its body.
@@ -207,14 +208,14 @@ impl Payload {
 
 /// The combined schema check of a payload's bodies.
 #[derive(Debug, Default)]
-struct Surveyed {
+struct PayloadCheck {
     unknown: Vec<UnknownField>,
     rows: Option<usize>,
 }
 
 /// Sends a call's requests concurrently, within the client's limits, and keeps the responses in order. The first
 /// failure ends the call and cancels the other requests.
-pub async fn run(transport: &Transport, call: Call) -> std::result::Result<Payload, Failed> {
+pub async fn run(transport: &Transport, call: Call) -> std::result::Result<Payload, FetchError> {
     run_counted(transport, &call, &Attempts::default()).await
 }
 
@@ -223,7 +224,7 @@ async fn run_counted(
     transport: &Transport,
     call: &Call,
     attempts: &Attempts<'_>,
-) -> std::result::Result<Payload, Failed> {
+) -> std::result::Result<Payload, FetchError> {
     let Some(first) = call.requests.first() else {
         return Err(Error::Argument("a call without a request".into()).into());
     };
@@ -240,7 +241,7 @@ async fn run_counted(
     let (operation, resource, context) = (first.operation, first.resource, first.context.clone());
     let payload = Payload { operation, resource, context, parts, join: call.join, body: OnceLock::new() };
     match payload.parts.iter().find_map(|part| Some((part, part.refusal.as_deref()?.clone()))) {
-        Some((part, error)) => Err(Failed { error, payload: Some(payload.single(part)) }),
+        Some((part, error)) => Err(FetchError { error, payload: Some(payload.single(part)) }),
         None => Ok(payload),
     }
 }

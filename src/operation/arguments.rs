@@ -6,13 +6,13 @@ use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
 
 /// The arguments of one call. They are taken one by one, so that whatever is left over is misspelt.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct ArgumentReader {
     left: Arguments,
 }
 
-impl Given {
+impl ArgumentReader {
     pub(super) fn new(arguments: &Arguments) -> Self {
-        Given { left: arguments.clone() }
+        ArgumentReader { left: arguments.clone() }
     }
 
     fn take(&mut self, name: &str) -> Option<Value> {
@@ -25,7 +25,7 @@ impl Given {
         std::mem::take(&mut self.left)
     }
 
-    pub(super) fn nothing_left(&self, operation: &str) -> Result<()> {
+    pub(super) fn deny_unknown(&self, operation: &str) -> Result<()> {
         match self.left.first() {
             None => Ok(()),
             Some((name, _)) => Err(Error::Argument(format!("{operation} takes no argument {name:?}"))),

@@ -1,8 +1,8 @@
 //! The operations, as data.
 
-use super::arguments::{Given, missing};
+use super::arguments::{ArgumentReader, missing};
 use super::ranges;
-use super::{Auth, Call, Join, MOCK, Request, SUBSCRIPTION_TOKEN, encode};
+use super::{Auth, Call, MOCK, Merge, Request, SUBSCRIPTION_TOKEN, encode};
 use crate::config::{Config, Sport};
 use crate::error::{Error, Result};
 use crate::resource::{
@@ -19,17 +19,17 @@ pub(super) struct Operation {
     /// With `{argument}` in place of an id.
     pub(super) path: &'static str,
     /// Request values for tables: the name in the path or query, and the tables' name.
-    pub(super) known: &'static [(&'static str, &'static str)],
+    pub(super) context_params: &'static [(&'static str, &'static str)],
     pub(super) resource: Option<&'static Resource>,
     /// Ids that only fill tables and are not sent.
     pub(super) keys: &'static [&'static str],
     /// Reached only by links.
     pub(super) follow_only: bool,
-    query: fn(&mut Given, &Target) -> Result<Queries>,
+    query: fn(&mut ArgumentReader, &QueryTarget) -> Result<Queries>,
 }
 
 /// The input of an operation's queries.
-struct Target<'a> {
+struct QueryTarget<'a> {
     config: &'a Config,
     /// Base and path, for errors found before sending.
     url: String,
@@ -40,7 +40,7 @@ type Query = Vec<(&'static str, String)>;
 /// The query of each request of a call.
 struct Queries {
     each: Vec<Query>,
-    join: Join,
+    join: Merge,
 }
 
 const TEAM: (&str, &str) = ("team_id", "team_id");
@@ -52,7 +52,7 @@ const fn signed(name: &'static str, path: &'static str) -> Operation {
         name,
         auth: Auth::Signed,
         path,
-        known: &[],
+        context_params: &[],
         resource: None,
         keys: &[],
         follow_only: false,
@@ -66,18 +66,18 @@ const fn keyed(name: &'static str, path: &'static str) -> Operation {
 
 /// The resources of a session.
 const fn of_session(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
-    Operation { known: &[SESSION], resource: Some(resource), keys: &["game_id"], ..signed(name, path) }
+    Operation { context_params: &[SESSION], resource: Some(resource), keys: &["game_id"], ..signed(name, path) }
 }
 
 /// The resources of a game.
 const fn of_game(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
-    Operation { known: &[GAME], resource: Some(resource), ..signed(name, path) }
+    Operation { context_params: &[GAME], resource: Some(resource), ..signed(name, path) }
 }
 
 pub(super) static OPERATIONS: &[Operation] = &[
     Operation { resource: Some(&team::TEAMS), ..signed("teams", "/v1/data/teams") },
     Operation {
-        known: &[TEAM],
+        context_params: &[TEAM],
         resource: Some(&roster::ROSTER),
         query: roster_query,
         ..signed("roster", "/v1/data/teams/{team_id}")
@@ -88,19 +88,19 @@ pub(super) static OPERATIONS: &[Operation] = &[
         ..signed("schedule", "/v1/data/schedule/games")
     },
     Operation {
-        known: &[TEAM],
+        context_params: &[TEAM],
         resource: Some(&event::TEAM_EVENTS),
         query: team_events_queries,
         ..signed("team_events", "/v1/data/teams/{team_id}/events")
     },
     Operation {
-        known: &[TEAM, ("event_id", "game_id")],
+        context_params: &[TEAM, ("event_id", "game_id")],
         resource: Some(&stats::TEAM_GAME_STATS),
         query: team_game_stats_query,
         ..signed("team_game_stats", "/v1/data/teams/{team_id}/players/game/stats")
     },
     Operation {
-        known: &[GAME, TEAM],
+        context_params: &[GAME, TEAM],
         query: game_events_query,
         ..signed("game_events", "/v1/data/games/{game_id}/events")
     },
@@ -110,7 +110,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
     of_session("possessions", "/v1/data/stats/{session_id}/possessions", &possessions::POSSESSIONS),
     of_session("shots", "/v1/data/stats/{session_id}/shots", &shots::SHOTS),
     Operation {
-        known: &[("id", "session_id")],
+        context_params: &[("id", "session_id")],
         keys: &["game_id"],
         resource: Some(&locations::LOCATIONS),
         query: locations_queries,
@@ -123,7 +123,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
     of_game("videos", "/v1/data/stats/games/{game_id}/videos", &videos::VIDEOS),
     // After the single resources, which a link matches first.
     Operation {
-        known: &[GAME, (PARTS, PARTS)],
+        context_params: &[GAME, (PARTS, PARTS)],
         ..of_game("catch_up", "/v1/data/stats/games/{game_id}/{resources}", &catch_up::CATCH_UP)
     },
     Operation {
@@ -133,7 +133,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
     },
     // The self link of a practice: an event like a game, without tables.
     Operation {
-        known: &[TEAM],
+        context_params: &[TEAM],
         resource: Some(&event::GAME),
         follow_only: true,
         ..signed("practice", "/v1/data/teams/{team_id}/practices/{event_id}")
@@ -142,7 +142,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
     Operation { query: broadcast_schedule_query, ..keyed("broadcast_schedule", "/broadcast/v1/games/schedule") },
     keyed("broadcast_teams", "/broadcast/v1/games/teams"),
     Operation {
-        known: &[TEAM],
+        context_params: &[TEAM],
         resource: Some(&broadcast::BROADCAST_ROSTER),
         query: broadcast_roster_query,
         ..keyed("broadcast_roster", "/broadcast/v1/games/teams/{team_id}")
@@ -162,19 +162,19 @@ pub(super) fn placeholder(segment: &str) -> Option<&str> {
 
 impl Operation {
     /// Adds a value of the path or query to the context.
-    pub(super) fn know(&self, context: Context, name: &str, value: &str) -> Context {
-        match self.known.iter().find(|(wire, _)| *wire == name) {
+    pub(super) fn add_context(&self, context: Context, name: &str, value: &str) -> Context {
+        match self.context_params.iter().find(|(wire, _)| *wire == name) {
             Some((_, known_as)) => context.with(known_as, value),
             None => context,
         }
     }
 
     /// The resource; for a catch-up with the tables of the requested parts.
-    pub(super) fn answers_with(&self, context: &Context) -> Option<&'static Resource> {
+    pub(super) fn resource_for(&self, context: &Context) -> Option<&'static Resource> {
         context.get(PARTS).map_or(self.resource, catch_up::of)
     }
 
-    pub(super) fn call(&'static self, given: &mut Given, config: &Config) -> Result<Call> {
+    pub(super) fn call(&'static self, given: &mut ArgumentReader, config: &Config) -> Result<Call> {
         let mut context = Context::default();
         let mut segments = Vec::new();
         let template = if self.name == SUBSCRIPTION_TOKEN { &config.token_path } else { self.path };
@@ -183,7 +183,7 @@ impl Operation {
                 None => segments.push(segment.to_string()),
                 Some(name) => {
                     let value = if name == PARTS { parts(given)? } else { given.required_id(name)? };
-                    context = self.know(context, name, &value);
+                    context = self.add_context(context, name, &value);
                     segments.push(value);
                 }
             }
@@ -198,20 +198,22 @@ impl Operation {
             Auth::Signed => &config.base_url,
             Auth::ApiKey => &config.broadcast_base_url,
         };
-        let queries = (self.query)(given, &Target { config, url: format!("{base}{path}") })?;
+        let queries = (self.query)(given, &QueryTarget { config, url: format!("{base}{path}") })?;
         let request = |query: Query| Request {
             operation: self.name,
             auth: self.auth,
             path: path.clone(),
             query: encode(&query),
-            resource: self.answers_with(&context),
-            context: query.iter().fold(context.clone(), |known, (name, value)| self.know(known, name, value)),
+            resource: self.resource_for(&context),
+            context: query
+                .iter()
+                .fold(context.clone(), |context, (name, value)| self.add_context(context, name, value)),
         };
         Ok(Call { requests: queries.each.into_iter().map(request).collect(), join: queries.join })
     }
 }
 
-impl Target<'_> {
+impl QueryTarget<'_> {
     /// Rejects a range as the service would.
     fn refuse(&self, violated: &[&'static str], status: u16, from: i64, to: i64) -> Result<()> {
         ranges::refuse(violated, status, format!("{}?from={from}&to={to}", self.url))
@@ -219,7 +221,7 @@ impl Target<'_> {
 }
 
 fn one(query: Query) -> Result<Queries> {
-    Ok(Queries { each: vec![query], join: Join::Single })
+    Ok(Queries { each: vec![query], join: Merge::Single })
 }
 
 fn range(from: i64, to: i64) -> Query {
@@ -231,11 +233,11 @@ fn push(query: &mut Query, name: &'static str, value: Option<String>) {
     query.extend(value.map(|value| (name, value)));
 }
 
-fn no_query(_: &mut Given, _: &Target) -> Result<Queries> {
+fn no_query(_: &mut ArgumentReader, _: &QueryTarget) -> Result<Queries> {
     one(Query::new())
 }
 
-fn roster_query(given: &mut Given, _: &Target) -> Result<Queries> {
+fn roster_query(given: &mut ArgumentReader, _: &QueryTarget) -> Result<Queries> {
     let mut query = Query::new();
     push(&mut query, "game_event_id", given.id("game_id")?);
     // The documented default. The vendor's newer pages put it into the path, so it is not sent.
@@ -243,7 +245,7 @@ fn roster_query(given: &mut Given, _: &Target) -> Result<Queries> {
     one(query)
 }
 
-fn schedule_query(given: &mut Given, target: &Target) -> Result<Queries> {
+fn schedule_query(given: &mut ArgumentReader, target: &QueryTarget) -> Result<Queries> {
     let from = given.required_time("start")?;
     let to = given.time("end")?;
     let sport = match given.text("sport")? {
@@ -261,7 +263,7 @@ fn schedule_query(given: &mut Given, target: &Target) -> Result<Queries> {
 }
 
 /// These ids belong to another system: they are texts, not path segments.
-fn matchup_query(given: &mut Given, _: &Target) -> Result<Queries> {
+fn matchup_query(given: &mut ArgumentReader, _: &QueryTarget) -> Result<Queries> {
     let teams = given.texts("team_ids")?;
     if !(1..=2).contains(&teams.len()) || teams.iter().any(String::is_empty) {
         return Err(Error::Argument(
@@ -279,7 +281,7 @@ fn matchup_query(given: &mut Given, _: &Target) -> Result<Queries> {
 }
 
 /// The requested resources of a game, as a path segment.
-fn parts(given: &mut Given) -> Result<String> {
+fn parts(given: &mut ArgumentReader) -> Result<String> {
     let names = given.texts(PARTS)?.join(",");
     match catch_up::of(&names) {
         Some(_) => Ok(names),
@@ -290,19 +292,19 @@ fn parts(given: &mut Given) -> Result<String> {
     }
 }
 
-fn broadcast_roster_query(given: &mut Given, _: &Target) -> Result<Queries> {
+fn broadcast_roster_query(given: &mut ArgumentReader, _: &QueryTarget) -> Result<Queries> {
     let mut query = Query::new();
     push(&mut query, "game_event_id", given.id("game_id")?);
     one(query)
 }
 
-fn broadcast_stats_query(given: &mut Given, _: &Target) -> Result<Queries> {
+fn broadcast_stats_query(given: &mut ArgumentReader, _: &QueryTarget) -> Result<Queries> {
     let mut query = vec![("schedule_id", given.required_id("schedule_id")?)];
     push(&mut query, MOCK, given.mock()?);
     one(query)
 }
 
-fn team_events_queries(given: &mut Given, target: &Target) -> Result<Queries> {
+fn team_events_queries(given: &mut ArgumentReader, target: &QueryTarget) -> Result<Queries> {
     let (from, to) = (given.required_time("start")?, given.required_time("end")?);
     target.refuse(&ranges::order_rules(from, to), 422, from, to)?;
     let (games, workouts) = (given.flag("games_only")?, given.flag("workouts_only")?);
@@ -312,11 +314,11 @@ fn team_events_queries(given: &mut Given, target: &Target) -> Result<Queries> {
         push(&mut query, "workoutsonly", workouts.then(|| "true".into()));
         query
     };
-    Ok(Queries { each: ranges::months(from, to).into_iter().map(query).collect(), join: Join::Events })
+    Ok(Queries { each: ranges::months(from, to).into_iter().map(query).collect(), join: Merge::Events })
 }
 
 /// A game needs `from=1&to=2`: the service requires both and ignores them.
-fn team_game_stats_query(given: &mut Given, target: &Target) -> Result<Queries> {
+fn team_game_stats_query(given: &mut ArgumentReader, target: &QueryTarget) -> Result<Queries> {
     match (given.id("game_id")?, given.time("start")?, given.time("end")?) {
         (Some(game), None, None) => {
             let mut query = range(1, 2);
@@ -332,13 +334,13 @@ fn team_game_stats_query(given: &mut Given, target: &Target) -> Result<Queries> 
 }
 
 /// `team_id` has no documented place; the query is the only one left.
-fn game_events_query(given: &mut Given, _: &Target) -> Result<Queries> {
+fn game_events_query(given: &mut ArgumentReader, _: &QueryTarget) -> Result<Queries> {
     let mut query = Query::new();
     push(&mut query, "team_id", given.id("team_id")?);
     one(query)
 }
 
-fn locations_queries(given: &mut Given, _: &Target) -> Result<Queries> {
+fn locations_queries(given: &mut ArgumentReader, _: &QueryTarget) -> Result<Queries> {
     let session = given.required_id("session_id")?;
     let (from, to) = (given.required_time("start")?, given.required_time("end")?);
     let query = |(from, to)| {
@@ -346,11 +348,11 @@ fn locations_queries(given: &mut Given, _: &Target) -> Result<Queries> {
         query.extend(range(from, to));
         query
     };
-    Ok(Queries { each: ranges::windows(from, to)?.into_iter().map(query).collect(), join: Join::Locations })
+    Ok(Queries { each: ranges::windows(from, to)?.into_iter().map(query).collect(), join: Merge::Locations })
 }
 
 /// Without `from` and `to` the service returns the coming day.
-fn broadcast_schedule_query(given: &mut Given, _: &Target) -> Result<Queries> {
+fn broadcast_schedule_query(given: &mut ArgumentReader, _: &QueryTarget) -> Result<Queries> {
     let mut query = Query::new();
     push(&mut query, "from", given.time("start")?.map(|from| from.to_string()));
     push(&mut query, "to", given.time("end")?.map(|to| to.to_string()));
@@ -358,6 +360,6 @@ fn broadcast_schedule_query(given: &mut Given, _: &Target) -> Result<Queries> {
     one(query)
 }
 
-fn broadcast_locomotion_query(given: &mut Given, _: &Target) -> Result<Queries> {
+fn broadcast_locomotion_query(given: &mut ArgumentReader, _: &QueryTarget) -> Result<Queries> {
     one(vec![("schedule_id", given.required_id("schedule_id")?), ("team_id", given.required_id("team_id")?)])
 }

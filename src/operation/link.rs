@@ -24,7 +24,7 @@ pub(super) fn follow(link: &str) -> Result<Request> {
         auth: Auth::Signed,
         path: path.into(),
         query: query.into(),
-        resource: target.as_ref().and_then(|(operation, context)| operation.answers_with(context)),
+        resource: target.as_ref().and_then(|(operation, context)| operation.resource_for(context)),
         context: target.map_or_else(Context::default, |(_, context)| context),
     })
 }
@@ -113,12 +113,12 @@ fn matched(operation: &Operation, path: &str, query: &str) -> Option<Context> {
                 if !fits {
                     return None;
                 }
-                context = operation.know(context, name, &value);
+                context = operation.add_context(context, name, &value);
             }
         }
     }
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        context = operation.know(context, &name, &value);
+        context = operation.add_context(context, &name, &value);
     }
     Some(context)
 }

@@ -1,17 +1,17 @@
 //! Subscriptions of streams. They are not calls: their responses do not end.
 
-use super::arguments::Given;
+use super::arguments::ArgumentReader;
 use super::{Arguments, Auth, MOCK, Request, encode};
 use crate::error::Result;
 use crate::table::Context;
 
 /// The event stream of a game, from its `schedule_id`.
 pub fn live_stats(arguments: &Arguments) -> Result<Request> {
-    let mut given = Given::new(arguments);
+    let mut given = ArgumentReader::new(arguments);
     let schedule_id = given.required_id("schedule_id")?;
     let mut query = vec![("schedule_id", schedule_id)];
     query.extend(given.mock()?.map(|mock| (MOCK, mock)));
-    given.nothing_left("live_stats")?;
+    given.deny_unknown("live_stats")?;
     Ok(Request {
         operation: "live_stats",
         auth: Auth::ApiKey,

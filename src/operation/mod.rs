@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::resource::Resource;
 use crate::table::Context;
-use arguments::Given;
+use arguments::ArgumentReader;
 use declared::OPERATIONS;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -74,7 +74,7 @@ pub type Arguments = Vec<(String, Value)>;
 
 /// How to merge several responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Join {
+pub enum Merge {
     /// There is only one response.
     Single,
     /// Events by id.
@@ -87,13 +87,13 @@ pub enum Join {
 #[derive(Debug, Clone)]
 pub struct Call {
     pub requests: Vec<Request>,
-    pub join: Join,
+    pub join: Merge,
 }
 
 /// The requests of the operation `name` (`stats`, `team_events`, `follow`, `get`, ..). Checks ids, times and ranges
 /// before anything is sent.
 pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> {
-    let mut given = Given::new(arguments);
+    let mut given = ArgumentReader::new(arguments);
     let call = match name {
         "follow" => single(link::follow(&given.required_text("link")?)?),
         "get" => single(link::get(&given.required_text("path")?, given.take_rest())?),
@@ -102,13 +102,13 @@ pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> 
             None => return Err(Error::Argument(format!("there is no operation {name:?}"))),
         },
     };
-    given.nothing_left(name)?;
+    given.deny_unknown(name)?;
     Ok(call)
 }
 
 /// The range of the arguments, in epoch milliseconds; invalid times are left to [`call`].
 pub fn range(arguments: &Arguments) -> (Option<i64>, Option<i64>) {
-    let mut given = Given::new(arguments);
+    let mut given = ArgumentReader::new(arguments);
     let mut time = |name| given.time(name).ok().flatten();
     (time("start"), time("end"))
 }
@@ -120,12 +120,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Finds an operation by name, including those that only links reach; returns its static name and its resource.
 pub fn find(name: &str, context: &Context) -> Option<(&'static str, Option<&'static Resource>)> {
-    let declared = OPERATIONS.iter().map(|operation| (operation.name, operation.answers_with(context)));
+    let declared = OPERATIONS.iter().map(|operation| (operation.name, operation.resource_for(context)));
     declared.chain([("follow", None), ("get", None)]).find(|(known, _)| *known == name)
 }
 
 fn single(request: Request) -> Call {
-    Call { requests: vec![request], join: Join::Single }
+    Call { requests: vec![request], join: Merge::Single }
 }
 
 /// The token of a game's websocket. The response is the token, in an undocumented shape.

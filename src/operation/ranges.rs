@@ -12,9 +12,9 @@ pub const AT_MOST_8_MONTHS: &str = "the range may not exceed 8 months";
 /// Maximum range of team events and team game stats.
 const MONTHS: Months = Months::new(8);
 /// Maximum window of sensor locations.
-const WINDOW: i64 = 30 * 60 * 1000;
+const WINDOW_MS: i64 = 30 * 60 * 1000;
 /// More windows than this (seven months) are a wrong unit: a session lasts minutes.
-const MOST_WINDOWS: i64 = 10_000;
+const MAX_WINDOWS: i64 = 10_000;
 
 /// The rules of every range of events and stats.
 pub(super) fn order_rules(from: i64, to: i64) -> Vec<&'static str> {
@@ -51,14 +51,14 @@ pub(super) fn months(from: i64, to: i64) -> Vec<(i64, i64)> {
 
 /// Touching windows of at most 30 minutes.
 pub(super) fn windows(from: i64, to: i64) -> Result<Vec<(i64, i64)>> {
-    if (to - from) / WINDOW >= MOST_WINDOWS {
+    if (to - from) / WINDOW_MS >= MAX_WINDOWS {
         return Err(Error::Argument(format!(
             "start and end lie {} hours apart, too many for windows of 30 minutes; give the start and end of a session, \
              in epoch milliseconds if as numbers",
             (to - from) / 3_600_000
         )));
     }
-    Ok(pieces(from, to, |start| start + WINDOW))
+    Ok(pieces(from, to, |start| start + WINDOW_MS))
 }
 
 fn pieces(from: i64, to: i64, furthest: impl Fn(i64) -> i64) -> Vec<(i64, i64)> {
@@ -154,8 +154,8 @@ mod tests {
         fn windows_touch_cover_and_none_is_longer_than_thirty_minutes(from in 1i64..2_000_000_000_000, span in 1i64..90_000_000) {
             let pieces = windows(from, from + span).unwrap();
             touch_and_cover(&pieces, from, from + span);
-            prop_assert!(pieces.iter().all(|(start, end)| end - start <= WINDOW));
-            prop_assert_eq!(pieces.len() as i64, (span + WINDOW - 1) / WINDOW);
+            prop_assert!(pieces.iter().all(|(start, end)| end - start <= WINDOW_MS));
+            prop_assert_eq!(pieces.len() as i64, (span + WINDOW_MS - 1) / WINDOW_MS);
         }
     }
 }

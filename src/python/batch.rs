@@ -1,7 +1,7 @@
 //! Many ids in one call: fetched by a sync or async client, and read as one table.
 
 use crate::error::{Error, Result};
-use crate::fetch::{self, Counters, Done};
+use crate::fetch::{self, Counters, UnitOutcome};
 use crate::operation::Value;
 use crate::python::client::{CoreClient, with_pickle_hint};
 use crate::python::payload::PyPayload;
@@ -54,7 +54,7 @@ pub struct CoreUnits {
 }
 
 enum UnitList {
-    Done(Vec<Done>),
+    UnitOutcome(Vec<UnitOutcome>),
     Made(Py<PyList>),
 }
 
@@ -77,7 +77,7 @@ impl CoreUnits {
         errors::guard(py, || {
             let done = match &*self.units() {
                 UnitList::Made(made) => return Ok(made.clone_ref(py)),
-                UnitList::Done(done) => done.clone(),
+                UnitList::UnitOutcome(done) => done.clone(),
             };
             let made = done.into_iter().map(|done| unit(py, done)).collect::<PyResult<Vec<_>>>()?;
             let made = PyList::new(py, made)?.unbind();
@@ -97,7 +97,7 @@ impl CoreUnits {
 #[pyfunction]
 #[pyo3(name = "_ids")]
 pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let plain = |(given, id): (&Bound<'py, PyAny>, fetch::Id)| match id {
+    let plain = |(given, id): (&Bound<'py, PyAny>, fetch::PlannedId)| match id {
         Ok(Value::Text(_)) if given.is_exact_instance_of::<PyString>() => Ok(given.clone()),
         Ok(Value::Int(number)) => Ok(number.into_pyobject(py)?.into_any()),
         Ok(Value::Text(text)) => Ok(text.into_pyobject(py)?.into_any()),
@@ -191,15 +191,15 @@ fn fetched(
         let transport = client.transport()?.with_timeout(timeout);
         let plan = fetch::plan(operation, name, &ids, &game_ids, &rest, client.config());
         let plan = plan.map_err(|error| error.scrubbed(transport.scrubber()))?;
-        Ok::<_, Error>((transport, client.met()?, plan))
+        Ok::<_, Error>((transport, client.drift_record()?, plan))
     };
     let (transport, drift, plan) = prepare().map_err(|error| errors::raise(py, error))?;
     let (unpickled, counters) = (client.unpickled(), progress.0.clone());
-    let fetch::Plan { shape, units, unsent } = plan;
+    let fetch::BatchPlan { shape, units, unsent } = plan;
     let run = async move {
         counters.done.fetch_add(unsent.len() as u64, Ordering::Relaxed);
         let done = fetch::run_all(&transport, &drift, units, strict, &counters).await;
-        let all = done.map(|done| fetch::Plan::with_unsent(unsent, done, SystemTime::now()));
+        let all = done.map(|done| fetch::BatchPlan::with_unsent(unsent, done, SystemTime::now()));
         all.map(|all| (shape, all)).map_err(|error| with_pickle_hint(error, unpickled))
     };
     Ok(
@@ -208,7 +208,7 @@ fn fetched(
 }
 
 /// The result of a batch, or the text of a panic. Converted to Python objects only while attached to the interpreter.
-struct BatchResult(std::result::Result<Result<(fetch::Payload, Vec<Done>)>, String>);
+struct BatchResult(std::result::Result<Result<(fetch::Payload, Vec<UnitOutcome>)>, String>);
 
 impl<'py> IntoPyObject<'py> for BatchResult {
     type Target = PyTuple;
@@ -222,15 +222,16 @@ impl<'py> IntoPyObject<'py> for BatchResult {
             Ok(Err(error)) => return Err(errors::raise(py, error)),
             Err(panic) => return Err(errors::internal(py, &panic)),
         };
-        let is_plain = |done: &Done| done.error.is_none() && done.came.as_ref().is_some_and(|(_, met)| met.is_empty());
+        let is_plain =
+            |done: &UnitOutcome| done.error.is_none() && done.response.as_ref().is_some_and(|(_, met)| met.is_empty());
         let is_plain = done.iter().all(is_plain);
-        let units = CoreUnits { units: Mutex::new(UnitList::Done(done)), is_plain };
+        let units = CoreUnits { units: Mutex::new(UnitList::UnitOutcome(done)), is_plain };
         (PyPayload::new(shape), units).into_pyobject(py)
     }
 }
 
-fn unit<'py>(py: Python<'py>, done: Done) -> PyResult<Bound<'py, PyTuple>> {
-    let payload = done.came.map(|(payload, met)| Bound::new(py, PyPayload::arrived(payload, met))).transpose()?;
+fn unit<'py>(py: Python<'py>, done: UnitOutcome) -> PyResult<Bound<'py, PyTuple>> {
+    let payload = done.response.map(|(payload, met)| Bound::new(py, PyPayload::arrived(payload, met))).transpose()?;
     let error = done.error.map(|error| errors::raise(py, error).into_value(py).into_bound(py));
     if let (Some(payload), Some(error)) = (&payload, &error) {
         error.setattr("payload", payload)?;

@@ -1,8 +1,8 @@
 //! The core of the sync and the async client: `call_sync` waits, `call_async` returns an awaitable.
 
-use crate::config::{Config, Environment, Options, Secret, Source, Sport, Timeouts};
+use crate::config::{ClientOptions, Config, Environment, Secret, SettingSource, Sport, Timeouts};
 use crate::error::{Error, Result};
-use crate::fetch::{self, Drift, Met};
+use crate::fetch::{self, Drift, DriftField};
 use crate::fork_safe::ForkSafe;
 use crate::live;
 use crate::operation::{self, Arguments, Value};
@@ -104,9 +104,9 @@ impl CoreClient {
     /// Name, value without secrets, and source of each setting.
     fn settings(&self) -> Vec<(&'static str, Option<String>, &'static str)> {
         let source = |source| match source {
-            Source::Given => "argument",
-            Source::Variable(name) => name,
-            Source::Default => "default",
+            SettingSource::Explicit => "argument",
+            SettingSource::Variable(name) => name,
+            SettingSource::Default => "default",
         };
         self.config.settings().into_iter().map(|set| (set.name, set.shown, source(set.source))).collect()
     }
@@ -148,7 +148,7 @@ impl CoreClient {
     /// The table `drift`.
     fn drift(&self, py: Python<'_>) -> PyResult<PyTable> {
         errors::guard(py, || {
-            let batch = py.detach(|| self.met()?.table()).map_err(|e| errors::raise(py, e))?;
+            let batch = py.detach(|| self.drift_record()?.table()).map_err(|e| errors::raise(py, e))?;
             PyTable::new(py, "drift".to_owned(), vec![batch])
         })
     }
@@ -245,7 +245,7 @@ impl CoreClient {
         self.unpickled
     }
 
-    pub(super) fn met(&self) -> Result<Arc<Drift>> {
+    pub(super) fn drift_record(&self) -> Result<Arc<Drift>> {
         self.drift.get_or_try_init(|| Ok(Arc::default())).cloned()
     }
 
@@ -259,24 +259,24 @@ impl CoreClient {
         let transport = self.transport()?.with_timeout(timeout);
         let call = operation::call(operation, arguments, &self.config);
         let call = call.map_err(|error| error.scrubbed(transport.scrubber()))?;
-        let (unpickled, drift) = (self.unpickled, self.met()?);
+        let (unpickled, drift) = (self.unpickled, self.drift_record()?);
         let fetched = async move {
             let payload = fetch::run(&transport, call).await?;
-            drift.look_apart(payload, SystemTime::now()).await
+            drift.inspect_blocking(payload, SystemTime::now()).await
         };
         // The caller owns the response from here on, also that of an error.
         let fetched = async move {
             let fetched = fetched.await;
             match &fetched {
-                Ok((payload, _)) | Err(fetch::Failed { payload: Some(payload), .. }) => payload.release(),
+                Ok((payload, _)) | Err(fetch::FetchError { payload: Some(payload), .. }) => payload.release(),
                 Err(_) => {}
             }
             fetched
         };
         Ok(async move {
             match AssertUnwindSafe(fetched).catch_unwind().await {
-                Ok(answer) => CallResult::Came(answer.map_err(|failed| {
-                    Box::new(fetch::Failed { error: with_pickle_hint(failed.error, unpickled), ..failed })
+                Ok(answer) => CallResult::Response(answer.map_err(|failed| {
+                    Box::new(fetch::FetchError { error: with_pickle_hint(failed.error, unpickled), ..failed })
                 })),
                 Err(panic) => CallResult::Panicked(errors::panic_text(&*panic)),
             }
@@ -296,15 +296,15 @@ pub(super) fn with_pickle_hint(error: Error, unpickled: bool) -> Error {
 
 /// The result of a request. Converted to a Python object only while attached to the interpreter.
 enum CallResult {
-    Came(std::result::Result<(fetch::Payload, Vec<Met>), Box<fetch::Failed>>),
+    Response(std::result::Result<(fetch::Payload, Vec<DriftField>), Box<fetch::FetchError>>),
     Panicked(String),
 }
 
 impl CallResult {
     fn into_payload(self, py: Python<'_>) -> PyResult<PyPayload> {
         match self {
-            CallResult::Came(Ok((payload, met))) => Ok(PyPayload::arrived(payload, met)),
-            CallResult::Came(Err(failed)) => Err(payload::raise(py, *failed)),
+            CallResult::Response(Ok((payload, met))) => Ok(PyPayload::arrived(payload, met)),
+            CallResult::Response(Err(failed)) => Err(payload::raise(py, *failed)),
             CallResult::Panicked(text) => Err(errors::internal(py, &text)),
         }
     }
@@ -397,8 +397,8 @@ fn prepare_interpreter(py: Python<'_>) -> PyResult<()> {
     IS_PREPARED.get_or_try_init(py, prepare).map(|_| ())
 }
 
-fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
-    Ok(Options {
+fn read_options(given: &Bound<'_, PyDict>) -> PyResult<ClientOptions> {
+    Ok(ClientOptions {
         username: option(given, "username")?,
         secret: option(given, "secret")?.map(|text: String| Secret::new(text)),
         api_key: option(given, "api_key")?.map(|text: String| Secret::new(text)),

@@ -1,8 +1,8 @@
 //! Converts Python values to the arguments of operations. The accepted types depend on the argument's name; operations
 //! check the values.
 
-use crate::config::LONGEST_TIMEOUT;
-use crate::fetch::Id;
+use crate::config::MAX_TIMEOUT;
+use crate::fetch::PlannedId;
 use crate::operation::{self, Arguments, Value};
 use crate::python::errors;
 use crate::transport::CallTimeout;
@@ -39,7 +39,7 @@ pub fn timeout(optional: &Bound<'_, PyDict>) -> PyResult<Option<CallTimeout>> {
         let duration = Duration::try_from_secs_f64(seconds).ok();
         let wrong =
             || PyValueError::new_err(format!("timeout is {seconds}; it must be more than 0 seconds, and finite"));
-        duration.filter(|duration| !duration.is_zero() && *duration <= LONGEST_TIMEOUT).ok_or_else(wrong)
+        duration.filter(|duration| !duration.is_zero() && *duration <= MAX_TIMEOUT).ok_or_else(wrong)
     };
     let (connect, read) = (connect.map(seconds).transpose()?, read.map(seconds).transpose()?);
     Ok(Some(CallTimeout { connect, read, total: seconds(total)? }))
@@ -188,12 +188,12 @@ pub fn epoch_ms(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
 }
 
 /// Many ids, as plain integers and texts; any other value as its text and the reason why it cannot be sent.
-pub fn ids(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Id>> {
+pub fn ids(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<PlannedId>> {
     values.iter().map(|value| one_id(name, value)).collect()
 }
 
 /// The game of each id, if any.
-pub fn game_ids(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Option<Id>>> {
+pub fn game_ids(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Option<PlannedId>>> {
     let one = |value: &Bound<'_, PyAny>| match value.is_none() {
         true => Ok(None),
         false => one_id("game_id", value).map(Some),
@@ -201,7 +201,7 @@ pub fn game_ids(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Option<Id>>> {
     values.iter().map(one).collect()
 }
 
-fn one_id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Id> {
+fn one_id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<PlannedId> {
     // Unwraps an Arrow scalar. The exact check first: `hasattr` on a string is slower than the rest together.
     let plain = if !value.is_exact_instance_of::<PyString>() && value.hasattr("as_py")? {
         value.call_method0("as_py")?

@@ -1,6 +1,6 @@
 //! One response of the service: its bytes, read as dict or table on demand.
 
-use crate::fetch::{self, Met};
+use crate::fetch::{self, DriftField};
 use crate::python::dicts::objects;
 use crate::python::table::PyTable;
 use crate::python::{convert, errors, pickle};
@@ -25,7 +25,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct PyPayload {
     inner: fetch::Payload,
     /// The unknown fields found on arrival.
-    met: Vec<Met>,
+    met: Vec<DriftField>,
     /// Cache for `[]`, `len` and iteration; `to_dict` returns a new object each time, which the caller may change.
     read: PyOnceLock<Py<PyAny>>,
 }
@@ -39,7 +39,7 @@ impl PyPayload {
         &self.inner
     }
 
-    pub fn arrived(inner: fetch::Payload, met: Vec<Met>) -> Self {
+    pub fn arrived(inner: fetch::Payload, met: Vec<DriftField>) -> Self {
         PyPayload { inner, met, read: PyOnceLock::new() }
     }
 
@@ -371,7 +371,7 @@ impl PyPayload {
 }
 
 /// The exception of a failed call, with its response.
-pub fn raise(py: Python<'_>, failed: fetch::Failed) -> PyErr {
+pub fn raise(py: Python<'_>, failed: fetch::FetchError) -> PyErr {
     let error = errors::raise(py, failed.error);
     let Some(payload) = failed.payload else { return error };
     let value = error.into_value(py).into_bound(py);

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::fetch::Payload;
-use crate::operation::Join;
+use crate::operation::Merge;
 use crate::scrub::Scrubber;
 use crate::table::{Body, Context};
 use crate::transport::Response;
@@ -21,7 +21,8 @@ type ResponseState = (u16, Vec<(String, String)>, PyBackedBytes, String, Option<
 /// The keys that a `Context` may have.
 const CONTEXT_KEYS: [&str; 4] = ["session_id", "game_id", "team_id", "resources"];
 
-const MERGES: [(&str, Join); 3] = [("single", Join::Single), ("events", Join::Events), ("locations", Join::Locations)];
+const MERGES: [(&str, Merge); 3] =
+    [("single", Merge::Single), ("events", Merge::Events), ("locations", Merge::Locations)];
 
 pub fn state(py: Python<'_>, payload: &Payload) -> Result<PayloadState> {
     let bytes = |body: &Body| PyBackedBytes::from(PyBytes::new(py, body.as_slice()));
@@ -67,6 +68,6 @@ pub fn restored((operation, ids, own, answers, join): PayloadState) -> Result<Pa
         refusal: None,
         lease: None,
     };
-    let join = MERGES.iter().find(|(name, _)| *name == join).map_or(Join::Single, |(_, join)| *join);
+    let join = MERGES.iter().find(|(name, _)| *name == join).map_or(Merge::Single, |(_, join)| *join);
     Payload::from_answers(&operation, answers.into_iter().map(answer).collect(), join, context)
 }

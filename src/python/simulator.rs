@@ -4,7 +4,9 @@ use crate::config::Sport;
 use crate::python::dicts::objects;
 use crate::python::{convert, errors, interpreter_exit, payload};
 use crate::scrub::Scrubber;
-use crate::simulator::{Fault, Gzip, Options, Privileges, Seen, Simulator, StreamFault, Throttle, Trouble};
+use crate::simulator::{
+    Fault, Gzip, Privileges, Seen, Simulator, SimulatorOptions, StreamFault, StreamFaultKind, Throttle,
+};
 use crate::table::Body;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -41,7 +43,7 @@ impl CoreSimulator {
         };
         let now = now.map(|now| convert::epoch_ms("now", now)).transpose()?;
         errors::guard(py, || {
-            let options = Options {
+            let options = SimulatorOptions {
                 seed: fitting("seed", seed)?,
                 sport,
                 teams: fitting("teams", teams)?,
@@ -219,18 +221,18 @@ impl CoreSimulator {
         seconds: Option<f64>,
         heartbeats: bool,
     ) -> PyResult<()> {
-        self.add_trouble(py, path, after, times, Trouble::Stall { heartbeats, seconds })
+        self.add_trouble(py, path, after, times, StreamFaultKind::Stall { heartbeats, seconds })
     }
 
     #[pyo3(signature = (path, *, after, times, data))]
     fn add_bytes(&self, py: Python<'_>, path: &str, after: i64, times: Option<i64>, data: Vec<u8>) -> PyResult<()> {
-        self.add_trouble(py, path, after, times, Trouble::Bytes(data))
+        self.add_trouble(py, path, after, times, StreamFaultKind::Bytes(data))
     }
 
     #[pyo3(signature = (path, *, times, bytes_per_second))]
     fn add_slowness(&self, py: Python<'_>, path: &str, times: Option<i64>, bytes_per_second: i64) -> PyResult<()> {
         let bytes_per_second = fitting("bytes_per_second", bytes_per_second)?;
-        self.add_trouble(py, path, 0, times, Trouble::Slow { bytes_per_second })
+        self.add_trouble(py, path, 0, times, StreamFaultKind::Slow { bytes_per_second })
     }
 
     fn clear_stream_faults(&self) {
@@ -276,11 +278,11 @@ impl CoreSimulator {
         path: &str,
         after: i64,
         times: Option<i64>,
-        trouble: Trouble,
+        stream_faults: StreamFaultKind,
     ) -> PyResult<()> {
         let (path, after) = (path.to_owned(), fitting("after", after)?);
         let times = times.map(|times| fitting("times", times)).transpose()?;
-        let fault = StreamFault { path, trouble, after, times };
+        let fault = StreamFault { path, stream_faults, after, times };
         self.inner.streams().add(fault).map_err(|e| errors::raise(py, e))
     }
 }
@@ -292,7 +294,7 @@ fn fitting<T: TryFrom<i64>>(name: &str, number: i64) -> PyResult<T> {
 
 fn how_compressed(gzip: &str) -> PyResult<Gzip> {
     match gzip {
-        "whole" => Ok(Gzip::Whole),
+        "whole" => Ok(Gzip::GameSnapshot),
         "damaged" => Ok(Gzip::Damaged),
         "cut" => Ok(Gzip::Cut),
         other => Err(PyValueError::new_err(format!("gzip is \"whole\", \"damaged\" or \"cut\", not {other:?}"))),

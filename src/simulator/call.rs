@@ -5,7 +5,7 @@ use url::form_urlencoded;
 
 /// An authenticated request.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct EndpointCall {
     /// Decoded, without slashes.
     pub(super) segments: Vec<String>,
     /// Decoded, in order.
@@ -14,11 +14,11 @@ pub(super) struct Call {
     pub(super) now: i64,
 }
 
-impl Call {
+impl EndpointCall {
     pub(super) fn new(path: &str, query: Vec<(String, String)>, now: i64) -> Self {
         let segments =
             path.split('/').skip(1).map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned());
-        Call { segments: segments.collect(), query, now }
+        EndpointCall { segments: segments.collect(), query, now }
     }
     /// The first parameter of this name; an empty one counts as missing.
     pub(super) fn text(&self, name: &str) -> Option<&str> {

@@ -2,8 +2,8 @@
 //! body stream would not cut at an exact byte, because hyper buffers; here, below hyper, each byte to the socket is
 //! counted.
 
+use super::raw_response::{ConnectionEnd, RawResponse};
 use super::service::lock;
-use super::wire::{End, Script};
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use socket2::SockRef;
@@ -20,10 +20,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Sleep;
 
 /// A reset discards what the kernel has not delivered yet; the reader gets this long to take it.
-const TIME_TO_TAKE: Duration = Duration::from_millis(50);
+const RESET_GRACE: Duration = Duration::from_millis(50);
 
 /// Number of writes per second of a slow connection.
-const PIECES_A_SECOND: u32 = 50;
+const WRITES_PER_SECOND: u32 = 50;
 
 /// Where to cut a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Cut {
         let (_, head) = blank_line(self.blank_line, bytes);
         head + self.left.min(bytes.len() - head)
     }
-    fn passed(&mut self, bytes: &[u8]) {
+    fn count_sent(&mut self, bytes: &[u8]) {
         let (matched, head) = blank_line(self.blank_line, bytes);
         self.blank_line = matched;
         self.left = self.left.saturating_sub(bytes.len() - head);
@@ -77,7 +77,7 @@ fn blank_line(mut matched: usize, bytes: &[u8]) -> (usize, usize) {
 #[derive(Debug, Clone, Default)]
 pub(super) struct CutSwitch {
     cut: Arc<Mutex<Option<Cut>>>,
-    script: Arc<Mutex<Option<Script>>>,
+    script: Arc<Mutex<Option<RawResponse>>>,
     /// Bytes per second; 0 is unlimited.
     pace: Arc<AtomicU32>,
 }
@@ -88,7 +88,7 @@ impl CutSwitch {
         *lock(&self.cut) = Some(cut);
     }
     /// Replaces the next response, which must have no body, by raw bytes.
-    pub(super) fn play(&self, script: Script) {
+    pub(super) fn play(&self, script: RawResponse) {
         *lock(&self.script) = Some(script);
     }
     /// Limits the speed of the connection from now on; 0 is unlimited.
@@ -103,20 +103,20 @@ impl Connected<IncomingStream<'_, Loopback>> for CutSwitch {
     }
 }
 
-/// Accepts [`Connection`]s.
+/// Accepts [`FaultyConnection`]s.
 #[derive(Debug)]
 pub(super) struct Loopback(pub(super) TcpListener);
 
 impl Listener for Loopback {
-    type Io = Connection;
+    type Io = FaultyConnection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
+    async fn accept(&mut self) -> (FaultyConnection, SocketAddr) {
         let (tcp, peer) = Listener::accept(&mut self.0).await;
         // Responses take one or two writes; without this the second waits for an acknowledgement. Errors only cost
         // time.
         let _ = tcp.set_nodelay(true);
-        let connection = Connection {
+        let connection = FaultyConnection {
             tcp,
             cut: CutSwitch::default(),
             playing: None,
@@ -132,7 +132,7 @@ impl Listener for Loopback {
 }
 
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct FaultyConnection {
     tcp: TcpStream,
     cut: CutSwitch,
     playing: Option<Playing>,
@@ -146,12 +146,12 @@ pub(super) struct Connection {
 /// A raw response, the bytes sent, and the matched part of the blank line in the discarded response.
 #[derive(Debug)]
 struct Playing {
-    script: Script,
+    script: RawResponse,
     sent: usize,
     blank_line: usize,
 }
 
-impl Connection {
+impl FaultyConnection {
     /// Sends the raw response, then discards the response that hyper writes.
     fn poll_play(&mut self, mut playing: Playing, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         while playing.sent < playing.script.bytes.len() {
@@ -163,7 +163,7 @@ impl Connection {
                 }
             }
         }
-        if let End::Closed { reset } = playing.script.end {
+        if let ConnectionEnd::Closed { reset } = playing.script.end {
             let ended = self.poll_end(reset, playing.sent > 0, cx);
             self.playing = Some(playing);
             return ended.map(Err);
@@ -172,8 +172,8 @@ impl Connection {
         playing.blank_line = blank_line;
         match playing.script.end {
             _ if blank_line < BLANK_LINE.len() => self.playing = Some(playing),
-            End::Stale { reset } => self.stale = Some(reset),
-            End::Open | End::Closed { .. } => {}
+            ConnectionEnd::Stale { reset } => self.stale = Some(reset),
+            ConnectionEnd::Open | ConnectionEnd::Closed { .. } => {}
         }
         Poll::Ready(Ok(head))
     }
@@ -187,7 +187,7 @@ impl Connection {
             ready!(resting.as_mut().poll(cx));
             self.resting = None;
         }
-        let most = bytes.len().min((pace / PIECES_A_SECOND).max(1) as usize);
+        let most = bytes.len().min((pace / WRITES_PER_SECOND).max(1) as usize);
         let written = ready!(Pin::new(&mut self.tcp).poll_write(cx, &bytes[..most]))?;
         let rest = Duration::from_secs_f64(written as f64 / f64::from(pace));
         self.resting = Some(Box::pin(tokio::time::sleep(rest)));
@@ -199,7 +199,7 @@ impl Connection {
             let _ = ready!(Pin::new(&mut self.tcp).poll_shutdown(cx));
         } else {
             if was_sent {
-                let wait = self.before_reset.get_or_insert_with(|| Box::pin(tokio::time::sleep(TIME_TO_TAKE)));
+                let wait = self.before_reset.get_or_insert_with(|| Box::pin(tokio::time::sleep(RESET_GRACE)));
                 ready!(wait.as_mut().poll(cx));
             }
             self.reset_when_dropped();
@@ -212,7 +212,7 @@ impl Connection {
     }
 }
 
-impl AsyncWrite for Connection {
+impl AsyncWrite for FaultyConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.playing.is_none() {
             let script = lock(&self.cut.script).take();
@@ -228,7 +228,7 @@ impl AsyncWrite for Connection {
             return self.poll_end(cut.reset, true, cx).map(Err);
         }
         let written = ready!(self.poll_send(cx, &bytes[..most]))?;
-        cut.passed(&bytes[..written]);
+        cut.count_sent(&bytes[..written]);
         self.cut.arm(cut);
         Poll::Ready(Ok(written))
     }
@@ -260,7 +260,7 @@ impl AsyncWrite for Connection {
     }
 }
 
-impl AsyncRead for Connection {
+impl AsyncRead for FaultyConnection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let Some(reset) = self.stale else { return Pin::new(&mut self.tcp).poll_read(cx, buffer) };
         let before = buffer.filled().len();
@@ -283,7 +283,7 @@ mod tests {
         let mut sent = Vec::new();
         for chunk in chunks {
             let most = cut.may_pass(chunk);
-            cut.passed(&chunk[..most]);
+            cut.count_sent(&chunk[..most]);
             sent.extend_from_slice(&chunk[..most]);
             if most < chunk.len() {
                 break;
@@ -306,9 +306,9 @@ mod tests {
     #[test]
     fn a_cut_after_the_last_byte_is_reached_by_the_whole_answer() {
         let mut cut = Cut::after(4, false);
-        cut.passed(b"HTTP/1.1 200 OK\r\n\r\nbod");
+        cut.count_sent(b"HTTP/1.1 200 OK\r\n\r\nbod");
         assert!(!cut.is_reached());
-        cut.passed(b"y");
+        cut.count_sent(b"y");
         assert!(cut.is_reached());
     }
 }

@@ -1,6 +1,6 @@
 //! Injected faults.
 
-use super::dice::Dice;
+use super::random::SimRandom;
 use super::throttle::{Bucket, Throttle};
 use crate::error::{Error, Result};
 use axum::http::{HeaderName, HeaderValue};
@@ -48,7 +48,7 @@ pub struct Fault {
 /// How to compress a body, whether or not the request accepts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gzip {
-    Whole,
+    GameSnapshot,
     /// One digit is changed, which only the checksum detects.
     Damaged,
     /// Without checksum and length.
@@ -81,7 +81,7 @@ impl Default for Fault {
 }
 
 /// `Date` can be written from 1970 to 9999; a generation either way suffices for tests.
-const FARTHEST_CLOCK: f64 = 1e9;
+const MAX_CLOCK_OFFSET: f64 = 1e9;
 
 impl Fault {
     fn check(&self) -> Result<()> {
@@ -96,8 +96,8 @@ impl Fault {
             return wrong(format!("delay must be a number of seconds from 0 up, not {}", self.delay));
         }
         // NaN is in no range.
-        if !(-FARTHEST_CLOCK..=FARTHEST_CLOCK).contains(&self.clock_offset) {
-            return wrong(format!("clock_offset must be within {FARTHEST_CLOCK} seconds, not {}", self.clock_offset));
+        if !(-MAX_CLOCK_OFFSET..=MAX_CLOCK_OFFSET).contains(&self.clock_offset) {
+            return wrong(format!("clock_offset must be within {MAX_CLOCK_OFFSET} seconds, not {}", self.clock_offset));
         }
         if !(0.0..=1.0).contains(&self.probability) {
             return wrong(format!("probability must be from 0 to 1, not {}", self.probability));
@@ -129,17 +129,17 @@ impl Fault {
 
 /// The faults of a simulator. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Faults(Arc<Mutex<State>>);
+pub struct Faults(Arc<Mutex<FaultState>>);
 
 #[derive(Debug)]
-struct State {
+struct FaultState {
     /// In the order added.
-    faults: Vec<Added>,
-    dice: Dice,
+    faults: Vec<AddedFault>,
+    random: SimRandom,
 }
 
 #[derive(Debug)]
-struct Added {
+struct AddedFault {
     fault: Fault,
     /// Number of applications.
     struck: u32,
@@ -147,13 +147,13 @@ struct Added {
 }
 
 impl Faults {
-    pub(super) fn new(dice: Dice) -> Self {
-        Faults(Arc::new(Mutex::new(State { faults: Vec::new(), dice })))
+    pub(super) fn new(random: SimRandom) -> Self {
+        Faults(Arc::new(Mutex::new(FaultState { faults: Vec::new(), random })))
     }
     /// Adds a fault; earlier ones take precedence.
     pub fn add(&self, fault: Fault) -> Result<()> {
         fault.check()?;
-        self.state().faults.push(Added { fault, struck: 0, bucket: Bucket::default() });
+        self.state().faults.push(AddedFault { fault, struck: 0, bucket: Bucket::default() });
         Ok(())
     }
     pub fn clear(&self) {
@@ -161,19 +161,19 @@ impl Faults {
     }
     /// The first fault that applies to a request for `path`.
     pub(super) fn strike(&self, path: &str, now: Instant) -> Option<Fault> {
-        let State { faults, dice } = &mut *self.state();
-        faults.iter_mut().find_map(|added| added.strike(path, dice, now))
+        let FaultState { faults, random } = &mut *self.state();
+        faults.iter_mut().find_map(|added| added.strike(path, random, now))
     }
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FaultState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Added {
-    fn strike(&mut self, path: &str, dice: &mut Dice, now: Instant) -> Option<Fault> {
-        let Added { fault, struck, bucket } = self;
+impl AddedFault {
+    fn strike(&mut self, path: &str, random: &mut SimRandom, now: Instant) -> Option<Fault> {
+        let AddedFault { fault, struck, bucket } = self;
         let spent = fault.times.is_some_and(|times| *struck >= times);
-        if spent || !matches(&fault.path, path) || !dice.chance(fault.probability) {
+        if spent || !matches(&fault.path, path) || !random.chance(fault.probability) {
             return None;
         }
         let mut fault = fault.clone();
@@ -206,12 +206,12 @@ pub(super) fn matches(glob: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test says what it expects by failing")]
-    use super::super::dice::Purpose;
+    use super::super::random::Purpose;
     use super::*;
     use proptest::prelude::*;
 
     fn faults() -> Faults {
-        Faults::new(Dice::new(7, Purpose::Faults))
+        Faults::new(SimRandom::new(7, Purpose::Faults))
     }
 
     #[test]

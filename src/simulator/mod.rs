@@ -17,15 +17,17 @@
 //! | `request_log` | the requests received |
 //! | [`season`] | the games and teams |
 
-mod answer;
-mod asked;
+mod auth;
 mod broadcast;
 mod call;
 mod connection;
-mod dice;
 mod faults;
-mod gate;
+mod game_resources;
 mod live;
+mod random;
+mod raw_response;
+mod request_log;
+mod response;
 mod rest;
 mod rules;
 mod schedule;
@@ -34,19 +36,17 @@ mod service;
 #[cfg(test)]
 mod tests;
 mod throttle;
-mod whole;
-mod wire;
 
 pub use faults::{Fault, Faults, Gzip};
-pub use live::{StreamFault, Streams, Tokens, Trouble};
+pub use live::{StreamFault, StreamFaultKind, Streams, TokenStore};
 pub use throttle::Throttle;
 
 use crate::config::{Secret, Sport};
 use crate::error::{Error, Result};
 use crate::resource::{schedule::ScheduledGame, team::Team};
+use auth::StoredCredential;
 use connection::{CutSwitch, Loopback};
-use dice::{Dice, Purpose};
-use gate::Credential;
+use random::{Purpose, SimRandom};
 use season::Season;
 use service::{Service, lock, real_now};
 use std::net::{Ipv4Addr, TcpListener};
@@ -55,7 +55,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct SimulatorOptions {
     pub seed: u64,
     pub sport: Sport,
     pub teams: usize,
@@ -68,25 +68,33 @@ pub struct Options {
     pub tracking_hz: u32,
 }
 
-impl Default for Options {
+impl Default for SimulatorOptions {
     fn default() -> Self {
-        Options { seed: 0, sport: Sport::Basketball, teams: 16, games: 240, now: None, port: 0, tracking_hz: 2 }
+        SimulatorOptions {
+            seed: 0,
+            sport: Sport::Basketball,
+            teams: 16,
+            games: 240,
+            now: None,
+            port: 0,
+            tracking_hz: 2,
+        }
     }
 }
 
-impl Options {
+impl SimulatorOptions {
     /// Larger seasons would take gigabytes or leave the range of the service's times.
     fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Argument(what));
-        if !(2..=MOST_TEAMS).contains(&self.teams) {
-            return wrong(format!("a season has from 2 to {MOST_TEAMS} teams, not {}", self.teams));
+        if !(2..=MAX_TEAMS).contains(&self.teams) {
+            return wrong(format!("a season has from 2 to {MAX_TEAMS} teams, not {}", self.teams));
         }
-        if self.games > MOST_GAMES {
-            return wrong(format!("a season has at most {MOST_GAMES} games, not {}", self.games));
+        if self.games > MAX_GAMES {
+            return wrong(format!("a season has at most {MAX_GAMES} games, not {}", self.games));
         }
-        if !(1..=MOST_HZ).contains(&self.tracking_hz) || 1000 % self.tracking_hz != 0 {
+        if !(1..=MAX_HZ).contains(&self.tracking_hz) || 1000 % self.tracking_hz != 0 {
             return wrong(format!(
-                "tracking_hz is such that steps last whole milliseconds (2, 10, 20, 25, 50, ..), at most {MOST_HZ}, not {}",
+                "tracking_hz is such that steps last whole milliseconds (2, 10, 20, 25, 50, ..), at most {MAX_HZ}, not {}",
                 self.tracking_hz
             ));
         }
@@ -99,9 +107,9 @@ impl Options {
     }
 }
 
-const MOST_TEAMS: usize = 10_000;
-const MOST_GAMES: usize = 1_000_000;
-const MOST_HZ: u32 = 100;
+const MAX_TEAMS: usize = 10_000;
+const MAX_GAMES: usize = 1_000_000;
+const MAX_HZ: u32 = 100;
 /// The years 2000 and 2200.
 const EARLIEST: i64 = 946_684_800_000;
 const LATEST: i64 = 7_258_118_400_000;
@@ -152,13 +160,13 @@ struct Running {
 }
 
 /// How long closing waits for a game being played.
-const MOST_PATIENCE: Duration = Duration::from_secs(2);
+const MAX_CLOSE_WAIT: Duration = Duration::from_secs(2);
 
 impl Simulator {
     /// Listens on 127.0.0.1, with a runtime and threads of its own.
-    pub fn start(options: Options) -> Result<Self> {
+    pub fn start(options: SimulatorOptions) -> Result<Self> {
         options.check()?;
-        let Options { seed, sport, teams, games, now, port, tracking_hz } = options;
+        let SimulatorOptions { seed, sport, teams, games, now, port, tracking_hz } = options;
         let refused = |error: std::io::Error| {
             Error::Configuration(format!("the simulator cannot listen on 127.0.0.1:{port}: {error}"))
         };
@@ -166,20 +174,20 @@ impl Simulator {
         socket.set_nonblocking(true).map_err(refused)?;
         let port = socket.local_addr().map_err(refused)?.port();
 
-        let mut dice = Dice::new(seed, Purpose::Credentials);
+        let mut random = SimRandom::new(seed, Purpose::StoredCredentials);
         let username = format!("sim-{seed}");
-        let secret = Secret::new(dice.text(40));
+        let secret = Secret::new(random.text(40));
         let service = Arc::new(Service {
             season: Season::new(seed, sport, teams, games, now.unwrap_or_else(real_now))
                 .tracked_every(i64::from(1000 / tracking_hz)),
             frozen: now,
-            faults: Faults::new(Dice::new(seed, Purpose::Faults)),
+            faults: Faults::new(SimRandom::new(seed, Purpose::Faults)),
             credentials: Mutex::default(),
-            api_key: Secret::new(dice.text(32)),
+            api_key: Secret::new(random.text(32)),
             seen: Mutex::default(),
-            ids: Mutex::new(Dice::new(seed, Purpose::RequestIds)),
+            ids: Mutex::new(SimRandom::new(seed, Purpose::RequestIds)),
             kept: Mutex::default(),
-            live: live::Live::default(),
+            live: live::LiveService::default(),
         });
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -239,7 +247,7 @@ impl Simulator {
         &self.service.live.streams
     }
     /// The tokens issued for websockets.
-    pub fn tokens(&self) -> &Tokens {
+    pub fn tokens(&self) -> &TokenStore {
         &self.service.live.tokens
     }
     /// Plays a game from its tip-off, or from where it is, at a speed (1: real time); `None` or infinity: as fast as
@@ -271,7 +279,7 @@ impl Simulator {
         if username.is_empty() || username.contains(char::is_control) {
             return Err(Error::Argument("a username must be some text without control characters".into()));
         }
-        let credential = Credential { secret: Secret::new(secret), privileges };
+        let credential = StoredCredential { secret: Secret::new(secret), privileges };
         lock(&self.service.credentials).insert(username.to_owned(), credential);
         Ok(())
     }
@@ -284,7 +292,7 @@ impl Simulator {
             return;
         }
         // Waiting would panic on a thread of another runtime, so a new thread waits.
-        let stop = std::thread::Builder::new().spawn(move || runtime.shutdown_timeout(MOST_PATIENCE));
+        let stop = std::thread::Builder::new().spawn(move || runtime.shutdown_timeout(MAX_CLOSE_WAIT));
         if let Ok(stop) = stop {
             let _ = stop.join();
         }

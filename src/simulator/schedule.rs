@@ -1,7 +1,7 @@
 //! The schedule, and games by the ids of any system.
 
-use super::answer::{Answer, Refusal, json};
-use super::call::Call;
+use super::call::EndpointCall;
+use super::response::{EndpointResponse, ErrorResponse, json};
 use super::rules::DAY_MS;
 use super::season::Season;
 use crate::resource::schedule::ScheduledGame;
@@ -20,9 +20,9 @@ struct Games<T> {
 }
 
 /// Answers a call of `/v1/data/schedule/games`.
-pub(super) fn games(season: &Season, call: &Call) -> Result<Answer, Refusal> {
+pub(super) fn games(season: &Season, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     // The only documented error of this operation.
-    let from = call.int("from").ok_or_else(Refusal::general)?;
+    let from = call.int("from").ok_or_else(ErrorResponse::general)?;
     let to = call.int("to").unwrap_or(from.saturating_add(DAY_MS));
     let kind = call.text("type").unwrap_or("BASKETBALL");
     let team = call.text("team_id");
@@ -50,12 +50,12 @@ fn plays(game: &ScheduledGame, team: i64) -> bool {
 
 /// Answers a call of `/v1/data/schedule/games/matchup`: the games that all named teams play in. An unknown system or
 /// team has no games.
-pub(super) fn matchup(season: &Season, call: &Call) -> Result<Answer, Refusal> {
+pub(super) fn matchup(season: &Season, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     let named = call.query.iter().filter(|(name, value)| name == "team_id" && !value.is_empty());
     let named: Vec<&str> = named.map(|(_, team)| team.as_str()).collect();
     let (reference, gender) = (call.text("reference"), call.text("gender"));
     let (Some(from), Some(reference), Some(gender), 1..=2) = (call.int("from"), reference, gender, named.len()) else {
-        return Err(Refusal::general());
+        return Err(ErrorResponse::general());
     };
     let to = call.int("to").unwrap_or(i64::MAX);
     let teams: Option<Vec<i64>> = named.into_iter().map(|team| team_of(season, reference, team)).collect();
@@ -77,8 +77,8 @@ fn team_of(season: &Season, reference: &str, id: &str) -> Option<i64> {
 }
 
 /// The game as a matchup shows it.
-fn matched(game: &ScheduledGame) -> Result<Map<String, Value>, Refusal> {
-    let Ok(Value::Object(mut fields)) = serde_json::to_value(game) else { return Err(Refusal::general()) };
+fn matched(game: &ScheduledGame) -> Result<Map<String, Value>, ErrorResponse> {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(game) else { return Err(ErrorResponse::general()) };
     fields.shift_remove("type");
     fields.shift_remove("source");
     let location = game.location_id.replace('@', "/");

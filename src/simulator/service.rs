@@ -1,15 +1,15 @@
 //! Handles a request: logs it, applies a fault, authenticates it, responds.
 
-use super::answer::{Answer, Kept, Refusal, gateway_body, json};
-use super::asked::Asked;
-use super::call::{Call, pairs};
+use super::auth::{self, StoredCredentials};
+use super::call::{EndpointCall, pairs};
 use super::connection::{Cut, CutSwitch};
-use super::dice::Dice;
 use super::faults::{Fault, Faults};
-use super::gate::{self, Credentials};
-use super::live::{self, Live, Refused};
+use super::live::{self, LiveService, StreamRefusal};
+use super::random::SimRandom;
+use super::raw_response::RawResponse;
+use super::request_log::RequestLog;
+use super::response::{BodyCache, EndpointResponse, ErrorResponse, gateway_body, json};
 use super::season::Season;
-use super::wire::Script;
 use super::{Privileges, Seen, broadcast, rest};
 use crate::config::Secret;
 use axum::body::{Body, Bytes};
@@ -30,12 +30,12 @@ pub(super) struct Service {
     /// Where the season's clock is frozen.
     pub(super) frozen: Option<i64>,
     pub(super) faults: Faults,
-    pub(super) credentials: Mutex<Credentials>,
+    pub(super) credentials: Mutex<StoredCredentials>,
     pub(super) api_key: Secret,
-    pub(super) seen: Mutex<Asked>,
-    pub(super) ids: Mutex<Dice>,
-    pub(super) kept: Mutex<Kept>,
-    pub(super) live: Live,
+    pub(super) seen: Mutex<RequestLog>,
+    pub(super) ids: Mutex<SimRandom>,
+    pub(super) kept: Mutex<BodyCache>,
+    pub(super) live: LiveService,
 }
 
 impl std::fmt::Debug for Service {
@@ -62,7 +62,7 @@ struct Reply {
 }
 
 impl Reply {
-    fn error(refusal: &Refusal, request_id: String) -> Self {
+    fn error(refusal: &ErrorResponse, request_id: String) -> Self {
         Reply { status: refusal.status, body: refusal.body(&request_id), request_id }
     }
 }
@@ -84,7 +84,7 @@ pub(super) async fn serve(
         tokio::time::sleep(Duration::try_from_secs_f64(fault.delay).unwrap_or_default()).await;
     }
     if fault.reset && fault.cut_at.is_none() && !fault.stale {
-        connection.play(Script::reset());
+        connection.play(RawResponse::reset());
         return Response::default();
     }
     let clock = shifted(SystemTime::now(), fault.clock_offset);
@@ -100,15 +100,15 @@ pub(super) async fn serve(
                 }
                 return stamped(stream, clock, service.frozen, &request_id, &fault);
             }
-            Err(Refused::Gateway(message)) => Reply { status: 401, body: gateway_body(message), request_id },
-            Err(Refused::Service(refusal)) => Reply::error(&refusal, request_id),
+            Err(StreamRefusal::Gateway(message)) => Reply { status: 401, body: gateway_body(message), request_id },
+            Err(StreamRefusal::Service(refusal)) => Reply::error(&refusal, request_id),
         },
         false => service.clone().reply(request, clock, request_id).await,
     };
     lock(&service.seen).answered(place, reply.status);
     let mut response = head(&reply, clock, service.frozen, &fault);
     if is_struck {
-        connection.play(Script::new(response.status(), response.headers(), &reply.body, &fault, to_head));
+        connection.play(RawResponse::new(response.status(), response.headers(), &reply.body, &fault, to_head));
         return Response::default();
     }
     *response.body_mut() = Body::from(reply.body);
@@ -126,10 +126,10 @@ fn invented(fault: &Fault, request_id: String) -> Reply {
     let status = fault.status.unwrap_or(200);
     match &fault.body {
         Some(body) => Reply { status, body: Bytes::copy_from_slice(body), request_id },
-        None if status == 500 => Reply::error(&Refusal::general(), request_id),
+        None if status == 500 => Reply::error(&ErrorResponse::general(), request_id),
         None => {
             let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-            Reply::error(&Refusal::new(status, reason.unwrap_or("Unknown")), request_id)
+            Reply::error(&ErrorResponse::new(status, reason.unwrap_or("Unknown")), request_id)
         }
     }
 }
@@ -203,13 +203,13 @@ impl Service {
     /// The true response. `clock` is the gateway's, `now` the season's.
     async fn reply(self: Arc<Self>, request: Parts, clock: SystemTime, request_id: String) -> Reply {
         let path = request.uri.path();
-        let call = Call::new(path, pairs(request.uri.query()), self.now());
+        let call = EndpointCall::new(path, pairs(request.uri.query()), self.now());
         let passed = if path.starts_with("/broadcast/v1/") {
-            gate::keyed(&request.headers, &call.query, &self.api_key).map(|()| None)
+            auth::keyed(&request.headers, &call.query, &self.api_key).map(|()| None)
         } else if path.starts_with("/v1/") {
-            gate::signed(&request, &lock(&self.credentials), clock).map(Some)
+            auth::signed(&request, &lock(&self.credentials), clock).map(Some)
         } else {
-            return Reply::error(&Refusal::new(404, "Not found"), request_id);
+            return Reply::error(&ErrorResponse::new(404, "Not found"), request_id);
         };
         let privileges = match passed {
             Ok(privileges) => privileges,
@@ -240,28 +240,28 @@ impl Service {
 
     /// The body from the cache, or made away from the serving threads, since a game may have to be played for it. A
     /// panic in it is the service's error.
-    async fn body(self: Arc<Self>, target: String, call: Call) -> Result<Bytes, Refusal> {
+    async fn body(self: Arc<Self>, target: String, call: EndpointCall) -> Result<Bytes, ErrorResponse> {
         if let Some(body) = lock(&self.kept).get(&target) {
             return Ok(body);
         }
         let answered = tokio::task::spawn_blocking(move || {
-            let Answer { body, is_final } = self.answer(&call)?;
+            let EndpointResponse { body, is_final } = self.answer(&call)?;
             if is_final || self.frozen.is_some() {
                 lock(&self.kept).keep(target, body.clone());
             }
             Ok(body)
         });
-        answered.await.unwrap_or_else(|_| Err(Refusal::general()))
+        answered.await.unwrap_or_else(|_| Err(ErrorResponse::general()))
     }
 
     /// A token for the websocket of one game. The body is not documented; this one is made up.
-    fn subscription(&self, game: &str, privileges: Privileges) -> Result<Bytes, Refusal> {
-        let game = self.season.game_index(game).ok_or_else(|| Refusal::new(404, "Invalid id"))?;
-        let token = self.live.tokens.give(game, privileges).ok_or_else(Refusal::general)?;
+    fn subscription(&self, game: &str, privileges: Privileges) -> Result<Bytes, ErrorResponse> {
+        let game = self.season.game_index(game).ok_or_else(|| ErrorResponse::new(404, "Invalid id"))?;
+        let token = self.live.tokens.give(game, privileges).ok_or_else(ErrorResponse::general)?;
         Ok(json(&serde_json::json!({ "token": token }))?.body)
     }
 
-    fn answer(&self, call: &Call) -> Result<Answer, Refusal> {
+    fn answer(&self, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
         match call.segments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["broadcast", "v1", ref path @ ..] => broadcast::answer(&self.season, path, call),
             _ => rest::answer(&self.season, &data_path(call), call),
@@ -270,7 +270,7 @@ impl Service {
 }
 
 /// The path after `/v1/data/`; empty, and so unknown, for any other path.
-fn data_path(call: &Call) -> Vec<&str> {
+fn data_path(call: &EndpointCall) -> Vec<&str> {
     match &call.segments[..] {
         [v1, data, path @ ..] if v1 == "v1" && data == "data" => path.iter().map(String::as_str).collect(),
         _ => Vec::new(),
@@ -278,10 +278,10 @@ fn data_path(call: &Call) -> Vec<&str> {
 }
 
 /// Everything is read with GET; the one operation that writes is not open to clients.
-fn check_method(method: &Method, path: &str) -> Result<(), Refusal> {
+fn check_method(method: &Method, path: &str) -> Result<(), ErrorResponse> {
     match *method {
         Method::GET => Ok(()),
-        Method::PUT if path == "/v1/data/schedule/games" => Err(Refusal::new(403, "Access denied to resource")),
-        _ => Err(Refusal::new(405, "Method not allowed")),
+        Method::PUT if path == "/v1/data/schedule/games" => Err(ErrorResponse::new(403, "Access denied to resource")),
+        _ => Err(ErrorResponse::new(405, "Method not allowed")),
     }
 }

@@ -36,18 +36,18 @@ pub(super) fn find(resource: &Resource, mut cursor: Cursor) -> Result<&'static R
         b'[' => in_array(resource, cursor),
         b'{' => match members(resource, &mut cursor) {
             Ok(members) => in_object(resource, start, &members),
-            Err(_) => Ok(usual(roots)),
+            Err(_) => Ok(default_root(roots)),
         },
         _ => Err(missing(resource, start, "an object")),
     };
     match verdict {
-        Err(_) if !is_json(start) => Ok(usual(roots)),
+        Err(_) if !is_json(start) => Ok(default_root(roots)),
         verdict => verdict,
     }
 }
 
 /// The root of a body that does not show one.
-fn usual(roots: &'static [Root]) -> &'static Root {
+fn default_root(roots: &'static [Root]) -> &'static Root {
     const NONE: &Root = &super::declaration::root("");
     roots.iter().find(|root| root.path.is_empty()).or(roots.first()).unwrap_or(NONE)
 }

@@ -1,8 +1,8 @@
 //! The Broadcast event stream: the whole game as one document for each change, and heartbeats.
 
-use super::game::Reader;
+use super::game::GameReader;
 use super::snapshot;
-use super::trouble::{Next, StreamFault, Strike, sleep_until};
+use super::stream_faults::{ActiveFault, StreamAction, StreamFault, sleep_until};
 use crate::simulator::connection::{Cut, CutSwitch};
 use crate::simulator::service::Service;
 use axum::body::{Body, Bytes};
@@ -18,18 +18,18 @@ use tokio::time::{Instant, sleep};
 
 const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
 
-struct EventStream {
-    reader: Reader,
+struct EventStreamSender {
+    reader: GameReader,
     connection: CutSwitch,
     cuts: watch::Receiver<bool>,
-    strike: Strike,
+    strike: ActiveFault,
     /// The changes covered by the last event.
     told: usize,
     events: usize,
 }
 
 pub(super) fn open(
-    reader: Reader,
+    reader: GameReader,
     fault: Option<StreamFault>,
     connection: CutSwitch,
     last_event_id: Option<&str>,
@@ -40,7 +40,7 @@ pub(super) fn open(
     let moves = reader.game.catch_up(&reader.service);
     let seen = last_event_id.filter(|_| streams.with_ids()).and_then(|id| id.parse().ok());
     let told = seen.filter(|seen| *seen <= moves).unwrap_or(0);
-    let stream = EventStream { reader, connection, cuts, strike: Strike::new(fault), told, events: 0 };
+    let stream = EventStreamSender { reader, connection, cuts, strike: ActiveFault::new(fault), told, events: 0 };
     response(stream::unfold(stream, |mut stream| async move {
         let chunk = stream.chunk().await;
         Some((Ok(chunk), stream))
@@ -70,7 +70,7 @@ fn response(chunks: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'stat
     response
 }
 
-impl EventStream {
+impl EventStreamSender {
     async fn chunk(&mut self) -> Bytes {
         // A request for more means that the last event was taken.
         self.reader.took(self.told);
@@ -90,16 +90,16 @@ impl EventStream {
         let silence = self.reader.service.live.streams.silence();
         loop {
             match self.strike.next(self.events) {
-                Next::Bytes(bytes) => return bytes.into(),
-                Next::Stall { heartbeats: false, until } => sleep_until(until).await,
-                Next::Stall { heartbeats: true, until } => {
+                StreamAction::Bytes(bytes) => return bytes.into(),
+                StreamAction::Stall { heartbeats: false, until } => sleep_until(until).await,
+                StreamAction::Stall { heartbeats: true, until } => {
                     let next = Instant::now() + silence;
                     sleep_until(Some(until.map_or(next, |until| until.min(next)))).await;
                     if until.is_none_or(|until| next <= until) {
                         return HEARTBEAT;
                     }
                 }
-                Next::Events => {
+                StreamAction::Events => {
                     return tokio::select! {
                         moves = self.reader.moved(self.told) => self.event(moves),
                         () = sleep(silence) => HEARTBEAT,

@@ -1,6 +1,6 @@
 //! A game as its streams see it: the messages so far, and its readers.
 
-use crate::simulator::season::{Feed, Season, Told};
+use crate::simulator::season::{Feed, FeedMessage, Season};
 use crate::simulator::service::{Service, lock};
 use serde::Serialize;
 use serde_json::Value;
@@ -13,17 +13,17 @@ use tokio::time::{sleep, timeout};
 
 /// A message of a sequenced source, as sent.
 #[derive(Debug)]
-pub(super) struct Message {
+pub(super) struct LiveMessage {
     pub(super) source: &'static str,
     pub(super) text: String,
 }
 
 #[derive(Debug)]
-pub(super) struct Game {
+pub(super) struct LiveGame {
     pub(super) index: usize,
     /// When the next change is due, by the game's clock.
     pub(super) moments: Vec<i64>,
-    log: Mutex<Log>,
+    log: Mutex<GameMessages>,
     moved: watch::Sender<()>,
     seats: Mutex<Vec<Weak<Seat>>>,
     taken: Notify,
@@ -32,10 +32,10 @@ pub(super) struct Game {
 }
 
 #[derive(Debug, Default)]
-struct Log {
+struct GameMessages {
     feed: Feed,
     /// All sequenced sources share one counter; the first message has number 1.
-    messages: Vec<Arc<Message>>,
+    messages: Vec<Arc<LiveMessage>>,
     corrections: usize,
     /// Number of changes: moments passed and corrections made.
     moves: usize,
@@ -67,9 +67,9 @@ pub(super) fn envelope(source: &str, seq: Option<usize>, data: &Value) -> String
     serde_json::to_string(&Envelope { kind: source, source, seq, data }).unwrap_or_default()
 }
 
-impl Game {
+impl LiveGame {
     pub(super) fn new(season: &Season, index: usize) -> Self {
-        Game {
+        LiveGame {
             index,
             moments: season.moments(index),
             log: Mutex::default(),
@@ -85,11 +85,11 @@ impl Game {
         self.advance(service, &mut lock(&self.log))
     }
 
-    fn advance(&self, service: &Service, log: &mut Log) -> usize {
+    fn advance(&self, service: &Service, log: &mut GameMessages) -> usize {
         let now = service.season.time_of(self.index, service.now());
-        for Told { source, data } in service.season.tell(self.index, &mut log.feed, now) {
+        for FeedMessage { source, data } in service.season.publish(self.index, &mut log.feed, now) {
             let text = envelope(source, Some(log.messages.len() + 1), &data);
-            log.messages.push(Arc::new(Message { source, text }));
+            log.messages.push(Arc::new(LiveMessage { source, text }));
         }
         // The real clock may go back; sent messages stay sent.
         let passed = self.moments.partition_point(|moment| *moment <= now);
@@ -119,11 +119,11 @@ impl Game {
         (log.player == player).then(|| self.set_clock(service, log, at))
     }
 
-    fn set_clock(&self, service: &Service, mut log: MutexGuard<'_, Log>, at: i64) -> usize {
+    fn set_clock(&self, service: &Service, mut log: MutexGuard<'_, GameMessages>, at: i64) -> usize {
         service.season.set_clock(self.index, at);
         let moves = self.advance(service, &mut log);
         drop(log);
-        self.tell(service);
+        self.publish(service);
         moves
     }
 
@@ -135,30 +135,30 @@ impl Game {
         log.moves += 1;
         self.advance(service, &mut log);
         drop(log);
-        self.tell(service);
+        self.publish(service);
         Ok(())
     }
 
-    fn tell(&self, service: &Service) {
+    fn publish(&self, service: &Service) {
         service.live.changed();
         self.moved.send_replace(());
     }
 
     /// Some of the messages from a position on.
-    pub(super) fn messages(&self, from: usize) -> Vec<Arc<Message>> {
+    pub(super) fn messages(&self, from: usize) -> Vec<Arc<LiveMessage>> {
         const AT_ONCE: usize = 256;
         let log = lock(&self.log);
         let from = from.min(log.messages.len());
         log.messages[from..log.messages.len().min(from + AT_ONCE)].to_vec()
     }
 
-    pub(super) fn reader(self: Arc<Self>, service: Arc<Service>) -> Reader {
+    pub(super) fn reader(self: Arc<Self>, service: Arc<Service>) -> GameReader {
         let seat = Arc::new(Seat::default());
         let mut seats = lock(&self.seats);
         seats.retain(|seat| seat.strong_count() > 0);
         seats.push(Arc::downgrade(&seat));
         drop(seats);
-        Reader { moved: self.moved.subscribe(), game: self, service, seat }
+        GameReader { moved: self.moved.subscribe(), game: self, service, seat }
     }
 
     /// Waits until every reader has taken this many changes. A slow reader is not waited for again before it has caught
@@ -189,14 +189,14 @@ impl Game {
 
 /// One stream's view of a game.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct GameReader {
     pub(super) service: Arc<Service>,
-    pub(super) game: Arc<Game>,
+    pub(super) game: Arc<LiveGame>,
     moved: watch::Receiver<()>,
     seat: Arc<Seat>,
 }
 
-impl Reader {
+impl GameReader {
     /// Waits until the game has changed more than `seen` times; returns how often it has.
     pub(super) async fn moved(&mut self, seen: usize) -> usize {
         loop {
@@ -222,7 +222,7 @@ impl Reader {
 }
 
 /// Waits until a game on the real clock has news; forever for other clocks.
-async fn next_moment(service: &Service, game: &Game) {
+async fn next_moment(service: &Service, game: &LiveGame) {
     let now = service.now();
     let is_running = service.frozen.is_none() && service.season.time_of(game.index, now) == now;
     match game.moments.iter().find(|moment| **moment > now) {
@@ -231,7 +231,7 @@ async fn next_moment(service: &Service, game: &Game) {
     }
 }
 
-impl Drop for Reader {
+impl Drop for GameReader {
     fn drop(&mut self) {
         self.seat.taken.store(usize::MAX, Ordering::Release);
         self.game.taken.notify_waiters();

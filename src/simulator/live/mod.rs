@@ -13,23 +13,23 @@ mod event_stream;
 mod game;
 mod play;
 pub(super) mod snapshot;
+mod stream_faults;
 mod tokens;
-mod trouble;
 mod websocket;
 
 pub(super) use play::play;
-pub use tokens::Tokens;
-pub use trouble::{StreamFault, Streams, Trouble};
+pub use stream_faults::{StreamFault, StreamFaultKind, Streams};
+pub use tokens::TokenStore;
 
-use super::answer::Refusal;
-use super::call::{Call, pairs};
+use super::auth;
+use super::call::{EndpointCall, pairs};
 use super::connection::CutSwitch;
-use super::gate;
+use super::response::ErrorResponse;
 use super::service::{Service, lock};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use axum::response::Response;
-use game::Game;
+use game::LiveGame;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -39,17 +39,17 @@ const WEBSOCKET: &str = "/live/v2/games";
 
 /// The state of the live side.
 #[derive(Debug, Default)]
-pub(super) struct Live {
+pub(super) struct LiveService {
     /// By position in the season. A game is dropped when nobody reads it, unless it is held.
-    games: Mutex<HashMap<usize, Weak<Game>>>,
+    games: Mutex<HashMap<usize, Weak<LiveGame>>>,
     /// Games that were played or corrected: their messages and order cannot be recreated.
-    held: Mutex<Vec<Arc<Game>>>,
-    pub(super) tokens: Tokens,
+    held: Mutex<Vec<Arc<LiveGame>>>,
+    pub(super) tokens: TokenStore,
     pub(super) streams: Streams,
     changes: AtomicU64,
 }
 
-impl Live {
+impl LiveService {
     /// Counts changes to final or frozen responses. Read it before making such a response.
     pub(super) fn generation(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
@@ -60,15 +60,15 @@ impl Live {
 }
 
 /// Why a stream is not opened.
-pub(super) enum Refused {
+pub(super) enum StreamRefusal {
     /// By the gateway, with 401.
     Gateway(&'static str),
-    Service(Refusal),
+    Service(ErrorResponse),
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Refused::Service(refusal)
+impl From<ErrorResponse> for StreamRefusal {
+    fn from(refusal: ErrorResponse) -> Self {
+        StreamRefusal::Service(refusal)
     }
 }
 
@@ -81,18 +81,18 @@ pub(super) async fn open(
     service: &Arc<Service>,
     request: &mut Parts,
     connection: &CutSwitch,
-) -> Result<Response, Refused> {
+) -> Result<Response, StreamRefusal> {
     let path = request.uri.path().to_owned();
-    let call = Call::new(&path, pairs(request.uri.query()), service.now());
+    let call = EndpointCall::new(&path, pairs(request.uri.query()), service.now());
     if path == EVENT_STREAM {
-        gate::keyed(&request.headers, &call.query, &service.api_key).map_err(Refused::Gateway)?;
+        auth::keyed(&request.headers, &call.query, &service.api_key).map_err(StreamRefusal::Gateway)?;
     }
     let admitted = match path == WEBSOCKET {
-        true => Some(service.live.tokens.admit(call.text("token")).ok_or(Refused::Gateway(gate::UNAUTHORIZED))?),
+        true => Some(service.live.tokens.admit(call.text("token")).ok_or(StreamRefusal::Gateway(auth::UNAUTHORIZED))?),
         false => None,
     };
     if request.method != Method::GET {
-        return Err(Refusal::new(405, "Method not allowed").into());
+        return Err(ErrorResponse::new(405, "Method not allowed").into());
     }
     if admitted.is_none() && call.flag("mock") {
         return Ok(event_stream::mock(service.clone()));
@@ -101,13 +101,13 @@ pub(super) async fn open(
         Some(admitted) => Some(admitted.game),
         None => call.text("schedule_id").and_then(|id| service.season.game_index(id)),
     };
-    let index = index.ok_or_else(|| Refusal::new(404, "Invalid id"))?;
+    let index = index.ok_or_else(|| ErrorResponse::new(404, "Invalid id"))?;
     let opening = service.clone();
     // A game may have to be played for it.
-    let game = tokio::task::spawn_blocking(move || opening.game(index)).await.map_err(|_| Refusal::general())?;
+    let game = tokio::task::spawn_blocking(move || opening.game(index)).await.map_err(|_| ErrorResponse::general())?;
     let reader = game.reader(service.clone());
     let fault = service.live.streams.strike(&path);
-    if let Some(StreamFault { trouble: Trouble::Slow { bytes_per_second }, .. }) = fault {
+    if let Some(StreamFault { stream_faults: StreamFaultKind::Slow { bytes_per_second }, .. }) = fault {
         connection.slow_down(bytes_per_second);
     }
     match admitted {
@@ -122,12 +122,12 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 impl Service {
     /// A game as the streams see it, up to now.
-    fn game(&self, index: usize) -> Arc<Game> {
-        let known = |games: &HashMap<usize, Weak<Game>>| games.get(&index).and_then(Weak::upgrade);
+    fn game(&self, index: usize) -> Arc<LiveGame> {
+        let known = |games: &HashMap<usize, Weak<LiveGame>>| games.get(&index).and_then(Weak::upgrade);
         if let Some(game) = known(&lock(&self.live.games)) {
             return game;
         }
-        let new = Arc::new(Game::new(&self.season, index));
+        let new = Arc::new(LiveGame::new(&self.season, index));
         new.catch_up(self);
         let mut games = lock(&self.live.games);
         games.retain(|_, game| game.strong_count() > 0);
@@ -138,7 +138,7 @@ impl Service {
         })
     }
 
-    fn hold(&self, game: &Arc<Game>) {
+    fn hold(&self, game: &Arc<LiveGame>) {
         let mut held = lock(&self.live.held);
         if !held.iter().any(|one| Arc::ptr_eq(one, game)) {
             held.push(game.clone());

@@ -1,6 +1,6 @@
 //! The clock of a game played at a chosen speed.
 
-use super::game::Game;
+use super::game::LiveGame;
 use crate::simulator::service::{Service, lock};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(in crate::simulator) fn play(
     Ok(())
 }
 
-async fn run(service: Arc<Service>, game: Arc<Game>, player: u64, starts_at: i64, speed: Option<f64>) {
+async fn run(service: Arc<Service>, game: Arc<LiveGame>, player: u64, starts_at: i64, speed: Option<f64>) {
     let begun = Instant::now();
     for moment in game.moments.iter().filter(|moment| **moment > starts_at) {
         if let Some(speed) = speed {
@@ -46,12 +46,14 @@ async fn run(service: Arc<Service>, game: Arc<Game>, player: u64, starts_at: i64
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test says what it expects by failing")]
-    use crate::simulator::{Options, Simulator};
+    use crate::simulator::{Simulator, SimulatorOptions};
 
     /// Before all games of a small season.
     fn season() -> Simulator {
         let now = Some(1_771_588_800_000);
-        let simulator = Simulator::start(Options { seed: 7, teams: 6, games: 40, now, ..Options::default() }).unwrap();
+        let simulator =
+            Simulator::start(SimulatorOptions { seed: 7, teams: 6, games: 40, now, ..SimulatorOptions::default() })
+                .unwrap();
         assert!(simulator.service.season.moments(39).iter().all(|moment| *moment > simulator.service.now()));
         simulator
     }

@@ -9,16 +9,16 @@ use tokio::sync::watch;
 
 /// The tokens issued by a simulator.
 #[derive(Debug, Clone, Default)]
-pub struct Tokens(Arc<State>);
+pub struct TokenStore(Arc<TokenState>);
 
 #[derive(Default)]
-struct State {
+struct TokenState {
     given: Mutex<HashMap<String, (usize, Privileges)>>,
     revoked: watch::Sender<()>,
 }
 
 /// Without the tokens.
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for TokenState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tokens").field("given", &lock(&self.given).len()).finish_non_exhaustive()
     }
@@ -30,11 +30,11 @@ pub(super) struct Admitted {
     pub(super) game: usize,
     pub(super) privileges: Privileges,
     token: String,
-    tokens: Tokens,
+    tokens: TokenStore,
     revoked: watch::Receiver<()>,
 }
 
-impl Tokens {
+impl TokenStore {
     /// Revokes one token, or all: websockets that use it are closed (1008), new ones refused.
     pub fn revoke(&self, token: Option<&str>) {
         let mut given = lock(&self.0.given);

@@ -1,12 +1,12 @@
 //! The live websocket: there is no subscribe message, the query selects everything.
 
-use super::game::{Reader, envelope};
+use super::game::{GameReader, envelope};
+use super::stream_faults::{ActiveFault, StreamAction, StreamFault, sleep_until};
 use super::tokens::Admitted;
-use super::trouble::{Next, StreamFault, Strike, sleep_until};
-use super::{Refused, header, snapshot};
-use crate::simulator::answer::Refusal;
-use crate::simulator::call::Call;
+use super::{StreamRefusal, header, snapshot};
+use crate::simulator::call::EndpointCall;
 use crate::simulator::connection::{Cut, CutSwitch};
+use crate::simulator::response::ErrorResponse;
 use axum::http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, UPGRADE};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
@@ -27,7 +27,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// The selection in the query.
-struct Wanted {
+struct Subscription {
     /// `None`: every source that the token allows.
     sources: Option<Vec<String>>,
     /// For `broadcastsummary`.
@@ -36,7 +36,7 @@ struct Wanted {
     shots: bool,
 }
 
-impl Wanted {
+impl Subscription {
     fn has(&self, source: &str) -> bool {
         let allowed = match source {
             "shots" => self.shots,
@@ -47,10 +47,10 @@ impl Wanted {
     }
 }
 
-struct Talk {
-    reader: Reader,
-    wanted: Wanted,
-    strike: Strike,
+struct WebsocketSession {
+    reader: GameReader,
+    wanted: Subscription,
+    strike: ActiveFault,
     /// Messages of sequenced sources that were sent or not selected.
     place: usize,
     /// The changes covered by the last of the other messages.
@@ -61,13 +61,13 @@ struct Talk {
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 pub(super) fn open(
-    reader: Reader,
+    reader: GameReader,
     fault: Option<StreamFault>,
     connection: CutSwitch,
     request: &mut Parts,
-    call: &Call,
+    call: &EndpointCall,
     admitted: Admitted,
-) -> Result<Response, Refused> {
+) -> Result<Response, StreamRefusal> {
     let is = |name: &str, token: &str| {
         let tokens = header(&request.headers, name).unwrap_or_default();
         tokens.split(',').any(|one| one.trim().eq_ignore_ascii_case(token))
@@ -76,7 +76,7 @@ pub(super) fn open(
     let key = header(&request.headers, "sec-websocket-key").filter(|_| asks).map(str::to_owned);
     let upgrade = request.extensions.remove::<OnUpgrade>();
     let (Some(key), Some(upgrade)) = (key, upgrade) else {
-        return Err(Refusal::new(426, "Upgrade Required").into());
+        return Err(ErrorResponse::new(426, "Upgrade Required").into());
     };
     let sources: Vec<String> = call
         .query
@@ -84,7 +84,7 @@ pub(super) fn open(
         .filter(|(name, value)| name == "source" && !value.is_empty())
         .map(|(_, v)| v.clone())
         .collect();
-    let wanted = Wanted {
+    let wanted = Subscription {
         sources: (!sources.is_empty()).then_some(sources),
         teams_only: call.text("broadcast_summary_level") == Some("game_stats"),
         stats: admitted.privileges.stats,
@@ -92,7 +92,14 @@ pub(super) fn open(
     };
     // Whether `last_seq` itself is sent again is not documented; here it is, so that clients learn to skip it.
     let last_seq = call.int("last_seq").and_then(|seq| usize::try_from(seq).ok()).unwrap_or(0);
-    let talk = Talk { reader, wanted, strike: Strike::new(fault), place: last_seq.saturating_sub(1), told: 0, sent: 0 };
+    let talk = WebsocketSession {
+        reader,
+        wanted,
+        strike: ActiveFault::new(fault),
+        place: last_seq.saturating_sub(1),
+        told: 0,
+        sent: 0,
+    };
     tokio::spawn(async move {
         // The client may be gone already.
         if let Ok(upgraded) = upgrade.await {
@@ -106,12 +113,12 @@ pub(super) fn open(
     headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
     let accept = STANDARD.encode(Sha1::digest(format!("{key}{GUID}")));
-    headers.insert(SEC_WEBSOCKET_ACCEPT, HeaderValue::try_from(accept).map_err(|_| Refusal::general())?);
+    headers.insert(SEC_WEBSOCKET_ACCEPT, HeaderValue::try_from(accept).map_err(|_| ErrorResponse::general())?);
     Ok(response)
 }
 
 /// Runs until either side closes.
-async fn serve(mut talk: Talk, mut socket: Socket, connection: CutSwitch, mut admitted: Admitted) {
+async fn serve(mut talk: WebsocketSession, mut socket: Socket, connection: CutSwitch, mut admitted: Admitted) {
     let mut cuts = talk.reader.service.live.streams.cuts();
     tokio::select! {
         // The client is gone, properly or not.
@@ -127,21 +134,21 @@ async fn serve(mut talk: Talk, mut socket: Socket, connection: CutSwitch, mut ad
     }
 }
 
-impl Talk {
+impl WebsocketSession {
     async fn run(&mut self, socket: &mut Socket) -> Result<(), tungstenite::Error> {
         loop {
             match self.strike.next(self.sent) {
-                Next::Bytes(bytes) => {
+                StreamAction::Bytes(bytes) => {
                     socket.flush().await?;
                     socket.get_mut().write_all(&bytes).await?;
                     socket.get_mut().flush().await?;
                 }
-                Next::Stall { heartbeats: false, until } => sleep_until(until).await,
-                Next::Stall { heartbeats: true, until } => tokio::select! {
+                StreamAction::Stall { heartbeats: false, until } => sleep_until(until).await,
+                StreamAction::Stall { heartbeats: true, until } => tokio::select! {
                     heard = socket.next() => answer(socket, heard).await?,
                     () = sleep_until(until) => {}
                 },
-                Next::Events => {
+                StreamAction::Events => {
                     let moves = self.send_news(socket).await?;
                     if self.strike.may_send(self.sent) == 0 {
                         continue;
@@ -215,10 +222,10 @@ impl Talk {
     }
 }
 
-type Heard = Option<Result<Message, tungstenite::Error>>;
+type SocketReceiver = Option<Result<Message, tungstenite::Error>>;
 
 /// Answers an application ping with a pong of its form. The library answers control frames when flushed.
-async fn answer(socket: &mut Socket, heard: Heard) -> Result<(), tungstenite::Error> {
+async fn answer(socket: &mut Socket, heard: SocketReceiver) -> Result<(), tungstenite::Error> {
     let message = heard.ok_or(tungstenite::Error::ConnectionClosed)??;
     let pong = message.to_text().ok().filter(|_| message.is_text()).and_then(pong);
     match pong {

@@ -3,7 +3,7 @@
 //! A correction changes stats and the score, and adds one occurrence with its delta, without clocks and place, to the
 //! details, so that a box score stays the sum of its details. Possessions and shots are observations, and stay.
 
-use super::flow::{Flow, Period, Possession};
+use super::game_log::{GameLog, GamePeriod, GamePossession};
 use super::ledger::{self, CODES, DISTANCE};
 use crate::resource::stats_details::Occurrence;
 
@@ -80,7 +80,7 @@ impl Correction {
     }
 }
 
-impl Flow {
+impl GameLog {
     /// A correction made at `now`. It belongs to the last session in which the player has as much as it takes away.
     pub fn correction(&self, now: i64, player_id: i64, stat: &str, delta: i64) -> Result<Correction, String> {
         let code = CODES.iter().chain([&DISTANCE]).find(|code| **code == stat);
@@ -93,19 +93,20 @@ impl Flow {
         }
         let side = self.sides.iter().position(|side| side.members.iter().any(|one| one.player.id == player_id));
         let side = side.ok_or_else(|| format!("player {player_id} is in neither team of the game"))?;
-        let shown = self.shown(now);
-        let of_period =
-            |one: &(&Period, &[Possession])| ledger::value(self, self.sides[side].team, &vec![*one], player_id, code);
+        let shown = self.visible_at(now);
+        let of_period = |one: &(&GamePeriod, &[GamePossession])| {
+            ledger::value(self, self.sides[side].team, &vec![*one], player_id, code)
+        };
         let (period, possessions) = shown
             .iter()
             .rev()
             .find(|one| of_period(one).is_some_and(|value| value + delta >= 0))
             .ok_or_else(|| format!("player {player_id} has no session yet whose {code} can change by {delta}"))?;
         let theirs = |member: usize| self.sides[side].members[member].player.id == player_id;
-        let happened = possessions.iter().flat_map(|possession| &possession.happenings).rev().find(|happening| {
-            happening.side == side
-                && theirs(happening.member)
-                && ledger::codes(&happening.act).iter().any(|(named, _)| *named == code)
+        let happened = possessions.iter().flat_map(|possession| &possession.play_events).rev().find(|play_event| {
+            play_event.side == side
+                && theirs(play_event.member)
+                && ledger::codes(&play_event.act).iter().any(|(named, _)| *named == code)
         });
         let ended_at = possessions.last().map_or(period.started_at, |possession| possession.ended_at);
         let told = shown.iter().flat_map(|(_, possessions)| possessions.iter()).map(|possession| possession.version);
@@ -117,7 +118,7 @@ impl Flow {
             code,
             delta,
             version: told.chain(corrected).max().unwrap_or(0) + 1,
-            occurred_at: happened.map_or(ended_at, |happening| happening.at),
+            occurred_at: happened.map_or(ended_at, |play_event| play_event.at),
             period: period.name.clone(),
             after: shown.iter().map(|(_, possessions)| possessions.len()).sum(),
         })
@@ -126,18 +127,18 @@ impl Flow {
     pub fn correct(&mut self, correction: Correction) {
         for possession in self.periods.iter_mut().flat_map(|period| &mut period.possessions).skip(correction.after) {
             possession.version += 1;
-            for happening in &mut possession.happenings {
-                happening.score[correction.side] += correction.points();
+            for play_event in &mut possession.play_events {
+                play_event.score[correction.side] += correction.points();
             }
         }
         self.corrections.push(correction);
     }
 
     /// The current score, home first; `None` before anything happened.
-    pub fn score(&self, shown: &[(&Period, &[Possession])]) -> Option<[i64; 2]> {
+    pub fn score(&self, shown: &[(&GamePeriod, &[GamePossession])]) -> Option<[i64; 2]> {
         let possessions = || shown.iter().flat_map(|(_, possessions)| possessions.iter());
-        let last = possessions().rfind(|possession| !possession.happenings.is_empty())?;
-        let mut score = last.happenings.last()?.score;
+        let last = possessions().rfind(|possession| !possession.play_events.is_empty())?;
+        let mut score = last.play_events.last()?.score;
         // Later sessions do not change the score in this one.
         let end = shown.last().map_or(0, |(period, _)| period.ended_at);
         for correction in self.corrections.iter().filter(|one| one.version > last.version && one.occurred_at <= end) {

@@ -7,14 +7,14 @@
 //! longer twos · 14 to 18 threes within 8 m · 19 to 21 threes within 11 m, left, top and right · 22 farther · 23 from
 //! beyond mid-court.
 
-use super::flow::{Hoop, Place};
+use super::game_log::{CourtPoint, Hoop};
 use super::rng::Rng;
 
 pub const HALF_WIDTH: i64 = 7620;
 pub const HALF_LENGTH: i64 = 14326;
 const HOOP_Y: i64 = 12725;
 /// From the hoop's centre to the baseline behind it.
-const BEHIND: i64 = HALF_LENGTH - HOOP_Y;
+const BASELINE_TO_HOOP: i64 = HALF_LENGTH - HOOP_Y;
 const ARC: i64 = 6750;
 const CORNER: i64 = 6600;
 /// The free-throw line, from the hoop.
@@ -43,13 +43,13 @@ pub fn hoops(seed: u64, venue: usize) -> [Hoop; 2] {
 }
 
 impl Hoop {
-    pub fn at(self, point: Chart, z: i64) -> Place {
+    pub fn at(self, point: Chart, z: i64) -> CourtPoint {
         let s = self.y.signum();
-        Place { x: self.x - s * point.x, y: self.y - s * point.y, z, hoop: self }
+        CourtPoint { x: self.x - s * point.x, y: self.y - s * point.y, z, hoop: self }
     }
 }
 
-impl Place {
+impl CourtPoint {
     /// The point as seen from its hoop, derived from the vendor's samples.
     pub fn chart(self) -> Chart {
         let s = self.hoop.y.signum();
@@ -148,7 +148,7 @@ pub enum Range {
 
 /// A spot of a range, by rejection sampling from a box: sines and cosines differ by platform.
 pub fn spot(rng: &mut Rng, range: Range) -> Chart {
-    let behind = BEHIND - MARGIN - 100;
+    let behind = BASELINE_TO_HOOP - MARGIN - 100;
     loop {
         let (point, fits) = match range {
             Range::Rim => {
@@ -172,8 +172,8 @@ pub fn spot(rng: &mut Rng, range: Range) -> Chart {
 }
 
 /// Where a player who won the ball can be after `time` milliseconds, on the way to the hoop now attacked.
-pub fn on_the_way(won: Place, hoop: Hoop, time: i64) -> Chart {
-    let seen = Place { hoop, ..won }.chart();
+pub fn on_the_way(won: CourtPoint, hoop: Hoop, time: i64) -> Chart {
+    let seen = CourtPoint { hoop, ..won }.chart();
     Chart { x: seen.x, y: (seen.y - 5 * time).max(9000) }
 }
 
@@ -187,7 +187,7 @@ pub fn near(rng: &mut Rng, point: Chart, reach: i64) -> Chart {
     let side = HALF_WIDTH - MARGIN;
     Chart {
         x: (point.x + rng.within(-reach, reach)).clamp(-side, side),
-        y: (point.y + rng.within(-reach, reach)).clamp(-(BEHIND - MARGIN - 100), 2 * HOOP_Y),
+        y: (point.y + rng.within(-reach, reach)).clamp(-(BASELINE_TO_HOOP - MARGIN - 100), 2 * HOOP_Y),
     }
 }
 
@@ -199,9 +199,9 @@ mod tests {
     #[test]
     fn the_frames_agree_with_the_vendors_samples() {
         // p(3117, 7899) h(-44, 12783) is (-3161, 4884); p(-2516, -2511) h(46, -12566) is (-2562, 10055).
-        let place = Place { x: 3117, y: 7899, z: 0, hoop: Hoop { x: -44, y: 12783, z: 2990 } };
+        let place = CourtPoint { x: 3117, y: 7899, z: 0, hoop: Hoop { x: -44, y: 12783, z: 2990 } };
         assert_eq!(place.chart(), Chart { x: -3161, y: 4884 });
-        let place = Place { x: -2516, y: -2511, z: 0, hoop: Hoop { x: 46, y: -12566, z: 2990 } };
+        let place = CourtPoint { x: -2516, y: -2511, z: 0, hoop: Hoop { x: 46, y: -12566, z: 2990 } };
         assert_eq!(place.chart(), Chart { x: -2562, y: 10055 });
         assert_eq!(place.hoop.at(place.chart(), 0), place);
         assert!((Chart { x: 3161, y: 4884 }.distance_cm() - 581.767_797_3).abs() < 1e-6);

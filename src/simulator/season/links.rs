@@ -3,7 +3,7 @@
 use crate::config::Sport;
 
 /// Maximum window of locations.
-pub const LONGEST_WINDOW: i64 = 30 * 60_000;
+pub const MAX_WINDOW_MS: i64 = 30 * 60_000;
 
 fn host(sport: Sport) -> &'static str {
     match sport {
@@ -38,7 +38,7 @@ pub fn windows(sport: Sport, session_id: &str, from: i64, to: i64) -> Vec<String
     let mut links = Vec::new();
     let mut start = from;
     while start < to {
-        let end = (start + LONGEST_WINDOW).min(to);
+        let end = (start + MAX_WINDOW_MS).min(to);
         links.push(locations(sport, session_id, start, end));
         start = end;
     }

@@ -1,7 +1,7 @@
 //! The players of a team, their skills, and the departed.
 
 use super::rng::Rng;
-use super::schedule::Plan;
+use super::schedule::SeasonPlan;
 use super::{links, names};
 use crate::config::Sport;
 use crate::resource::roster::{Player, PlayerImages, Roster, SpecialService, TeamImages};
@@ -28,14 +28,14 @@ pub struct Skills {
 }
 
 #[derive(Debug, Clone)]
-pub struct Member {
+pub struct TeamMember {
     pub player: Player,
     pub skills: Skills,
     /// When the player left the team, if so.
     pub left_at: Option<i64>,
 }
 
-impl Member {
+impl TeamMember {
     pub fn details(&self) -> PlayerDetails {
         PlayerDetails {
             id: self.player.id,
@@ -47,7 +47,7 @@ impl Member {
 }
 
 /// Everybody who was on the team during the season: the starters, the bench, the departed.
-pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &Plan) -> Vec<Member> {
+pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &SeasonPlan) -> Vec<TeamMember> {
     let mut rng = Rng::keyed(seed, &[0x205E, index as u64]);
     let (active, starters) = match sport {
         Sport::Basketball => (rng.within(12, 14) as usize, 5),
@@ -64,7 +64,7 @@ pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &Plan) 
             let id = FIRST_PLAYER_ID + index as i64 * IDS_OF_A_TEAM + slot as i64;
             let (first, last) = (names::first(&mut rng, team.gender == "WOMEN"), names::last(&mut rng));
             let jersey = &jerseys[slot % jerseys.len()];
-            Member {
+            TeamMember {
                 skills: skills(&mut rng, position, slot < starters),
                 player: Player {
                     id,
@@ -90,7 +90,7 @@ pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &Plan) 
 }
 
 /// The roster as the service shows it: the active players; with a game all who were on the team then.
-pub fn roster(team: &Team, members: &[Member], at: Option<i64>) -> Roster {
+pub fn roster(team: &Team, members: &[TeamMember], at: Option<i64>) -> Roster {
     let players = members.iter().filter(|member| match (member.left_at, at) {
         (None, _) => true,
         (Some(left_at), Some(at)) => at < left_at,

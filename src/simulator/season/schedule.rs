@@ -1,6 +1,6 @@
 //! The fixtures: rounds by the circle method, spread over about five months around the season's clock.
 
-use super::ids::{Ids, Kind};
+use super::ids::{IdKind, Ids};
 use super::rng::Rng;
 use super::{names, teams};
 use crate::config::Sport;
@@ -25,13 +25,13 @@ pub struct Fixture {
 
 /// The fixtures by tipoff, and the first and last moment of the season.
 #[derive(Debug)]
-pub struct Plan {
+pub struct SeasonPlan {
     pub fixtures: Vec<Fixture>,
     pub starts_at: i64,
     pub ends_at: i64,
 }
 
-pub fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) -> Plan {
+pub fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) -> SeasonPlan {
     // Callers may pass any number; the bound keeps times before the year 9999.
     let now = now.clamp(0, LAST_NOW);
     let mut rng = Rng::keyed(seed, &[0x5C4E]);
@@ -40,7 +40,7 @@ pub fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) 
     leagues.iter_mut().for_each(|league| rng.shuffle(league));
     let games_of_a_round: usize = leagues.iter().map(|league| league.len() / 2).sum();
     if games_of_a_round == 0 || games == 0 {
-        return Plan { fixtures: Vec::new(), starts_at: now - SEASON_DAYS * DAY, ends_at: now };
+        return SeasonPlan { fixtures: Vec::new(), starts_at: now - SEASON_DAYS * DAY, ends_at: now };
     }
     let rounds = games.div_ceil(games_of_a_round) as i64;
     let days = SEASON_DAYS.max(rounds);
@@ -72,7 +72,7 @@ pub fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) 
         })
         .collect();
     fixtures.sort_unstable_by_key(|fixture| (fixture.tipoff_at, fixture.home));
-    Plan { fixtures, starts_at, ends_at: starts_at + days * DAY }
+    SeasonPlan { fixtures, starts_at, ends_at: starts_at + days * DAY }
 }
 
 /// From noon to evening in the United States. If teams play on consecutive days, a game is over before midnight UTC.
@@ -99,7 +99,7 @@ fn pairs_of_round(league: &[usize], round: usize) -> Vec<(usize, usize)> {
 }
 
 /// A game's part of the season and its week: week 1 begins on the Monday before the first game.
-pub fn week(plan: &Plan, tipoff_at: i64) -> (&'static str, i64) {
+pub fn week(plan: &SeasonPlan, tipoff_at: i64) -> (&'static str, i64) {
     let of = |fixture: Option<&Fixture>| fixture.map_or(tipoff_at, |fixture| fixture.tipoff_at);
     let (first, last) = (of(plan.fixtures.first()), of(plan.fixtures.last()));
     let passed = (tipoff_at - first) * 100 / (last - first).max(1);
@@ -120,9 +120,9 @@ fn monday_week(at: i64) -> i64 {
 /// The fixture as the service shows it.
 pub fn scheduled(ids: Ids, sport: Sport, teams: &[Team], index: usize, fixture: &Fixture) -> ScheduledGame {
     let (home, away) = (&teams[fixture.home], &teams[fixture.away]);
-    let event_id = ids.text(Kind::Game, index as u64, 0);
+    let event_id = ids.text(IdKind::Game, index as u64, 0);
     let (court, facility) =
-        (ids.text(Kind::Court, fixture.home as u64, 0), ids.text(Kind::Facility, fixture.home as u64, 0));
+        (ids.text(IdKind::Court, fixture.home as u64, 0), ids.text(IdKind::Facility, fixture.home as u64, 0));
     ScheduledGame {
         facility_name: format!(
             "{} {}",
@@ -160,7 +160,7 @@ mod tests {
 
     const NOW: i64 = 1_772_000_000_000;
 
-    fn twice_a_day(plan: &Plan) -> Option<(i64, usize)> {
+    fn twice_a_day(plan: &SeasonPlan) -> Option<(i64, usize)> {
         let mut seen = BTreeSet::new();
         plan.fixtures
             .iter()
@@ -216,7 +216,7 @@ mod tests {
         // 1 January 2024 was a Monday.
         let monday = 1_704_067_200_000;
         let fixtures = [2, 102].map(|day| Fixture { tipoff_at: monday + day * DAY, home: 0, away: 1 });
-        let plan = Plan { fixtures: fixtures.into(), starts_at: monday, ends_at: monday + 103 * DAY };
+        let plan = SeasonPlan { fixtures: fixtures.into(), starts_at: monday, ends_at: monday + 103 * DAY };
         let number = |at| week(&plan, at).1;
         assert_eq!([monday, monday + 7 * DAY - 1, monday + 7 * DAY, monday + 14 * DAY].map(number), [1, 1, 2, 3]);
         let part = |day: i64| week(&plan, monday + (day + 2) * DAY).0;

@@ -6,7 +6,7 @@
 
 use super::clocks;
 use super::court::Chart;
-use super::flow::{Act, Happening, Period, Place, Possession, Side};
+use super::game_log::{Act, CourtPoint, GamePeriod, GamePossession, PlayEvent, Side};
 use super::rng::Rng;
 use crate::resource::locations::{Location, LocationBatch};
 use crate::resource::team::Team;
@@ -37,7 +37,7 @@ struct Point {
 }
 
 impl Point {
-    fn of(place: Place) -> Self {
+    fn of(place: CourtPoint) -> Self {
         Point { x: place.x as f64, y: place.y as f64, z: place.z as f64 }
     }
 
@@ -63,8 +63,8 @@ pub struct Tracker<'a> {
     sides: &'a [Side; 2],
     teams: [&'a Team; 2],
     ball: String,
-    period: &'a Period,
-    happenings: Vec<&'a Happening>,
+    period: &'a GamePeriod,
+    play_events: Vec<&'a PlayEvent>,
     /// Milliseconds between time steps. A finer grid includes the points of a coarser one.
     step: i64,
 }
@@ -76,11 +76,11 @@ impl<'a> Tracker<'a> {
         sides: &'a [Side; 2],
         teams: [&'a Team; 2],
         venue: usize,
-        period: &'a Period,
+        period: &'a GamePeriod,
         step: i64,
     ) -> Self {
-        let happenings = period.possessions.iter().flat_map(|possession| &possession.happenings).collect();
-        Tracker { seed, sides, teams, ball: (FIRST_BALL + venue).to_string(), period, happenings, step }
+        let play_events = period.possessions.iter().flat_map(|possession| &possession.play_events).collect();
+        Tracker { seed, sides, teams, ball: (FIRST_BALL + venue).to_string(), period, play_events, step }
     }
 
     /// One batch for each time step in `from..=to` of the period.
@@ -128,7 +128,7 @@ impl<'a> Tracker<'a> {
     }
 
     /// The current possession; while play has stopped the next one, and after the end the last.
-    fn possession(&self, t: i64) -> Option<(&'a Possession, bool)> {
+    fn possession(&self, t: i64) -> Option<(&'a GamePossession, bool)> {
         let all = &self.period.possessions;
         let begun = all.partition_point(|possession| possession.started_at <= t);
         match all[..begun].last() {
@@ -139,18 +139,18 @@ impl<'a> Tracker<'a> {
 
     fn player(&self, side: usize, seat: usize, member: usize, t: i64) -> Point {
         let walk = self.walk(t, |leg| self.spot(leg, side, seat));
-        self.drawn(walk, t, APPROACH, |happening| happening.side == side && happening.member == member)
+        self.drawn(walk, t, APPROACH, |play_event| play_event.side == side && play_event.member == member)
     }
 
     /// The ball goes from hand to hand, and through the air after a shot.
     fn ball(&self, t: i64) -> Point {
-        let after = self.happenings.partition_point(|happening| happening.at <= t);
-        let (past, coming) = self.happenings.split_at(after);
+        let after = self.play_events.partition_point(|play_event| play_event.at <= t);
+        let (past, coming) = self.play_events.split_at(after);
         let shot = past
             .iter()
             .rev()
-            .take_while(|happening| t - happening.at < FLIGHT)
-            .find(|happening| matches!(happening.act, Act::Shot { .. } | Act::FreeThrow { .. }));
+            .take_while(|play_event| t - play_event.at < FLIGHT)
+            .find(|play_event| matches!(play_event.act, Act::Shot { .. } | Act::FreeThrow { .. }));
         if let Some(shot) = shot {
             let hoop = shot.place.hoop;
             let rim = Point { x: hoop.x as f64, y: hoop.y as f64, z: hoop.z as f64 };
@@ -166,7 +166,7 @@ impl<'a> Tracker<'a> {
             let seat = Rng::keyed(self.seed, &[0xBA11, leg as u64]).index(5);
             self.spot(leg, possession.side, seat)
         });
-        self.drawn(hand, t, FLIGHT, |happening| !matches!(happening.act, Act::Assist | Act::Foul | Act::Block))
+        self.drawn(hand, t, FLIGHT, |play_event| !matches!(play_event.act, Act::Assist | Act::Foul | Act::Block))
     }
 
     /// Between the spots of the previous and the next leg.
@@ -195,9 +195,9 @@ impl<'a> Tracker<'a> {
 
     /// Walks, but moves to and from an event's place within `reach` of it, straight from one event to the next if there
     /// is no time between.
-    fn drawn(&self, walk: Point, t: i64, reach: i64, concerns: impl Fn(&Happening) -> bool) -> Point {
-        let after = self.happenings.partition_point(|happening| happening.at <= t);
-        let (past, coming) = self.happenings.split_at(after);
+    fn drawn(&self, walk: Point, t: i64, reach: i64, concerns: impl Fn(&PlayEvent) -> bool) -> Point {
+        let after = self.play_events.partition_point(|play_event| play_event.at <= t);
+        let (past, coming) = self.play_events.split_at(after);
         let last = past.iter().rev().take_while(|last| t - last.at < 2 * reach).find(|last| concerns(last));
         let next = coming.iter().take_while(|next| next.at - t < 2 * reach).find(|next| concerns(next));
         if let (Some(last), Some(next)) = (last, next)
@@ -206,21 +206,21 @@ impl<'a> Tracker<'a> {
             let part = (t - last.at) as f64 / (next.at - last.at) as f64;
             return Point::of(last.place).towards(Point::of(next.place), ease(part));
         }
-        let pull = |happening: &Happening| ease((1.0 - (happening.at - t).abs() as f64 / reach as f64).max(0.0));
+        let pull = |play_event: &PlayEvent| ease((1.0 - (play_event.at - t).abs() as f64 / reach as f64).max(0.0));
         // More than twice the reach apart: at most one of them pulls.
         let near = [last, next].into_iter().flatten();
-        near.fold(walk, |at, happening| at.towards(Point::of(happening.place), pull(happening)))
+        near.fold(walk, |at, play_event| at.towards(Point::of(play_event.place), pull(play_event)))
     }
 }
 
 /// Both clocks at a time. Between two events play is first stopped, then runs up to the second.
-fn clock(possession: &Possession, live: bool, t: i64) -> (i64, Option<i64>) {
+fn clock(possession: &GamePossession, live: bool, t: i64) -> (i64, Option<i64>) {
     if !live {
         let over = t > possession.ended_at;
         return (if over { possession.end_clock } else { possession.start_clock }, None);
     }
-    let after = possession.happenings.partition_point(|happening| happening.at <= t);
-    let (past, coming) = possession.happenings.split_at(after);
+    let after = possession.play_events.partition_point(|play_event| play_event.at <= t);
+    let (past, coming) = possession.play_events.split_at(after);
     let (then, left) = coming.first().map_or((possession.ended_at, possession.end_clock), |next| (next.at, next.clock));
     let before = past.last().map_or(possession.start_clock, |last| last.clock);
     let clock = (left + then - t).min(before);

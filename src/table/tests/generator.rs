@@ -100,7 +100,7 @@ impl Manner {
 
 /// A body of a resource whose documents lie at `root`.
 pub fn body(resource: &Resource, root: &Root, manner: Manner, random: &mut Random) -> String {
-    let mut writer = Writer { text: String::new(), manner, random, depth: 0 };
+    let mut writer = JsonWriter { text: String::new(), manner, random, depth: 0 };
     if writer.random.chance(5) {
         writer.text.push('\u{feff}');
     }
@@ -111,7 +111,7 @@ pub fn body(resource: &Resource, root: &Root, manner: Manner, random: &mut Rando
     writer.text
 }
 
-struct Writer<'a> {
+struct JsonWriter<'a> {
     text: String,
     manner: Manner,
     random: &'a mut Random,
@@ -177,7 +177,7 @@ const LINKS: &[&str] = &[
     "https://h/x?from=a&to=",
 ];
 
-impl Writer<'_> {
+impl JsonWriter<'_> {
     fn space(&mut self) {
         match self.manner.spaces {
             Spaces::Wild => {

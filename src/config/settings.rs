@@ -4,8 +4,8 @@ use super::{Config, Environment, Secret, Sport};
 
 /// The source of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    Given,
+pub enum SettingSource {
+    Explicit,
     Variable(&'static str),
     /// The documented default, if any.
     Default,
@@ -17,7 +17,7 @@ pub struct Setting {
     pub name: &'static str,
     /// `None`: not set. For a secret, its length only.
     pub shown: Option<String>,
-    pub source: Source,
+    pub source: SettingSource,
 }
 
 impl Config {
@@ -47,8 +47,8 @@ impl Config {
         .into()
     }
 
-    fn source(&self, name: &str) -> Source {
-        self.sources.iter().find(|(known, _)| *known == name).map_or(Source::Default, |(_, source)| *source)
+    fn source(&self, name: &str) -> SettingSource {
+        self.sources.iter().find(|(known, _)| *known == name).map_or(SettingSource::Default, |(_, source)| *source)
     }
 }
 
@@ -63,7 +63,7 @@ fn mask(secret: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::config::Options;
+    use crate::config::ClientOptions;
 
     #[test]
     fn each_setting_tells_its_source_and_no_secret() {
@@ -72,26 +72,26 @@ mod tests {
             "SIDELINE_SPORT" => Some("football".to_string()),
             _ => None,
         };
-        let options = Options {
+        let options = ClientOptions {
             username: Some("ann".into()),
             api_key: Some(Secret::new("canary-2")),
             base_url: Some("https://host/v1".into()),
-            ..Options::default()
+            ..ClientOptions::default()
         };
         let settings = options.resolve(&variable).unwrap().settings();
         let told = |name: &str| {
             let found = settings.iter().find(|setting| setting.name == name).unwrap();
             (found.shown.as_deref(), found.source)
         };
-        assert_eq!(told("username"), (Some("ann"), Source::Given));
+        assert_eq!(told("username"), (Some("ann"), SettingSource::Explicit));
         let blanks = "set (9 characters, with blanks around it)";
-        assert_eq!(told("secret"), (Some(blanks), Source::Variable("SIDELINE_SECRET")));
-        assert_eq!(told("api_key"), (Some("set (8 characters)"), Source::Given));
-        assert_eq!(told("sport"), (Some("football"), Source::Variable("SIDELINE_SPORT")));
-        assert_eq!(told("environment"), (Some("production"), Source::Default));
-        assert_eq!(told("base_url"), (Some("https://host"), Source::Given));
-        assert_eq!(told("websocket_url"), (Some("wss://api-gridtracker.ddsports.com"), Source::Default));
-        assert_eq!(told("ca_bundle"), (None, Source::Default));
+        assert_eq!(told("secret"), (Some(blanks), SettingSource::Variable("SIDELINE_SECRET")));
+        assert_eq!(told("api_key"), (Some("set (8 characters)"), SettingSource::Explicit));
+        assert_eq!(told("sport"), (Some("football"), SettingSource::Variable("SIDELINE_SPORT")));
+        assert_eq!(told("environment"), (Some("production"), SettingSource::Default));
+        assert_eq!(told("base_url"), (Some("https://host"), SettingSource::Explicit));
+        assert_eq!(told("websocket_url"), (Some("wss://api-gridtracker.ddsports.com"), SettingSource::Default));
+        assert_eq!(told("ca_bundle"), (None, SettingSource::Default));
         assert!(!format!("{settings:?}").contains("canary"));
     }
 }

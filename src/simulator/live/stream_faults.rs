@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 /// A fault in an open stream. (Refusing a stream, or cutting it at a byte, is a [`super::super::Fault`].)
 #[derive(Debug, Clone, PartialEq)]
-pub enum Trouble {
+pub enum StreamFaultKind {
     /// Nothing more arrives, for some seconds or forever, except heartbeats (on the websocket: pongs) if they go on.
     /// Without them the connection is half open: no FIN, and what the client sends is ignored.
     Stall { heartbeats: bool, seconds: Option<f64> },
@@ -24,7 +24,7 @@ pub enum Trouble {
 pub struct StreamFault {
     /// A glob over the path: `*` matches any run of characters.
     pub path: String,
-    pub trouble: Trouble,
+    pub stream_faults: StreamFaultKind,
     /// Applies after this many events on the connection.
     pub after: usize,
     /// Number of connections it applies to; `None`: all.
@@ -34,11 +34,11 @@ pub struct StreamFault {
 impl StreamFault {
     fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Argument(what));
-        match self.trouble {
-            Trouble::Stall { seconds: Some(seconds), .. } if Duration::try_from_secs_f64(seconds).is_err() => {
+        match self.stream_faults {
+            StreamFaultKind::Stall { seconds: Some(seconds), .. } if Duration::try_from_secs_f64(seconds).is_err() => {
                 wrong(format!("seconds must be a number from 0 up, not {seconds}"))
             }
-            Trouble::Slow { bytes_per_second: 0 } => wrong("bytes_per_second must be at least 1".to_owned()),
+            StreamFaultKind::Slow { bytes_per_second: 0 } => wrong("bytes_per_second must be at least 1".to_owned()),
             _ => Ok(()),
         }
     }
@@ -46,17 +46,17 @@ impl StreamFault {
 
 /// The streams of a simulator. Clones share the state.
 #[derive(Debug, Clone)]
-pub struct Streams(Arc<State>);
+pub struct Streams(Arc<StreamState>);
 
 #[derive(Debug)]
-struct State {
-    settings: Mutex<Settings>,
+struct StreamState {
+    settings: Mutex<StreamSettings>,
     /// Whether by a reset.
     cuts: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
-struct Settings {
+struct StreamSettings {
     heartbeat: Duration,
     with_ids: bool,
     /// In the order added, with the number of applications.
@@ -65,8 +65,8 @@ struct Settings {
 
 impl Default for Streams {
     fn default() -> Self {
-        let settings = Settings { heartbeat: Duration::from_secs(10), with_ids: false, faults: Vec::new() };
-        Streams(Arc::new(State { settings: Mutex::new(settings), cuts: watch::Sender::default() }))
+        let settings = StreamSettings { heartbeat: Duration::from_secs(10), with_ids: false, faults: Vec::new() };
+        Streams(Arc::new(StreamState { settings: Mutex::new(settings), cuts: watch::Sender::default() }))
     }
 }
 
@@ -125,14 +125,14 @@ impl Streams {
 
 /// A fault applied to one stream, and its progress.
 #[derive(Debug)]
-pub(super) struct Strike {
+pub(super) struct ActiveFault {
     fault: Option<StreamFault>,
     /// When a stall ends.
     until: Option<Instant>,
 }
 
 /// The next action of a stream.
-pub(super) enum Next {
+pub(super) enum StreamAction {
     Events,
     /// Wait until then; `None`: forever.
     Stall {
@@ -142,36 +142,40 @@ pub(super) enum Next {
     Bytes(Vec<u8>),
 }
 
-impl Strike {
+impl ActiveFault {
     pub(super) fn new(fault: Option<StreamFault>) -> Self {
-        Strike { fault, until: None }
+        ActiveFault { fault, until: None }
     }
     /// Called with the number of events sent.
-    pub(super) fn next(&mut self, events: usize) -> Next {
-        let Some(fault) = self.fault.as_ref().filter(|fault| events >= fault.after) else { return Next::Events };
-        match &fault.trouble {
-            Trouble::Slow { .. } => Next::Events,
-            Trouble::Bytes(bytes) => {
+    pub(super) fn next(&mut self, events: usize) -> StreamAction {
+        let Some(fault) = self.fault.as_ref().filter(|fault| events >= fault.after) else {
+            return StreamAction::Events;
+        };
+        match &fault.stream_faults {
+            StreamFaultKind::Slow { .. } => StreamAction::Events,
+            StreamFaultKind::Bytes(bytes) => {
                 let bytes = bytes.clone();
                 self.fault = None;
-                Next::Bytes(bytes)
+                StreamAction::Bytes(bytes)
             }
-            Trouble::Stall { heartbeats, seconds: None } => Next::Stall { heartbeats: *heartbeats, until: None },
-            Trouble::Stall { heartbeats, seconds: Some(seconds) } => {
+            StreamFaultKind::Stall { heartbeats, seconds: None } => {
+                StreamAction::Stall { heartbeats: *heartbeats, until: None }
+            }
+            StreamFaultKind::Stall { heartbeats, seconds: Some(seconds) } => {
                 let (heartbeats, length) = (*heartbeats, Duration::try_from_secs_f64(*seconds).unwrap_or_default());
                 let until = *self.until.get_or_insert_with(|| Instant::now() + length);
                 if until <= Instant::now() {
                     self.fault = None;
-                    return Next::Events;
+                    return StreamAction::Events;
                 }
-                Next::Stall { heartbeats, until: Some(until) }
+                StreamAction::Stall { heartbeats, until: Some(until) }
             }
         }
     }
     /// Number of events to send before the fault applies.
     pub(super) fn may_send(&self, events: usize) -> usize {
         match &self.fault {
-            Some(StreamFault { trouble: Trouble::Slow { .. }, .. }) | None => usize::MAX,
+            Some(StreamFault { stream_faults: StreamFaultKind::Slow { .. }, .. }) | None => usize::MAX,
             Some(fault) => fault.after.saturating_sub(events),
         }
     }

@@ -1,6 +1,6 @@
 //! Substitutions: who is on court, by planned minutes and fouls.
 
-use super::flow::Side;
+use super::game_log::Side;
 use super::rng::Rng;
 use super::schedule::MINUTE;
 
@@ -10,7 +10,7 @@ pub const FOUL_TROUBLE: i64 = 4;
 const SHARES: [i64; 9] = [780, 760, 740, 700, 680, 420, 380, 300, 240];
 
 #[derive(Debug)]
-pub struct Bench {
+pub struct Substitutions {
     pub on_court: [usize; 5],
     pub fouls: Vec<i64>,
     shares: Vec<i64>,
@@ -18,7 +18,7 @@ pub struct Bench {
     elapsed: i64,
 }
 
-impl Bench {
+impl Substitutions {
     /// The first five members start; the playing time of the others varies from game to game.
     pub fn new(rng: &mut Rng, side: &Side) -> Self {
         let count = side.members.len();
@@ -30,7 +30,7 @@ impl Bench {
         for (member, share) in order.iter().zip(SHARES) {
             shares[*member] = share;
         }
-        Bench { on_court: [0, 1, 2, 3, 4], fouls: vec![0; count], shares, played: vec![0; count], elapsed: 0 }
+        Substitutions { on_court: [0, 1, 2, 3, 4], fouls: vec![0; count], shares, played: vec![0; count], elapsed: 0 }
     }
 
     pub fn play(&mut self, time: i64) {
@@ -47,8 +47,8 @@ impl Bench {
     /// How far a player is beyond the planned time.
     fn ahead(&self, member: usize) -> i64 {
         let reserve = if self.shares[member] == 0 { 100 * MINUTE } else { 0 };
-        let trouble = if self.may_foul(member) { 0 } else { 1000 * MINUTE };
-        self.played[member] - self.shares[member] * self.elapsed / 1000 + reserve + trouble
+        let stream_faults = if self.may_foul(member) { 0 } else { 1000 * MINUTE };
+        self.played[member] - self.shares[member] * self.elapsed / 1000 + reserve + stream_faults
     }
 
     /// Makes up to three changes at a dead ball: the players most ahead of plan go off.
@@ -79,10 +79,16 @@ impl Bench {
 mod tests {
     use super::*;
 
-    fn bench(members: usize) -> Bench {
+    fn bench(members: usize) -> Substitutions {
         let mut shares = vec![0; members];
         shares[..9].copy_from_slice(&SHARES);
-        Bench { on_court: [0, 1, 2, 3, 4], fouls: vec![0; members], shares, played: vec![0; members], elapsed: 0 }
+        Substitutions {
+            on_court: [0, 1, 2, 3, 4],
+            fouls: vec![0; members],
+            shares,
+            played: vec![0; members],
+            elapsed: 0,
+        }
     }
 
     #[test]

@@ -1,19 +1,19 @@
 //! A game's ball screens: those that the possessions count, as predictions. The details are drawn separately, so that
 //! requests do not change the game.
 
-use super::Whole;
+use super::GameSnapshot;
 use crate::resource::ball_screens::BallScreen;
+use crate::simulator::season::ball_screens::Screen;
 use crate::simulator::season::court::Chart;
-use crate::simulator::season::flow::{Period, Possession};
-use crate::simulator::season::ids::Kind;
+use crate::simulator::season::game_log::{GamePeriod, GamePossession};
+use crate::simulator::season::ids::IdKind;
 use crate::simulator::season::rng::Rng;
-use crate::simulator::season::screens::Screen;
 use serde_json::{Map, Value};
 
 /// Only SWITCH is documented; the others are made up.
 const DEFENCE: [&str; 5] = ["SWITCH", "DROP", "HEDGE", "OVER", "UNDER"];
 
-impl Whole<'_> {
+impl GameSnapshot<'_> {
     pub fn ball_screens(&self) -> Vec<BallScreen> {
         let possessions = self.possessions_shown();
         let screens = (0..).zip(possessions).flat_map(|(number, (period, possession))| {
@@ -31,13 +31,13 @@ impl Whole<'_> {
         &self,
         number: u64,
         possession_number: u64,
-        period: &Period,
-        possession: &Possession,
+        period: &GamePeriod,
+        possession: &GamePossession,
         screen: &Screen,
     ) -> BallScreen {
         let mut rng = Rng::keyed(self.season.seed, &[0x5C2E, self.index as u64, number]);
         let side = possession.side;
-        let members = &self.flow.sides[side].members;
+        let members = &self.game_log.sides[side].members;
         let five = possession.on_court[side];
         let handler = five[rng.weighted(&five.map(|place| members[place].skills.passing)).unwrap_or(0)];
         let boards = five.map(|place| if place == handler { 0 } else { members[place].skills.boards });
@@ -46,7 +46,7 @@ impl Whole<'_> {
         let point = Chart { x: [-4500, 0, 4500][screen.wing] + rng.within(-900, 900), y: rng.within(4800, 7600) };
         let place = possession.hoop.at(point, 0);
         let lasts = rng.within(900, 1900);
-        let clocks = self.flow.clocks;
+        let clocks = self.game_log.clocks;
         let into = (screen.at - period.started_at) / 1000;
         let offence: Map<String, Value> = screen.actions().iter().map(|action| likely(action, &mut rng)).collect();
         let defence = DEFENCE[rng.index(DEFENCE.len())];
@@ -54,9 +54,9 @@ impl Whole<'_> {
             session_id: period.id.clone(),
             timestamp: screen.at,
             kind: "BALL_SCREEN".to_owned(),
-            event_id: self.id(Kind::Screen, number),
+            event_id: self.id(IdKind::Screen, number),
             game_id: self.game().event_id.clone(),
-            team_possession_id: Some(self.id(Kind::Possession, possession_number)),
+            team_possession_id: Some(self.id(IdKind::GamePossession, possession_number)),
             session_type: "GAME_ROUND".to_owned(),
             period: period.name.clone(),
             source: "VERIZON".to_owned(),

@@ -14,12 +14,12 @@ use std::time::{Duration, SystemTime};
 
 /// The credential of a username.
 #[derive(Debug, Clone)]
-pub(super) struct Credential {
+pub(super) struct StoredCredential {
     pub(super) secret: Secret,
     pub(super) privileges: Privileges,
 }
 
-pub(super) type Credentials = HashMap<String, Credential>;
+pub(super) type StoredCredentials = HashMap<String, StoredCredential>;
 
 pub(super) const UNAUTHORIZED: &str = "Unauthorized";
 pub(super) const NO_VALID_DATE: &str =
@@ -30,10 +30,14 @@ pub(super) const NO_KEY: &str = "No API key found in request";
 pub(super) const WRONG_KEY: &str = "Invalid authentication credentials";
 pub(super) const TWO_KEYS: &str = "Duplicate API key found";
 
-const MOST_SKEW: Duration = Duration::from_secs(5 * 60);
+const MAX_SKEW_MS: Duration = Duration::from_secs(5 * 60);
 
 /// Checks a signed request, in the gateway's order; the error is its message. All have status 401.
-pub(super) fn signed(request: &Parts, credentials: &Credentials, now: SystemTime) -> Result<Privileges, &'static str> {
+pub(super) fn signed(
+    request: &Parts,
+    credentials: &StoredCredentials,
+    now: SystemTime,
+) -> Result<Privileges, &'static str> {
     if !request.headers.contains_key(AUTHORIZATION) {
         return Err(UNAUTHORIZED);
     }
@@ -120,7 +124,7 @@ fn single(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 fn is_near(date: &str, now: SystemTime) -> bool {
     let Ok(date) = httpdate::parse_http_date(date) else { return false };
     let seconds = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    seconds(date).abs_diff(seconds(now)) <= MOST_SKEW.as_secs()
+    seconds(date).abs_diff(seconds(now)) <= MAX_SKEW_MS.as_secs()
 }
 
 #[cfg(test)]
@@ -142,9 +146,9 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(NOW.checked_add_signed(seconds).unwrap())
     }
 
-    fn credentials() -> Credentials {
+    fn credentials() -> StoredCredentials {
         let privileges = Privileges { stats: true, shots: false, restricted_teams: vec![4] };
-        HashMap::from([("u1".into(), Credential { secret: Secret::new("s3cret"), privileges })])
+        HashMap::from([("u1".into(), StoredCredential { secret: Secret::new("s3cret"), privileges })])
     }
 
     fn request(headers: &[(&str, &str)], method: &str, target: &str) -> Parts {

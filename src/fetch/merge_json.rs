@@ -1,7 +1,7 @@
 //! Merges several responses into one: pure, bytes in and bytes out. Elements are copied as raw text, and what surrounds
 //! them is the first response's.
 
-use crate::operation::Join;
+use crate::operation::Merge;
 use crate::table::DecodeError;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 /// The bodies in the order of their requests, in the root shape of the first that has one.
-pub(super) fn join(how: Join, bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
+pub(super) fn merge(how: Merge, bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
     match (how, bodies) {
-        (Join::Events, [_, _, ..]) => parts(bodies, "events").map(|parts| write(bodies, &parts, &events(&parts))),
-        (Join::Locations, [_, _, ..]) => locations(bodies),
+        (Merge::Events, [_, _, ..]) => parts(bodies, "events").map(|parts| write(bodies, &parts, &events(&parts))),
+        (Merge::Locations, [_, _, ..]) => locations(bodies),
         // A single response, or one that cannot be merged, is unchanged.
         (_, first) => Ok(first.first().map_or_else(Vec::new, |body| body.to_vec())),
     }
@@ -20,13 +20,13 @@ pub(super) fn join(how: Join, bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> 
 
 /// The list in a body. Responses of the service differ in where it is.
 #[derive(Debug)]
-struct Part<'a> {
-    shape: Shape<'a>,
+struct JsonPart<'a> {
+    shape: RootShape<'a>,
     elements: Vec<&'a str>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Shape<'a> {
+enum RootShape<'a> {
     /// `{"events": [..]}`, with the text of the list or of its only element.
     Wrapped(&'a str),
     /// `[..]`.
@@ -37,25 +37,25 @@ enum Shape<'a> {
     Nothing,
 }
 
-fn parts<'a>(bodies: &[&'a [u8]], key: &'static str) -> Result<Vec<Part<'a>>, DecodeError> {
+fn parts<'a>(bodies: &[&'a [u8]], key: &'static str) -> Result<Vec<JsonPart<'a>>, DecodeError> {
     bodies.iter().map(|body| part(body, key)).collect()
 }
 
-fn part<'a>(body: &'a [u8], key: &'static str) -> Result<Part<'a>, DecodeError> {
+fn part<'a>(body: &'a [u8], key: &'static str) -> Result<JsonPart<'a>, DecodeError> {
     let root: &RawValue = read(body)?;
-    let nothing = Part { shape: Shape::Nothing, elements: Vec::new() };
+    let nothing = JsonPart { shape: RootShape::Nothing, elements: Vec::new() };
     Ok(match first_byte(root.get()) {
-        b'[' => Part { shape: Shape::List, elements: list(body, root)? },
+        b'[' => JsonPart { shape: RootShape::List, elements: list(body, root)? },
         b'{' => {
             let members: BTreeMap<String, &RawValue> = read(body)?;
             match members.get(key) {
                 Some(value) => match first_byte(value.get()) {
-                    b'[' => Part { shape: Shape::Wrapped(value.get()), elements: list(body, value)? },
-                    b'{' => Part { shape: Shape::Wrapped(value.get()), elements: vec![value.get()] },
+                    b'[' => JsonPart { shape: RootShape::Wrapped(value.get()), elements: list(body, value)? },
+                    b'{' => JsonPart { shape: RootShape::Wrapped(value.get()), elements: vec![value.get()] },
                     _ => nothing,
                 },
                 None if members.is_empty() => nothing,
-                None => Part { shape: Shape::Single, elements: vec![root.get()] },
+                None => JsonPart { shape: RootShape::Single, elements: vec![root.get()] },
             }
         }
         _ => nothing,
@@ -63,15 +63,15 @@ fn part<'a>(body: &'a [u8], key: &'static str) -> Result<Part<'a>, DecodeError> 
 }
 
 /// Events by id; each keeps its first place. An event that spans the border of two ranges is in both responses.
-fn events<'a>(parts: &[Part<'a>]) -> Vec<&'a str> {
+fn events<'a>(parts: &[JsonPart<'a>]) -> Vec<&'a str> {
     #[derive(Deserialize)]
-    struct Event<'a> {
+    struct EventId<'a> {
         #[serde(borrow)]
         id: Option<&'a RawValue>,
     }
     let mut seen = HashSet::new();
-    let is_new = |element: &&str| match serde_json::from_str::<Event>(element) {
-        Ok(Event { id: Some(id) }) => seen.insert(id.get().trim_matches('"').to_string()),
+    let is_new = |element: &&str| match serde_json::from_str::<EventId>(element) {
+        Ok(EventId { id: Some(id) }) => seen.insert(id.get().trim_matches('"').to_string()),
         // Events without an id are all kept.
         _ => true,
     };
@@ -83,14 +83,14 @@ fn events<'a>(parts: &[Part<'a>]) -> Vec<&'a str> {
 fn locations(bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
     // The root is the list itself; a single batch counts as a list of one.
     let parts = parts(bodies, "")?;
-    let mut before: HashSet<Key> = HashSet::new();
+    let mut before: HashSet<LocationKey> = HashSet::new();
     let mut joined: Vec<Cow<str>> = Vec::new();
     for (part, body) in parts.iter().zip(bodies) {
         let mut here = HashSet::new();
         for batch in &part.elements {
             let list_in_batch =
                 self::part(batch.as_bytes(), "locations").map_err(|error| within(error, body, batch))?;
-            let Shape::Wrapped(_) = list_in_batch.shape else {
+            let RootShape::Wrapped(_) = list_in_batch.shape else {
                 joined.push(Cow::Borrowed(batch));
                 continue;
             };
@@ -120,11 +120,11 @@ fn locations(bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
     Ok(write(bodies, &parts, &joined))
 }
 
-type Key<'a> = (&'a str, Option<&'a str>, Option<&'a str>);
+type LocationKey<'a> = (&'a str, Option<&'a str>, Option<&'a str>);
 
-fn key(location: &str) -> Option<Key<'_>> {
+fn key(location: &str) -> Option<LocationKey<'_>> {
     #[derive(Deserialize)]
-    struct Location<'a> {
+    struct LocationId<'a> {
         #[serde(borrow)]
         t: &'a RawValue,
         #[serde(borrow)]
@@ -136,19 +136,19 @@ fn key(location: &str) -> Option<Key<'_>> {
     fn plain(value: &RawValue) -> &str {
         value.get().trim_matches('"')
     }
-    let location: Location = serde_json::from_str(location).ok()?;
+    let location: LocationId = serde_json::from_str(location).ok()?;
     Some((plain(location.t), location.tag.map(plain), location.pid.map(plain)))
 }
 
 /// The elements in the root shape of the first part that has one; several elements do not fit a single-element shape.
-fn write<T: AsRef<str>>(bodies: &[&[u8]], parts: &[Part], elements: &[T]) -> Vec<u8> {
-    let first = parts.iter().zip(bodies).find(|(part, _)| !matches!(part.shape, Shape::Nothing));
+fn write<T: AsRef<str>>(bodies: &[&[u8]], parts: &[JsonPart], elements: &[T]) -> Vec<u8> {
+    let first = parts.iter().zip(bodies).find(|(part, _)| !matches!(part.shape, RootShape::Nothing));
     let (before, after): (&[u8], &[u8]) = match first {
         None => return bodies.first().map_or_else(Vec::new, |body| body.to_vec()),
-        Some((Part { shape: Shape::Single, .. }, _)) if elements.len() == 1 => {
+        Some((JsonPart { shape: RootShape::Single, .. }, _)) if elements.len() == 1 => {
             return elements[0].as_ref().as_bytes().to_vec();
         }
-        Some((Part { shape: Shape::Wrapped(old), .. }, body)) => {
+        Some((JsonPart { shape: RootShape::Wrapped(old), .. }, body)) => {
             let at = offset(body, old);
             (&body[..at], &body[at + old.len()..])
         }
@@ -213,9 +213,9 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn joined(how: Join, bodies: &[&str]) -> String {
+    fn joined(how: Merge, bodies: &[&str]) -> String {
         let bodies: Vec<&[u8]> = bodies.iter().map(|body| body.as_bytes()).collect();
-        String::from_utf8(join(how, &bodies).unwrap()).unwrap()
+        String::from_utf8(merge(how, &bodies).unwrap()).unwrap()
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         let second = r#"{"events":[{"id":"b","late":true},{"id":"c"}]}"#;
         // What surrounds and is in the events is unchanged.
         let expected = r#" {"page": 1.0,"events":[{"id":"a","x":1e2},{"id":"b"},{"id":"c"}],"more":null} "#;
-        assert_eq!(joined(Join::Events, &[first, second]), expected);
+        assert_eq!(joined(Merge::Events, &[first, second]), expected);
     }
 
     #[test]
@@ -240,13 +240,13 @@ mod tests {
             ([r#"{"events":[{"id":"7"}]}"#, r#"{"events":[{"id":7}]}"#], r#"{"events":[{"id":"7"}]}"#),
             ([r#"{"events":[{"x":1}]}"#, r#"{"events":[{"x":1}]}"#], r#"{"events":[{"x":1},{"x":1}]}"#),
         ] {
-            assert_eq!(joined(Join::Events, &bodies), expected, "{bodies:?}");
+            assert_eq!(joined(Merge::Events, &bodies), expected, "{bodies:?}");
         }
     }
 
     #[test]
     fn a_single_answer_is_left_as_it_is() {
-        assert_eq!(joined(Join::Events, &[" not even JSON"]), " not even JSON");
+        assert_eq!(joined(Merge::Events, &[" not even JSON"]), " not even JSON");
     }
 
     fn window(from: i64, to: i64) -> Vec<Value> {
@@ -260,7 +260,7 @@ mod tests {
         let parts: Vec<String> =
             [(0, 5), (5, 9), (9, 9), (9, 12)].map(|(from, to)| Value::from(window(from, to)).to_string()).to_vec();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        assert_eq!(joined(Join::Locations, &parts), Value::from(window(0, 12)).to_string());
+        assert_eq!(joined(Merge::Locations, &parts), Value::from(window(0, 12)).to_string());
     }
 
     #[test]
@@ -271,15 +271,15 @@ mod tests {
         let kept =
             r#"{"n":1, "locations":[{"t":5,"tag":"1","pid":2},{"t":5,"tag":"2","pid":1},{"t":5,"tag":"1"}],"m":2}"#;
         let expected = format!("{},{kept}]", first.strip_suffix(']').unwrap());
-        assert_eq!(joined(Join::Locations, &[first, second]), expected);
-        assert_eq!(joined(Join::Locations, &[first, "[]", "null"]), first);
-        assert_eq!(joined(Join::Locations, &["[]", r#"[{"locations":null}]"#]), r#"[{"locations":null}]"#);
+        assert_eq!(joined(Merge::Locations, &[first, second]), expected);
+        assert_eq!(joined(Merge::Locations, &[first, "[]", "null"]), first);
+        assert_eq!(joined(Merge::Locations, &["[]", r#"[{"locations":null}]"#]), r#"[{"locations":null}]"#);
     }
 
     #[test]
     fn a_body_that_cannot_be_joined_says_where() {
         let bodies: [&[u8]; 2] = [b"{\"events\":[]}", b"{\"events\":\n [{]}"];
-        let DecodeError::Body { offset, path, .. } = join(Join::Events, &bodies).unwrap_err() else { panic!() };
+        let DecodeError::Body { offset, path, .. } = merge(Merge::Events, &bodies).unwrap_err() else { panic!() };
         assert_eq!((path.as_str(), offset), ("$", 14));
     }
 }

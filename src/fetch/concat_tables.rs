@@ -2,7 +2,7 @@
 //! memory.
 
 use super::Payload;
-use super::windows::{unexpected, with_one_dictionary};
+use super::location_windows::{unexpected, with_one_dictionary};
 use crate::error::{Error, Result, Undecodable};
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::table::{self, DecodeError, TOO_WIDE_MESSAGE, is_too_wide};

@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The columns that identify a location.
-const KEY: [&str; 3] = ["t", "tag", "player_id"];
-type Key<'a> = (i64, Option<&'a str>, Option<i64>);
+const KEY_COLUMNS: [&str; 3] = ["t", "tag", "player_id"];
+type RowKey<'a> = (i64, Option<&'a str>, Option<i64>);
 
 /// The table of each window in order; like `merge_json`, a window leaves out what the previous one has. Returns at
 /// least one batch; all share one schema, and one dictionary for each column.
@@ -23,7 +23,7 @@ pub(super) fn table(
     context: &Context,
 ) -> Result<Vec<RecordBatch>, DecodeError> {
     let asked: Option<Vec<String>> = columns.map(|columns| {
-        let missing = KEY.iter().filter(|key| !columns.iter().any(|column| column == *key));
+        let missing = KEY_COLUMNS.iter().filter(|key| !columns.iter().any(|column| column == *key));
         columns.iter().cloned().chain(missing.map(|key| (*key).to_owned())).collect()
     });
     let shown = columns.map(|columns| (0..columns.len()).collect::<Vec<_>>());
@@ -56,13 +56,13 @@ pub(super) fn table(
 
 fn key_columns(window: &RecordBatch) -> Result<[ArrayRef; 3], DecodeError> {
     let column = |name: &str| window.column_by_name(name).cloned();
-    match KEY.map(column) {
+    match KEY_COLUMNS.map(column) {
         [Some(t), Some(tag), Some(player)] => Ok([t, tag, player]),
-        _ => Err(unexpected(ArrowError::SchemaError(format!("a table without {}", KEY.join(", "))))),
+        _ => Err(unexpected(ArrowError::SchemaError(format!("a table without {}", KEY_COLUMNS.join(", "))))),
     }
 }
 
-fn keys(columns: &[ArrayRef; 3]) -> impl Iterator<Item = Key<'_>> {
+fn keys(columns: &[ArrayRef; 3]) -> impl Iterator<Item = RowKey<'_>> {
     let [t, tag, player] = columns;
     let times = t.as_primitive::<TimestampMillisecondType>().values().iter().copied();
     times.zip(tag.as_string::<i32>()).zip(player.as_primitive::<Int64Type>()).map(|((t, tag), player)| (t, tag, player))
@@ -73,7 +73,7 @@ fn keys(columns: &[ArrayRef; 3]) -> impl Iterator<Item = Key<'_>> {
 fn new(window: &[ArrayRef; 3], before: &[ArrayRef; 3]) -> Option<BooleanArray> {
     let times = || keys(window).map(|key| key.0);
     let (first, last) = (times().min()?, times().max()?);
-    let had: HashSet<Key> = keys(before).filter(|key| (first..=last).contains(&key.0)).collect();
+    let had: HashSet<RowKey> = keys(before).filter(|key| (first..=last).contains(&key.0)).collect();
     let new: BooleanArray = keys(window).map(|key| Some(had.is_empty() || !had.contains(&key))).collect();
     (new.true_count() < new.len()).then_some(new)
 }
@@ -154,9 +154,9 @@ pub(super) fn unexpected(error: ArrowError) -> DecodeError {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-    use super::super::join::join;
+    use super::super::merge_json::merge;
     use super::*;
-    use crate::operation::Join;
+    use crate::operation::Merge;
     use crate::resource::locations::LOCATIONS;
     use proptest::prelude::*;
     use serde_json::{Value, json};
@@ -183,7 +183,7 @@ mod tests {
     /// The table of the merged body.
     fn joined(bodies: &[String]) -> RecordBatch {
         let bodies: Vec<&[u8]> = bodies.iter().map(String::as_bytes).collect();
-        let body = Body::from(join(Join::Locations, &bodies).unwrap());
+        let body = Body::from(merge(Merge::Locations, &bodies).unwrap());
         decode(&LOCATIONS, "locations", None, &body, &Context::default()).unwrap()
     }
 

@@ -4,19 +4,19 @@ use super::Seen;
 use std::collections::VecDeque;
 
 /// About 100 MB.
-const KEPT: usize = 100_000;
+const MAX_REQUESTS: usize = 100_000;
 
 /// The latest requests, in order of arrival.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct RequestLog {
     forgotten: usize,
     kept: VecDeque<Seen>,
 }
 
-impl Asked {
+impl RequestLog {
     /// Returns the request's number.
     pub(super) fn add(&mut self, seen: Seen) -> usize {
-        if self.kept.len() == KEPT {
+        if self.kept.len() == MAX_REQUESTS {
             self.kept.pop_front();
             self.forgotten += 1;
         }
@@ -46,15 +46,15 @@ mod tests {
 
     #[test]
     fn the_last_are_kept_and_an_answer_finds_its_request() {
-        let mut asked = Asked::default();
-        let numbers: Vec<usize> = (0..KEPT + 10).map(|path| asked.add(seen(path))).collect();
-        asked.answered(numbers[3], 200);
-        asked.answered(numbers[10], 201);
-        asked.answered(numbers[KEPT + 9], 202);
-        let all = asked.all();
+        let mut request_log = RequestLog::default();
+        let numbers: Vec<usize> = (0..MAX_REQUESTS + 10).map(|path| request_log.add(seen(path))).collect();
+        request_log.answered(numbers[3], 200);
+        request_log.answered(numbers[10], 201);
+        request_log.answered(numbers[MAX_REQUESTS + 9], 202);
+        let all = request_log.all();
         let ends: Vec<(&str, u16)> =
-            [&all[0], &all[1], &all[KEPT - 1]].map(|seen| (seen.path.as_str(), seen.status)).into();
-        assert_eq!(all.len(), KEPT);
+            [&all[0], &all[1], &all[MAX_REQUESTS - 1]].map(|seen| (seen.path.as_str(), seen.status)).into();
+        assert_eq!(all.len(), MAX_REQUESTS);
         assert_eq!(ends, [("10", 201), ("11", 0), ("100009", 202)]);
     }
 }

@@ -10,14 +10,14 @@ use std::io::Write;
 
 /// The bytes that a connection sends in place of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Script {
+pub(super) struct RawResponse {
     pub(super) bytes: Vec<u8>,
-    pub(super) end: End,
+    pub(super) end: ConnectionEnd,
 }
 
 /// How the connection ends after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ConnectionEnd {
     Open,
     /// It closes when the next request arrives.
     Stale {
@@ -29,10 +29,10 @@ pub(super) enum End {
     },
 }
 
-impl Script {
+impl RawResponse {
     /// No bytes, and a reset.
     pub(super) fn reset() -> Self {
-        Script { bytes: Vec::new(), end: End::Closed { reset: true } }
+        RawResponse { bytes: Vec::new(), end: ConnectionEnd::Closed { reset: true } }
     }
 
     pub(super) fn new(status: StatusCode, headers: &HeaderMap, body: &[u8], fault: &Fault, to_head: bool) -> Self {
@@ -69,7 +69,7 @@ impl Script {
         };
         if let Some(at) = fault.cut_at {
             bytes.extend_from_slice(&content[..at.min(content.len())]);
-            return Script { bytes, end: End::Closed { reset: fault.reset } };
+            return RawResponse { bytes, end: ConnectionEnd::Closed { reset: fault.reset } };
         }
         bytes.extend_from_slice(&content);
         bytes.extend_from_slice(&fault.trailing);
@@ -80,11 +80,11 @@ impl Script {
         // If Content-Length exceeds the body, close the connection, as a crashed server would.
         let too_short = !to_head && !in_chunks && most.is_some_and(|most| most > sent);
         let end = match too_short || says_close(headers) {
-            true => End::Closed { reset: fault.reset },
-            false if fault.stale => End::Stale { reset: fault.reset },
-            false => End::Open,
+            true => ConnectionEnd::Closed { reset: fault.reset },
+            false if fault.stale => ConnectionEnd::Stale { reset: fault.reset },
+            false => ConnectionEnd::Open,
         };
-        Script { bytes, end }
+        RawResponse { bytes, end }
     }
 }
 
@@ -125,7 +125,7 @@ const TRAILER: usize = 8;
 fn gzipped(body: &[u8], how: Gzip) -> Vec<u8> {
     let content = match how {
         Gzip::Damaged => Cow::Owned(with_another_digit(body)),
-        Gzip::Whole | Gzip::Cut => Cow::Borrowed(body),
+        Gzip::GameSnapshot | Gzip::Cut => Cow::Borrowed(body),
     };
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     // Writing to memory cannot fail.
@@ -133,7 +133,7 @@ fn gzipped(body: &[u8], how: Gzip) -> Vec<u8> {
     let mut bytes = encoder.finish().unwrap_or_default();
     let checksum = bytes.len().saturating_sub(TRAILER);
     match how {
-        Gzip::Whole => {}
+        Gzip::GameSnapshot => {}
         Gzip::Cut => bytes.truncate(checksum),
         Gzip::Damaged => bytes.iter_mut().skip(checksum).take(4).for_each(|byte| *byte = !*byte),
     }
@@ -156,12 +156,12 @@ mod tests {
     use flate2::read::GzDecoder;
     use std::io::Read;
 
-    fn script(fault: &Fault, headers: &[(&'static str, &str)], body: &[u8]) -> (String, Vec<u8>, End) {
+    fn script(fault: &Fault, headers: &[(&'static str, &str)], body: &[u8]) -> (String, Vec<u8>, ConnectionEnd) {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(*name, HeaderValue::from_str(value).unwrap());
         }
-        let Script { bytes, end } = Script::new(StatusCode::OK, &map, body, fault, false);
+        let RawResponse { bytes, end } = RawResponse::new(StatusCode::OK, &map, body, fault, false);
         let head = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
         (String::from_utf8(bytes[..head].to_vec()).unwrap(), bytes[head..].to_vec(), end)
     }
@@ -170,7 +170,7 @@ mod tests {
     fn a_fault_that_does_nothing_writes_the_true_answer() {
         let (head, body, end) = script(&Fault::default(), &[("x-a", "1"), ("x-a", "2")], b"true");
         assert_eq!(head, "HTTP/1.1 200 OK\r\nx-a: 1\r\nx-a: 2\r\ncontent-length: 4\r\n\r\n");
-        assert_eq!((&body[..], end), (&b"true"[..], End::Open));
+        assert_eq!((&body[..], end), (&b"true"[..], ConnectionEnd::Open));
     }
 
     #[test]
@@ -178,10 +178,14 @@ mod tests {
         let lie = |by| script(&Fault { content_length: by, ..Fault::default() }, &[], b"0123456789");
         let (head, body, end) = lie(5);
         assert!(head.contains("content-length: 15\r\n"), "{head}");
-        assert_eq!((&body[..], end), (&b"0123456789"[..], End::Closed { reset: false }));
+        assert_eq!((&body[..], end), (&b"0123456789"[..], ConnectionEnd::Closed { reset: false }));
         let (head, body, end) = lie(-4);
         assert!(head.contains("content-length: 6\r\n"), "{head}");
-        assert_eq!((&body[..], end), (&b"0123456789"[..], End::Open), "what is beyond the length follows all the same");
+        assert_eq!(
+            (&body[..], end),
+            (&b"0123456789"[..], ConnectionEnd::Open),
+            "what is beyond the length follows all the same"
+        );
         assert!(lie(-99).0.contains("content-length: 0\r\n"));
     }
 
@@ -189,12 +193,15 @@ mod tests {
     fn what_trails_may_fill_a_length_that_is_too_long() {
         let fault = Fault { content_length: 2, trailing: b"xy".to_vec(), ..Fault::default() };
         let (_, body, end) = script(&fault, &[], b"ab");
-        assert_eq!((&body[..], end), (&b"abxy"[..], End::Open));
+        assert_eq!((&body[..], end), (&b"abxy"[..], ConnectionEnd::Open));
     }
 
     #[test]
     fn an_answer_that_says_that_it_closes_does() {
-        assert_eq!(script(&Fault::default(), &[("connection", "Close")], b"").2, End::Closed { reset: false });
+        assert_eq!(
+            script(&Fault::default(), &[("connection", "Close")], b"").2,
+            ConnectionEnd::Closed { reset: false }
+        );
     }
 
     #[test]
@@ -202,18 +209,18 @@ mod tests {
         let headers = [("content-length", "2"), ("content-length", "3")];
         let (head, _, end) = script(&Fault::default(), &headers, b"{}");
         assert!(head.contains("content-length: 2\r\ncontent-length: 3\r\n"), "{head}");
-        assert_eq!(end, End::Closed { reset: false });
+        assert_eq!(end, ConnectionEnd::Closed { reset: false });
     }
 
     #[test]
     fn an_answer_to_head_and_one_that_never_has_a_body_end_with_their_head() {
         let ends = |status, to_head| {
-            let script = Script::new(status, &HeaderMap::new(), b"body", &Fault::default(), to_head);
+            let script = RawResponse::new(status, &HeaderMap::new(), b"body", &Fault::default(), to_head);
             (script.bytes.ends_with(b"\r\n\r\n"), script.end)
         };
-        assert_eq!(ends(StatusCode::OK, true), (true, End::Open));
-        assert_eq!(ends(StatusCode::NO_CONTENT, false), (true, End::Open));
-        assert_eq!(ends(StatusCode::NOT_MODIFIED, false), (true, End::Open));
+        assert_eq!(ends(StatusCode::OK, true), (true, ConnectionEnd::Open));
+        assert_eq!(ends(StatusCode::NO_CONTENT, false), (true, ConnectionEnd::Open));
+        assert_eq!(ends(StatusCode::NOT_MODIFIED, false), (true, ConnectionEnd::Open));
     }
 
     #[test]
@@ -224,7 +231,7 @@ mod tests {
             (out, end.map_err(|error| error.kind()).err())
         };
         let body = br#"{"id": 46, "name": "x"}"#.repeat(100);
-        assert_eq!(unzipped(Gzip::Whole, &body), (body.clone(), None));
+        assert_eq!(unzipped(Gzip::GameSnapshot, &body), (body.clone(), None));
         assert_eq!(unzipped(Gzip::Cut, &body), (body.clone(), Some(std::io::ErrorKind::UnexpectedEof)));
         let (damaged, error) = unzipped(Gzip::Damaged, &body);
         assert_eq!(error, Some(std::io::ErrorKind::InvalidInput));

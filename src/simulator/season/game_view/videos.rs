@@ -1,18 +1,18 @@
 //! A game's recording: one file from the first period's start, a part for each possession.
 
-use super::{Period, Possession, Whole};
+use super::{GamePeriod, GamePossession, GameSnapshot};
 use crate::resource::videos::Video;
-use crate::simulator::season::ids::Kind;
+use crate::simulator::season::ids::IdKind;
 
 /// How far the picture lags behind the clock.
 const DELAY_MS: i64 = 1_500;
 
-impl Whole<'_> {
+impl GameSnapshot<'_> {
     /// One part for each possession that is over; the URL leads nowhere.
     pub fn videos(&self) -> Vec<Video> {
-        let Some(first) = self.flow.periods.first() else { return Vec::new() };
-        let file = format!("https://videos.shottracker.com/sim/{}/game.m3u8", self.id(Kind::Game, 0));
-        let part = |(period, possession): (&Period, &Possession)| Video {
+        let Some(first) = self.game_log.periods.first() else { return Vec::new() };
+        let file = format!("https://videos.shottracker.com/sim/{}/game.m3u8", self.id(IdKind::Game, 0));
+        let part = |(period, possession): (&GamePeriod, &GamePossession)| Video {
             hls_file: file.clone(),
             hls_video_start_timestamp: first.started_at,
             hls_start_offset: (possession.started_at - first.started_at + DELAY_MS) as f64 / 1000.0,

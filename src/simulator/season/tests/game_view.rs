@@ -6,7 +6,7 @@ use crate::resource::possessions::Possession;
 use crate::simulator::season::schedule::MINUTE;
 use serde_json::{Value, json};
 
-fn whole<'a>(season: &'a Season, event: &Event) -> Whole<'a> {
+fn whole<'a>(season: &'a Season, event: &Event) -> GameSnapshot<'a> {
     season.whole(&event.id, NOW).unwrap()
 }
 
@@ -17,12 +17,12 @@ fn sessions_of(season: &Season, event: &Event) -> Vec<Arc<Session>> {
 /// By team and player, without what is no count.
 type Boxes = BTreeMap<(String, String), BTreeMap<String, f64>>;
 
-fn boxes(whole: &Whole) -> Boxes {
+fn boxes(whole: &GameSnapshot) -> Boxes {
     let lines = whole.lines().into_iter();
     lines.map(|line| ((line.tid, line.pid), counted(&line.total_stats))).filter(|line| !line.1.is_empty()).collect()
 }
 
-fn added(whole: &Whole) -> Boxes {
+fn added(whole: &GameSnapshot) -> Boxes {
     let mut sums = Boxes::new();
     for play in whole.plays() {
         for who in [play.pid.as_str(), "0"] {

@@ -1,10 +1,10 @@
 //! Resources of a whole game.
 
 use super::Privileges;
-use super::answer::{Answer, Refusal, json_of};
-use super::call::Call;
+use super::call::EndpointCall;
+use super::response::{EndpointResponse, ErrorResponse, json_of};
 use super::rest::no_access;
-use super::season::{Season, Whole};
+use super::season::{GameSnapshot, Season};
 use crate::resource::ball_screens::BallScreen;
 use crate::resource::catch_up::{self, GameLine};
 use crate::resource::game_shots::GameShot;
@@ -23,25 +23,30 @@ pub(super) fn is_open(parts: &str, privileges: &Privileges) -> bool {
 }
 
 /// A single game resource is served as a one-part catch-up; ball screens and videos are not available in catch-up.
-pub(super) fn answer(season: &Season, game: &str, parts: &str, call: &Call) -> Result<Answer, Refusal> {
+pub(super) fn answer(
+    season: &Season,
+    game: &str,
+    parts: &str,
+    call: &EndpointCall,
+) -> Result<EndpointResponse, ErrorResponse> {
     if parts != BALL_SCREENS && parts != VIDEOS && catch_up::of(parts).is_none() {
-        return Err(Refusal::new(404, "Not found"));
+        return Err(ErrorResponse::new(404, "Not found"));
     }
     let whole = season.whole(game, call.now).ok_or_else(no_access)?;
     let parts = parts.split(',').map(|name| (name, part(&whole, name)));
-    let body = Body { parts: parts.collect(), totals: whole.totals() };
+    let body = GameBody { parts: parts.collect(), totals: whole.totals() };
     json_of(&body, whole.ended_at().unwrap_or(i64::MAX), call.now)
 }
 
 /// Each part under its own key, in the order requested.
-struct Body<'a> {
-    parts: Vec<(&'a str, Part)>,
+struct GameBody<'a> {
+    parts: Vec<(&'a str, GamePart)>,
     totals: GameTotals,
 }
 
 #[derive(serde::Serialize)]
 #[serde(untagged)]
-enum Part {
+enum GamePart {
     Stats(Vec<GameLine>),
     Details(Vec<Play>),
     Shots(Vec<GameShot>),
@@ -50,18 +55,18 @@ enum Part {
     Videos(Vec<Video>),
 }
 
-fn part(whole: &Whole, name: &str) -> Part {
+fn part(whole: &GameSnapshot, name: &str) -> GamePart {
     match name {
-        "stats" => Part::Stats(whole.lines()),
-        "details" => Part::Details(whole.plays()),
-        "shots" => Part::Shots(whole.shots()),
-        BALL_SCREENS => Part::BallScreens(whole.ball_screens()),
-        VIDEOS => Part::Videos(whole.videos()),
-        _ => Part::Possessions(whole.possessions()),
+        "stats" => GamePart::Stats(whole.lines()),
+        "details" => GamePart::Details(whole.plays()),
+        "shots" => GamePart::Shots(whole.shots()),
+        BALL_SCREENS => GamePart::BallScreens(whole.ball_screens()),
+        VIDEOS => GamePart::Videos(whole.videos()),
+        _ => GamePart::Possessions(whole.possessions()),
     }
 }
 
-impl Serialize for Body<'_> {
+impl Serialize for GameBody<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut body = serializer.serialize_map(Some(self.parts.len() + 1))?;
         for (name, part) in &self.parts {

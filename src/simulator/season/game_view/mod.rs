@@ -7,9 +7,9 @@ mod plays;
 mod shots;
 mod videos;
 
-use super::flow::{Flow, Happening, Hoop, Period, Possession};
-use super::ids::Kind;
-use super::ledger::{self, Shown};
+use super::game_log::{GameLog, GamePeriod, GamePossession, Hoop, PlayEvent};
+use super::ids::IdKind;
+use super::ledger::{self, VisiblePeriods};
 use super::{Season, football};
 use crate::config::Sport;
 use crate::resource::catch_up::GameLine;
@@ -21,10 +21,10 @@ use std::sync::Arc;
 
 /// A game at a moment of its clock.
 #[derive(Debug)]
-pub struct Whole<'a> {
+pub struct GameSnapshot<'a> {
     season: &'a Season,
     index: usize,
-    flow: Arc<Flow>,
+    game_log: Arc<GameLog>,
     now: i64,
 }
 
@@ -32,43 +32,43 @@ pub struct Whole<'a> {
 struct Moment<'a> {
     /// In the game: later events do not change it.
     number: u64,
-    period: &'a Period,
-    possession: &'a Possession,
-    happening: &'a Happening,
+    period: &'a GamePeriod,
+    possession: &'a GamePossession,
+    play_event: &'a PlayEvent,
     /// The rest of the possession.
-    next: Option<&'a Happening>,
+    next: Option<&'a PlayEvent>,
 }
 
 impl Season {
     /// A game up to its clock; a future one is empty.
-    pub fn whole(&self, game_id: &str, now: i64) -> Option<Whole<'_>> {
+    pub fn whole(&self, game_id: &str, now: i64) -> Option<GameSnapshot<'_>> {
         self.whole_at(self.game_index(game_id)?, now)
     }
 
-    pub(super) fn whole_at(&self, index: usize, now: i64) -> Option<Whole<'_>> {
-        let flow = self.flow(Kind::Game, index as u64)?;
-        Some(Whole { season: self, index, flow, now: self.time_of(index, now) })
+    pub(super) fn whole_at(&self, index: usize, now: i64) -> Option<GameSnapshot<'_>> {
+        let game_log = self.game_log(IdKind::Game, index as u64)?;
+        Some(GameSnapshot { season: self, index, game_log, now: self.time_of(index, now) })
     }
 }
 
-impl Whole<'_> {
+impl GameSnapshot<'_> {
     /// When it ended, if it has.
     pub fn ended_at(&self) -> Option<i64> {
-        Some(self.flow.ends_at()).filter(|ended_at| *ended_at < self.now)
+        Some(self.game_log.ends_at()).filter(|ended_at| *ended_at < self.now)
     }
 
     /// Home first.
     pub fn team_stats(&self) -> Vec<TeamStats> {
-        let shown = self.shown();
+        let shown = self.visible_at();
         let team = |place: usize| match self.season.sport {
-            Sport::Basketball => ledger::stats(&self.flow, place, &self.season.teams[place], &shown),
+            Sport::Basketball => ledger::stats(&self.game_log, place, &self.season.teams[place], &shown),
             Sport::Football => {
                 let wire = &self.season.teams[place];
-                let details = football::details(&self.flow, place, wire, &self.flow.periods, self.now);
+                let details = football::details(&self.game_log, place, wire, &self.game_log.periods, self.now);
                 football::stats(wire, &[details], false)
             }
         };
-        self.flow.sides.iter().map(|side| team(side.team)).collect()
+        self.game_log.sides.iter().map(|side| team(side.team)).collect()
     }
 
     /// The lines of both teams; player 0 is the team, as in a session's stats.
@@ -85,16 +85,18 @@ impl Whole<'_> {
         if self.season.sport == Sport::Football {
             return Vec::new();
         }
-        let shown = self.shown();
-        let sides = self.flow.sides.iter();
-        sides.map(|side| ledger::possessions(&self.flow, side.team, &self.season.teams[side.team], &shown)).collect()
+        let shown = self.visible_at();
+        let sides = self.game_log.sides.iter();
+        sides
+            .map(|side| ledger::possessions(&self.game_log, side.team, &self.season.teams[side.team], &shown))
+            .collect()
     }
 
     /// The score by period: each has the points scored in it.
     pub fn totals(&self) -> GameTotals {
-        let shown = self.shown();
-        let begun = self.flow.periods.iter().filter(|period| period.started_at < self.now).count();
-        let score = |periods: usize| self.flow.score(&shown[..periods]).unwrap_or_default();
+        let shown = self.visible_at();
+        let begun = self.game_log.periods.iter().filter(|period| period.started_at < self.now).count();
+        let score = |periods: usize| self.game_log.score(&shown[..periods]).unwrap_or_default();
         let scores = |[home, away]: [i64; 2]| {
             let of = |side: usize, value: i64| TeamScore { team_id: self.team_id(side), value };
             (of(0, home), of(1, away))
@@ -110,7 +112,7 @@ impl Whole<'_> {
             }
         });
         let (home_team_score, away_team_score) = scores(score(begun));
-        let period = self.flow.periods.get(begun.saturating_sub(1));
+        let period = self.game_log.periods.get(begun.saturating_sub(1));
         GameTotals {
             away_team_score,
             home_team_score,
@@ -122,11 +124,11 @@ impl Whole<'_> {
     }
 
     /// Time left in a period that has begun, or of a future one.
-    fn left(&self, period: &Period) -> i64 {
+    fn left(&self, period: &GamePeriod) -> i64 {
         if self.season.sport == Sport::Football {
             return football::clock(period, self.now);
         }
-        let last = period.shown(self.now).last().map(|possession| possession.end_clock);
+        let last = period.visible_at(self.now).last().map(|possession| possession.end_clock);
         last.or(period.possessions.first().map(|possession| possession.start_clock)).unwrap_or(0)
     }
 
@@ -134,30 +136,30 @@ impl Whole<'_> {
         &self.season.games[self.index]
     }
 
-    fn shown(&self) -> Shown<'_> {
-        self.flow.shown(self.now)
+    fn visible_at(&self) -> VisiblePeriods<'_> {
+        self.game_log.visible_at(self.now)
     }
 
     fn moments(&self) -> Vec<Moment<'_>> {
         let possessions = self.possessions_shown();
-        let happenings = possessions.iter().flat_map(|(period, possession)| {
-            let all = &possession.happenings;
+        let play_events = possessions.iter().flat_map(|(period, possession)| {
+            let all = &possession.play_events;
             all.iter().enumerate().map(|(place, one)| (*period, *possession, one, all.get(place + 1)))
         });
-        let numbered = (0..).zip(happenings);
+        let numbered = (0..).zip(play_events);
         numbered
-            .map(|(number, (period, possession, happening, next))| Moment {
+            .map(|(number, (period, possession, play_event, next))| Moment {
                 number,
                 period,
                 possession,
-                happening,
+                play_event,
                 next,
             })
             .collect()
     }
 
-    fn possessions_shown(&self) -> Vec<(&Period, &Possession)> {
-        let shown = self.shown().into_iter();
+    fn possessions_shown(&self) -> Vec<(&GamePeriod, &GamePossession)> {
+        let shown = self.visible_at().into_iter();
         shown.flat_map(|(period, possessions)| possessions.iter().map(move |possession| (period, possession))).collect()
     }
 
@@ -167,24 +169,24 @@ impl Whole<'_> {
     }
 
     fn player_id(&self, side: usize, member: usize) -> i64 {
-        self.flow.sides[side].members[member].player.id
+        self.game_log.sides[side].members[member].player.id
     }
 
-    fn id(&self, kind: Kind, number: u64) -> String {
+    fn id(&self, kind: IdKind, number: u64) -> String {
         self.season.ids.text(kind, self.index as u64, number)
     }
 
     /// Of the home team's venue.
-    fn venue(&self, kind: Kind, part: u64) -> String {
-        self.season.ids.text(kind, self.flow.sides[0].team as u64, part)
+    fn venue(&self, kind: IdKind, part: u64) -> String {
+        self.season.ids.text(kind, self.game_log.sides[0].team as u64, part)
     }
 
     fn hoop(&self, hoop: Hoop) -> String {
-        self.venue(Kind::Hoop, u64::from(hoop.y < 0))
+        self.venue(IdKind::Hoop, u64::from(hoop.y < 0))
     }
 }
 
-impl Possession {
+impl GamePossession {
     /// Who defends a player: man to man, by position in the lineup.
     fn defender(&self, side: usize, member: usize) -> usize {
         let seat = self.on_court[side].iter().position(|place| *place == member).unwrap_or(0);

@@ -5,17 +5,17 @@ use super::season::Rng;
 /// The purpose of a draw; the numbers of one purpose do not depend on draws for others.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Purpose {
-    Credentials = 1,
+    StoredCredentials = 1,
     Faults = 2,
     RequestIds = 3,
 }
 
 #[derive(Debug)]
-pub(super) struct Dice(Rng);
+pub(super) struct SimRandom(Rng);
 
-impl Dice {
+impl SimRandom {
     pub(super) fn new(seed: u64, purpose: Purpose) -> Self {
-        Dice(Rng::keyed(seed, &[0x5E41_1CE0, purpose as u64]))
+        SimRandom(Rng::keyed(seed, &[0x5E41_1CE0, purpose as u64]))
     }
     /// True with this probability; exact at 0 and 1.
     pub(super) fn chance(&mut self, probability: f64) -> bool {
@@ -45,9 +45,9 @@ mod tests {
 
     #[test]
     fn a_uuid_has_the_form_of_a_random_one() {
-        let mut dice = Dice::new(1, Purpose::RequestIds);
+        let mut random = SimRandom::new(1, Purpose::RequestIds);
         for _ in 0..100 {
-            let id = dice.uuid();
+            let id = random.uuid();
             let parts: Vec<&str> = id.split('-').collect();
             assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [8, 4, 4, 4, 12], "{id}");
             assert!(parts[2].starts_with('4') && "89ab".contains(&parts[3][..1]), "{id}");

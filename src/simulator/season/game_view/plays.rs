@@ -1,22 +1,22 @@
 //! A game's play-by-play: each event, with what it adds to the box score.
 
-use super::{Moment, Whole};
+use super::{GameSnapshot, Moment};
 use crate::resource::play_by_play::{Play, PlayKey, VideoAttributes};
 use crate::simulator::season::corrections::Correction;
 use crate::simulator::season::feed;
-use crate::simulator::season::flow::{Act, Period};
-use crate::simulator::season::ids::Kind;
+use crate::simulator::season::game_log::{Act, GamePeriod};
+use crate::simulator::season::ids::IdKind;
 use crate::simulator::season::ledger::{self, DISTANCE};
 use serde_json::{Map, Value};
 
 /// The numbers of rows that only a correction made: greater than all others.
 const CORRECTIONS: u64 = 1 << 15;
 
-impl Whole<'_> {
+impl GameSnapshot<'_> {
     /// By time; rows added by corrections are last.
     pub fn plays(&self) -> Vec<Play> {
         let mut plays: Vec<Play> = self.moments().iter().map(|moment| self.play(moment)).collect();
-        for (number, correction) in (CORRECTIONS..).zip(&self.flow.corrections) {
+        for (number, correction) in (CORRECTIONS..).zip(&self.game_log.corrections) {
             // Measured values are not among the events, so there is no row to correct.
             if correction.code != DISTANCE {
                 self.correct(&mut plays, correction, number);
@@ -26,14 +26,14 @@ impl Whole<'_> {
     }
 
     fn play(&self, moment: &Moment) -> Play {
-        let Moment { number, period, happening, .. } = *moment;
-        let (place, chart) = (happening.place, happening.place.chart());
-        let (base, actual) = base_and_actual(&happening.act);
-        let stats = ledger::codes(&happening.act).into_iter();
+        let Moment { number, period, play_event, .. } = *moment;
+        let (place, chart) = (play_event.place, play_event.place.chart());
+        let (base, actual) = base_and_actual(&play_event.act);
+        let stats = ledger::codes(&play_event.act).into_iter();
         Play {
             stats: stats.map(|(code, value)| (code.to_owned(), value.into())).collect(),
-            game_clock: Some(self.flow.clocks.game(happening.clock)),
-            shot_clock: happening.shot_clock.map(|left| self.flow.clocks.shot(left)),
+            game_clock: Some(self.game_log.clocks.game(play_event.clock)),
+            shot_clock: play_event.shot_clock.map(|left| self.game_log.clocks.shot(left)),
             player_x: Some(place.x as f64),
             player_y: Some(place.y as f64),
             player_z: Some(place.z as f64),
@@ -44,20 +44,20 @@ impl Whole<'_> {
             ..self.row(
                 number,
                 period,
-                happening.side,
-                self.player_id(happening.side, happening.member),
-                happening.at,
-                feed::classification(&happening.act),
+                play_event.side,
+                self.player_id(play_event.side, play_event.member),
+                play_event.at,
+                feed::classification(&play_event.act),
             )
         }
     }
 
     /// A row without clocks, place and codes, which a correction does not have.
-    fn row(&self, number: u64, period: &Period, side: usize, player: i64, at: i64, classification: &str) -> Play {
-        let (facility, court) = (self.venue(Kind::Facility, 0), self.venue(Kind::Court, 0));
+    fn row(&self, number: u64, period: &GamePeriod, side: usize, player: i64, at: i64, classification: &str) -> Play {
+        let (facility, court) = (self.venue(IdKind::Facility, 0), self.venue(IdKind::Court, 0));
         Play {
             kind: "ACTUAL".to_owned(),
-            event_id: self.id(Kind::Play, number),
+            event_id: self.id(IdKind::Play, number),
             timestamp: at,
             team_id: self.team_id(side),
             session_type: "GAME_ROUND".to_owned(),
@@ -93,7 +93,7 @@ impl Whole<'_> {
     /// "A B live ball turnover".
     fn description(&self, side: usize, player: i64, classification: &str) -> String {
         let what = classification.to_lowercase().replace('_', " ");
-        match self.flow.sides[side].members.iter().find(|member| member.player.id == player) {
+        match self.game_log.sides[side].members.iter().find(|member| member.player.id == player) {
             Some(member) => format!("{} {} {what}", member.player.first_name, member.player.last_name),
             None => what,
         }
@@ -117,7 +117,9 @@ impl Whole<'_> {
             play.description = self.description(side, player_id, &play.classification);
             return;
         }
-        let Some(period) = self.flow.periods.iter().find(|period| period.id == correction.session_id) else { return };
+        let Some(period) = self.game_log.periods.iter().find(|period| period.id == correction.session_id) else {
+            return;
+        };
         let row = self.row(number, period, side, player_id, occurred_at, &correction.classification());
         plays.push(Play {
             stats: Map::from_iter([(code.to_owned(), delta.into())]),
