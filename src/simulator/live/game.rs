@@ -87,7 +87,7 @@ impl LiveGame {
 
     fn advance(&self, service: &Service, log: &mut GameMessages) -> usize {
         let now = service.season.time_of(self.index, service.now());
-        for FeedMessage { source, data } in service.season.publish(self.index, &mut log.feed, now) {
+        for FeedMessage { source, data } in service.season.new_messages(self.index, &mut log.feed, now) {
             let text = envelope(source, Some(log.messages.len() + 1), &data);
             log.messages.push(Arc::new(LiveMessage { source, text }));
         }
