@@ -1,9 +1,8 @@
-//! What a user can do about an error: a closed set, each with its words.
+//! What a user can do about an error: a closed set with texts.
 
-/// One kind of advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Advice {
-    /// The message says it.
+    /// Included in the message.
     #[default]
     SeeMessage,
     CheckAddress,
@@ -35,7 +34,7 @@ pub enum Advice {
 }
 
 impl Advice {
-    /// A name for programs.
+    /// A stable name for programs.
     pub fn name(self) -> &'static str {
         use Advice::*;
         match self {
@@ -69,7 +68,7 @@ impl Advice {
         }
     }
 
-    /// A sentence without its full stop, where nothing more exact is known.
+    /// A sentence without its full stop, used unless there are more details.
     pub fn text(self) -> &'static str {
         use Advice::*;
         match self {

@@ -1,18 +1,18 @@
-//! Addresses of each environment, credentials, limits and timeouts.
+//! Settings: base URLs of each environment, credentials, limits and timeouts.
 
 mod proxy;
-mod told;
+mod settings;
 
 pub use proxy::Proxies;
 pub(crate) use proxy::Route;
-pub use told::{Setting, Source};
+pub use settings::{Setting, SettingSource};
 
 use crate::error::{Error, Result};
 use std::cell::RefCell;
 use std::time::Duration;
 use url::{Host, Url};
 
-/// A text that no output ever shows.
+/// A text that is never displayed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -20,7 +20,7 @@ impl Secret {
     pub fn new(text: impl Into<String>) -> Self {
         Secret(text.into())
     }
-    /// The text itself; for signing and sending only.
+    /// The text itself, only for signing and sending.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -53,7 +53,7 @@ impl Sport {
             _ => None,
         }
     }
-    /// The word of the wire (specification 4.2).
+    /// The name in the protocol.
     pub fn wire_name(self) -> &'static str {
         match self {
             Sport::Basketball => "BASKETBALL",
@@ -69,12 +69,12 @@ pub enum KeyPlace {
     Header,
 }
 
-/// Where the token of a live websocket is requested, and the parameter that carries it, unless options say otherwise.
+/// Default path of websocket token requests, and default name of the token parameter.
 const TOKEN_PATH: &str = "/v1/data/schedule/games/{game_id}/_subscribe";
 const TOKEN_PARAMETER: &str = "token";
 
-/// The host of the REST API (facts 1). The websocket is known to share it for football, the Broadcast API for basketball in
-/// production; no other host is published for either, so they share it everywhere.
+/// The host of the REST API. The websocket shares it for football, the Broadcast API for basketball in production; no
+/// other host is published for either.
 fn documented_host(sport: Sport, environment: Environment) -> &'static str {
     match (sport, environment) {
         (Sport::Basketball, Environment::Production) => "api.shottracker.com",
@@ -87,9 +87,9 @@ fn documented_host(sport: Sport, environment: Environment) -> &'static str {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timeouts {
     pub connect: Duration,
-    /// Silence between two reads.
+    /// Maximum silence between two reads.
     pub read: Duration,
-    /// All attempts of a request and the waits between them.
+    /// Covers all attempts of a request and the waits between them.
     pub total: Duration,
 }
 
@@ -100,15 +100,15 @@ impl Default for Timeouts {
     }
 }
 
-/// Of all responses of a client that are received at once, unless an option says otherwise.
+/// Default limit on all responses of a client that are received at once.
 const MAX_RESPONSE_BYTES: usize = 512 * 1024 * 1024;
 
-/// Longer is a mistake of unit, and sums with the clock must not overflow.
-pub(crate) const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Longer timeouts are a wrong unit; the bound also keeps sums with the clock from overflowing.
+pub(crate) const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What a user gave; everything else is looked up when it is resolved.
+/// Explicit settings; the others are looked up by `resolve`.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct ClientOptions {
     pub username: Option<String>,
     pub secret: Option<Secret>,
     pub api_key: Option<Secret>,
@@ -131,7 +131,7 @@ pub struct Options {
     pub token_parameter: Option<String>,
 }
 
-/// A client's settings, checked.
+/// The checked settings of a client.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub username: Option<String>,
@@ -139,14 +139,14 @@ pub struct Config {
     pub api_key: Option<Secret>,
     pub environment: Environment,
     pub sport: Sport,
-    /// Origins, with a proxy's prefix where there is one, without a slash at the end.
+    /// Origins, with a proxy's prefix if any, without a trailing slash.
     pub base_url: String,
     pub websocket_url: String,
     pub broadcast_base_url: String,
     pub timeouts: Timeouts,
     pub max_retries: u32,
     pub max_concurrency: usize,
-    /// Of all responses that are received and decompressed at once.
+    /// Limit on all responses being received and decompressed.
     pub max_response_bytes: usize,
     pub requests_per_second: Option<f64>,
     pub proxies: Proxies,
@@ -157,22 +157,22 @@ pub struct Config {
     /// With `{game_id}` as one of its segments.
     pub token_path: String,
     pub token_parameter: String,
-    /// Where each came from that a variable can give.
-    pub(crate) sources: Vec<(&'static str, Source)>,
+    /// The source of each setting that a variable can set.
+    pub(crate) sources: Vec<(&'static str, SettingSource)>,
 }
 
 impl Config {
-    /// What no text may show.
+    /// Secrets that no output may show.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let own = [&self.secret, &self.api_key].into_iter().flatten().map(|secret| secret.0.clone());
         own.chain(self.proxies.secrets()).collect()
     }
 }
 
-impl Options {
-    /// Checks what was given and looks up the rest with `variable` (the environment, or a map in a test).
+impl ClientOptions {
+    /// Checks the explicit settings and looks up the others with `variable` (the environment, or a map in a test).
     pub fn resolve(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
-        // A variable that is set to nothing is how a shell unsets it.
+        // An empty variable counts as unset.
         let look_up = |name: &str| variable(name).filter(|value| !value.is_empty());
         let sources = RefCell::new(Vec::new());
         let or_variable = |given: Option<String>, parameter: &'static str, name: &'static str| {
@@ -182,16 +182,17 @@ impl Options {
                         "{parameter} is empty; leave it out to read it from {name}"
                     )));
                 }
-                Some(value) => (Some(value), Source::Given),
-                None => look_up(name).map_or((None, Source::Default), |value| (Some(value), Source::Variable(name))),
+                Some(value) => (Some(value), SettingSource::Explicit),
+                None => look_up(name)
+                    .map_or((None, SettingSource::Default), |value| (Some(value), SettingSource::Variable(name))),
             };
             sources.borrow_mut().push((parameter, source));
-            let from = if source == Source::Given { parameter } else { name };
+            let from = if source == SettingSource::Explicit { parameter } else { name };
             value.map(|value| no_control_characters(value, from)).transpose()
         };
-        // Who gave the last value that was asked for, as its user knows it: a parameter or a variable.
+        // The source of the value looked up last: a parameter or a variable.
         let giver = || match sources.borrow().last() {
-            Some((_, Source::Variable(name))) => *name,
+            Some((_, SettingSource::Variable(name))) => *name,
             Some((parameter, _)) => parameter,
             None => "",
         };
@@ -248,7 +249,7 @@ impl Options {
             },
             requests_per_second: self.requests_per_second.map(checked_rate).transpose()?,
             proxies: Proxies::read(self.proxy, variable)?,
-            // The variable that requests reads, and with it most machines behind an inspecting proxy.
+            // The variable of the library requests, set on most machines behind an inspecting proxy.
             ca_bundle: or_variable(self.ca_bundle, "ca_bundle", "REQUESTS_CA_BUNDLE")?,
             user_agent: match self.user_agent {
                 Some(text) => no_control_characters(text, "user_agent")?,
@@ -296,7 +297,7 @@ fn checked_parameter(name: String) -> Result<String> {
     )))
 }
 
-/// The value itself is not shown: it may be a credential.
+/// The value is not shown: it may be a credential.
 fn no_control_characters(value: String, source: &str) -> Result<String> {
     match value.chars().position(char::is_control) {
         None => Ok(value),
@@ -308,10 +309,10 @@ fn no_control_characters(value: String, source: &str) -> Result<String> {
 
 fn checked_timeouts(timeouts: Timeouts) -> Result<Timeouts> {
     for (name, value) in [("connect", timeouts.connect), ("read", timeouts.read), ("total", timeouts.total)] {
-        if value.is_zero() || value > LONGEST_TIMEOUT {
+        if value.is_zero() || value > MAX_TIMEOUT {
             return Err(Error::Configuration(format!(
                 "the {name} timeout must be more than 0 and at most {} seconds",
-                LONGEST_TIMEOUT.as_secs()
+                MAX_TIMEOUT.as_secs()
             )));
         }
     }
@@ -319,7 +320,7 @@ fn checked_timeouts(timeouts: Timeouts) -> Result<Timeouts> {
 }
 
 fn checked_rate(rate: f64) -> Result<f64> {
-    // Under one request in a day nothing would ever be sent; the bound also keeps the interval between two finite.
+    // Below one request in a day nothing would ever be sent; the bound also keeps the interval finite.
     if rate.is_finite() && rate >= 1.0 / 86_400.0 {
         Ok(rate)
     } else {
@@ -329,10 +330,10 @@ fn checked_rate(rate: f64) -> Result<f64> {
     }
 }
 
-/// A base address, checked, without what the operations' whole paths add.
+/// Checks a base URL, and removes what the operations' paths add.
 fn origin(text: &str, parameter: &str, [secure, plain]: [&str; 2], allow_http: bool) -> Result<String> {
     let wrong = |why: String| Err(Error::Configuration(format!("{parameter} {why}")));
-    // The text is shown only once it is known to hold no password.
+    // Shown only after checking that it holds no password.
     let Ok(url) = Url::parse(text) else {
         return wrong(format!("is not an address; write it as {secure}://host"));
     };
@@ -354,8 +355,8 @@ fn origin(text: &str, parameter: &str, [secure, plain]: [&str; 2], allow_http: b
     Ok(format!("{}://{host}{port}{}", url.scheme(), prefix(url.path())))
 }
 
-/// A path without the head of an operation's path (`/v1/data/..`, `/broadcast/v1/..`, `/live/v2/..`): what is left is a
-/// proxy's own.
+/// Removes the beginning of an operation's path (`/v1/data/..`, `/broadcast/v1/..`, `/live/v2/..`); the remaining
+/// prefix belongs to a reverse proxy.
 fn prefix(path: &str) -> String {
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let begins_operation =
@@ -377,17 +378,16 @@ pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 
     const NOTHING: &dyn Fn(&str) -> Option<String> = &|_| None;
 
     fn with_base(text: &str) -> Result<Config> {
-        Options { base_url: Some(text.into()), ..Options::default() }.resolve(NOTHING)
+        ClientOptions { base_url: Some(text.into()), ..ClientOptions::default() }.resolve(NOTHING)
     }
 
-    fn refusal(options: Options) -> String {
+    fn refusal(options: ClientOptions) -> String {
         match options.resolve(NOTHING) {
             Err(Error::Configuration(text)) => text,
             other => panic!("not refused as a configuration: {other:?}"),
@@ -402,8 +402,11 @@ mod tests {
             ("football", "production", "api-gridtracker.ddsports.com"),
             ("FOOTBALL", "Development", "devapi-gridtracker.ddsports.com"),
         ] {
-            let options =
-                Options { sport: Some(sport.into()), environment: Some(environment.into()), ..Options::default() };
+            let options = ClientOptions {
+                sport: Some(sport.into()),
+                environment: Some(environment.into()),
+                ..ClientOptions::default()
+            };
             let config = options.resolve(NOTHING).unwrap();
             assert_eq!(config.base_url, format!("https://{host}"));
             assert_eq!(config.websocket_url, format!("wss://{host}"));
@@ -413,30 +416,30 @@ mod tests {
 
     #[test]
     fn where_key_and_token_stand_can_be_set_and_is_checked() {
-        let defaults = Options::default().resolve(NOTHING).unwrap();
+        let defaults = ClientOptions::default().resolve(NOTHING).unwrap();
         assert_eq!((defaults.key_place, defaults.token_parameter.as_str()), (KeyPlace::Query, "token"));
         assert_eq!(defaults.token_path, "/v1/data/schedule/games/{game_id}/_subscribe");
-        let options = Options {
+        let options = ClientOptions {
             api_key_in: Some("header".into()),
             token_path: Some("/v2/tokens/{game_id}".into()),
             token_parameter: Some("start_token".into()),
-            ..Options::default()
+            ..ClientOptions::default()
         };
         let config = options.resolve(NOTHING).unwrap();
         assert_eq!((config.key_place, config.token_parameter.as_str()), (KeyPlace::Header, "start_token"));
         assert_eq!(config.token_path, "/v2/tokens/{game_id}");
         let some = |text: &str| Some(text.to_string());
-        assert!(refusal(Options { api_key_in: some("body"), ..Options::default() }).contains("api_key_in"));
+        assert!(refusal(ClientOptions { api_key_in: some("body"), ..ClientOptions::default() }).contains("api_key_in"));
         for wrong in
             ["", "/v1/tokens", "v1/{game_id}", "/{game_id}/{game_id}", "/{game_id}?x", "/x{game_id}", "/../{game_id}"]
         {
             assert!(
-                refusal(Options { token_path: some(wrong), ..Options::default() }).contains("token_path"),
+                refusal(ClientOptions { token_path: some(wrong), ..ClientOptions::default() }).contains("token_path"),
                 "{wrong}"
             );
         }
         for wrong in ["", "a b", "a=b", "a&b"] {
-            let refused = refusal(Options { token_parameter: some(wrong), ..Options::default() });
+            let refused = refusal(ClientOptions { token_parameter: some(wrong), ..ClientOptions::default() });
             assert!(refused.contains("token_parameter"), "{wrong}");
         }
     }
@@ -458,7 +461,8 @@ mod tests {
             };
             Some(value.into())
         };
-        let config = Options { username: Some("bob".into()), ..Options::default() }.resolve(&variable).unwrap();
+        let config =
+            ClientOptions { username: Some("bob".into()), ..ClientOptions::default() }.resolve(&variable).unwrap();
         assert_eq!(config.username.as_deref(), Some("bob"));
         assert_eq!(config.secret, Some(Secret::new("s3cret")));
         assert_eq!(config.api_key, Some(Secret::new("k3y")));
@@ -485,7 +489,8 @@ mod tests {
         ] {
             assert_eq!(with_base(given).unwrap().base_url, kept, "{given}");
         }
-        let websocket = Options { websocket_url: Some("wss://host/live/v2/games".into()), ..Options::default() };
+        let websocket =
+            ClientOptions { websocket_url: Some("wss://host/live/v2/games".into()), ..ClientOptions::default() };
         assert_eq!(websocket.resolve(NOTHING).unwrap().websocket_url, "wss://host");
     }
 
@@ -493,8 +498,11 @@ mod tests {
     fn plain_http_is_for_loopback_or_on_demand() {
         let refused = with_base("http://service.example").unwrap_err().to_string();
         assert!(refused.contains("allow_http=True"), "{refused}");
-        let allowed =
-            Options { base_url: Some("http://service.example".into()), allow_http: true, ..Options::default() };
+        let allowed = ClientOptions {
+            base_url: Some("http://service.example".into()),
+            allow_http: true,
+            ..ClientOptions::default()
+        };
         assert_eq!(allowed.resolve(NOTHING).unwrap().base_url, "http://service.example");
         for loopback in
             ["http://127.0.0.2:1", "http://LOCALHOST:1", "http://localhost.:1", "http://a.localhost", "http://[::1]:1"]
@@ -509,16 +517,16 @@ mod tests {
         for bad in
             ["host", "ftp://host", "https://host?x=1", "https://host#x", "https://u:canary@host", "wss://host", ""]
         {
-            let text = refusal(Options { base_url: Some(bad.into()), ..Options::default() });
+            let text = refusal(ClientOptions { base_url: Some(bad.into()), ..ClientOptions::default() });
             assert!(text.starts_with("base_url") && !text.contains("canary"), "{text}");
         }
     }
 
     #[test]
     fn a_misspelt_environment_or_sport_says_what_is_allowed() {
-        let text = refusal(Options { environment: Some("prod".into()), ..Options::default() });
+        let text = refusal(ClientOptions { environment: Some("prod".into()), ..ClientOptions::default() });
         assert!(text.contains(r#""production" or "development""#), "{text}");
-        let text = refusal(Options { sport: Some("soccer".into()), ..Options::default() });
+        let text = refusal(ClientOptions { sport: Some("soccer".into()), ..ClientOptions::default() });
         assert!(text.contains(r#""basketball" or "football""#), "{text}");
     }
 
@@ -526,11 +534,11 @@ mod tests {
     fn a_control_character_in_a_credential_is_an_argument_error_that_does_not_show_it() {
         let broken = || Some("canary\n".to_string());
         for options in [
-            Options { username: broken(), ..Options::default() },
-            Options { secret: broken().map(Secret), ..Options::default() },
-            Options { api_key: broken().map(Secret), ..Options::default() },
-            Options { user_agent: broken(), ..Options::default() },
-            Options { proxy: Some(Secret::new("http://canary\n:3128")), ..Options::default() },
+            ClientOptions { username: broken(), ..ClientOptions::default() },
+            ClientOptions { secret: broken().map(Secret), ..ClientOptions::default() },
+            ClientOptions { api_key: broken().map(Secret), ..ClientOptions::default() },
+            ClientOptions { user_agent: broken(), ..ClientOptions::default() },
+            ClientOptions { proxy: Some(Secret::new("http://canary\n:3128")), ..ClientOptions::default() },
         ] {
             match options.resolve(NOTHING) {
                 Err(Error::Argument(text)) => assert!(!text.contains("canary"), "{text}"),
@@ -541,33 +549,36 @@ mod tests {
 
     #[test]
     fn a_username_may_hold_any_character_that_a_header_may() {
-        let odd = Options { username: Some("a \"b\",c=\\é".into()), ..Options::default() };
+        let odd = ClientOptions { username: Some("a \"b\",c=\\é".into()), ..ClientOptions::default() };
         assert_eq!(odd.resolve(NOTHING).unwrap().username.as_deref(), Some("a \"b\",c=\\é"));
-        refusal(Options { username: Some(String::new()), ..Options::default() });
+        refusal(ClientOptions { username: Some(String::new()), ..ClientOptions::default() });
     }
 
     #[test]
     fn limits_and_timeouts_are_positive_and_finite() {
         let second = Duration::from_secs(1);
         let zero = Timeouts { connect: second, read: Duration::ZERO, total: second };
-        assert!(refusal(Options { timeouts: Some(zero), ..Options::default() }).contains("read"));
+        assert!(refusal(ClientOptions { timeouts: Some(zero), ..ClientOptions::default() }).contains("read"));
         let endless = Timeouts { connect: second, read: second, total: Duration::MAX };
-        refusal(Options { timeouts: Some(endless), ..Options::default() });
-        refusal(Options { max_concurrency: Some(0), ..Options::default() });
-        assert!(refusal(Options { max_response_bytes: Some(0), ..Options::default() }).contains("max_response_bytes"));
+        refusal(ClientOptions { timeouts: Some(endless), ..ClientOptions::default() });
+        refusal(ClientOptions { max_concurrency: Some(0), ..ClientOptions::default() });
+        assert!(
+            refusal(ClientOptions { max_response_bytes: Some(0), ..ClientOptions::default() })
+                .contains("max_response_bytes")
+        );
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            refusal(Options { requests_per_second: Some(rate), ..Options::default() });
+            refusal(ClientOptions { requests_per_second: Some(rate), ..ClientOptions::default() });
         }
-        refusal(Options { proxy: Some(Secret::new("socks5://host:1")), ..Options::default() });
+        refusal(ClientOptions { proxy: Some(Secret::new("socks5://host:1")), ..ClientOptions::default() });
     }
 
     #[test]
     fn no_debug_text_holds_a_secret() {
-        let options = Options {
+        let options = ClientOptions {
             secret: Some(Secret::new("canary-1")),
             api_key: Some(Secret::new("canary-2")),
             proxy: Some(Secret::new("http://u:canary-3@host:1")),
-            ..Options::default()
+            ..ClientOptions::default()
         };
         let text = format!("{options:?} {:?}", options.clone().resolve(NOTHING).unwrap());
         assert!(!text.contains("canary"), "{text}");

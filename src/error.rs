@@ -1,6 +1,5 @@
-//! One error type. Each variant is one class a user can catch, and each message says what to do next. What a peer sent or an
-//! address holds enters as [`Scrubbed`] alone; a text of our own is shown without control characters. No text is longer than
-//! 2 kB.
+//! The error type. Each variant is one class that a user can catch, and each message says what to do next. Text of a
+//! peer or URL is always [`Scrubbed`]; our own text is shown without control characters. No text exceeds 2 kB.
 
 use crate::advice::Advice;
 use crate::scrub::{Scrubbed, Scrubber, shown};
@@ -11,39 +10,39 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// The client is set up wrong, or a credential is missing (`ConfigurationError`).
+    /// Wrong setup, or a missing credential (`ConfigurationError`).
     #[error("{}", shown(.0))]
     Configuration(String),
-    /// An argument that can never be right (`ValueError`).
+    /// An invalid argument (`ValueError`).
     #[error("{}", shown(.0))]
     Argument(String),
-    /// The service answered with an error, or would (`ApiError` and its subclasses).
+    /// The service returned an error, or would (`ApiError` and its subclasses).
     #[error("{0}")]
     Api(Box<ApiError>),
     /// No connection (`ConnectError`).
     #[error("{0}")]
     Connect(Unanswered),
-    /// The same, for a certificate that cannot be trusted: another attempt cannot cure it.
+    /// No connection because of an untrusted certificate: retrying does not help.
     #[error("{0}")]
     Certificate(Unanswered),
     /// Connect, read or total timeout (`RequestTimeout`).
     #[error("{0}")]
     Timeout(Unanswered),
-    /// The connection broke, or the answer could not be read as HTTP (`TransportError`).
+    /// The connection broke, or the response is not valid HTTP (`TransportError`).
     #[error("{0}")]
     Transport(Unanswered),
-    /// The body does not fit (`DecodeError`).
+    /// The body does not match the declaration (`DecodeError`).
     #[error("{0}")]
     Decode(Undecodable),
     /// A file could not be read or written (`OSError`).
     #[error("{}: {}", shown(path), shown(message))]
     File {
         path: String,
-        /// The system's number; `None`: a file that another process has locked (`BlockingIOError`).
+        /// The system's error number; `None`: another process has locked the file (`BlockingIOError`).
         errno: Option<i32>,
         message: String,
     },
-    /// One of many requests that were not sent, or not until they were answered (the class of `cause`).
+    /// One of many requests that was not sent or not completed (the class of `cause`).
     #[error("{text}")]
     GivenUp { text: Scrubbed, cause: Box<Error> },
     /// A defect of sideline (`InternalError`).
@@ -55,7 +54,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Of what a caller gave or a library says of it, which may hold a secret of its client.
+    /// Text of a caller or a library, which may hold a secret of its client.
     pub fn scrubbed(self, scrubber: &Scrubber) -> Self {
         match self {
             Error::Argument(text) => Error::Argument(scrubber.composed(text).into()),
@@ -76,7 +75,7 @@ impl Error {
         }
     }
 
-    /// What a user can do about it: its kind, and a sentence.
+    /// What a user can do: the kind of advice, and a sentence.
     pub fn advice(&self) -> (Advice, Scrubbed) {
         let kind = match self {
             Error::Api(answer) => return (answer.advice, answer.hint.clone()),
@@ -86,16 +85,14 @@ impl Error {
             | Error::Transport(unanswered) => unanswered.advice,
             Error::Decode(wrong) => wrong.advice,
             Error::GivenUp { cause, .. } => return cause.advice(),
-            Error::Configuration(_)
-            | Error::Argument(_)
-            | Error::File { .. }
-            | Error::Internal(_)
-            | Error::Closed => Advice::SeeMessage,
+            Error::Configuration(_) | Error::Argument(_) | Error::File { .. } | Error::Internal(_) | Error::Closed => {
+                Advice::SeeMessage
+            }
         };
         (kind, kind.text().into())
     }
 
-    /// What happened, without the advice.
+    /// The message without the advice.
     pub fn found(&self) -> String {
         match self {
             Error::Api(answer) => answer.found(),
@@ -108,7 +105,7 @@ impl Error {
     }
 }
 
-/// What is known of a request.
+/// Context of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requested {
     pub url: Scrubbed,
@@ -116,10 +113,10 @@ pub struct Requested {
     pub elapsed: Duration,
 }
 
-/// Why a request has no response that can be used.
+/// Why a request has no usable response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unanswered {
-    /// All of it: what happened and what to do.
+    /// The whole text: what happened and what to do.
     text: Scrubbed,
     pub found: Scrubbed,
     pub advice: Advice,
@@ -133,7 +130,7 @@ impl Unanswered {
     }
 }
 
-/// Of a text that says what to do.
+/// From a text that includes its advice.
 impl From<Scrubbed> for Unanswered {
     fn from(text: Scrubbed) -> Self {
         Unanswered { found: text.clone(), text, advice: Advice::SeeMessage, request: None }
@@ -160,7 +157,7 @@ impl std::fmt::Display for Unanswered {
     }
 }
 
-/// Where and why a body does not fit.
+/// Where and why a body does not decode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} at {path} (byte {offset})")]
 pub struct Undecodable {
@@ -171,20 +168,20 @@ pub struct Undecodable {
 }
 
 impl DecodeError {
-    /// The same as a user sees it: its path holds keys of the body.
+    /// Scrubs the path, which may hold keys of the body.
     pub fn scrubbed(self, scrubber: &Scrubber) -> Error {
         match self {
             DecodeError::Body { message, path, offset } => {
                 let (message, path) = (scrubber.message(message), scrubber.id(path));
                 Error::Decode(Undecodable { message, path, offset, advice: Advice::LookAtBody })
             }
-            // A name that is not there is its caller's mistake.
+            // An unknown name is the caller's mistake.
             other @ (DecodeError::NoTable { .. } | DecodeError::NoColumn { .. }) => Error::Argument(other.to_string()),
         }
     }
 }
 
-/// Which class of `ApiError` an answer is.
+/// The class of an `ApiError`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApiErrorKind {
     /// 401, or a gateway's 403 (`{"message": ..}` alone).
@@ -203,31 +200,31 @@ pub enum ApiErrorKind {
     Other,
 }
 
-/// An answer that is an error.
+/// An error response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiError {
     pub kind: ApiErrorKind,
     pub status: u16,
-    /// The service's own message, or the start of a body that has none.
+    /// The service's own message, or the start of a body without one.
     pub message: Scrubbed,
     /// A 4xx message of the service, split at ` | `.
     pub rules: Vec<Scrubbed>,
     pub request_id: Option<Scrubbed>,
     pub method: String,
     pub url: Scrubbed,
-    /// 0 where it was found before sending.
+    /// 0 if found before sending.
     pub attempts: u32,
-    /// Of all attempts and the waits between them.
+    /// Time of all attempts and the waits between them.
     pub elapsed: Duration,
     pub advice: Advice,
-    /// The advice in a sentence, with what is known of this case; may be empty.
+    /// The advice as a sentence with details of this case; may be empty.
     pub hint: Scrubbed,
-    /// The wait that the response asks for (`Retry-After`).
+    /// The delay requested by `Retry-After`.
     pub retry_after: Option<Duration>,
 }
 
 impl ApiError {
-    /// What happened, without the advice.
+    /// The message without the advice.
     fn found(&self) -> String {
         let answered = if self.attempts == 0 { "would be answered" } else { "answered" };
         let id = self.request_id.as_ref().map_or_else(String::new, |id| format!(" (request id {id})"));

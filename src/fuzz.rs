@@ -1,13 +1,12 @@
-//! What the fuzz targets run (`make fuzz`), and in the ordinary tests every file of their corpus. Each harness stands beside
-//! what it tests, for it looks at private parts; a finding is a panic. Never part of what ships.
+//! The harnesses of the fuzz targets (`make fuzz`); ordinary tests run them over their corpus. Each harness is in the
+//! module that it tests; a finding is a panic.
 
-// A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-/// Runs one input.
+/// A harness: runs one input.
 pub type Target = fn(&[u8]);
 
-/// By the name of their program and of their corpus's folder.
+/// By the name of the target and of its corpus folder.
 pub static TARGETS: &[(&str, Target)] = &[
     ("event_stream", crate::live::fuzz::event_stream),
     ("websocket", crate::live::fuzz::websocket),
@@ -18,12 +17,11 @@ pub static TARGETS: &[(&str, Target)] = &[
     ("address", crate::transport::fuzz::address),
 ];
 
-/// The target of this name.
 pub fn target(name: &str) -> Target {
     TARGETS.iter().find(|(known, _)| *known == name).expect("a target").1
 }
 
-/// SplitMix64: what is chosen follows from the seed.
+/// SplitMix64: deterministic by seed.
 #[derive(Debug)]
 pub struct Random(pub u64);
 
@@ -57,7 +55,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// As it is, and a few times with bytes that follow from its place in the list: changed, removed, doubled.
+    /// The seed itself and a few variants with bytes changed, removed and doubled.
     fn near(seed: &[u8], random: &mut Random) -> Vec<u8> {
         let mut bytes = seed.to_vec();
         for _ in 0..random.below(4) {

@@ -1,20 +1,20 @@
 //! sideline: the client of a sports tracking data service, its decoder and its simulator.
 //!
-//! Data travels one way: [`operation`] (what to ask) → [`transport`] (sign, send, retry) → bytes → [`resource`] (what a body
-//! holds) → [`table`] (the decoding engine) → Arrow. Nothing imports what stands to its right but by the next arrow.
+//! Data flows one way: [`operation`] → [`transport`] (sign, send, retry) → bytes → [`resource`] (the schema of a body) →
+//! [`table`] (the decoding engine) → Arrow.
 //!
-//! | module | what lives there |
+//! | module | content |
 //! |---|---|
 //! | [`advice`] | what a user can do about an error, as data |
-//! | [`config`] | addresses, credentials (redacted), limits, timeouts |
-//! | [`error`] | one error type; each variant says what a user can do |
-//! | `machine` | the time of day, chance and waiting threads: all that is not tokio's |
-//! | [`scrub`] | text of peers and addresses, fit to be shown |
+//! | [`config`] | base URLs, credentials (redacted), limits, timeouts |
+//! | [`error`] | the error type |
+//! | `machine` | the time of day, randomness and waiting threads: everything that is not tokio's |
+//! | [`scrub`] | text of peers and URLs that is safe to show |
 //! | [`signer`] | the string to sign and the Authorization header: pure |
-//! | [`operation`] | each operation of the service, once |
-//! | [`resource`] | each body of the service: its wire model and its tables |
+//! | [`operation`] | the operations of the service |
+//! | [`resource`] | the response bodies: wire models and tables |
 //! | [`table`] | JSON bytes to Arrow, driven by declarations; knows no resource |
-//! | [`transport`] | HTTP: retry, server clock, request budget |
+//! | [`transport`] | HTTP: retry, server clock, limits |
 //! | [`fetch`] | ranges, plan, payload: several requests as one result |
 //! | [`live`] | event stream and websocket: decoding, reconnecting, gaps, delivery, journal |
 //! | [`simulator`] | the whole service on loopback |
@@ -36,12 +36,12 @@ pub mod simulator;
 pub mod table;
 pub mod transport;
 
+#[cfg(any(feature = "python", test))]
+mod fork_safe;
 /// For `fuzz/` and the tests; no build that ships has it.
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzz;
-#[cfg(any(feature = "python", test))]
-mod per_process;
 // Waits for the interpreter, which has no other clock.
 #[cfg(feature = "python")]
 #[allow(clippy::disallowed_methods)]

@@ -1,7 +1,8 @@
-//! Text that may be shown: whatever a peer, a library or an address says, without secrets and control characters, and short.
+//! Text that is safe to show: whatever a peer, a library or a URL contains, without secrets and control characters, and
+//! short.
 //!
-//! A [`Scrubbed`] is made by a [`Scrubber`], which knows the client's secrets, where the text enters. Errors, logs, payloads
-//! and their pickles hold peer text as nothing else.
+//! A [`Scrubbed`] is made by a [`Scrubber`], which knows the client's secrets, where the text enters. Errors, logs,
+//! payloads and their pickles hold peer text only in this form.
 
 mod spelling;
 
@@ -14,25 +15,25 @@ use std::fmt::{Debug, Display, Formatter, Write};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of a message, of an address, of an id and of a header's value: the text of an error stays under 2 kB.
+/// Maximum bytes of a message, a URL, an id and a header value: an error's text stays under 2 kB.
 pub const MAX_MESSAGE: usize = 900;
 pub const MAX_URL: usize = 400;
 pub const MAX_ID: usize = 200;
 pub const MAX_HEADER: usize = 4096;
-/// Bytes of a text that is composed of such parts.
+/// Maximum bytes of a text composed of such parts.
 pub const MAX_TEXT: usize = 1900;
 
-/// Takes a secret's place, as in the `Debug` of `Secret`.
+/// Replaces a secret, also in the `Debug` of `Secret`.
 const MASK: &str = "***";
-/// Shorter secrets would tear words apart and protect nothing.
-const SHORTEST_SECRET: usize = 4;
-/// A part of an encoded secret that is shorter may be any word.
-const SHORTEST_PART: usize = 6;
-/// From here on upper and lower case are one: a peer may lower the letters of an address.
-const FOLDED_FROM: usize = 8;
-/// Parameters whose value is a credential, whoever's it is (docs/wire.md).
+/// Masking shorter secrets would damage words and protect nothing.
+const MIN_SECRET_LEN: usize = 4;
+/// A shorter part of an encoded secret may be any word.
+const MIN_PART_LEN: usize = 6;
+/// From this length on, case is ignored: a peer may lower-case a URL.
+const MIN_CASE_INSENSITIVE_LEN: usize = 8;
+/// Parameters whose value is a credential (docs/wire.md).
 const SECRET_PARAMETERS: [&[u8]; 2] = [b"apikey", b"token"];
-/// A username and password before a host are no longer than this.
+/// Maximum length of a username and password before a host.
 const MAX_USERINFO: usize = 16 * 1024;
 
 /// Text without secrets and control characters, and short.
@@ -40,7 +41,7 @@ const MAX_USERINFO: usize = 16 * 1024;
 pub struct Scrubbed(Arc<str>);
 
 impl Scrubbed {
-    /// Text of this program, with no part of a peer's in it.
+    /// Text of this program, without any part of a peer's.
     pub fn local(text: impl AsRef<str>) -> Self {
         Scrubber::default().composed(text)
     }
@@ -102,35 +103,35 @@ impl Debug for Scrubbed {
     }
 }
 
-/// Makes text fit to be shown. The default one knows no secret. Cheap to clone.
+/// Makes text safe to show. The default one knows no secrets. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Scrubber {
     needles: Arc<Vec<Needle>>,
-    /// Clones share them.
-    learned: Arc<Mutex<Learned>>,
+    /// Shared by clones.
+    learned: Arc<Mutex<LearnedSecrets>>,
 }
 
-/// Secrets that a client met on its way, such as tokens.
+/// Secrets learned while running, such as tokens.
 #[derive(Default)]
-struct Learned {
-    /// The last ones, each with its forms.
+struct LearnedSecrets {
+    /// The most recent ones, each with its forms.
     secrets: VecDeque<(String, Arc<Vec<Needle>>)>,
 }
 
-/// What ends a parameter's value in an address, and in a sentence.
+/// Characters that end a parameter's value in a URL, and in a sentence.
 const ENDS_IN_URL: &[u8] = b"&#";
 const ENDS_IN_TEXT: &[u8] = b"&#;,<>()[]{}\"'`";
 
-/// How a text is written.
+/// How to treat a text.
 #[derive(Clone, Copy)]
-struct Form {
-    /// Bytes.
+struct TextForm {
+    /// Maximum bytes.
     limit: usize,
-    /// Blanks and line ends become one blank.
+    /// Replace runs of whitespace by one blank.
     folds: bool,
-    /// The text was cut: it may end within a secret.
+    /// The text was cut and may end within a secret.
     is_cut: bool,
-    /// What ends a parameter's value; `None`: addresses in it are of this program, or were scrubbed before.
+    /// Characters that end a parameter's value; `None`: URLs in it are our own or already scrubbed.
     ends: Option<&'static [u8]>,
 }
 
@@ -139,23 +140,23 @@ impl Scrubber {
         Self::default().with(secrets)
     }
 
-    /// One that knows these secrets too.
+    /// A scrubber that also knows these secrets.
     pub fn with(&self, secrets: &[String]) -> Self {
         let mut needles = Vec::clone(&self.needles);
-        for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET) {
+        for secret in secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_LEN) {
             needles.extend(needles_of(secret));
         }
         Scrubber { needles: Arc::new(needles), learned: Arc::clone(&self.learned) }
     }
 
-    /// This one and its clones hide the secret too, from now on. Of those that were learned the last 16 are kept.
+    /// Hides the secret from now on, in this scrubber and its clones. Keeps the last 16.
     pub fn learn(&self, secret: &str) {
-        const MAX_LEARNED: usize = 16;
+        const MAX_LEARNED_SECRETS: usize = 16;
         let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        if secret.len() < SHORTEST_SECRET || learned.secrets.iter().any(|(known, _)| known == secret) {
+        if secret.len() < MIN_SECRET_LEN || learned.secrets.iter().any(|(known, _)| known == secret) {
             return;
         }
-        if learned.secrets.len() == MAX_LEARNED {
+        if learned.secrets.len() == MAX_LEARNED_SECRETS {
             learned.secrets.pop_front();
         }
         learned.secrets.push_back((secret.to_owned(), Arc::new(needles_of(secret))));
@@ -168,27 +169,27 @@ impl Scrubber {
         std::iter::once(&self.needles).chain(met).cloned().collect()
     }
 
-    /// A message of a peer or a library, in one line.
+    /// A one-line message of a peer or a library.
     pub fn message(&self, text: impl AsRef<str>) -> Scrubbed {
-        self.scrub(text.as_ref(), Form { limit: MAX_MESSAGE, folds: true, is_cut: false, ends: Some(ENDS_IN_TEXT) })
+        self.scrub(text.as_ref(), TextForm { limit: MAX_MESSAGE, folds: true, is_cut: false, ends: Some(ENDS_IN_TEXT) })
     }
 
     /// The start of a body, in one line.
     pub fn start(&self, body: &[u8], limit: usize) -> Scrubbed {
         const READ: usize = 16 * 1024;
         let body = body.trim_ascii_start();
-        // Not within a letter.
+        // Do not split a character.
         let is_letter = |end: &usize| body.get(*end).is_none_or(|byte| *byte & 0xC0 != 0x80);
         let end = (0..=body.len().min(READ)).rev().take(4).find(is_letter).unwrap_or_default();
         let text = String::from_utf8_lossy(&body[..end]);
-        self.scrub(&text, Form { limit, folds: true, is_cut: body.len() > READ, ends: Some(ENDS_IN_TEXT) })
+        self.scrub(&text, TextForm { limit, folds: true, is_cut: body.len() > READ, ends: Some(ENDS_IN_TEXT) })
     }
 
     pub fn url(&self, address: impl AsRef<str>) -> Scrubbed {
-        self.scrub(address.as_ref(), Form { limit: MAX_URL, folds: false, is_cut: false, ends: Some(ENDS_IN_URL) })
+        self.scrub(address.as_ref(), TextForm { limit: MAX_URL, folds: false, is_cut: false, ends: Some(ENDS_IN_URL) })
     }
 
-    /// An id, or a name that a peer chose.
+    /// An id, or a name chosen by a peer.
     pub fn id(&self, text: impl AsRef<str>) -> Scrubbed {
         self.short(text, MAX_ID)
     }
@@ -197,20 +198,20 @@ impl Scrubber {
         self.short(value, MAX_HEADER)
     }
 
-    /// A text of this program's words and of parts that were scrubbed before. Its own may say `http://user:password@host`.
+    /// A text of our own words and scrubbed parts. It may itself contain `http://user:password@host`.
     pub fn composed(&self, text: impl AsRef<str>) -> Scrubbed {
-        self.scrub(text.as_ref(), Form { limit: MAX_TEXT, folds: false, is_cut: false, ends: None })
+        self.scrub(text.as_ref(), TextForm { limit: MAX_TEXT, folds: false, is_cut: false, ends: None })
     }
 
     fn short(&self, text: impl AsRef<str>, limit: usize) -> Scrubbed {
-        self.scrub(text.as_ref(), Form { limit, folds: false, is_cut: false, ends: Some(ENDS_IN_TEXT) })
+        self.scrub(text.as_ref(), TextForm { limit, folds: false, is_cut: false, ends: Some(ENDS_IN_TEXT) })
     }
 
-    /// Reads no more of the text than is shown, so that a long one costs no more than a short one.
-    fn scrub(&self, text: &str, form: Form) -> Scrubbed {
+    /// Reads no more of the text than is shown, so that long texts cost no more than short ones.
+    fn scrub(&self, text: &str, form: TextForm) -> Scrubbed {
         let secrets = self.all();
         let mut out = String::with_capacity(text.len().min(form.limit));
-        // Where the last encoded unit ended, and the byte that it stood for.
+        // The end of the last encoded unit, and its byte.
         let mut encoded = (0, b' ');
         let mut at = 0;
         while let Some(letter) = text[at..].chars().next() {
@@ -258,7 +259,7 @@ impl Scrubber {
     }
 }
 
-/// Bytes of a secret, however it is spelled, at the start of `rest`.
+/// Number of bytes of a secret, in any spelling, at the start of `rest`.
 fn secret_at(secrets: &[Arc<Vec<Needle>>], rest: &[u8], is_cut: bool) -> Option<usize> {
     secrets.iter().flat_map(|needles| needles.iter()).find_map(|needle| matches(needle, rest, is_cut))
 }
@@ -269,13 +270,13 @@ impl Debug for Scrubber {
     }
 }
 
-/// Our own text out of a caller's arguments: without control characters, and short.
+/// Our own text with a caller's arguments: without control characters, and short.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     let end = text.char_indices().nth(MAX_TEXT + 1).map_or(text.len(), |(end, _)| end);
     cut(visible(&text[..end]), MAX_TEXT)
 }
 
-/// Text with its control characters escaped.
+/// Escapes control characters.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_invisible) {
         return Cow::Borrowed(text);
@@ -285,7 +286,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Its start, where it is longer.
+/// Cuts a long text.
 fn cut(text: Cow<'_, str>, limit: usize) -> Cow<'_, str> {
     const MARK: &str = "…";
     if text.len() <= limit {
@@ -296,7 +297,7 @@ fn cut(text: Cow<'_, str>, limit: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}{MARK}", &text[..end]))
 }
 
-/// Control characters, and those that reorder or hide what stands beside them.
+/// Control characters, and those that reorder or hide others.
 fn is_invisible(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}'
@@ -316,12 +317,12 @@ fn push_visible(out: &mut String, letter: char) {
     };
 }
 
-/// The forms of a secret: itself, as hex, and as base64 by itself and within a longer text.
+/// The forms of a secret: plain, hex, and base64 alone and within a longer text.
 fn needles_of(secret: &str) -> Vec<Needle> {
     let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let mut needles = vec![Needle::new(secret, secret.len() >= FOLDED_FROM), Needle::new(&hex, true)];
+    let mut needles = vec![Needle::new(secret, secret.len() >= MIN_CASE_INSENSITIVE_LEN), Needle::new(&hex, true)];
     let mut add = |text: &str| {
-        if text.len() >= SHORTEST_PART {
+        if text.len() >= MIN_PART_LEN {
             needles.push(Needle::new(text, false));
         }
     };
@@ -329,14 +330,14 @@ fn needles_of(secret: &str) -> Vec<Needle> {
         add(engine.encode(secret).trim_end_matches('='));
         for shift in 0..3 {
             let encoded = engine.encode([&[0; 3][..shift], secret.as_bytes()].concat());
-            // Letters that hold bits of the secret alone.
+            // The letters that encode only bits of the secret.
             add(&encoded[(shift * 8).div_ceil(6)..(shift + secret.len()) * 8 / 6]);
         }
     }
     needles
 }
 
-/// The lengths of a secret parameter's name, up to and with its `=`, and of its value.
+/// The lengths of a secret parameter's name, including its `=`, and of its value.
 fn parameter_at(rest: &[u8], before: u8, ends: &[u8]) -> Option<(usize, usize)> {
     if before.is_ascii_alphanumeric() || !is_name_part(rest) {
         return None;
@@ -348,7 +349,7 @@ fn parameter_at(rest: &[u8], before: u8, ends: &[u8]) -> Option<(usize, usize)> 
     let name = name + equals.len;
     let mut value = 0;
     while let Some(unit) = unit(&rest[name + value..]) {
-        // An encoded delimiter belongs to a value that is encoded less.
+        // A delimiter with more encoding than the value belongs to it.
         if unit.depth <= equals.depth && ends.contains(&unit.byte) || unit.byte.is_ascii_whitespace() && unit.depth == 0
         {
             break;
@@ -358,7 +359,7 @@ fn parameter_at(rest: &[u8], before: u8, ends: &[u8]) -> Option<(usize, usize)> 
     (value > 0).then_some((name, value))
 }
 
-/// The lengths of the two slashes before a username and password, and of these with their `@`.
+/// The lengths of the two slashes before a username and password, and of the part up to and including `@`.
 fn userinfo_at(rest: &[u8], before: u8) -> Option<(usize, usize)> {
     if before != b':' {
         return None;
@@ -369,7 +370,7 @@ fn userinfo_at(rest: &[u8], before: u8) -> Option<(usize, usize)> {
     while let Some(unit) = unit(&rest[at..]).filter(|_| at < MAX_USERINFO) {
         match unit.byte {
             b'@' => end = Some(at + unit.len),
-            // What is encoded more belongs to the password.
+            // An `@` with more encoding belongs to the password.
             _ if unit.depth > depth => {}
             b'/' | b'?' | b'#' | b'"' | b'\'' | b'<' | b'>' => break,
             byte if byte.is_ascii_whitespace() => break,

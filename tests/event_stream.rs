@@ -5,7 +5,7 @@
 #![allow(clippy::disallowed_methods)] // Real sockets, in real time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use sideline::config::{Options as Settings, Secret};
+use sideline::config::{ClientOptions as Settings, Secret};
 use sideline::error::Error;
 use sideline::live::{self, Item, Notice, Options, State, Stream, Taken, Update};
 use sideline::operation::{Value, live_stats};

@@ -6,7 +6,7 @@
 mod scripted;
 
 use scripted::{Reply, Server, json};
-use sideline::config::{Options, Secret};
+use sideline::config::{ClientOptions, Secret};
 use sideline::error::{ApiErrorKind, Error};
 use sideline::fetch::{Payload, run};
 use sideline::operation::{Call, Value, call};
@@ -26,13 +26,13 @@ fn two_pieces(transport: &Transport) -> Call {
 /// One request at a time, so that the script's order is the requests'.
 async fn run_against(script: Vec<Reply>) -> (Server, Result<Payload, Error>) {
     let server = Server::start(script).await;
-    let options = Options {
+    let options = ClientOptions {
         username: Some("ann".into()),
         secret: Some(Secret::new("secret")),
         base_url: Some(server.url()),
         max_concurrency: Some(1),
         max_retries: Some(0),
-        ..Options::default()
+        ..ClientOptions::default()
     };
     let transport = Transport::new(options.resolve(&|_| None).unwrap()).unwrap();
     let result = run(&transport, two_pieces(&transport)).await;

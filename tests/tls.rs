@@ -6,7 +6,7 @@
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use sideline::config::{Options, Secret};
+use sideline::config::{ClientOptions, Secret};
 use sideline::error::Error;
 use sideline::operation::call;
 use sideline::transport::{Response, Transport};
@@ -63,12 +63,12 @@ fn answer_in_plain_text(mut socket: TcpStream) {
 }
 
 async fn ask(port: u16, ca_bundle: Option<&str>) -> Result<Response, Error> {
-    let options = Options {
+    let options = ClientOptions {
         username: Some("ann".into()),
         secret: Some(Secret::new("secret")),
         base_url: Some(format!("https://127.0.0.1:{port}")),
         ca_bundle: ca_bundle.map(str::to_string),
-        ..Options::default()
+        ..ClientOptions::default()
     };
     let config = options.resolve(&|_| None).unwrap();
     let request = call("teams", &Vec::new(), &config).unwrap().requests.remove(0);

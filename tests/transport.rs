@@ -9,7 +9,7 @@ mod scripted;
 use base64::Engine;
 use hmac::{Hmac, KeyInit, Mac};
 use scripted::{Reply, Server, Then, content, json, raw};
-use sideline::config::{Options, Secret, Timeouts};
+use sideline::config::{ClientOptions, Secret, Timeouts};
 use sideline::error::{ApiError, ApiErrorKind, Error};
 use sideline::fetch::run;
 use sideline::operation::{Request, Value, call};
@@ -22,18 +22,18 @@ const KEY: &str = "canary-key";
 const SERVICE_404: &str = r#"{"status":404,"message":"Invalid id","shottrackerRequestId":"r-404"}"#;
 const GATEWAY_DATE: &str = r#"{"message":"HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication"}"#;
 
-fn options(base: &str) -> Options {
-    Options {
+fn options(base: &str) -> ClientOptions {
+    ClientOptions {
         username: Some(USERNAME.into()),
         secret: Some(Secret::new(SECRET)),
         api_key: Some(Secret::new(KEY)),
         base_url: Some(base.into()),
         broadcast_base_url: Some(base.into()),
-        ..Options::default()
+        ..ClientOptions::default()
     }
 }
 
-fn transport(options: Options) -> Transport {
+fn transport(options: ClientOptions) -> Transport {
     Transport::new(options.resolve(&|_| None).unwrap()).unwrap()
 }
 
@@ -139,7 +139,7 @@ async fn a_body_that_is_cut_is_tried_again_and_then_an_error() {
     assert_eq!(result.unwrap().attempts, 2);
 
     let server = Server::start(vec![cut()]).await;
-    let result = transport(Options { max_retries: Some(1), ..options(&server.url()) }).send(&teams()).await;
+    let result = transport(ClientOptions { max_retries: Some(1), ..options(&server.url()) }).send(&teams()).await;
     let Err(Error::Transport(text)) = result else { panic!("{result:?}") };
     assert!(text.contains("after 2 attempts") && text.contains("/v1/data/teams"), "{text}");
     assert_eq!(server.seen().len(), 2);
@@ -160,7 +160,8 @@ async fn a_wait_that_passes_the_deadline_is_not_begun() {
     let second = Duration::from_secs(1);
     let timeouts = Timeouts { connect: second, read: second, total: 5 * second };
     let begun = Instant::now();
-    let error = api(transport(Options { timeouts: Some(timeouts), ..options(&server.url()) }).send(&teams()).await);
+    let error =
+        api(transport(ClientOptions { timeouts: Some(timeouts), ..options(&server.url()) }).send(&teams()).await);
     assert_eq!((error.kind, error.attempts), (ApiErrorKind::RateLimited, 1));
     assert!(begun.elapsed() < 2 * second);
 }
@@ -186,7 +187,7 @@ async fn what_stays_wrong_is_sent_once() {
 #[tokio::test]
 async fn retries_end() {
     let server = Server::start(vec![json(502, "retry-after: 0\r\n", "<h1>Bad gateway</h1>")]).await;
-    let error = api(transport(Options { max_retries: Some(2), ..options(&server.url()) }).send(&teams()).await);
+    let error = api(transport(ClientOptions { max_retries: Some(2), ..options(&server.url()) }).send(&teams()).await);
     assert_eq!((error.attempts, server.seen().len()), (3, 3));
     assert_eq!(error.message, "<h1>Bad gateway</h1>");
 }
@@ -194,7 +195,7 @@ async fn retries_end() {
 #[tokio::test]
 async fn no_more_requests_are_under_way_than_max_concurrency() {
     let server = Server::start(vec![ok().after(Duration::from_millis(50))]).await;
-    let client = transport(Options { max_concurrency: Some(3), ..options(&server.url()) });
+    let client = transport(ClientOptions { max_concurrency: Some(3), ..options(&server.url()) });
     let one = teams();
     let all = (0..12).map(|_| client.send(&one));
     for result in futures_util::future::join_all(all).await {
@@ -206,7 +207,7 @@ async fn no_more_requests_are_under_way_than_max_concurrency() {
 #[tokio::test]
 async fn a_place_is_free_while_a_request_waits_to_be_sent_again() {
     let server = Server::start(vec![json(503, "retry-after: 2\r\n", "{}"), ok()]).await;
-    let client = transport(Options { max_concurrency: Some(1), ..options(&server.url()) });
+    let client = transport(ClientOptions { max_concurrency: Some(1), ..options(&server.url()) });
     let (waiting, one) = (client.clone(), teams());
     let slow = tokio::spawn(async move { waiting.send(&one).await });
     while server.seen().is_empty() {
@@ -223,7 +224,8 @@ async fn a_turn_in_the_clients_own_queue_is_not_the_services_time() {
     let server = Server::start(vec![ok().after(Duration::from_millis(400))]).await;
     let second = Duration::from_secs(1);
     let timeouts = Timeouts { connect: second, read: second, total: second };
-    let client = transport(Options { max_concurrency: Some(1), timeouts: Some(timeouts), ..options(&server.url()) });
+    let client =
+        transport(ClientOptions { max_concurrency: Some(1), timeouts: Some(timeouts), ..options(&server.url()) });
     let one = teams();
     for result in futures_util::future::join_all((0..4).map(|_| client.send(&one))).await {
         result.unwrap();
@@ -233,7 +235,7 @@ async fn a_turn_in_the_clients_own_queue_is_not_the_services_time() {
 #[tokio::test]
 async fn requests_keep_to_the_rate() {
     let server = Server::start(vec![ok()]).await;
-    let client = transport(Options { requests_per_second: Some(20.0), ..options(&server.url()) });
+    let client = transport(ClientOptions { requests_per_second: Some(20.0), ..options(&server.url()) });
     let (begun, one) = (Instant::now(), teams());
     futures_util::future::join_all((0..5).map(|_| client.send(&one))).await;
     assert!(begun.elapsed() >= Duration::from_millis(200));
@@ -259,7 +261,7 @@ async fn a_refusal_for_the_clock_is_corrected_and_sent_once_more() {
         let date = format!("date: {}\r\n", http_date(ahead));
         let server = Server::start(vec![json(401, &date, GATEWAY_DATE), ok()]).await;
         // It is no retry: none is allowed here.
-        let client = transport(Options { max_retries: Some(0), ..options(&server.url()) });
+        let client = transport(ClientOptions { max_retries: Some(0), ..options(&server.url()) });
         assert_eq!(client.send(&teams()).await.unwrap().attempts, 2);
         client.send(&teams()).await.unwrap();
         let seen = server.seen();
@@ -337,7 +339,7 @@ async fn a_refusal_without_another_clock_is_sent_once() {
         let date = format!("date: {}\r\n", http_date(0));
         for headers in ["", &date] {
             let server = Server::start(vec![json(401, headers, GATEWAY_DATE)]).await;
-            let options = Options { max_retries: Some(max_retries), ..options(&server.url()) };
+            let options = ClientOptions { max_retries: Some(max_retries), ..options(&server.url()) };
             assert_eq!(api(transport(options).send(&teams()).await).attempts, 1);
             assert_eq!(server.seen().len(), 1);
         }
@@ -349,7 +351,7 @@ async fn a_429_says_how_long_to_wait() {
     let waits = [("retry-after: 7\r\n", Some(7)), ("", None), ("retry-after: soon\r\n", None)];
     for (headers, seconds) in waits {
         let server = Server::start(vec![json(429, headers, r#"{"message":"slow down"}"#)]).await;
-        let client = transport(Options { max_retries: Some(0), ..options(&server.url()) });
+        let client = transport(ClientOptions { max_retries: Some(0), ..options(&server.url()) });
         let error = api(client.send(&teams()).await);
         assert_eq!(error.retry_after, seconds.map(Duration::from_secs));
     }
@@ -442,7 +444,7 @@ fn long_body(bytes: usize) -> Vec<u8> {
 /// The same body to so many calls at once, and the most bytes of bodies that the client held.
 async fn all_at_once(reply: Reply, calls: usize, max_response_bytes: usize) -> (Vec<Result<Response, Error>>, usize) {
     let server = Server::start(vec![reply]).await;
-    let client = transport(Options { max_response_bytes: Some(max_response_bytes), ..options(&server.url()) });
+    let client = transport(ClientOptions { max_response_bytes: Some(max_response_bytes), ..options(&server.url()) });
     let call = || call("teams", &Vec::new(), client.config()).unwrap();
     let payloads = futures_util::future::join_all((0..calls).map(|_| async {
         let payload = run(&client, call()).await.map_err(|failed| failed.error)?;
@@ -507,7 +509,7 @@ async fn a_body_that_alone_exceeds_the_memory_of_the_client_names_the_option() {
 async fn a_refusal_in_a_document_of_status_200_holds_other_requests_too() {
     let refusal = json(200, "retry-after: 1\r\n", r#"{"status":429,"message":"slow down"}"#);
     let server = Server::start(vec![refusal, ok()]).await;
-    let client = transport(Options { max_retries: Some(0), ..options(&server.url()) });
+    let client = transport(ClientOptions { max_retries: Some(0), ..options(&server.url()) });
     let first = client.send(&teams()).await.unwrap();
     assert!(matches!(first.refusal.as_deref(), Some(Error::Api(error)) if error.status == 429), "{first:?}");
     let begun = Instant::now();
@@ -525,7 +527,8 @@ async fn silence_ends_in_a_timeout() {
             let server = Server::start(vec![raw(sent, Then::Hold)]).await;
             let timeouts = Timeouts { connect: long, read, total };
             let begun = Instant::now();
-            let result = transport(Options { timeouts: Some(timeouts), ..options(&server.url()) }).send(&teams()).await;
+            let result =
+                transport(ClientOptions { timeouts: Some(timeouts), ..options(&server.url()) }).send(&teams()).await;
             assert!(matches!(result, Err(Error::Timeout(_))), "{result:?}");
             assert!(begun.elapsed() < Duration::from_secs(5));
             assert_eq!(server.seen().len(), 1);
@@ -536,7 +539,7 @@ async fn silence_ends_in_a_timeout() {
 #[tokio::test]
 async fn a_server_that_is_down_is_a_connect_error() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let client = transport(Options { max_retries: Some(1), ..options(&format!("http://127.0.0.1:{port}")) });
+    let client = transport(ClientOptions { max_retries: Some(1), ..options(&format!("http://127.0.0.1:{port}")) });
     let result = client.send(&teams()).await;
     let Err(Error::Connect(text)) = result else { panic!("{result:?}") };
     assert!(text.contains("after 2 attempts") && text.to_lowercase().contains("refused"), "{text}");
@@ -560,8 +563,11 @@ async fn closing_ends_what_is_in_flight_and_all_that_comes_after() {
 #[tokio::test]
 async fn a_proxy_is_asked_for_the_service_and_the_host_is_the_services() {
     let proxy = Server::start(vec![ok()]).await;
-    let given =
-        Options { proxy: Some(Secret::new(proxy.url())), allow_http: true, ..options("http://service.example:81") };
+    let given = ClientOptions {
+        proxy: Some(Secret::new(proxy.url())),
+        allow_http: true,
+        ..options("http://service.example:81")
+    };
     transport(given).send(&teams()).await.unwrap();
     let seen = proxy.seen().remove(0);
     assert_eq!(seen.line(), "GET http://service.example:81/v1/data/teams HTTP/1.1");
@@ -579,7 +585,7 @@ async fn a_proxy_of_the_environment_is_not_asked_for_loopback() {
         return;
     }
     let server = Server::start(vec![ok()]).await;
-    transport(Options { max_retries: Some(0), ..options(&server.url()) }).send(&teams()).await.unwrap();
+    transport(ClientOptions { max_retries: Some(0), ..options(&server.url()) }).send(&teams()).await.unwrap();
 }
 
 #[tokio::test]
@@ -608,12 +614,12 @@ async fn no_error_and_no_log_line_holds_a_secret() {
             .await;
     for (name, given) in [
         ("broadcast_teams", options(down)),
-        ("broadcast_teams", Options { proxy, ..options(down) }),
+        ("broadcast_teams", ClientOptions { proxy, ..options(down) }),
         ("broadcast_teams", options(&cut.url())),
         ("broadcast_teams", options(&echo.url())),
         ("teams", options(&echo.url())),
     ] {
-        let client = transport(Options { max_retries: Some(1), ..given });
+        let client = transport(ClientOptions { max_retries: Some(1), ..given });
         let error = client.send(&request(name, &[])).await.unwrap_err();
         let shown = format!("{error} {error:?} {client:?}");
         assert!(!shown.contains("canary"), "{shown}");

@@ -71,11 +71,11 @@ impl Server {
     }
 
     fn transport(&self) -> Transport {
-        self.transport_with(config::Options::default())
+        self.transport_with(config::ClientOptions::default())
     }
 
-    fn transport_with(&self, options: config::Options) -> Transport {
-        let options = config::Options {
+    fn transport_with(&self, options: config::ClientOptions) -> Transport {
+        let options = config::ClientOptions {
             username: Some("ann".into()),
             secret: Some(Secret::new("canary-secret")),
             base_url: Some(format!("http://127.0.0.1:{}", self.port)),
@@ -261,9 +261,9 @@ async fn each_attempt_has_its_own_key() {
 #[tokio::test]
 async fn the_upgrade_goes_through_the_proxy() {
     let proxy = Server::start().await;
-    let transport = proxy.transport_with(config::Options {
+    let transport = proxy.transport_with(config::ClientOptions {
         proxy: Some(Secret::new(format!("http://127.0.0.1:{}", proxy.port))),
-        ..config::Options::default()
+        ..config::ClientOptions::default()
     });
     let stream = websocket(transport, given(), fast()).unwrap();
     stream.open(&Handle::current());

@@ -1,4 +1,4 @@
-//! The proxy that requests go through: the one given, else the environment's, read when the client is built.
+//! The proxy of requests: explicit, or from the environment when the client is built.
 
 use super::{Secret, is_loopback};
 use crate::error::{Error, Result};
@@ -7,37 +7,37 @@ use hyper_util::client::proxy::matcher::Matcher;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-/// What was given, or what the environment says.
+/// The explicit proxy, or those of the environment.
 #[derive(Debug, Clone, Default)]
 pub struct Proxies {
     given: Option<Secret>,
-    http: Option<Named>,
-    https: Option<Named>,
-    /// Hosts that are asked directly, as `NO_PROXY` lists them.
+    http: Option<NamedProxy>,
+    https: Option<NamedProxy>,
+    /// Hosts reached directly, as listed in `NO_PROXY`.
     except: String,
 }
 
-/// A proxy and the variable that names it.
+/// A proxy and the name of its source.
 #[derive(Debug, Clone)]
-struct Named {
+struct NamedProxy {
     variable: &'static str,
     address: Secret,
 }
 
-/// How the requests to one base address travel.
+/// How the requests to one base URL travel.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     Direct,
-    /// As the operating system is set; only some have such a setting.
+    /// As set in the operating system; only some have such a setting.
     System,
-    /// Through a proxy, but directly to the hosts that are listed.
+    /// Through a proxy, but directly to the listed hosts.
     Through(Secret, String),
 }
 
 impl Proxies {
     pub(super) fn read(given: Option<Secret>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         if let Some(proxy) = &given {
-            // A line break in it would be passed over. Its text is not shown: it may hold a password.
+            // The parser would ignore a line break. The text is not shown: it may hold a password.
             super::no_control_characters(proxy.expose().to_owned(), "proxy")?;
             Url::parse(proxy.expose()).ok().filter(is_proxy).ok_or_else(|| {
                 Error::Configuration(
@@ -45,14 +45,14 @@ impl Proxies {
                 )
             })?;
         }
-        // Lower case first, as curl and requests have it.
+        // Lower case first, like curl and requests.
         let first = |names: &[&'static str]| {
             names.iter().find_map(|&name| {
                 let address = variable(name).filter(|value| !value.is_empty())?;
-                Some(Named { variable: name, address: Secret(address) })
+                Some(NamedProxy { variable: name, address: Secret(address) })
             })
         };
-        // Where a web server started this process (CGI), HTTP_PROXY is the `Proxy` header of whoever asks it.
+        // Under CGI, HTTP_PROXY is the `Proxy` header of the client.
         let cgi = variable("REQUEST_METHOD").is_some();
         let http: &[_] = if cgi { &["http_proxy"] } else { &["http_proxy", "HTTP_PROXY"] };
         let all = || first(&["all_proxy", "ALL_PROXY"]);
@@ -68,17 +68,17 @@ impl Proxies {
         if let Some(proxy) = &self.given {
             return Ok(Route::Through(proxy.clone(), String::new()));
         }
-        // A simulator or a tunnel on this machine: no proxy of the environment could reach it.
+        // A simulator or tunnel on this machine: no proxy could reach it.
         if base.host().is_some_and(|host| is_loopback(&host)) {
             return Ok(Route::Direct);
         }
         let named = if base.scheme() == "http" { &self.http } else { &self.https };
-        let Some(Named { variable, address }) = named else {
+        let Some(NamedProxy { variable, address }) = named else {
             return Ok(if cfg!(any(windows, target_vendor = "apple")) { Route::System } else { Route::Direct });
         };
         match parse(address) {
             Some(url) => Ok(Route::Through(Secret::new(url), self.except.clone())),
-            // Going around a proxy that was asked for would be worse than not going.
+            // Bypassing a requested proxy would be worse than failing.
             None => Err(Error::Configuration(format!(
                 "the proxy in {variable} cannot be used: it must be an address such as http://proxy.example:3128 (http or \
                  https). Give another with proxy=, or list the host in NO_PROXY"
@@ -86,10 +86,10 @@ impl Proxies {
         }
     }
 
-    /// The proxy that requests to an address go through, as it may be shown, and what names it; `None`: they go directly.
-    pub(crate) fn told(&self, base: &Url) -> Result<Option<(String, &'static str)>> {
+    /// The proxy of requests to a URL, without secrets, and its source; `None`: direct.
+    pub(crate) fn describe(&self, base: &Url) -> Result<Option<(String, &'static str)>> {
         let Route::Through(address, except) = self.route(base)? else { return Ok(None) };
-        // By what the HTTP client itself decides with.
+        // With the HTTP client's own matcher.
         let matcher = Matcher::builder().all(address.expose().to_owned()).no(except).build();
         let goes = base.as_str().parse().is_ok_and(|uri| matcher.intercept(&uri).is_some());
         let named = if base.scheme() == "http" { &self.http } else { &self.https };
@@ -99,7 +99,7 @@ impl Proxies {
         Ok(Some((url.origin().ascii_serialization(), from)))
     }
 
-    /// What no text may show: the passwords, and the form in which they are sent.
+    /// Passwords, plain and as sent, that no output may show.
     pub(super) fn secrets(&self) -> Vec<String> {
         let environment = [&self.http, &self.https].into_iter().flatten().map(|named| &named.address);
         let addresses = self.given.iter().chain(environment).filter_map(parse);
@@ -112,7 +112,7 @@ impl Proxies {
     }
 }
 
-/// Variables leave out the scheme as often as not.
+/// Variables often lack the scheme.
 fn parse(address: &Secret) -> Option<Url> {
     let text = address.expose();
     let whole = if text.contains("://") { text.to_string() } else { format!("http://{text}") };
@@ -125,7 +125,6 @@ fn is_proxy(url: &Url) -> bool {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 
@@ -187,7 +186,7 @@ mod tests {
     fn the_proxy_is_told_without_its_password_and_with_its_variable() {
         let base = Url::parse("https://service.example").unwrap();
         let variables = [("https_proxy", "ann:canary@proxy.example:3128"), ("NO_PROXY", "other,.local")];
-        let told = |given, variables: &[_]| proxies(given, variables).told(&base).unwrap();
+        let told = |given, variables: &[_]| proxies(given, variables).describe(&base).unwrap();
         assert_eq!(told(None, &variables), Some(("http://proxy.example:3128".into(), "https_proxy")));
         assert_eq!(told(Some("http://u:canary@[::1]:1"), &variables), Some(("http://[::1]:1".into(), "proxy=")));
         assert_eq!(told(None, &[variables[0], ("NO_PROXY", ".example")]), None);

@@ -1,8 +1,8 @@
-//! Many units fetched at once, within the client's budget; each is accounted for, and stands in its place.
+//! Fetches many units concurrently, within the client's limits. The results are in the order of the units.
 
 use super::coverage::covered;
 use super::plan::Unit;
-use super::{Drift, Failed, Met, Payload, refusal, run_counted};
+use super::{Drift, DriftField, FetchError, Payload, refusal, run_counted};
 use crate::error::{ApiError, ApiErrorKind, Error, Result};
 use crate::machine;
 use crate::operation::{self, Auth};
@@ -20,117 +20,116 @@ use std::vec::IntoIter;
 use tokio::sync::Notify;
 use tokio::task::{JoinSet, spawn_blocking};
 
-/// After so many refusals of the credentials, one after another, it is asked for something that they are always good for. A
-/// gateway may refuse some ids or a path alone, and must not keep the others from coming.
-const REFUSED_IN_A_ROW: u32 = 4;
+/// After this many consecutive authentication failures the credentials are checked by another request. A gateway may
+/// refuse single ids or paths, which must not stop the rest.
+const MAX_CONSECUTIVE_AUTH_FAILURES: u32 = 4;
 
-/// A body of so many bytes is read in less time than it takes to hand it to another thread and back.
-const SHORT: usize = 16 * 1024;
+/// A body of this size is read faster than handed to another thread and back.
+const INLINE_DECODE_BYTES: usize = 16 * 1024;
 
-/// How far a batch is.
+/// Progress of a batch.
 #[derive(Debug, Default)]
 pub struct Counters {
     pub done: AtomicU64,
     pub rows: AtomicU64,
 }
 
-/// How a unit ended.
+/// The outcome of a unit.
 #[derive(Debug, Clone)]
-pub struct Done {
-    /// What came; with an error beside it where it does not fit, or is refused.
-    pub came: Option<(Payload, Vec<Met>)>,
+pub struct UnitOutcome {
+    /// The response; with an error beside it if it does not fit, or is refused.
+    pub response: Option<(Payload, Vec<DriftField>)>,
     pub error: Option<Error>,
     pub covered: Covered,
 }
 
-/// What the tasks of a batch share.
-struct Work {
+/// The state that the tasks of a batch share.
+struct BatchState {
     waiting: Enumerate<IntoIter<Unit>>,
     /// In the order of the units.
-    ended: Vec<Option<Done>>,
-    /// How many units were begun, in their order.
-    begun: usize,
-    refused_in_a_row: u32,
-    /// How many were begun when the first of these was heard of.
-    begun_before: usize,
-    /// So many that it is to be found out whether the credentials as such are refused: the last of them.
-    doubted: Option<ApiError>,
-    /// No unit is sent any more.
-    stop: Option<Stop>,
+    ended: Vec<Option<UnitOutcome>>,
+    /// Number of units started, in order.
+    started: usize,
+    consecutive_auth_failures: u32,
+    /// Number of units started when the first of the consecutive failures was recorded.
+    started_before_failure: usize,
+    /// The failure count at which the credentials are to be checked.
+    suspected: Option<ApiError>,
+    /// Set when no further unit is sent.
+    stop: Option<StopReason>,
 }
 
-/// Why a batch sends nothing more.
+/// Why a batch stops sending.
 #[derive(Debug, Clone)]
-enum Stop {
+enum StopReason {
     /// The service refuses the credentials.
     Refused(ApiError),
     /// Every request fails in the same way.
     Outage(Error),
-    /// The client was closed.
     Closed,
 }
 
-impl Work {
-    /// What came was let through, whatever it is, and may be later than refusals only where it was begun after the first of
-    /// them. Errors of other kinds say nothing of the credentials.
-    fn hear(&mut self, place: usize, ended: &Ended) {
+impl BatchState {
+    /// A response clears the suspicion only if its request started after the first failure. Errors of other kinds say
+    /// nothing about the credentials.
+    fn record_outcome(&mut self, place: usize, ended: &FetchResult) {
         match &ended.rows {
-            _ if ended.came.is_some() && place >= self.begun_before => self.accepted(),
+            _ if ended.response.is_some() && place >= self.started_before_failure => self.clear_suspicion(),
             Err(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication => {
-                if self.refused_in_a_row == 0 {
-                    self.begun_before = self.begun;
+                if self.consecutive_auth_failures == 0 {
+                    self.started_before_failure = self.started;
                 }
-                self.refused_in_a_row += 1;
-                if self.refused_in_a_row >= REFUSED_IN_A_ROW {
-                    self.doubted = Some((**answer).clone());
+                self.consecutive_auth_failures += 1;
+                if self.consecutive_auth_failures >= MAX_CONSECUTIVE_AUTH_FAILURES {
+                    self.suspected = Some((**answer).clone());
                 }
             }
             _ => {}
         }
     }
 
-    fn is_in_doubt(&self) -> bool {
-        self.doubted.is_some() && self.stop.is_none()
+    fn is_suspected(&self) -> bool {
+        self.suspected.is_some() && self.stop.is_none()
     }
 
-    fn accepted(&mut self) {
-        (self.refused_in_a_row, self.doubted) = (0, None);
+    fn clear_suspicion(&mut self) {
+        (self.consecutive_auth_failures, self.suspected) = (0, None);
     }
 }
 
-/// What they share beside it.
+/// Shared state besides `BatchState`.
 #[derive(Default)]
-struct Signs {
+struct CredentialProbe {
     refused: Notify,
     outage: Outage,
-    /// Held by the one that asks whether the credentials are refused.
-    asks: tokio::sync::Mutex<()>,
+    /// Held by the task that checks the credentials.
+    probe_lock: tokio::sync::Mutex<()>,
 }
 
-/// What a unit's requests came to.
-struct Ended {
-    came: Option<(Payload, Vec<Met>)>,
+/// The result of a unit's requests.
+struct FetchResult {
+    response: Option<(Payload, Vec<DriftField>)>,
     /// Rows of the first table.
     rows: std::result::Result<Option<usize>, Error>,
     at: SystemTime,
 }
 
-impl Ended {
-    fn failed(Failed { error, payload }: Failed, at: SystemTime) -> Ended {
-        Ended { came: payload.map(|payload| (payload, Vec::new())), rows: Err(error), at }
+impl FetchResult {
+    fn failed(FetchError { error, payload }: FetchError, at: SystemTime) -> FetchResult {
+        FetchResult { response: payload.map(|payload| (payload, Vec::new())), rows: Err(error), at }
     }
 }
 
-/// Fetches all units; the results are in their order, one for each. A missing credential, or a client that was closed before,
-/// ends it with an error. If the service refuses the credentials or fails every request in the same way, or the client is
-/// closed, the rest is not sent. Dropping the future cancels every request.
+/// Fetches all units; returns one result for each, in order. A missing credential or a closed client is an error. If
+/// the service refuses the credentials, fails every request in the same way, or the client is closed, the rest is not
+/// sent. Dropping the future cancels every request.
 pub async fn run(
     transport: &Transport,
     drift: &Arc<Drift>,
     units: Vec<Unit>,
     strict: bool,
     counters: &Arc<Counters>,
-) -> Result<Vec<Done>> {
+) -> Result<Vec<UnitOutcome>> {
     if transport.is_closed() {
         return Err(Error::Closed);
     }
@@ -140,10 +139,18 @@ pub async fn run(
     let at_once = transport.config().max_concurrency.min(units.len());
     let ended = units.iter().map(|_| None).collect();
     let waiting = units.into_iter().enumerate();
-    let work = Work { waiting, ended, begun: 0, refused_in_a_row: 0, begun_before: 0, doubted: None, stop: None };
-    let signs = Signs { outage: Outage::new(transport.is_reached()), ..Signs::default() };
+    let work = BatchState {
+        waiting,
+        ended,
+        started: 0,
+        consecutive_auth_failures: 0,
+        started_before_failure: 0,
+        suspected: None,
+        stop: None,
+    };
+    let signs = CredentialProbe { outage: Outage::new(transport.is_reached()), ..CredentialProbe::default() };
     let shared = Arc::new((Mutex::new(work), signs));
-    // Dropped, it aborts what runs.
+    // Aborts the running tasks when dropped.
     let mut running = JoinSet::new();
     for _ in 0..at_once {
         let (transport, drift, shared, counters) = (transport.clone(), drift.clone(), shared.clone(), counters.clone());
@@ -153,15 +160,15 @@ pub async fn run(
         joined.map_err(stopped)??;
     }
     let mut work = lock(&shared.0);
-    let Work { waiting, ended, stop, .. } = &mut *work;
+    let BatchState { waiting, ended, stop, .. } = &mut *work;
     if let Some(stop) = stop {
         for (place, unit) in waiting {
             let rows = Err(given_up(transport, &unit, stop, 0));
-            let ended_so = Ended { came: None, rows, at: machine::now() };
+            let ended_so = FetchResult { response: None, rows, at: machine::now() };
             put(ended, place, done(unit, ended_so, 0), counters);
         }
     }
-    let all: Option<Vec<Done>> = std::mem::take(ended).into_iter().collect();
+    let all: Option<Vec<UnitOutcome>> = std::mem::take(ended).into_iter().collect();
     all.ok_or_else(lost)
 }
 
@@ -169,8 +176,8 @@ pub async fn run(
 async fn one_by_one(
     transport: &Transport,
     drift: &Arc<Drift>,
-    work: &Mutex<Work>,
-    signs: &Signs,
+    work: &Mutex<BatchState>,
+    signs: &CredentialProbe,
     strict: bool,
     counters: &Counters,
 ) -> Result<()> {
@@ -180,10 +187,10 @@ async fn one_by_one(
             return None;
         }
         let next = work.waiting.next()?;
-        work.begun += 1;
+        work.started += 1;
         Some(next)
     };
-    // It hears of a refusal from here on, whenever it is looked at.
+    // Later checks know that this failure is recorded.
     let mut is_refused = pin!(signs.refused.notified());
     while let Some((place, unit)) = next() {
         let attempts = Attempts::of(&signs.outage);
@@ -197,42 +204,42 @@ async fn one_by_one(
         let stop = {
             let mut work = lock(work);
             if work.stop.is_none() {
-                let outage = || signs.outage.error().map(Stop::Outage);
-                work.stop = transport.is_closed().then_some(Stop::Closed).or_else(outage);
+                let outage = || signs.outage.error().map(StopReason::Outage);
+                work.stop = transport.is_closed().then_some(StopReason::Closed).or_else(outage);
             }
             work.stop.clone()
         };
         let fetched = match (fetched, stop) {
-            (Err(Failed { error: Error::Closed, .. }), Some(stop)) => {
+            (Err(FetchError { error: Error::Closed, .. }), Some(stop)) => {
                 Err(given_up(transport, &unit, &stop, attempts).into())
             }
             (fetched, _) => fetched,
         };
         let ended = ended(drift, fetched, strict).await?;
-        if let Some((payload, _)) = &ended.came {
+        if let Some((payload, _)) = &ended.response {
             payload.release();
         }
         let auth = unit.call.requests.first().map(|request| request.auth);
-        let is_in_doubt = {
+        let is_suspected = {
             let mut work = lock(work);
-            work.hear(place, &ended);
-            // Where something came one goes on: what it asks for next may take the doubt away.
-            let is_in_doubt = ended.came.is_none() && work.is_in_doubt();
+            work.record_outcome(place, &ended);
+            // A unit with a response continues: its next request may clear the suspicion.
+            let is_suspected = ended.response.is_none() && work.is_suspected();
             put(&mut work.ended, place, done(unit, ended, attempts), counters);
-            is_in_doubt
+            is_suspected
         };
-        if let Some(auth) = auth.filter(|_| is_in_doubt) {
-            // One asks, and of the others where nothing came nobody begins another unit meanwhile.
-            let _asks = signs.asks.lock().await;
-            let is_in_doubt = lock(work).is_in_doubt();
-            if is_in_doubt {
+        if let Some(auth) = auth.filter(|_| is_suspected) {
+            // One task checks; meanwhile the others start no unit.
+            let _asks = signs.probe_lock.lock().await;
+            let is_suspected = lock(work).is_suspected();
+            if is_suspected {
                 let is_refused = refuses(transport, auth).await;
                 let mut work = lock(work);
-                // Where something came while it was asked, it is doubted no more.
-                let doubted = work.doubted.take();
-                work.accepted();
-                if let Some(refusal) = doubted.filter(|_| is_refused) {
-                    work.stop.get_or_insert(Stop::Refused(refusal));
+                // A response arrived during the check: the suspicion is cleared.
+                let suspected = work.suspected.take();
+                work.clear_suspicion();
+                if let Some(refusal) = suspected.filter(|_| is_refused) {
+                    work.stop.get_or_insert(StopReason::Refused(refusal));
                     signs.refused.notify_waiters();
                 }
             }
@@ -241,23 +248,24 @@ async fn one_by_one(
     Ok(())
 }
 
-/// One unit. Without a connection it is tried again for as long as the service may be restarting, where retries are allowed.
+/// Fetches one unit. Without a connection it retries, if retries are allowed, for as long as the service may be
+/// restarting.
 async fn fetch(
     transport: &Transport,
     unit: &Unit,
     attempts: &Attempts<'_>,
     outage: &Outage,
-) -> std::result::Result<Payload, Failed> {
+) -> std::result::Result<Payload, FetchError> {
     loop {
         let fetched = run_counted(transport, &unit.call, attempts).await;
         let is_retried = transport.config().max_retries > 0 && outage.is_restart();
-        if !(is_retried && matches!(fetched, Err(Failed { error: Error::Connect(_), .. }))) {
+        if !(is_retried && matches!(fetched, Err(FetchError { error: Error::Connect(_), .. }))) {
             return fetched;
         }
     }
 }
 
-/// Whether the service refuses what any credentials may ask for: the list of teams.
+/// Whether the service refuses a request that any credentials may make: the list of teams.
 async fn refuses(transport: &Transport, auth: Auth) -> bool {
     let teams = match auth {
         Auth::Signed => "teams",
@@ -265,14 +273,14 @@ async fn refuses(transport: &Transport, auth: Auth) -> bool {
     };
     let Ok(call) = operation::call(teams, &Vec::new(), transport.config()) else { return false };
     let answered = run_counted(transport, &call, &Attempts::default()).await;
-    matches!(answered, Err(Failed { error: Error::Api(answer), .. }) if answer.kind == ApiErrorKind::Authentication)
+    matches!(answered, Err(FetchError { error: Error::Api(answer), .. }) if answer.kind == ApiErrorKind::Authentication)
 }
 
 fn lost() -> Error {
     Error::Internal("a unit without an end".to_owned())
 }
 
-fn put(ended: &mut [Option<Done>], place: usize, done: Done, counters: &Counters) {
+fn put(ended: &mut [Option<UnitOutcome>], place: usize, done: UnitOutcome, counters: &Counters) {
     counters.rows.fetch_add(done.covered.rows, Ordering::Relaxed);
     counters.done.fetch_add(1, Ordering::Relaxed);
     if let Some(slot) = ended.get_mut(place) {
@@ -280,8 +288,8 @@ fn put(ended: &mut [Option<Done>], place: usize, done: Done, counters: &Counters
     }
 }
 
-/// How a unit ends that is not sent, or not until it is answered.
-fn given_up(transport: &Transport, unit: &Unit, stop: &Stop, attempts: u32) -> Error {
+/// The outcome of a unit that was not sent, or not completed.
+fn given_up(transport: &Transport, unit: &Unit, stop: &StopReason, attempts: u32) -> Error {
     let refused = |refusal: &ApiError| match unit.call.requests.first() {
         Some(request) => transport.as_refused(request, refusal),
         None => Error::Api(Box::new(refusal.clone())),
@@ -289,14 +297,14 @@ fn given_up(transport: &Transport, unit: &Unit, stop: &Stop, attempts: u32) -> E
     let is_attempted = attempts > 0;
     let start = if is_attempted { "given up" } else { "not attempted" };
     let (cause, text) = match stop {
-        Stop::Closed => (Error::Closed, format!("{start}: the client was closed")),
-        Stop::Refused(refusal) if is_attempted => return refused(refusal),
-        Stop::Refused(refusal) => {
+        StopReason::Closed => (Error::Closed, format!("{start}: the client was closed")),
+        StopReason::Refused(refusal) if is_attempted => return refused(refusal),
+        StopReason::Refused(refusal) => {
             let cause = refused(refusal);
             let text = format!("{start}: {cause}");
             (cause, text)
         }
-        Stop::Outage(error) => {
+        StopReason::Outage(error) => {
             let text = format!("{start}: every request fails in the same way: {error}");
             let cause =
                 if let Error::Api(response) = error { refused(response) } else { error.clone().without_request() };
@@ -306,26 +314,30 @@ fn given_up(transport: &Transport, unit: &Unit, stop: &Stop, attempts: u32) -> E
     Error::GivenUp { text: Scrubbed::local(text), cause: Box::new(cause) }
 }
 
-fn done(unit: Unit, ended: Ended, attempts: u32) -> Done {
-    let first = ended.came.as_ref().and_then(|(payload, _)| payload.parts.first());
+fn done(unit: Unit, ended: FetchResult, attempts: u32) -> UnitOutcome {
+    let first = ended.response.as_ref().and_then(|(payload, _)| payload.parts.first());
     let covered = covered(unit.keys, &ended.rows, first, attempts, ended.at);
-    Done { came: ended.came, error: ended.rows.err(), covered }
+    UnitOutcome { response: ended.response, error: ended.rows.err(), covered }
 }
 
-fn lock(work: &Mutex<Work>) -> MutexGuard<'_, Work> {
+fn lock(work: &Mutex<BatchState>) -> MutexGuard<'_, BatchState> {
     work.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What came is read, also where the credentials are refused meanwhile.
-async fn ended(drift: &Arc<Drift>, fetched: std::result::Result<Payload, Failed>, strict: bool) -> Result<Ended> {
+/// A response is read even if the credentials are refused meanwhile.
+async fn ended(
+    drift: &Arc<Drift>,
+    fetched: std::result::Result<Payload, FetchError>,
+    strict: bool,
+) -> Result<FetchResult> {
     let at = machine::now();
     match fetched {
-        // Where no unit could be sent the batch was refused before the first.
-        Err(Failed { error: Error::Closed, .. }) => Err(Error::Closed),
-        Err(failed) => Ok(Ended::failed(failed, at)),
+        // If no unit can be sent, the batch is refused before the first.
+        Err(FetchError { error: Error::Closed, .. }) => Err(Error::Closed),
+        Err(failed) => Ok(FetchResult::failed(failed, at)),
         Ok(payload) => {
             // Bodies of locations take a while to read, and streams share these threads.
-            let is_short = payload.size() <= SHORT;
+            let is_short = payload.size() <= INLINE_DECODE_BYTES;
             let drift = drift.clone();
             let read = move || read(&drift, payload, strict, at);
             if is_short { Ok(read()) } else { spawn_blocking(read).await.map_err(stopped) }
@@ -333,22 +345,22 @@ async fn ended(drift: &Arc<Drift>, fetched: std::result::Result<Payload, Failed>
     }
 }
 
-/// Reads an answer to its end, so that what counts as fetched has rows in every table that is asked for later. Nothing is
-/// built where one pass tells that every table decodes: a batch keeps the bodies alone.
-fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> Ended {
-    // A body that is no JSON has nothing unknown: decoding it tells what is wrong.
-    let survey = match payload.survey(table::survey) {
+/// Reads a response to its end, so that every table of a fetched unit decodes later. If the schema check is conclusive,
+/// nothing is built and only the body is kept.
+fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchResult {
+    // A body that is not JSON has no unknown fields: decoding it reports the error.
+    let survey = match payload.check_schema(table::check_schema) {
         Ok(survey) => survey,
-        Err(failed) => return Ended::failed(*failed, at),
+        Err(failed) => return FetchResult::failed(*failed, at),
     };
-    let met = drift.meet(payload.operation, survey.unknown, at);
+    let drift_fields = drift.record(payload.operation, survey.unknown, at);
     let rows = || {
         let mut rows = survey.rows;
-        if strict && let Some(error) = refusal(&met) {
+        if strict && let Some(error) = refusal(&drift_fields) {
             return Err(error);
         }
         if rows.is_none() {
-            // On a copy: joined answers would be kept twice.
+            // On a copy: merged responses would be kept twice.
             let copy = payload.clone();
             for name in copy.tables() {
                 let table = copy.table(Some(name), None)?;
@@ -358,10 +370,10 @@ fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> Ended 
         Ok(rows)
     };
     let rows = rows();
-    Ended { came: Some((payload, met)), rows, at }
+    FetchResult { response: Some((payload, drift_fields)), rows, at }
 }
 
-/// A task that did not come to its end: a panic goes on, and the runtime's end is the interpreter's.
+/// The error of a task that did not finish: a panic is propagated, the runtime's end is the interpreter's.
 pub(super) fn stopped(error: tokio::task::JoinError) -> Error {
     match error.try_into_panic() {
         Ok(panic) => resume_unwind(panic),
@@ -371,11 +383,10 @@ pub(super) fn stopped(error: tokio::task::JoinError) -> Error {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 
-    fn answered(kind: ApiErrorKind) -> Ended {
+    fn answered(kind: ApiErrorKind) -> FetchResult {
         let rows = Err(Error::Api(Box::new(ApiError {
             kind,
             status: 0,
@@ -390,23 +401,23 @@ mod tests {
             hint: Scrubbed::default(),
             retry_after: None,
         })));
-        Ended { came: None, rows, at: SystemTime::UNIX_EPOCH }
+        FetchResult { response: None, rows, at: SystemTime::UNIX_EPOCH }
     }
 
-    fn came(rows: std::result::Result<Option<usize>, Error>) -> Ended {
+    fn response(rows: std::result::Result<Option<usize>, Error>) -> FetchResult {
         let payload = Payload::from_bytes("teams", b"[]", Default::default()).unwrap();
-        Ended { came: Some((payload, Vec::new())), rows, at: SystemTime::UNIX_EPOCH }
+        FetchResult { response: Some((payload, Vec::new())), rows, at: SystemTime::UNIX_EPOCH }
     }
 
     /// With so many begun.
-    fn work(begun: usize) -> Work {
-        Work {
+    fn work(started: usize) -> BatchState {
+        BatchState {
             waiting: Vec::new().into_iter().enumerate(),
             ended: Vec::new(),
-            begun,
-            refused_in_a_row: 0,
-            begun_before: 0,
-            doubted: None,
+            started,
+            consecutive_auth_failures: 0,
+            started_before_failure: 0,
+            suspected: None,
             stop: None,
         }
     }
@@ -415,35 +426,35 @@ mod tests {
     fn refusals_in_a_row_put_the_credentials_in_doubt_and_other_errors_do_not() {
         use ApiErrorKind::{Authentication, NotFound, PermissionDenied, Server};
         let mut work = work(1);
-        let are_doubted = |work: &mut Work, refusals: u32| {
+        let are_doubted = |work: &mut BatchState, refusals: u32| {
             for _ in 0..refusals {
                 for kind in [Server, NotFound, PermissionDenied, Authentication] {
-                    work.hear(0, &answered(kind));
+                    work.record_outcome(0, &answered(kind));
                 }
             }
-            work.doubted.is_some()
+            work.suspected.is_some()
         };
         let unfit = || Err(Error::Transport("it does not fit".into()));
         for rows in [Ok(Some(0)), Ok(None), unfit()] {
-            assert!(!are_doubted(&mut work, REFUSED_IN_A_ROW - 1));
-            work.hear(1, &came(rows));
-            assert!(!are_doubted(&mut work, REFUSED_IN_A_ROW - 1) && are_doubted(&mut work, 1));
-            work.hear(1, &came(unfit()));
+            assert!(!are_doubted(&mut work, MAX_CONSECUTIVE_AUTH_FAILURES - 1));
+            work.record_outcome(1, &response(rows));
+            assert!(!are_doubted(&mut work, MAX_CONSECUTIVE_AUTH_FAILURES - 1) && are_doubted(&mut work, 1));
+            work.record_outcome(1, &response(unfit()));
         }
     }
 
     #[test]
     fn what_was_begun_before_the_first_refusal_takes_no_doubt_away() {
         let mut work = work(5);
-        for place in 0..REFUSED_IN_A_ROW {
-            work.hear(4, &came(Ok(None)));
-            assert!(work.doubted.is_none());
-            work.hear(place as usize, &answered(ApiErrorKind::Authentication));
-            work.begun += 1;
+        for place in 0..MAX_CONSECUTIVE_AUTH_FAILURES {
+            work.record_outcome(4, &response(Ok(None)));
+            assert!(work.suspected.is_none());
+            work.record_outcome(place as usize, &answered(ApiErrorKind::Authentication));
+            work.started += 1;
         }
-        work.hear(4, &came(Ok(None)));
-        assert!(work.doubted.is_some());
-        work.hear(5, &came(Ok(None)));
-        assert!(work.doubted.is_none() && work.refused_in_a_row == 0);
+        work.record_outcome(4, &response(Ok(None)));
+        assert!(work.suspected.is_some());
+        work.record_outcome(5, &response(Ok(None)));
+        assert!(work.suspected.is_none() && work.consecutive_auth_failures == 0);
     }
 }

@@ -1,6 +1,6 @@
-//! How a unit ended: exactly one of five statuses. Pure.
+//! The status of a unit in its coverage row: one of five. Pure.
 
-use super::plan::Keys;
+use super::plan::UnitKeys;
 use crate::error::{ApiErrorKind, Error, Result};
 use crate::resource::coverage::{COVERAGE, Covered};
 use crate::scrub::Scrubber;
@@ -9,7 +9,7 @@ use crate::transport::Response;
 use arrow_array::RecordBatch;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What a unit ended as. `rows`: of the first table, `None` where the operation has none.
+/// The outcome of a unit. `rows`: of the first table, `None` if the operation has none.
 pub(super) fn status(ended: &std::result::Result<Option<usize>, Error>) -> &'static str {
     match ended {
         Ok(Some(0)) => "empty",
@@ -17,22 +17,22 @@ pub(super) fn status(ended: &std::result::Result<Option<usize>, Error>) -> &'sta
         Err(Error::Api(answer)) => match answer.kind {
             ApiErrorKind::PermissionDenied => "forbidden",
             ApiErrorKind::NotFound => "missing",
-            // Not accepted, throttled, out of order: it says nothing of what was asked for.
+            // Not accepted, throttled or out of order: says nothing about the data.
             _ => "failed",
         },
         Err(_) => "failed",
     }
 }
 
-/// `first`: of the responses, where any arrived. `at`: when the unit ended without one.
+/// `first`: the first response, if any. `at`: when a unit without a response ended.
 pub(super) fn covered(
-    keys: Keys,
+    keys: UnitKeys,
     ended: &std::result::Result<Option<usize>, Error>,
     first: Option<&Response>,
     attempts: u32,
     at: SystemTime,
 ) -> Covered {
-    // An error document of a 200 says nothing about what exists.
+    // An error document with status 200 says nothing about what exists.
     let is_refused = first.is_some_and(|first| first.refusal.is_some());
     let status = if is_refused { "failed" } else { status(ended) };
     let served_at = first.and_then(|first| first.headers.iter().find(|(name, _)| name == "date"));
@@ -44,7 +44,7 @@ pub(super) fn covered(
     });
     Covered {
         operation: keys.operation.to_owned(),
-        // An id of another system may be no number.
+        // An id from another system may not be numeric.
         team_id: keys.team_id.and_then(|id| id.parse().ok()),
         game_id: keys.game_id,
         session_id: keys.session_id,
@@ -66,7 +66,6 @@ fn epoch_ms(at: SystemTime) -> Option<i64> {
     at.duration_since(UNIX_EPOCH).ok().map(|since| since.as_millis() as i64)
 }
 
-/// The table `coverage`.
 pub fn table(rows: &[Covered]) -> Result<RecordBatch> {
     let json = serde_json::to_vec(rows).map_err(|error| Error::Argument(error.to_string()))?;
     table::decode(&COVERAGE, "coverage", None, &Body::from(json), &Context::default())
@@ -75,7 +74,6 @@ pub fn table(rows: &[Covered]) -> Result<RecordBatch> {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use crate::error::ApiError;
@@ -113,12 +111,12 @@ mod tests {
 
     #[test]
     fn a_row_says_which_unit_it_was_and_how_it_ended() {
-        let keys = Keys {
+        let keys = UnitKeys {
             operation: "stats",
             id: "s".into(),
             team_id: Some("KU".into()),
             session_id: Some("s".into()),
-            ..Keys::default()
+            ..UnitKeys::default()
         };
         let row = covered(keys, &answered(ApiErrorKind::NotFound), None, 2, UNIX_EPOCH);
         assert_eq!((row.team_id, row.session_id.as_deref(), row.request_id.as_deref()), (None, Some("s"), Some("r")));
@@ -144,8 +142,8 @@ mod tests {
             lease: None,
         };
         let refused = response(Some(error.clone()));
-        let row = covered(Keys::default(), &Err(error), Some(&refused), 1, UNIX_EPOCH);
+        let row = covered(UnitKeys::default(), &Err(error), Some(&refused), 1, UNIX_EPOCH);
         assert_eq!((row.status.as_str(), row.served_at, row.listed_at), ("failed", Some(7_000), None));
-        assert_eq!(covered(Keys::default(), &Ok(Some(1)), Some(&response(None)), 1, UNIX_EPOCH).status, "fetched");
+        assert_eq!(covered(UnitKeys::default(), &Ok(Some(1)), Some(&response(None)), 1, UNIX_EPOCH).status, "fetched");
     }
 }

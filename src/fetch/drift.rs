@@ -1,40 +1,40 @@
-//! What the service sent and no declaration knows, kept for a client: each answer is looked at as it comes.
+//! Schema drift: the unknown fields in a client's responses. Each response is checked on arrival.
 
 use super::batch::stopped;
-use super::{Failed, Payload};
+use super::{FetchError, Payload};
 use crate::advice::Advice;
 use crate::error::{Error, Result, Undecodable};
 use crate::resource::drift::{DRIFT, Drifted};
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::table::{self, Body, Context, MAX_UNKNOWN, Unknown};
+use crate::table::{self, Body, Context, MAX_UNKNOWN_FIELDS, UnknownPath};
 use arrow_array::RecordBatch;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::task::spawn_blocking;
 
-/// Beyond so many paths nothing is added: where data stands as keys, each would be a path.
-const KEPT: usize = 1000;
+/// Further unknown paths are dropped: where keys are data, each would be a path.
+const MAX_ROWS: usize = 1000;
 
-/// Paths that a refusal names.
-const NAMED: usize = 20;
+/// Paths that an error message lists.
+const MAX_NAMED_FIELDS: usize = 20;
 
-/// A body of so many bytes is looked at in a fraction of a millisecond.
-const SHORT: usize = 256 * 1024;
+/// A body of this size is checked in a fraction of a millisecond.
+const INLINE_CHECK_BYTES: usize = 256 * 1024;
 
 #[derive(Debug, Default)]
 pub struct Drift {
-    rows: Mutex<Rows>,
+    rows: Mutex<DriftRows>,
 }
 
-/// The rows in the order met, and where each path of an operation stands among them.
+/// The rows in order of appearance, and the index of each path of an operation.
 #[derive(Debug, Default)]
-struct Rows {
+struct DriftRows {
     rows: Vec<Drifted>,
     places: HashMap<&'static str, HashMap<Scrubbed, usize>>,
 }
 
-/// A path that no declaration knows, as it may be shown.
+/// An unknown field, with a scrubbed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownField {
     pub path: Scrubbed,
@@ -42,17 +42,17 @@ pub struct UnknownField {
     pub offset: usize,
 }
 
-/// Those of several bodies, each path once and at most [`MAX_UNKNOWN`].
+/// The unknown fields of several bodies, each path once and at most [`MAX_UNKNOWN_FIELDS`].
 #[derive(Debug, Default)]
-pub(super) struct Fields {
+pub(super) struct UnknownFieldSet {
     pub found: Vec<UnknownField>,
     paths: HashSet<String>,
 }
 
-impl Fields {
-    pub fn add(&mut self, found: Vec<Unknown>, scrubber: &Scrubber) {
-        for Unknown { path, kind, offset } in found {
-            if self.found.len() < MAX_UNKNOWN && !self.paths.contains(&path) {
+impl UnknownFieldSet {
+    pub fn add(&mut self, found: Vec<UnknownPath>, scrubber: &Scrubber) {
+        for UnknownPath { path, kind, offset } in found {
+            if self.found.len() < MAX_UNKNOWN_FIELDS && !self.paths.contains(&path) {
                 self.found.push(UnknownField { path: scrubber.id(&path), kind, offset });
                 self.paths.insert(path);
             }
@@ -60,44 +60,45 @@ impl Fields {
     }
 }
 
-/// An unknown path of an answer, and whether this client meets it for the first time.
+/// An unknown field of a response, and whether it is new to this client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Met {
+pub struct DriftField {
     pub unknown: UnknownField,
     pub is_new: bool,
 }
 
 impl Drift {
-    /// What a response has that no declaration knows. Fails where its root is missing. A body that is not JSON has nothing
-    /// unknown: reading it tells what is wrong.
-    pub fn look(&self, payload: &Payload, now: SystemTime) -> std::result::Result<Vec<Met>, Box<Failed>> {
-        let survey = payload.survey(table::survey_fields)?;
-        Ok(self.meet(payload.operation, survey.unknown, now))
+    /// Records the unknown fields of a response. Fails if its root is missing. Invalid JSON has no unknown fields:
+    /// reading it reports the error.
+    pub fn inspect(&self, payload: &Payload, now: SystemTime) -> std::result::Result<Vec<DriftField>, Box<FetchError>> {
+        let survey = payload.check_schema(table::check_fields)?;
+        Ok(self.record(payload.operation, survey.unknown, now))
     }
 
-    /// The same of what was found already.
-    pub(super) fn meet(&self, operation: &'static str, found: Vec<UnknownField>, now: SystemTime) -> Vec<Met> {
+    /// Records unknown fields found by an earlier check.
+    pub(super) fn record(&self, operation: &'static str, found: Vec<UnknownField>, now: SystemTime) -> Vec<DriftField> {
         if found.is_empty() {
             return Vec::new();
         }
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let met = found.into_iter().map(|unknown| Met { is_new: rows.count(operation, &unknown, now), unknown });
-        met.collect()
+        let drift_fields =
+            found.into_iter().map(|unknown| DriftField { is_new: rows.count(operation, &unknown, now), unknown });
+        drift_fields.collect()
     }
 
-    /// As [`Drift::look`], away from the threads that read sockets where it takes a while.
-    pub async fn look_apart(
+    /// Like [`Drift::inspect`], but on a blocking thread if it takes a while.
+    pub async fn inspect_blocking(
         self: Arc<Self>,
         payload: Payload,
         now: SystemTime,
-    ) -> std::result::Result<(Payload, Vec<Met>), Failed> {
-        let is_short = payload.size() <= SHORT;
-        let look = move || self.look(&payload, now).map(|met| (payload, met));
-        let looked = if is_short { look() } else { spawn_blocking(look).await.map_err(stopped)? };
-        looked.map_err(|failed| *failed)
+    ) -> std::result::Result<(Payload, Vec<DriftField>), FetchError> {
+        let is_short = payload.size() <= INLINE_CHECK_BYTES;
+        let inspect = move || self.inspect(&payload, now).map(|drift_fields| (payload, drift_fields));
+        let inspected = if is_short { inspect() } else { spawn_blocking(inspect).await.map_err(stopped)? };
+        inspected.map_err(|failed| *failed)
     }
 
-    /// The table `drift`, in the order met.
+    /// The table `drift`, in order of appearance.
     pub fn table(&self) -> Result<RecordBatch> {
         let json = {
             let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,11 +109,12 @@ impl Drift {
     }
 }
 
-/// What `strict` refuses an answer with; `None`: nothing in it is unknown.
-pub fn refusal(met: &[Met]) -> Option<Error> {
-    let first = met.first()?;
-    let named: Vec<&str> = met.iter().take(NAMED).map(|met| &*met.unknown.path).collect();
-    let more = match met.len() - named.len() {
+/// The error of `strict=True`; `None` without unknown fields.
+pub fn refusal(drift_fields: &[DriftField]) -> Option<Error> {
+    let first = drift_fields.first()?;
+    let named: Vec<&str> =
+        drift_fields.iter().take(MAX_NAMED_FIELDS).map(|drift_fields| &*drift_fields.unknown.path).collect();
+    let more = match drift_fields.len() - named.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
@@ -128,8 +130,8 @@ pub fn refusal(met: &[Met]) -> Option<Error> {
     }))
 }
 
-impl Rows {
-    /// Counts one more answer with a path; whether it is the first.
+impl DriftRows {
+    /// Counts a response with a path; returns whether it is the first.
     fn count(&mut self, operation: &'static str, unknown: &UnknownField, now: SystemTime) -> bool {
         let kind = unknown.kind.map(str::to_owned);
         let places = self.places.entry(operation).or_default();
@@ -140,7 +142,7 @@ impl Rows {
             }
             return false;
         }
-        if self.rows.len() >= KEPT {
+        if self.rows.len() >= MAX_ROWS {
             return false;
         }
         places.insert(unknown.path.clone(), self.rows.len());
@@ -153,34 +155,33 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
     use std::time::Duration;
 
-    fn look(drift: &Drift, operation: &str, body: &str) -> Vec<(String, bool)> {
+    fn inspect(drift: &Drift, operation: &str, body: &str) -> Vec<(String, bool)> {
         let payload = Payload::from_bytes(operation, body.as_bytes(), Context::default()).unwrap();
-        let met = drift.look(&payload, UNIX_EPOCH + Duration::from_secs(7)).unwrap();
-        met.into_iter().map(|met| (met.unknown.path.into(), met.is_new)).collect()
+        let drift_fields = drift.inspect(&payload, UNIX_EPOCH + Duration::from_secs(7)).unwrap();
+        drift_fields.into_iter().map(|drift_fields| (drift_fields.unknown.path.into(), drift_fields.is_new)).collect()
     }
 
     #[test]
     fn a_path_is_new_once_for_each_operation_and_counted_for_each_answer() {
         let drift = Drift::default();
         let body = r#"{"teams":[{"id":1,"x":null},{"id":2,"x":null}]}"#;
-        assert_eq!(look(&drift, "teams", body), [("teams[].x".into(), true)]);
-        assert_eq!(look(&drift, "teams", body), [("teams[].x".into(), false)]);
-        assert!(look(&drift, "stats", body).contains(&("teams[].x".into(), true)));
+        assert_eq!(inspect(&drift, "teams", body), [("teams[].x".into(), true)]);
+        assert_eq!(inspect(&drift, "teams", body), [("teams[].x".into(), false)]);
+        assert!(inspect(&drift, "stats", body).contains(&("teams[].x".into(), true)));
         let empty = Payload::from_bytes("teams", b"{}", Context::default()).unwrap();
-        let failed = drift.look(&empty, UNIX_EPOCH).unwrap_err();
+        let failed = drift.inspect(&empty, UNIX_EPOCH).unwrap_err();
         assert!(matches!(&failed.error, Error::Decode(Undecodable { path, .. }) if path == "$.teams"));
         assert_eq!(failed.payload.unwrap().body().unwrap().as_slice(), b"{}");
-        assert!(look(&drift, "teams", r#"{"teams":[{"id":1}]}"#).is_empty());
-        assert!(look(&drift, "teams", "no JSON").is_empty());
-        assert!(look(&drift, "game_events", r#"{"x":1}"#).is_empty(), "nothing is known of it");
-        look(&drift, "teams", r#"{"teams":[{"id":1,"x":[]}]}"#);
+        assert!(inspect(&drift, "teams", r#"{"teams":[{"id":1}]}"#).is_empty());
+        assert!(inspect(&drift, "teams", "no JSON").is_empty());
+        assert!(inspect(&drift, "game_events", r#"{"x":1}"#).is_empty(), "nothing is known of it");
+        inspect(&drift, "teams", r#"{"teams":[{"id":1,"x":[]}]}"#);
         let table = drift.table().unwrap();
         assert_eq!(table["count"].as_primitive::<Int64Type>().values(), &[3, 1, 1]);
         assert_eq!(serde_json::to_value(&drift.rows.lock().unwrap().rows).unwrap()[0]["type"], "array");
@@ -190,9 +191,12 @@ mod tests {
     #[test]
     fn data_as_keys_does_not_fill_the_memory() {
         let drift = Drift::default();
-        let keys: Vec<String> = (0..2 * KEPT).map(|n| format!(r#""k{n}":1"#)).collect();
-        let met = look(&drift, "teams", &format!(r#"{{"teams":[{{"id":1,{}}}]}}"#, keys.join(",")));
-        assert_eq!((met.len(), met.iter().filter(|(_, is_new)| *is_new).count()), (KEPT, KEPT));
-        assert_eq!(drift.table().unwrap().num_rows(), KEPT);
+        let keys: Vec<String> = (0..2 * MAX_ROWS).map(|n| format!(r#""k{n}":1"#)).collect();
+        let drift_fields = inspect(&drift, "teams", &format!(r#"{{"teams":[{{"id":1,{}}}]}}"#, keys.join(",")));
+        assert_eq!(
+            (drift_fields.len(), drift_fields.iter().filter(|(_, is_new)| *is_new).count()),
+            (MAX_ROWS, MAX_ROWS)
+        );
+        assert_eq!(drift.table().unwrap().num_rows(), MAX_ROWS);
     }
 }

@@ -1,76 +1,76 @@
 //! Several requests as one result.
 //!
-//! | file | what lives there |
+//! | file | content |
 //! |---|---|
-//! | `plan` | a question for many ids, as units of work |
-//! | `batch` | units fetched at once, each accounted for |
-//! | `coverage` | how a unit ended |
-//! | `concat` | the tables of many payloads as one |
-//! | `join` | several answers as one JSON |
-//! | `drift` | what no declaration knows, kept for a client |
-//! | `windows` | several windows of locations as one table, each decoded by itself |
+//! | `plan` | a request for many ids, as units |
+//! | `batch` | units fetched concurrently |
+//! | `coverage` | the status of each unit |
+//! | `concat_tables` | the tables of many payloads as one |
+//! | `merge_json` | several responses as one JSON document |
+//! | `drift` | unknown fields, recorded for a client |
+//! | `location_windows` | several windows of locations as one table, each decoded separately |
 
 mod batch;
-mod concat;
+mod concat_tables;
 mod coverage;
 mod drift;
-mod join;
+mod location_windows;
+mod merge_json;
 mod plan;
-mod windows;
 
-pub use batch::{Counters, Done, run as run_all};
-pub use concat::table as table_of;
+pub use batch::{Counters, UnitOutcome, run as run_all};
+pub use concat_tables::table as table_of;
 pub use coverage::table as coverage;
-use drift::Fields;
-pub use drift::{Drift, Met, UnknownField, refusal};
-pub use plan::{Id, Plan, Unit, plan};
+use drift::UnknownFieldSet;
+pub use drift::{Drift, DriftField, UnknownField, refusal};
+pub use plan::{BatchPlan, PlannedId, Unit, plan};
 
 use crate::error::{Error, Result};
-use crate::operation::{self, Call, Join};
+use crate::operation::{self, Call, Merge};
 use crate::resource::Resource;
 use crate::scrub::Scrubber;
-use crate::table::{self, Body, Context, DecodeError, Survey};
+use crate::table::{self, Body, Context, DecodeError, SchemaCheck};
 use crate::transport::{Attempts, Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
 use std::sync::{Arc, OnceLock};
 
-/// What a call gave: one answer, or several as one.
+/// The result of a call: one response, or several as one.
 #[derive(Debug, Clone)]
 pub struct Payload {
     pub operation: &'static str,
     pub resource: Option<&'static Resource>,
     pub context: Context,
-    /// The answers, in the order of their requests; empty for a body that lay in a file.
+    /// The responses, in the order of their requests; empty for a body from a file.
     pub parts: Vec<Response>,
-    /// How several answers become one.
-    pub join: Join,
-    /// The body, where it is not the only answer's: given, or joined when it is first asked for.
+    /// How to merge several responses.
+    pub join: Merge,
+    /// The body, if it is not that of a single response: given, or merged on first access.
     body: OnceLock<std::result::Result<Arc<Body>, DecodeError>>,
 }
 
-/// Why a call has no data, and the response where one arrived.
+/// The error of a call, and the response if there is one.
 #[derive(Debug)]
-pub struct Failed {
+pub struct FetchError {
     pub error: Error,
     pub payload: Option<Payload>,
 }
 
-impl From<Error> for Failed {
+impl From<Error> for FetchError {
     fn from(error: Error) -> Self {
-        Failed { error, payload: None }
+        FetchError { error, payload: None }
     }
 }
 
 impl Payload {
-    /// A payload for a body that lies in a file.
+    /// A payload for a body from a file.
     pub fn from_bytes(operation: &str, raw: &[u8], context: Context) -> Result<Self> {
-        let payload = Self::from_answers(operation, Vec::new(), Join::Single, context)?;
+        let payload = Self::from_answers(operation, Vec::new(), Merge::Single, context)?;
         Ok(Payload { body: OnceLock::from(Ok(Arc::new(Body::from(raw)))), ..payload })
     }
 
-    /// A payload for answers that came before.
-    pub fn from_answers(operation: &str, parts: Vec<Response>, join: Join, context: Context) -> Result<Self> {
+    /// A payload for existing responses.
+    pub fn from_answers(operation: &str, parts: Vec<Response>, join: Merge, context: Context) -> Result<Self> {
         let Some((operation, resource)) = operation::find(operation, &context) else {
             let names: Vec<&str> = operation::names().collect();
             return Err(Error::Argument(format!(
@@ -81,19 +81,19 @@ impl Payload {
         Ok(Payload { operation, resource, context, parts, join, body: OnceLock::new() })
     }
 
-    /// The body, or the joined bodies in the root shape of a single one.
+    /// The body; several responses are merged into the root shape of a single one.
     pub fn body(&self) -> Result<&Arc<Body>> {
         if let [only] = self.parts.as_slice() {
             return Ok(&only.body);
         }
         let join = || {
             let bodies: Vec<&[u8]> = self.parts.iter().map(|part| part.body.as_slice()).collect();
-            join::join(self.join, &bodies).map(|joined| Arc::new(Body::from(joined)))
+            merge_json::merge(self.join, &bodies).map(|joined| Arc::new(Body::from(joined)))
         };
         self.body.get_or_init(join).as_ref().map_err(|error| self.error(error.clone()))
     }
 
-    /// How many bytes came.
+    /// Number of bytes received.
     pub fn size(&self) -> usize {
         match self.parts.as_slice() {
             [] => self.body.get().and_then(|body| body.as_ref().ok()).map_or(0, |body| body.len()),
@@ -101,12 +101,12 @@ impl Payload {
         }
     }
 
-    /// Its bodies are their caller's from here on, and no longer count as the client's (`max_response_bytes`).
+    /// Hands the bodies to the caller: they no longer count towards `max_response_bytes`.
     pub fn release(&self) {
         self.parts.iter().for_each(Response::release);
     }
 
-    /// The single answers where several were joined; `None`: this is one alone.
+    /// The single responses if several were merged; `None` if this is one alone.
     pub fn singles(&self) -> Option<impl Iterator<Item = Payload>> {
         (self.parts.len() > 1).then(|| self.parts.iter().map(|part| self.single(part)))
     }
@@ -114,7 +114,7 @@ impl Payload {
     fn single(&self, part: &Response) -> Payload {
         Payload {
             parts: vec![part.clone()],
-            join: Join::Single,
+            join: Merge::Single,
             body: OnceLock::new(),
             context: self.context.clone(),
             ..*self
@@ -125,16 +125,18 @@ impl Payload {
         self.resource.map_or(Vec::new(), |r| r.tables.iter().map(|t| t.name).collect())
     }
 
-    /// Decodes one table (`None`: the first); `columns` limits what is built. The batches, one at least, are of one schema.
+    /// Decodes one table (`None`: the first); `columns` selects what is built. Returns at least one batch; all have one
+    /// schema.
     pub fn table(&self, name: Option<&str>, columns: Option<&[String]>) -> Result<Vec<RecordBatch>> {
         let resource = self.with_tables()?;
         let name = name.or_else(|| resource.tables.first().map(|table| table.name)).unwrap_or_default();
-        if let (Join::Locations, [_, _, ..]) = (self.join, self.parts.as_slice()) {
+        if let (Merge::Locations, [_, _, ..]) = (self.join, self.parts.as_slice()) {
             let bodies: Vec<&Body> = self.parts.iter().map(|part| &*part.body).collect();
-            return windows::table(resource, name, columns, &bodies, &self.context).map_err(|error| self.error(error));
+            return location_windows::table(resource, name, columns, &bodies, &self.context)
+                .map_err(|error| self.error(error));
         }
         if let [_, _, ..] = self.parts.as_slice() {
-            // Joined, a part without its root would leave no trace.
+            // After merging, a part without its root would leave no trace.
             let check = |part: &Response| table::check_root(resource, &part.body).map_err(|error| self.error(error));
             self.parts.iter().try_for_each(check)?;
         }
@@ -143,14 +145,14 @@ impl Payload {
         Ok(vec![batch])
     }
 
-    /// Paths that no declaration knows, at most [`MAX_UNKNOWN`]. Of several answers, what any of them has.
+    /// Unknown fields of all responses, at most [`MAX_UNKNOWN_FIELDS`].
     pub fn unknown_fields(&self) -> Result<Vec<UnknownField>> {
         let resource = self.with_tables()?;
         let bodies = match self.parts.as_slice() {
             [_, _, ..] => self.parts.iter().map(|part| &part.body).collect(),
             _ => vec![self.body()?],
         };
-        let mut fields = Fields::default();
+        let mut fields = UnknownFieldSet::default();
         for body in bodies {
             let found = table::unknown_fields(resource, body).map_err(|error| self.error(error))?;
             fields.add(found, &self.scrubber());
@@ -158,34 +160,34 @@ impl Payload {
         Ok(fields.found)
     }
 
-    /// What no declaration knows, and the rows of the first table where one pass is enough to know that every table decodes.
-    /// Fails where a root is missing; any other fault is left to decoding.
-    fn survey(
+    /// Unknown fields, and the rows of the first table if the check is conclusive. Fails if a root is missing; other
+    /// errors are left to decoding.
+    fn check_schema(
         &self,
-        how: fn(&'static Resource, &Body, &Context) -> std::result::Result<Survey, DecodeError>,
-    ) -> std::result::Result<Surveyed, Box<Failed>> {
-        let Some(resource) = self.resource else { return Ok(Surveyed::default()) };
+        how: fn(&'static Resource, &Body, &Context) -> std::result::Result<SchemaCheck, DecodeError>,
+    ) -> std::result::Result<PayloadCheck, Box<FetchError>> {
+        let Some(resource) = self.resource else { return Ok(PayloadCheck::default()) };
         let look = |body: &Body, payload: &dyn Fn() -> Payload| {
             let survey = how(resource, body, &self.context).unwrap_or_default();
             match survey.root {
-                Some(error) => Err(Box::new(Failed { error: self.error(error), payload: Some(payload()) })),
+                Some(error) => Err(Box::new(FetchError { error: self.error(error), payload: Some(payload()) })),
                 None => Ok(survey),
             }
         };
-        let mut fields = Fields::default();
+        let mut fields = UnknownFieldSet::default();
         let [_, _, ..] = self.parts.as_slice() else {
-            let Ok(body) = self.body() else { return Ok(Surveyed::default()) };
+            let Ok(body) = self.body() else { return Ok(PayloadCheck::default()) };
             let found = look(body, &|| self.clone())?;
             fields.add(found.unknown, &self.scrubber());
-            return Ok(Surveyed { unknown: fields.found, rows: found.rows });
+            return Ok(PayloadCheck { unknown: fields.found, rows: found.rows });
         };
         for part in &self.parts {
             fields.add(look(&part.body, &|| self.single(part))?.unknown, &self.scrubber());
         }
-        Ok(Surveyed { unknown: fields.found, rows: None })
+        Ok(PayloadCheck { unknown: fields.found, rows: None })
     }
 
-    /// For what is said of its body.
+    /// For messages about its body.
     pub fn scrubber(&self) -> Scrubber {
         self.parts.first().map(|first| first.scrubber.clone()).unwrap_or_default()
     }
@@ -204,32 +206,32 @@ impl Payload {
     }
 }
 
-/// What a pass over the bodies of a payload found.
+/// The combined schema check of a payload's bodies.
 #[derive(Debug, Default)]
-struct Surveyed {
+struct PayloadCheck {
     unknown: Vec<UnknownField>,
     rows: Option<usize>,
 }
 
-/// Sends a call's requests, concurrently within the client's budget, and keeps the answers in order. The first request that
-/// fails ends the call, and with it the others.
-pub async fn run(transport: &Transport, call: Call) -> std::result::Result<Payload, Failed> {
+/// Sends a call's requests concurrently, within the client's limits, and keeps the responses in order. The first
+/// failure ends the call and cancels the other requests.
+pub async fn run(transport: &Transport, call: Call) -> std::result::Result<Payload, FetchError> {
     run_counted(transport, &call, &Attempts::default()).await
 }
 
-/// As [`run`]; `attempts` counts those of all requests.
+/// Like [`run`]; `attempts` counts those of all requests.
 async fn run_counted(
     transport: &Transport,
     call: &Call,
     attempts: &Attempts<'_>,
-) -> std::result::Result<Payload, Failed> {
+) -> std::result::Result<Payload, FetchError> {
     let Some(first) = call.requests.first() else {
         return Err(Error::Argument("a call without a request".into()).into());
     };
     let is_single = call.requests.len() == 1;
     let send = async |request| {
         let response = transport.send_counted(request, attempts).await?;
-        // Bodies that wait for each other until all are there must not wait for each other's room.
+        // Bodies of one call that are kept until all are there must not wait for each other's memory.
         if !is_single {
             response.release();
         }
@@ -239,7 +241,7 @@ async fn run_counted(
     let (operation, resource, context) = (first.operation, first.resource, first.context.clone());
     let payload = Payload { operation, resource, context, parts, join: call.join, body: OnceLock::new() };
     match payload.parts.iter().find_map(|part| Some((part, part.refusal.as_deref()?.clone()))) {
-        Some((part, error)) => Err(Failed { error, payload: Some(payload.single(part)) }),
+        Some((part, error)) => Err(FetchError { error, payload: Some(payload.single(part)) }),
         None => Ok(payload),
     }
 }

@@ -1,23 +1,22 @@
-//! A question for many ids, as units of work: one operation for one id, in the order of the ids. All of it is checked here,
-//! before a byte is sent.
+//! A request for many ids as units: one operation for one id, in the order of the ids. All arguments are checked here,
+//! before anything is sent.
 
 use super::coverage::covered;
-use super::{Done, Payload};
+use super::{Payload, UnitOutcome};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::operation::{self, Arguments, Call, Join, Value};
+use crate::operation::{self, Arguments, Call, Merge, Value};
 use std::time::SystemTime;
 
-/// One operation for one id.
 #[derive(Debug, Clone)]
 pub struct Unit {
     pub call: Call,
-    pub keys: Keys,
+    pub keys: UnitKeys,
 }
 
-/// What names a unit.
+/// The key of a unit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Keys {
+pub struct UnitKeys {
     pub operation: &'static str,
     pub id: String,
     pub team_id: Option<String>,
@@ -27,68 +26,72 @@ pub struct Keys {
     pub end: Option<i64>,
 }
 
-impl Keys {
-    /// What is no id may be of any length.
-    fn shortened(self) -> Keys {
+impl UnitKeys {
+    /// A value that is not an id may be of any length.
+    fn shortened(self) -> UnitKeys {
         let short = |text: String| text.chars().take(200).collect::<String>();
-        let Keys { operation, id, team_id, game_id, session_id, start, end } = self;
+        let UnitKeys { operation, id, team_id, game_id, session_id, start, end } = self;
         let [team_id, game_id, session_id] = [team_id, game_id, session_id].map(|id| id.map(short));
-        Keys { operation, id: short(id), team_id, game_id, session_id, start, end }
+        UnitKeys { operation, id: short(id), team_id, game_id, session_id, start, end }
     }
 }
 
 #[derive(Debug, Clone)]
-pub struct Plan {
-    /// A payload without an answer: it knows the tables, whether there are units or not.
+pub struct BatchPlan {
+    /// A payload without a response: it knows the tables even if there are no units.
     pub shape: Payload,
     /// Those that can be sent.
     pub units: Vec<Unit>,
-    /// Those that cannot, with their places among all.
-    pub unsent: Vec<(usize, Keys, Error)>,
+    /// Units that cannot be sent, with their positions among all.
+    pub unsent: Vec<(usize, UnitKeys, Error)>,
 }
 
-impl Plan {
-    /// How the units that cannot be sent end, each put into its place among those that were.
-    pub fn with_unsent(unsent: Vec<(usize, Keys, Error)>, done: Vec<Done>, now: SystemTime) -> Vec<Done> {
+impl BatchPlan {
+    /// Inserts the outcomes of units that cannot be sent at their positions.
+    pub fn with_unsent(
+        unsent: Vec<(usize, UnitKeys, Error)>,
+        done: Vec<UnitOutcome>,
+        now: SystemTime,
+    ) -> Vec<UnitOutcome> {
         let mut all = Vec::with_capacity(done.len() + unsent.len());
         let mut done = done.into_iter();
         for (place, keys, error) in unsent {
             all.extend(done.by_ref().take(place - all.len()));
             let ended = Err(error);
             let covered = covered(keys, &ended, None, 0, now);
-            all.push(Done { came: None, error: ended.err(), covered });
+            all.push(UnitOutcome { response: None, error: ended.err(), covered });
         }
         all.extend(done);
         all
     }
 }
 
-/// An id as it is to be sent, or as it was given and why it cannot be sent.
-pub type Id = std::result::Result<Value, (String, String)>;
+/// An id ready to be sent, or its text and why it cannot be sent.
+pub type PlannedId = std::result::Result<Value, (String, String)>;
 
-/// `name` is the argument that takes the ids, `rest` the others; `game_ids` has the game of each id, or is empty. What is
-/// wrong without regard to the ids is an error; an id that cannot be sent is one unit's failure.
+/// `name` is the argument that takes the ids, `rest` the others; `game_ids` has the game of each id, or is empty.
+/// Errors that do not depend on an id fail the plan; an invalid id fails one unit.
 pub fn plan(
     operation: &str,
     name: &str,
-    ids: &[Id],
-    game_ids: &[Option<Id>],
+    ids: &[PlannedId],
+    game_ids: &[Option<PlannedId>],
     rest: &Arguments,
     config: &Config,
-) -> Result<Plan> {
+) -> Result<BatchPlan> {
     let with = |id: Value, game_id: Option<Value>| -> Arguments {
         let game_id = game_id.map(|game_id| ("game_id".to_owned(), game_id));
         std::iter::once((name.to_owned(), id)).chain(game_id).chain(rest.iter().cloned()).collect()
     };
     let any = operation::call(operation, &with(Value::Int(0), None), config)?;
     let Some(request) = any.requests.first() else { return Err(Error::Argument("a call without a request".into())) };
-    let shape = Payload::from_answers(request.operation, Vec::new(), Join::Single, request.context.clone())?;
+    let shape = Payload::from_answers(request.operation, Vec::new(), Merge::Single, request.context.clone())?;
     let (start, end) = operation::range(rest);
     let arguments_of = operation::arguments_of(operation);
-    let mut plan = Plan { shape, units: Vec::with_capacity(ids.len()), unsent: Vec::new() };
+    let mut plan = BatchPlan { shape, units: Vec::with_capacity(ids.len()), unsent: Vec::new() };
     for (place, id) in ids.iter().enumerate() {
         let game_id = game_ids.get(place).cloned().flatten();
-        let arguments = |id: Id, game_id: Option<Id>| Ok(with(id?, game_id.transpose()?));
+        let arguments = |id: PlannedId, game_id: Option<PlannedId>| Ok(with(id?, game_id.transpose()?));
         let call = arguments(id.clone(), game_id.clone())
             .map_err(|(_, why): (String, String)| Error::Argument(why))
             .and_then(|arguments| operation::call(operation, &arguments, config));
@@ -103,7 +106,7 @@ pub fn plan(
         };
         let (team_id, game_id, session_id) = (of_column("team_id"), of_column("game_id"), of_column("session_id"));
         let operation = plan.shape.operation;
-        let keys = Keys { operation, id: written(id), team_id, game_id, session_id, start, end };
+        let keys = UnitKeys { operation, id: written(id), team_id, game_id, session_id, start, end };
         match call {
             Ok(call) => plan.units.push(Unit { call, keys }),
             Err(Error::Argument(why)) => {
@@ -116,7 +119,7 @@ pub fn plan(
     Ok(plan)
 }
 
-fn written(id: &Id) -> String {
+fn written(id: &PlannedId) -> String {
     match id {
         Ok(Value::Text(text)) => text.clone(),
         Ok(other) => other.to_string(),
@@ -126,19 +129,18 @@ fn written(id: &Id) -> String {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
-    use crate::config::Options;
+    use crate::config::ClientOptions;
 
-    fn planned(operation: &str, name: &str, ids: &[Value], rest: &[(&str, Value)]) -> Result<Plan> {
-        let config = Options::default().resolve(&|_| None).unwrap();
+    fn planned(operation: &str, name: &str, ids: &[Value], rest: &[(&str, Value)]) -> Result<BatchPlan> {
+        let config = ClientOptions::default().resolve(&|_| None).unwrap();
         let rest: Arguments = rest.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        let ids: Vec<Id> = ids.iter().cloned().map(Ok).collect();
+        let ids: Vec<PlannedId> = ids.iter().cloned().map(Ok).collect();
         plan(operation, name, &ids, &[], &rest, &config)
     }
 
-    fn refusal(plan: Result<Plan>) -> String {
+    fn refusal(plan: Result<BatchPlan>) -> String {
         match plan {
             Err(Error::Argument(text)) => text,
             other => panic!("not refused as an argument: {other:?}"),
@@ -168,14 +170,14 @@ mod tests {
     #[test]
     fn a_wrong_id_is_one_unit_s_failure_and_a_wrong_argument_all_of_them() {
         let ids = [Value::Int(1), Value::Text("a/b".into()), Value::Int(2)];
-        let Plan { units, unsent, .. } = planned("stats", "session_id", &ids, &[]).unwrap();
+        let BatchPlan { units, unsent, .. } = planned("stats", "session_id", &ids, &[]).unwrap();
         assert_eq!(units.iter().map(|unit| unit.keys.id.as_str()).collect::<Vec<_>>(), ["1", "2"]);
-        let done = |unit: &Unit| Done {
-            came: None,
+        let done = |unit: &Unit| UnitOutcome {
+            response: None,
             error: None,
             covered: covered(unit.keys.clone(), &Ok(Some(1)), None, 1, SystemTime::UNIX_EPOCH),
         };
-        let done = Plan::with_unsent(unsent, units.iter().map(done).collect(), SystemTime::UNIX_EPOCH);
+        let done = BatchPlan::with_unsent(unsent, units.iter().map(done).collect(), SystemTime::UNIX_EPOCH);
         let ended =
             done.iter().map(|done| (done.covered.unit.as_str(), done.covered.status.as_str())).collect::<Vec<_>>();
         assert_eq!(ended, [("stats/1", "fetched"), ("stats/a/b", "failed"), ("stats/2", "fetched")]);
@@ -188,8 +190,8 @@ mod tests {
 
     #[test]
     fn each_id_may_have_a_game_of_its_own() {
-        let config = Options::default().resolve(&|_| None).unwrap();
-        let ids: Vec<Id> = ["a", "b", "c"].map(|id| Ok(Value::Text(id.into()))).to_vec();
+        let config = ClientOptions::default().resolve(&|_| None).unwrap();
+        let ids: Vec<PlannedId> = ["a", "b", "c"].map(|id| Ok(Value::Text(id.into()))).to_vec();
         let games = [Some(Ok(Value::Text("g".into()))), None, Some(Ok(Value::Text("g/".into())))];
         let plan = plan("stats", "session_id", &ids, &games, &Arguments::new(), &config).unwrap();
         let games: Vec<_> = plan.units.iter().map(|unit| unit.call.requests[0].context.get("game_id")).collect();

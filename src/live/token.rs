@@ -182,7 +182,7 @@ mod tests {
     fn a_token_is_in_no_text() {
         let token = Token { secret: Secret::new("canary+1"), is_last_word: false, is_fresh: false };
         assert!(!format!("{token:?}").contains("canary"));
-        let transport = Transport::new(crate::config::Options::default().resolve(&|_| None).unwrap()).unwrap();
+        let transport = Transport::new(crate::config::ClientOptions::default().resolve(&|_| None).unwrap()).unwrap();
         let scrubber = token.scrubber(&transport);
         assert_eq!(scrubber.message("bad canary+1 and canary%2B1"), "bad *** and ***");
     }

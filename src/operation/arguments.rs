@@ -1,4 +1,4 @@
-//! Ids, times and texts as users write them. Every refusal says what to write instead.
+//! Ids, times and texts as users write them. Every error says what to write instead.
 
 use super::argument::{Argument, Kind};
 use super::{Arguments, Value};
@@ -22,7 +22,7 @@ impl ArgumentReader {
         Some(self.left.remove(at).1)
     }
 
-    /// All that is left, in order.
+    /// All remaining arguments, in order.
     pub(super) fn take_rest(&mut self) -> Arguments {
         std::mem::take(&mut self.left)
     }
@@ -122,7 +122,7 @@ fn missing(name: &str) -> Error {
     Error::Argument(format!("{name} is missing"))
 }
 
-/// Whether a text can stand in a path as it is, and be nothing but a segment of it.
+/// Whether a text is safe as a single path segment.
 pub(super) fn is_id(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@:".contains(&byte);
     !text.is_empty() && text != "." && text != ".." && text.bytes().all(allowed)
@@ -155,7 +155,7 @@ pub(super) fn text(name: &str, value: Value) -> Result<String> {
         Value::Text(text) => text,
         Value::Int(number) => number.to_string(),
         Value::Bool(flag) => flag.to_string(),
-        // As Python writes it: 1.0 and not 1.
+        // As Python writes it: 1.0, not 1.
         Value::Float(number) if number.is_finite() => format!("{number:?}"),
         Value::Float(number) => return Err(Error::Argument(format!("{name} is {number}; it must be a finite number"))),
     };
@@ -169,7 +169,6 @@ fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// A time in epoch milliseconds.
 pub fn time(name: &str, value: Value) -> Result<i64> {
     match value {
         Value::Int(milliseconds) if DateTime::from_timestamp_millis(milliseconds).is_some() => Ok(milliseconds),
@@ -213,7 +212,7 @@ fn split_offset(text: &str) -> (&str, Option<FixedOffset>) {
     if let Some(local) = text.strip_suffix(['Z', 'z']) {
         return (local, FixedOffset::east_opt(0));
     }
-    // The signs before the time of day are the date's.
+    // Signs before the time of day belong to the date.
     let Some(at) = text.rfind(['+', '-']).filter(|at| *at > "2026-11-01T".len()) else { return (text, None) };
     let digits: String = text[at + 1..].chars().filter(|c| *c != ':').collect();
     let number = |range: std::ops::Range<usize>| digits.get(range).and_then(|part| part.parse::<i32>().ok());
@@ -231,7 +230,6 @@ fn split_offset(text: &str) -> (&str, Option<FixedOffset>) {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 

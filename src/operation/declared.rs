@@ -5,7 +5,7 @@
 use super::argument::{Argument, Kind::*, arg};
 use super::arguments::ArgumentReader;
 use super::ranges;
-use super::{Auth, Call, Join, Request, SUBSCRIPTION_TOKEN, encode};
+use super::{Auth, Call, Merge, Request, SUBSCRIPTION_TOKEN, encode};
 use crate::config::{Config, Sport};
 use crate::error::{Error, Result};
 use crate::resource::{
@@ -19,11 +19,11 @@ use crate::table::Context;
 pub struct Operation {
     pub name: &'static str,
     pub(super) auth: Auth,
-    /// With `{argument}` where an id stands.
+    /// With `{argument}` in place of an id.
     pub(super) path: &'static str,
     pub arguments: &'static [Argument],
     /// What tables know of the request: names in the path or the query, and the columns that they fill.
-    pub(super) known: &'static [(&'static str, &'static str)],
+    pub(super) context_params: &'static [(&'static str, &'static str)],
     pub resource: Option<&'static Resource>,
     pub reach: Reach,
     queries: fn(&mut ArgumentReader, &Target) -> Result<Queries>,
@@ -60,7 +60,7 @@ const NO_DOC: Doc = Doc { summary: "", details: "", raises: "", section: "", exa
 /// What an operation's queries are made for.
 struct Target<'a> {
     config: &'a Config,
-    /// Base and path, for an error that is found before sending.
+    /// Base and path, for errors found before sending.
     url: String,
 }
 
@@ -69,7 +69,7 @@ type Query = Vec<(&'static str, String)>;
 /// The query of each request of a call.
 struct Queries {
     each: Vec<Query>,
-    join: Join,
+    join: Merge,
 }
 
 const TEAM: (&str, &str) = ("team_id", "team_id");
@@ -103,7 +103,7 @@ const fn signed(name: &'static str, path: &'static str) -> Operation {
         auth: Auth::Signed,
         path,
         arguments: &[],
-        known: &[],
+        context_params: &[],
         resource: None,
         reach: Reach::Method,
         queries: declared_query,
@@ -119,7 +119,7 @@ const fn keyed(name: &'static str, path: &'static str) -> Operation {
 const fn of_session(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
     Operation {
         arguments: &[SESSION_ID, GAME_OF_SESSION],
-        known: &[SESSION],
+        context_params: &[SESSION],
         resource: Some(resource),
         ..signed(name, path)
     }
@@ -127,7 +127,7 @@ const fn of_session(name: &'static str, path: &'static str, resource: &'static R
 
 /// Each of a game's resources.
 const fn of_game(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
-    Operation { arguments: &[GAMES], known: &[GAME], resource: Some(resource), ..signed(name, path) }
+    Operation { arguments: &[GAMES], context_params: &[GAME], resource: Some(resource), ..signed(name, path) }
 }
 
 pub static OPERATIONS: &[Operation] = &[
@@ -154,7 +154,7 @@ client.teams().table().column_names[:2]
                 .optional()
                 .parameter("reference"),
         ],
-        known: &[TEAM],
+        context_params: &[TEAM],
         resource: Some(&roster::ROSTER),
         queries: roster_query,
         doc: Doc {
@@ -203,7 +203,7 @@ client.schedule(\"2026-11-01\", \"2027-04-15\", team_id=team_id).table().num_row
             arg("games_only", Flag, "leave practices out.").optional(),
             arg("workouts_only", Flag, "return live workouts, which are left out otherwise.").optional(),
         ],
-        known: &[TEAM],
+        context_params: &[TEAM],
         resource: Some(&event::TEAM_EVENTS),
         queries: team_events_queries,
         doc: Doc {
@@ -228,7 +228,7 @@ events = client.team_events(team_id, \"2026-11-01\", \"2027-03-01\", games_only=
             START.optional(),
             END.optional(),
         ],
-        known: &[TEAM, ("event_id", "game_id")],
+        context_params: &[TEAM, ("event_id", "game_id")],
         resource: Some(&stats::TEAM_GAME_STATS),
         queries: team_game_stats_query,
         doc: Doc {
@@ -247,7 +247,7 @@ box_score = client.team_game_stats(team_id, game_id=game_id).table(\"box_score\"
     Operation {
         // The specification lists `team_id` without a place for it; the query is the only one left.
         arguments: &[GAMES, TEAM_ID.optional().parameter("team_id").doc("only events of this team.")],
-        known: &[GAME, TEAM],
+        context_params: &[GAME, TEAM],
         doc: Doc {
             summary: "Returns the events of a whole game, as the service has them.",
             details: NO_TABLE,
@@ -331,7 +331,7 @@ all(shot[\"points\"] == 0 for shot in shots if not shot[\"is_make\"])
     },
     Operation {
         arguments: &[SESSION_ID, START, END, GAME_OF_SESSION],
-        known: &[("id", "session_id")],
+        context_params: &[("id", "session_id")],
         resource: Some(&locations::LOCATIONS),
         queries: locations_queries,
         doc: Doc {
@@ -417,7 +417,7 @@ client.videos(game_id).table().column_names[:3]
     // After those of a single resource, which a link finds first.
     Operation {
         arguments: &[GAMES, arg(PARTS, Choices(&catch_up::PARTS), "one or several, each once.")],
-        known: &[GAME, (PARTS, PARTS)],
+        context_params: &[GAME, (PARTS, PARTS)],
         doc: Doc {
             summary: "Returns several resources of a whole game in one response.",
             details: "The payload has the tables of the requested resources, in their order: `player_stats` and \
@@ -457,7 +457,7 @@ all(team_id in (game[\"home_team_id\"], game[\"away_team_id\"]) for game in game
     },
     // The self link of a practice: an event like a game, without a game's id.
     Operation {
-        known: &[TEAM],
+        context_params: &[TEAM],
         resource: Some(&event::GAME),
         reach: Reach::Link,
         ..signed("practice", "/v1/data/teams/{team_id}/practices/{event_id}")
@@ -534,7 +534,7 @@ client.broadcast_teams().status
             TEAM_ID.many(),
             GAME_ID.optional().parameter("game_event_id").doc("the players at the time of this game."),
         ],
-        known: &[TEAM],
+        context_params: &[TEAM],
         resource: Some(&broadcast::BROADCAST_ROSTER),
         doc: Doc {
             summary: "Returns the Broadcast API's roster of a team, or that of a game.",
@@ -610,7 +610,7 @@ pub(super) fn placeholder(segment: &str) -> Option<&str> {
 impl Operation {
     /// Adds a value of the path or the query to what the tables know.
     pub(super) fn add_context(&self, context: Context, name: &str, value: &str) -> Context {
-        match self.known.iter().find(|(wire, _)| *wire == name) {
+        match self.context_params.iter().find(|(wire, _)| *wire == name) {
             Some((_, known_as)) => context.with(known_as, value),
             None => context,
         }
@@ -666,7 +666,7 @@ impl Target<'_> {
 }
 
 fn one(query: Query) -> Result<Queries> {
-    Ok(Queries { each: vec![query], join: Join::Single })
+    Ok(Queries { each: vec![query], join: Merge::Single })
 }
 
 fn range(from: i64, to: i64) -> Query {
@@ -736,7 +736,7 @@ fn team_events_queries(reader: &mut ArgumentReader, target: &Target) -> Result<Q
         query.extend(workouts.then(|| ("workoutsonly", "true".into())));
         query
     };
-    Ok(Queries { each: ranges::months(from, to).into_iter().map(query).collect(), join: Join::Events })
+    Ok(Queries { each: ranges::months(from, to).into_iter().map(query).collect(), join: Merge::Events })
 }
 
 /// A game goes with `from=1&to=2`: the service requires both and ignores them then.
@@ -763,5 +763,5 @@ fn locations_queries(reader: &mut ArgumentReader, _: &Target) -> Result<Queries>
         query.extend(range(from, to));
         query
     };
-    Ok(Queries { each: ranges::windows(from, to)?.into_iter().map(query).collect(), join: Join::Locations })
+    Ok(Queries { each: ranges::windows(from, to)?.into_iter().map(query).collect(), join: Merge::Locations })
 }

@@ -1,5 +1,5 @@
-//! Links found in bodies, and the escape hatch `get`. A link names the vendor's host whatever the base is (facts 9.12): only
-//! its path and query are kept, and the request goes to the configured base, so no credential goes elsewhere.
+//! Links found in bodies, and the escape hatch `get`. Links name the vendor's host whatever the base is: only path and
+//! query are kept, and the request goes to the configured base, so no credential goes elsewhere.
 
 use super::declared::{FOLLOW, GET, OPERATIONS, Operation, PARTS};
 use super::{Arguments, Auth, Request, arguments, encode};
@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 const DATA: &str = "/v1/data/";
 const BROADCAST: &str = "/broadcast/";
 
-/// The request behind a link: a whole address, or the path of one.
+/// The request for a link: a whole URL, or its path.
 pub(super) fn follow(link: &str) -> Result<Request> {
     let (path, query) = path_and_query(link)?;
     if !path.starts_with(DATA) {
@@ -29,7 +29,7 @@ pub(super) fn follow(link: &str) -> Result<Request> {
     })
 }
 
-/// Any path of the service: one of the Broadcast API takes the key, any other is signed.
+/// The request for any path: one of the Broadcast API takes the key, any other is signed.
 pub(super) fn get(path: &str, parameters: Arguments) -> Result<Request> {
     if !path.starts_with('/') {
         return Err(Error::Argument(format!(
@@ -56,9 +56,9 @@ pub(super) fn get(path: &str, parameters: Arguments) -> Result<Request> {
     })
 }
 
-/// The two as they are written in the link; a fragment never goes on the wire.
+/// Path and query as written in the link; a fragment is never sent.
 fn path_and_query(link: &str) -> Result<(&str, &str)> {
-    // Blanks around it come with what is copied.
+    // Copied text often has blanks around it.
     let link = link.trim().split('#').next().unwrap_or_default();
     let lower = link.to_ascii_lowercase();
     let after_scheme = ["https://", "http://", "//"].iter().find(|scheme| lower.starts_with(*scheme));
@@ -74,10 +74,10 @@ fn path_and_query(link: &str) -> Result<(&str, &str)> {
     Ok(from_path.split_once('?').unwrap_or((from_path, "")))
 }
 
-/// Nothing in a path may make a server or a proxy read another path out of it: what is signed is what is meant.
+/// Rejects paths that a server or proxy could normalise to a different path than the one signed.
 fn plain(path: &str) -> Result<()> {
     let mut text = path.to_string();
-    // An encoded dot may be encoded again; each turn shortens the text, so this ends.
+    // An encoded dot may be encoded again. Each round shortens the text, so this ends.
     loop {
         if text.chars().any(char::is_control) || text.contains('\\') {
             return Err(Error::Argument("the path holds a control character or a backslash".into()));
@@ -95,7 +95,7 @@ fn plain(path: &str) -> Result<()> {
     }
 }
 
-/// What an operation's template finds in a path and its query, where it fits.
+/// The values of an operation's template in a path and its query, if they match.
 fn matched(operation: &Operation, path: &str, query: &str) -> Option<Context> {
     let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
     let template: Vec<&str> = operation.path.split('/').collect();

@@ -1,12 +1,12 @@
-//! Each operation of the service, once: path, query, who signs, which resource answers.
+//! The operations of the service: path, query, authentication, resource.
 //!
-//! | file | what lives there |
+//! | file | content |
 //! |---|---|
 //! | `declared` | the operations, as data |
 //! | `argument` | what an argument of an operation is, as data |
 //! | `arguments` | ids, times and texts as users write them |
-//! | `live` | what streams ask for |
-//! | `ranges` | the rules of a time range, and long ranges in pieces |
+//! | `live` | subscriptions of streams |
+//! | `ranges` | the rules of a time range, and splitting long ranges |
 //! | `link` | links found in bodies, and the escape hatch `get` |
 
 pub mod argument;
@@ -29,25 +29,25 @@ use arguments::ArgumentReader;
 use declared::{FOLLOW, GET};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Who vouches for a request.
+/// How a request is authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Auth {
-    /// Signature over date, host and request line; goes to the REST base.
+    /// Signature over date, host and request line; sent to the REST base.
     Signed,
-    /// The key in the query; goes to the Broadcast base.
+    /// Key in the query; sent to the Broadcast base.
     ApiKey,
 }
 
-/// One GET, before it is signed. It holds no credential.
+/// An unsigned GET request without credentials.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub operation: &'static str,
     pub auth: Auth,
-    /// As it goes on the wire, from the first slash, without a query.
+    /// As sent, from the first slash, without the query.
     pub path: String,
-    /// As it goes on the wire, without the question mark: a link's query is sent as it was written.
+    /// As sent, without the question mark: a link's query is not changed.
     pub query: String,
-    /// Where the operation has tables.
+    /// If the operation has tables.
     pub resource: Option<&'static Resource>,
     pub context: Context,
 }
@@ -72,14 +72,14 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// Arguments by name; one that is absent was not given, and one that takes several comes as often. `get` takes `path`, then
-/// each parameter of the query by its own name, as often as it is to be sent.
+/// Arguments by name; a list is repeated for each element. `get` takes `path`, then each parameter of the query under
+/// its own name.
 pub type Arguments = Vec<(String, Value)>;
 
-/// How several answers become one.
+/// How to merge several responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Join {
-    /// There is one answer.
+pub enum Merge {
+    /// There is only one response.
     Single,
     /// Events by id.
     Events,
@@ -87,15 +87,15 @@ pub enum Join {
     Locations,
 }
 
-/// What one call of a client sends.
+/// The requests of one call.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub requests: Vec<Request>,
-    pub join: Join,
+    pub join: Merge,
 }
 
-/// The requests of the operation `name` (`stats`, `team_events`, `follow`, `get`, ..): ids, times and ranges are checked
-/// here, before a byte is sent.
+/// The requests of the operation `name` (`stats`, `team_events`, `follow`, `get`, ..). Checks ids, times and ranges
+/// before anything is sent.
 pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> {
     let callable = |operation: &&Operation| operation.name == name && operation.reach != Reach::Link;
     let Some(operation) = OPERATIONS.iter().find(callable) else {
@@ -122,7 +122,7 @@ pub fn arguments_of(name: &str) -> &'static [Argument] {
 /// What the name of an id in a [`Context`] may be.
 pub fn context_name(name: &str) -> Option<&'static str> {
     let named = |operation: &'static Operation| {
-        let of_request = operation.known.iter().map(|(_, known_as)| *known_as);
+        let of_request = operation.context_params.iter().map(|(_, known_as)| *known_as);
         let of_argument = operation.arguments.iter().filter(|argument| argument.is_context_only);
         of_request.chain(of_argument.map(|argument| argument.name))
     };
@@ -136,30 +136,29 @@ pub fn range(arguments: &Arguments) -> (Option<i64>, Option<i64>) {
     (time("start"), time("end"))
 }
 
-/// The names that `find` knows.
+/// The names that `find` accepts.
 pub fn names() -> impl Iterator<Item = &'static str> {
     OPERATIONS.iter().map(|operation| operation.name)
 }
 
-/// An operation by its name, those that only links reach among them: the name for good, and what it answers with when that
-/// was asked of it.
+/// Finds an operation by name, including those that only links reach; returns its static name and its resource.
 pub fn find(name: &str, context: &Context) -> Option<(&'static str, Option<&'static Resource>)> {
     let found = OPERATIONS.iter().find(|operation| operation.name == name)?;
     Some((found.name, found.resource_for(context)))
 }
 
 fn single(request: Request) -> Call {
-    Call { requests: vec![request], join: Join::Single }
+    Call { requests: vec![request], join: Merge::Single }
 }
 
-/// The token of a game's websocket (facts 2.5). Its answer is the token, in a shape that is not documented.
+/// The token of a game's websocket. The response is the token, in an undocumented shape.
 pub(crate) const SUBSCRIPTION_TOKEN: &str = "subscription_token";
 
 /// What stays as it is in a query: the unreserved characters, and those that ids and composite ids are written with.
 const IN_QUERY: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@').remove(b':');
 
-/// A query as it goes on the wire.
+/// A query as sent.
 pub(crate) fn encode<N: AsRef<str>>(pairs: &[(N, String)]) -> String {
     let pair = |(name, value): &(N, String)| {
         format!("{}={}", utf8_percent_encode(name.as_ref(), IN_QUERY), utf8_percent_encode(value, IN_QUERY))

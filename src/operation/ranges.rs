@@ -1,22 +1,22 @@
-//! The rules of a time range, in the service's words (specification 7), and long ranges in pieces that the service accepts.
+//! The rules of a time range, in the service's words, and splitting long ranges.
 
 use crate::error::{ApiError, ApiErrorKind, Error, Result};
 use crate::scrub::Scrubbed;
 use chrono::{DateTime, Months};
 
-/// The words of a 422 (specification 7).
+/// The messages of a 422.
 pub const POSITIVE: &str = "from and to must both be greater than 0";
 pub const IN_ORDER: &str = "from must be less than to";
 pub const AT_MOST_8_MONTHS: &str = "the range may not exceed 8 months";
 
-/// Longest range of team events and team game stats.
+/// Maximum range of team events and team game stats.
 const MONTHS: Months = Months::new(8);
-/// Longest window of sensor locations (facts 2.18).
-const WINDOW: i64 = 30 * 60 * 1000;
-/// More windows than this (seven months of them) are a mistake of unit: a session lasts minutes.
-const MOST_WINDOWS: i64 = 10_000;
+/// Maximum window of sensor locations.
+const WINDOW_MS: i64 = 30 * 60 * 1000;
+/// More windows than this (seven months) are a wrong unit: a session lasts minutes.
+const MAX_WINDOWS: i64 = 10_000;
 
-/// The rules that every range of events and stats obeys.
+/// The rules of every range of events and stats.
 pub(super) fn order_rules(from: i64, to: i64) -> Vec<&'static str> {
     let mut violated = Vec::new();
     if from <= 0 || to <= 0 {
@@ -28,7 +28,7 @@ pub(super) fn order_rules(from: i64, to: i64) -> Vec<&'static str> {
     violated
 }
 
-/// The same, for an operation whose range cannot be split.
+/// The rules of an operation whose range cannot be split.
 pub(super) fn bounded_rules(from: i64, to: i64) -> Vec<&'static str> {
     let mut violated = order_rules(from, to);
     if to > eight_months_after(from) {
@@ -37,28 +37,28 @@ pub(super) fn bounded_rules(from: i64, to: i64) -> Vec<&'static str> {
     violated
 }
 
-/// Calendar months in UTC; the day is clamped to the month's last.
+/// Adds calendar months in UTC; the day is clamped to the end of the month.
 fn eight_months_after(from: i64) -> i64 {
     DateTime::from_timestamp_millis(from)
         .and_then(|time| time.checked_add_months(MONTHS))
         .map_or(i64::MAX, |time| time.timestamp_millis())
 }
 
-/// Pieces of at most 8 months, each counted from its own start, so that none is longer by a clamped day. They touch.
+/// Touching pieces of at most 8 months, each counted from its own start, so that clamping makes none longer.
 pub(super) fn months(from: i64, to: i64) -> Vec<(i64, i64)> {
     pieces(from, to, eight_months_after)
 }
 
-/// Windows of at most 30 minutes. They touch.
+/// Touching windows of at most 30 minutes.
 pub(super) fn windows(from: i64, to: i64) -> Result<Vec<(i64, i64)>> {
-    if (to - from) / WINDOW >= MOST_WINDOWS {
+    if (to - from) / WINDOW_MS >= MAX_WINDOWS {
         return Err(Error::Argument(format!(
             "start and end lie {} hours apart, too many for windows of 30 minutes; give the start and end of a session, \
              in epoch milliseconds if as numbers",
             (to - from) / 3_600_000
         )));
     }
-    Ok(pieces(from, to, |start| start + WINDOW))
+    Ok(pieces(from, to, |start| start + WINDOW_MS))
 }
 
 fn pieces(from: i64, to: i64, furthest: impl Fn(i64) -> i64) -> Vec<(i64, i64)> {
@@ -74,7 +74,7 @@ fn pieces(from: i64, to: i64, furthest: impl Fn(i64) -> i64) -> Vec<(i64, i64)> 
     }
 }
 
-/// What the service would answer, where it would refuse.
+/// The error that the service would return.
 pub(super) fn refuse(violated: &[&'static str], status: u16, url: String) -> Result<()> {
     if violated.is_empty() {
         return Ok(());
@@ -97,7 +97,6 @@ pub(super) fn refuse(violated: &[&'static str], status: u16, url: String) -> Res
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use proptest::prelude::*;
@@ -155,8 +154,8 @@ mod tests {
         fn windows_touch_cover_and_none_is_longer_than_thirty_minutes(from in 1i64..2_000_000_000_000, span in 1i64..90_000_000) {
             let pieces = windows(from, from + span).unwrap();
             touch_and_cover(&pieces, from, from + span);
-            prop_assert!(pieces.iter().all(|(start, end)| end - start <= WINDOW));
-            prop_assert_eq!(pieces.len() as i64, (span + WINDOW - 1) / WINDOW);
+            prop_assert!(pieces.iter().all(|(start, end)| end - start <= WINDOW_MS));
+            prop_assert_eq!(pieces.len() as i64, (span + WINDOW_MS - 1) / WINDOW_MS);
         }
     }
 }

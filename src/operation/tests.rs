@@ -1,14 +1,15 @@
-// A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
-use crate::config::Options;
+use crate::config::ClientOptions;
 use crate::error::ApiErrorKind;
 
 const HOUR: i64 = 3_600_000;
 const NOON: i64 = 1_793_534_400_000; // 2026-11-01T12:00:00Z
 
 fn config() -> Config {
-    Options { base_url: Some("https://service.example".into()), ..Options::default() }.resolve(&|_| None).unwrap()
+    ClientOptions { base_url: Some("https://service.example".into()), ..ClientOptions::default() }
+        .resolve(&|_| None)
+        .unwrap()
 }
 
 fn text(value: &str) -> Value {
@@ -172,7 +173,7 @@ fn each_operation_has_the_path_and_query_of_the_specification() {
         assert_eq!(&target(&request), expected, "{name}");
         assert_eq!(request.operation, *name);
         assert_eq!(request.auth == Auth::ApiKey, name.starts_with("broadcast"), "{name}");
-        // A resource bears the name of the operation that answers with it.
+        // A resource has the name of its operation.
         assert_eq!(request.resource.map(|r| r.name), crate::resource::by_name(name).map(|r| r.name), "{name}");
     }
     for name in names().filter(|name| !["follow", "get", "practice"].contains(name)) {
@@ -182,20 +183,20 @@ fn each_operation_has_the_path_and_query_of_the_specification() {
 
 #[test]
 fn the_tables_know_team_game_and_session_of_the_request() {
-    let known = |name: &str, arguments: &[(&str, Value)]| only(name, arguments).context;
-    let both = known("team_game_stats", &[("team_id", Value::Int(46)), ("game_id", text("g"))]);
+    let context_of = |name: &str, arguments: &[(&str, Value)]| only(name, arguments).context;
+    let both = context_of("team_game_stats", &[("team_id", Value::Int(46)), ("game_id", text("g"))]);
     assert_eq!((both.get("team_id"), both.get("game_id")), (Some("46"), Some("g")));
-    assert_eq!(known("possessions", &[("session_id", text("s"))]).get("session_id"), Some("s"));
+    assert_eq!(context_of("possessions", &[("session_id", text("s"))]).get("session_id"), Some("s"));
     let window = [("session_id", text("s")), ("start", Value::Int(NOON)), ("end", Value::Int(NOON + 1))];
-    assert_eq!(known("locations", &window).get("session_id"), Some("s"));
+    assert_eq!(context_of("locations", &window).get("session_id"), Some("s"));
     for name in ["game", "game_shots", "play_by_play", "ball_screens", "videos"] {
-        assert_eq!(known(name, &[("game_id", text("g"))]).get("game_id"), Some("g"), "{name}");
+        assert_eq!(context_of(name, &[("game_id", text("g"))]).get("game_id"), Some("g"), "{name}");
     }
     let parts = only("catch_up", &[("game_id", text("g")), ("resources", text("shots")), ("resources", text("stats"))]);
     assert_eq!((parts.context.get("game_id"), parts.path.as_str()), (Some("g"), "/v1/data/stats/games/g/shots,stats"));
     let tables: Vec<&str> = parts.resource.unwrap().tables.iter().map(|table| table.name).collect();
     assert_eq!(tables, ["shots", "player_stats", "box_score"]);
-    // As a pickle has it: by name and what the request knew.
+    // As pickled: by name and context.
     assert!(std::ptr::eq(find("catch_up", &parts.context).unwrap().1.unwrap(), parts.resource.unwrap()));
     assert_eq!(find("catch_up", &Context::default()).unwrap().1.unwrap().tables.len(), 7);
 }
@@ -240,7 +241,7 @@ fn a_range_that_the_specification_refuses_nowhere_is_sent_as_it_is() {
 fn team_events_over_eight_months_are_split_into_pieces_that_touch() {
     let arguments = [("team_id", text("46")), ("start", text("2025-01-31")), ("end", text("2026-11-01T12:00:00Z"))];
     let call = planned("team_events", &arguments).unwrap();
-    assert_eq!(call.join, Join::Events);
+    assert_eq!(call.join, Merge::Events);
     let ends: Vec<&str> = call.requests.iter().map(|request| request.query.as_str()).collect();
     // 2025-01-31, 2025-09-30, 2026-05-30, 2026-11-01T12:00, from date -u +%s
     assert_eq!(
@@ -257,7 +258,7 @@ fn team_events_over_eight_months_are_split_into_pieces_that_touch() {
 fn locations_are_split_into_windows_of_thirty_minutes_that_touch() {
     let arguments = [("session_id", text("s")), ("start", Value::Int(NOON)), ("end", Value::Int(NOON + HOUR + 1))];
     let call = planned("locations", &arguments).unwrap();
-    assert_eq!((call.join, call.requests.len()), (Join::Locations, 3));
+    assert_eq!((call.join, call.requests.len()), (Merge::Locations, 3));
     let half = NOON + HOUR / 2;
     assert_eq!(call.requests[1].query, format!("id=s&from={half}&to={}", NOON + HOUR));
     let backwards = [("session_id", text("s")), ("start", Value::Int(2)), ("end", Value::Int(1))];
@@ -319,7 +320,7 @@ fn a_catch_up_s_resources_are_four_and_named_when_another_is_asked() {
 #[test]
 fn a_link_keeps_path_and_query_and_finds_its_resource_whatever_its_host() {
     let follow = |link: &str| only("follow", &[("link", text(link))]);
-    for (link, operation, known) in [
+    for (link, operation, expected) in [
         ("https://api.shottracker.com/v1/data/stats/s-1/stats", "stats", vec![("session_id", "s-1")]),
         ("HTTP://other.example:81/v1/data/games/g-1", "game", vec![("game_id", "g-1")]),
         ("/v1/data/stats/s%3A1/shots", "shots", vec![("session_id", "s:1")]),
@@ -351,7 +352,7 @@ fn a_link_keeps_path_and_query_and_finds_its_resource_whatever_its_host() {
         assert!(link.ends_with(&target(&request)), "{link}");
         assert_eq!(request.operation, operation, "{link}");
         assert_eq!(request.resource.is_some(), operation != "follow", "{link}");
-        let context = known.iter().fold(Context::default(), |context, (name, value)| context.with(name, *value));
+        let context = expected.iter().fold(Context::default(), |context, (name, value)| context.with(name, *value));
         assert_eq!(request.context, context, "{link}");
         assert_eq!(request.auth, Auth::Signed);
     }

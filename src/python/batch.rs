@@ -1,12 +1,12 @@
-//! Many ids at once: fetched by one call for both faces of a client, and read as one table.
+//! Many ids in one call: fetched by a sync or async client, and read as one table.
 
 use crate::error::{Error, Result};
-use crate::fetch::{self, Counters, Done};
+use crate::fetch::{self, Counters, UnitOutcome};
 use crate::machine;
 use crate::operation::Value;
-use crate::python::client::{CoreClient, explained};
-use crate::python::payload::Payload;
-use crate::python::table::Table;
+use crate::python::client::{CoreClient, with_pickle_hint};
+use crate::python::payload::PyPayload;
+use crate::python::table::PyTable;
 use crate::python::{convert, errors, runtime};
 use crate::resource::coverage::Covered;
 use futures_util::FutureExt;
@@ -18,9 +18,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Operation, the name of the argument that takes the ids, the ids, the other arguments, the timeout, and the game of each id,
-/// if any.
-type Question<'py> = (
+/// Operation, name of the id argument, ids, other arguments, timeout, and the game of each id, if any.
+type BatchArguments<'py> = (
     String,
     String,
     Vec<Bound<'py, PyAny>>,
@@ -29,7 +28,7 @@ type Question<'py> = (
     Option<Vec<Bound<'py, PyAny>>>,
 );
 
-/// How far a batch is, to be read while it runs.
+/// The progress of a running batch.
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreProgress(Arc<Counters>);
 
@@ -51,47 +50,47 @@ impl CoreProgress {
     }
 }
 
-/// What the units of a batch came to. A row and a payload of Python's for each takes as long as a tenth of a small request, and
-/// no socket is served meanwhile: they are made when they are first looked at.
+/// The outcome of each unit of a batch. Python objects are made on first access: making a row and a payload for each
+/// unit takes a tenth of a small request, while no socket is served.
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreUnits {
-    /// Not waited for while Python's code runs: a process that is forked meanwhile would wait forever.
-    units: Mutex<Units>,
+    /// Never locked while Python code runs: a process forked meanwhile would wait forever.
+    units: Mutex<UnitList>,
     is_plain: bool,
 }
 
-enum Units {
-    Done(Vec<Done>),
+enum UnitList {
+    UnitOutcome(Vec<UnitOutcome>),
     Made(Py<PyList>),
 }
 
 impl CoreUnits {
-    fn units(&self) -> MutexGuard<'_, Units> {
+    fn units(&self) -> MutexGuard<'_, UnitList> {
         self.units.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[pymethods]
 impl CoreUnits {
-    /// Whether every unit came, and brought nothing that no table knows: then nobody need look at them.
+    /// Whether every unit has a response without unknown fields, so that none needs a closer look.
     #[getter]
     fn plain(&self) -> bool {
         self.is_plain
     }
 
-    /// For each unit what came, why it did not, and its row of `coverage`.
+    /// For each unit its response, its error, and its row of `coverage`.
     fn made(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
         errors::guard(py, || {
             let done = match &*self.units() {
-                Units::Made(made) => return Ok(made.clone_ref(py)),
-                Units::Done(done) => done.clone(),
+                UnitList::Made(made) => return Ok(made.clone_ref(py)),
+                UnitList::UnitOutcome(done) => done.clone(),
             };
             let made = done.into_iter().map(|done| unit(py, done)).collect::<PyResult<Vec<_>>>()?;
             let made = PyList::new(py, made)?.unbind();
-            // Another thread may have been first: its units are everyone's.
+            // Another thread may have been faster: return its units.
             let before = match &mut *self.units() {
-                Units::Made(first) => return Ok(first.clone_ref(py)),
-                units => std::mem::replace(units, Units::Made(made.clone_ref(py))),
+                UnitList::Made(first) => return Ok(first.clone_ref(py)),
+                units => std::mem::replace(units, UnitList::Made(made.clone_ref(py))),
             };
             drop(before);
             Ok(made)
@@ -99,12 +98,12 @@ impl CoreUnits {
     }
 }
 
-/// Ids as plain integers and texts. One that is neither stays as it is where it can be a key, else it is its text: it is one
-/// unit's failure.
+/// Ids as plain integers and texts. Any other id stays as it is if it is hashable, else it becomes its text; it is the
+/// failure of one unit only.
 #[pyfunction]
 #[pyo3(name = "_ids")]
 pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let plain = |(given, id): (&Bound<'py, PyAny>, fetch::Id)| match id {
+    let plain = |(given, id): (&Bound<'py, PyAny>, fetch::PlannedId)| match id {
         Ok(Value::Text(_)) if given.is_exact_instance_of::<PyString>() => Ok(given.clone()),
         Ok(Value::Int(number)) => Ok(number.into_pyobject(py)?.into_any()),
         Ok(Value::Text(text)) => Ok(text.into_pyobject(py)?.into_any()),
@@ -115,20 +114,20 @@ pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> 
     errors::guard(py, || values.iter().zip(convert::ids(name, &values)?).map(plain).collect())
 }
 
-/// A time, as operations take it, in epoch milliseconds.
+/// A time in epoch milliseconds, accepting what operations accept.
 #[pyfunction]
 #[pyo3(name = "_epoch_ms")]
 pub fn epoch_ms(py: Python<'_>, name: &str, time: &Bound<'_, PyAny>) -> PyResult<i64> {
     errors::guard(py, || convert::epoch_ms(name, time))
 }
 
-/// Waits for all units; `tick` is called about twenty times a second, and what it raises ends the call.
+/// Waits for all units. `tick` is called about twenty times a second, and an exception in it ends the call.
 #[pyfunction]
 #[pyo3(name = "_batch_sync")]
 pub fn batch_sync<'py>(
     py: Python<'py>,
     client: &CoreClient,
-    question: Question<'py>,
+    question: BatchArguments<'py>,
     strict: bool,
     progress: &CoreProgress,
     tick: Option<Py<PyAny>>,
@@ -145,52 +144,51 @@ pub fn batch_sync<'py>(
 pub fn batch_async<'py>(
     py: Python<'py>,
     client: &CoreClient,
-    question: Question<'py>,
+    question: BatchArguments<'py>,
     strict: bool,
     progress: &CoreProgress,
 ) -> PyResult<Bound<'py, PyAny>> {
     errors::guard(py, || runtime::awaitable(py, fetched(py, client, &question, strict, progress)?))
 }
 
-/// One table over many payloads; `shape` knows it where there are none.
+/// One table over many payloads; `shape` gives the schema if there are none.
 #[pyfunction]
 #[pyo3(name = "_batch_table", signature = (shape, payloads, name, columns))]
 pub fn batch_table(
     py: Python<'_>,
-    shape: &Payload,
-    payloads: Vec<Py<Payload>>,
+    shape: &PyPayload,
+    payloads: Vec<Py<PyPayload>>,
     name: Option<String>,
     columns: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Table> {
+) -> PyResult<PyTable> {
     errors::guard(py, || {
         let columns = convert::columns(columns)?;
         let payloads: Vec<fetch::Payload> = payloads.iter().map(|payload| payload.get().inner().clone()).collect();
         let shape = shape.inner();
         let made = py.detach(|| fetch::table_of(shape, &payloads, name.as_deref(), columns.as_deref()));
         let (name, batches) = made.map_err(|error| errors::raise(py, error))?;
-        Table::new(py, name, batches)
+        PyTable::new(py, name, batches)
     })
 }
 
-/// The table `coverage`.
 #[pyfunction]
 #[pyo3(name = "_coverage_table")]
-pub fn coverage_table(py: Python<'_>, rows: Vec<Bound<'_, PyTuple>>) -> PyResult<Table> {
+pub fn coverage_table(py: Python<'_>, rows: Vec<Bound<'_, PyTuple>>) -> PyResult<PyTable> {
     errors::guard(py, || {
         let rows = rows.iter().map(covered).collect::<PyResult<Vec<Covered>>>()?;
         let batch = py.detach(|| fetch::coverage(&rows)).map_err(|error| errors::raise(py, error))?;
-        Table::new(py, "coverage".to_owned(), vec![batch])
+        PyTable::new(py, "coverage".to_owned(), vec![batch])
     })
 }
 
-/// Checks the question now; what it gives sends the requests. It holds nothing of Python's.
+/// Checks the arguments now; the returned future sends the requests and holds no Python objects.
 fn fetched(
     py: Python<'_>,
     client: &CoreClient,
-    (operation, name, ids, arguments, timeout, game_ids): &Question<'_>,
+    (operation, name, ids, arguments, timeout, game_ids): &BatchArguments<'_>,
     strict: bool,
     progress: &CoreProgress,
-) -> PyResult<impl Future<Output = Batched> + Send + 'static + use<>> {
+) -> PyResult<impl Future<Output = BatchResult> + Send + 'static + use<>> {
     let ids = convert::ids(name, ids)?;
     let game_ids = game_ids.as_deref().map_or(Ok(Vec::new()), convert::game_ids)?;
     let rest = convert::arguments(operation, arguments)?;
@@ -199,44 +197,47 @@ fn fetched(
         let transport = client.transport()?.with_timeout(timeout);
         let plan = fetch::plan(operation, name, &ids, &game_ids, &rest, client.config());
         let plan = plan.map_err(|error| error.scrubbed(transport.scrubber()))?;
-        Ok::<_, Error>((transport, client.met()?, plan))
+        Ok::<_, Error>((transport, client.drift_record()?, plan))
     };
     let (transport, drift, plan) = prepare().map_err(|error| errors::raise(py, error))?;
     let (unpickled, counters) = (client.unpickled(), progress.0.clone());
-    let fetch::Plan { shape, units, unsent } = plan;
+    let fetch::BatchPlan { shape, units, unsent } = plan;
     let run = async move {
         counters.done.fetch_add(unsent.len() as u64, Ordering::Relaxed);
         let done = fetch::run_all(&transport, &drift, units, strict, &counters).await;
-        let all = done.map(|done| fetch::Plan::with_unsent(unsent, done, machine::now()));
-        all.map(|all| (shape, all)).map_err(|error| explained(error, unpickled))
+        let all = done.map(|done| fetch::BatchPlan::with_unsent(unsent, done, machine::now()));
+        all.map(|all| (shape, all)).map_err(|error| with_pickle_hint(error, unpickled))
     };
-    Ok(async move { Batched(AssertUnwindSafe(run).catch_unwind().await.map_err(|panic| errors::panic_text(&*panic))) })
+    Ok(
+        async move { BatchResult(AssertUnwindSafe(run).catch_unwind().await.map_err(|panic| errors::panic_text(&*panic))) },
+    )
 }
 
-/// What a batch came to; a panic by its text. It becomes Python objects only where the interpreter is attached.
-struct Batched(std::result::Result<Result<(fetch::Payload, Vec<Done>)>, String>);
+/// The result of a batch, or the text of a panic. Converted to Python objects only while attached to the interpreter.
+struct BatchResult(std::result::Result<Result<(fetch::Payload, Vec<UnitOutcome>)>, String>);
 
-impl<'py> IntoPyObject<'py> for Batched {
+impl<'py> IntoPyObject<'py> for BatchResult {
     type Target = PyTuple;
     type Output = Bound<'py, PyTuple>;
     type Error = PyErr;
 
-    /// A payload without an answer, and the units.
+    /// A payload without a response, and the units.
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         let (shape, done) = match self.0 {
             Ok(Ok(came)) => came,
             Ok(Err(error)) => return Err(errors::raise(py, error)),
             Err(panic) => return Err(errors::internal(py, &panic)),
         };
-        let is_plain = |done: &Done| done.error.is_none() && done.came.as_ref().is_some_and(|(_, met)| met.is_empty());
+        let is_plain =
+            |done: &UnitOutcome| done.error.is_none() && done.response.as_ref().is_some_and(|(_, met)| met.is_empty());
         let is_plain = done.iter().all(is_plain);
-        let units = CoreUnits { units: Mutex::new(Units::Done(done)), is_plain };
-        (Payload::new(shape), units).into_pyobject(py)
+        let units = CoreUnits { units: Mutex::new(UnitList::UnitOutcome(done)), is_plain };
+        (PyPayload::new(shape), units).into_pyobject(py)
     }
 }
 
-fn unit<'py>(py: Python<'py>, done: Done) -> PyResult<Bound<'py, PyTuple>> {
-    let payload = done.came.map(|(payload, met)| Bound::new(py, Payload::arrived(payload, met))).transpose()?;
+fn unit<'py>(py: Python<'py>, done: UnitOutcome) -> PyResult<Bound<'py, PyTuple>> {
+    let payload = done.response.map(|(payload, met)| Bound::new(py, PyPayload::arrived(payload, met))).transpose()?;
     let error = done.error.map(|error| errors::raise(py, error).into_value(py).into_bound(py));
     if let (Some(payload), Some(error)) = (&payload, &error) {
         error.setattr("payload", payload)?;

@@ -1,4 +1,4 @@
-//! Arrow's C interface in Python's capsules (the Arrow PyCapsule protocol).
+//! Arrow's C interface in Python capsules (the Arrow PyCapsule protocol).
 
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
@@ -23,12 +23,12 @@ pub fn of_batches(py: Python<'_>, schema: SchemaRef, batches: Vec<RecordBatch>) 
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
 }
 
-/// What an object's `__arrow_c_stream__` gives.
+/// Reads the stream that an object's `__arrow_c_stream__` returns.
 pub fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let capsule = data.call_method0(intern!(data.py(), "__arrow_c_stream__"))?.cast_into::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
-    // SAFETY: a capsule of this name holds a stream, which lives as long as the capsule; it is moved out, and what stays behind
-    // says so to the capsule's destructor.
+    // SAFETY: a capsule of this name holds a stream, which lives as long as the capsule. The stream is moved out, and
+    // the rest tells the capsule's destructor that it is released.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
     let reader = ArrowArrayStreamReader::try_new(stream).map_err(refused)?;
     let schema = reader.schema();

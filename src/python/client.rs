@@ -1,15 +1,15 @@
-//! One core call for both faces of a client: `call_sync` waits, `call_async` gives an awaitable.
+//! The core of the sync and the async client: `call_sync` waits, `call_async` returns an awaitable.
 
-use crate::config::{Config, Environment, Options, Secret, Source, Sport, Timeouts};
+use crate::config::{ClientOptions, Config, Environment, Secret, SettingSource, Sport, Timeouts};
 use crate::error::{Error, Result};
-use crate::fetch::{self, Drift, Met};
+use crate::fetch::{self, Drift, DriftField};
+use crate::fork_safe::ForkSafe;
 use crate::live;
 use crate::machine;
 use crate::operation::{self, Arguments, Value};
-use crate::per_process::PerProcess;
-use crate::python::payload::{self, Payload};
-use crate::python::table::Table;
-use crate::python::{convert, errors, exit, logging, runtime};
+use crate::python::payload::{self, PyPayload};
+use crate::python::table::PyTable;
+use crate::python::{convert, errors, interpreter_exit, logging, runtime};
 use crate::transport::{CallTimeout, Probe, Stage, Transport, certificate};
 use futures_util::FutureExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -22,21 +22,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The settings of a client, and the connections that this process has for them.
+/// The settings of a client, and its connections in this process.
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreClient {
     config: Config,
-    transport: PerProcess<Transport>,
-    /// A child made by `fork` begins its own: the parent's may be locked.
-    drift: PerProcess<Arc<Drift>>,
+    transport: ForkSafe<Transport>,
+    /// A forked child starts its own: the parent's may be locked.
+    drift: ForkSafe<Arc<Drift>>,
     closed: AtomicBool,
-    /// It came by pickle, which carries no secrets.
+    /// Whether it was unpickled; a pickle carries no secrets.
     unpickled: bool,
 }
 
 #[pymethods]
 impl CoreClient {
-    /// `options` by the names of the client's parameters; what is absent or `None` is looked up in the environment.
+    /// `options` by the names of the client's parameters; missing or `None` values are looked up in the environment.
     #[new]
     fn new(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         prepare_interpreter(py)?;
@@ -44,10 +44,10 @@ impl CoreClient {
             let unpickled = option(options, "unpickled")?.unwrap_or(false);
             let options = read_options(options)?;
             let config = options.resolve(&|name| std::env::var(name).ok()).map_err(|e| errors::raise(py, e))?;
-            let (transport, drift, closed) = (PerProcess::new(), PerProcess::new(), AtomicBool::new(false));
+            let (transport, drift, closed) = (ForkSafe::new(), ForkSafe::new(), AtomicBool::new(false));
             let client = CoreClient { config, transport, drift, closed, unpickled };
-            // Now, so that a certificate file that cannot be read is an error here and not at the first call; detached,
-            // because what the HTTP client logs attaches from wherever it is.
+            // Now, so that an unreadable certificate file fails here and not at the first call. Detached, because the
+            // HTTP client logs from its threads, and a log record attaches.
             py.detach(|| client.transport().map(|_| ())).map_err(|e| errors::raise(py, e))?;
             Ok(client)
         })
@@ -59,7 +59,7 @@ impl CoreClient {
         operation: &str,
         arguments: &Bound<'_, PyDict>,
         timeout: Option<convert::Limits>,
-    ) -> PyResult<Payload> {
+    ) -> PyResult<PyPayload> {
         errors::guard(py, || {
             let arguments = convert::arguments(operation, arguments)?;
             let future =
@@ -107,22 +107,22 @@ impl CoreClient {
         })
     }
 
-    /// What is set and where it came from: name, value as it may be shown, source.
+    /// Name, value without secrets, and source of each setting.
     fn settings(&self) -> Vec<(&'static str, Option<String>, &'static str)> {
         let source = |source| match source {
-            Source::Given => "argument",
-            Source::Variable(name) => name,
-            Source::Default => "default",
+            SettingSource::Explicit => "argument",
+            SettingSource::Variable(name) => name,
+            SettingSource::Default => "default",
         };
         self.config.settings().into_iter().map(|set| (set.name, set.shown, source(set.source))).collect()
     }
 
-    /// The proxy of requests to the REST API and what names it.
+    /// The proxy of requests to the REST API, and the setting or variable that names it.
     fn proxy(&self, py: Python<'_>) -> PyResult<Option<(String, &'static str)>> {
         errors::guard(py, || self.transport().and_then(|transport| transport.proxy()).map_err(|e| errors::raise(py, e)))
     }
 
-    /// Raises what the first signed request would (or the first of the Broadcast API), where a credential is missing or
+    /// Raises the error of the first signed request (or the first of the Broadcast API) if a credential is missing or
     /// the client is closed.
     #[pyo3(signature = (*, broadcast = false))]
     fn check_credentials(&self, py: Python<'_>, broadcast: bool) -> PyResult<()> {
@@ -131,7 +131,7 @@ impl CoreClient {
         errors::guard(py, || checked().map_err(|e| errors::raise(py, e)))
     }
 
-    /// What a request for the teams would be signed over now.
+    /// The string to sign of a request for the teams, at this moment.
     fn string_to_sign(&self, py: Python<'_>) -> PyResult<String> {
         let made = || self.transport()?.string_to_sign();
         errors::guard(py, || made().map_err(|e| errors::raise(py, e)))
@@ -152,17 +152,17 @@ impl CoreClient {
     }
 
     /// The table `drift`.
-    fn drift(&self, py: Python<'_>) -> PyResult<Table> {
+    fn drift(&self, py: Python<'_>) -> PyResult<PyTable> {
         errors::guard(py, || {
-            let batch = py.detach(|| self.met()?.table()).map_err(|e| errors::raise(py, e))?;
-            Table::new(py, "drift".to_owned(), vec![batch])
+            let batch = py.detach(|| self.drift_record()?.table()).map_err(|e| errors::raise(py, e))?;
+            PyTable::new(py, "drift".to_owned(), vec![batch])
         })
     }
 
     fn close(&self, py: Python<'_>) {
         self.closed.store(true, Ordering::Release);
         if let Some(transport) = self.transport.get() {
-            exit::inside(py, || py.detach(|| transport.close()));
+            interpreter_exit::attached(py, || py.detach(|| transport.close()));
         }
     }
 
@@ -199,20 +199,20 @@ impl CoreClient {
 }
 
 impl CoreClient {
-    /// This process's connections: a child made by `fork` opens its own.
+    /// The connections of this process: a forked child opens its own.
     pub(super) fn transport(&self) -> Result<Transport> {
         if self.closed() {
             return Err(Error::Closed);
         }
-        self.transport.get_or_make(|| Transport::new(self.config.clone())).cloned()
+        self.transport.get_or_try_init(|| Transport::new(self.config.clone())).cloned()
     }
 
-    /// A token of the websocket, asked for.
+    /// Requests a websocket token.
     fn token(
         &self,
         game_id: &Bound<'_, PyAny>,
         timeout: Option<CallTimeout>,
-    ) -> PyResult<impl Future<Output = Token> + Send + 'static + use<>> {
+    ) -> PyResult<impl Future<Output = TokenResult> + Send + 'static + use<>> {
         let arguments: Arguments = vec![("game_id".to_owned(), Value::Text(convert::id("game_id", game_id)?))];
         let prepare = || {
             Ok((
@@ -229,17 +229,17 @@ impl CoreClient {
         };
         Ok(async move {
             let asked = AssertUnwindSafe(asked).catch_unwind().await;
-            Token(asked.map_err(|panic| errors::panic_text(&*panic)))
+            TokenResult(asked.map_err(|panic| errors::panic_text(&*panic)))
         })
     }
 
-    /// How far a connection gets.
-    fn probe(&self) -> Result<impl Future<Output = Probed> + Send + 'static + use<>> {
+    /// Finds out how far a connection gets.
+    fn probe(&self) -> Result<impl Future<Output = ProbeResult> + Send + 'static + use<>> {
         let transport = self.transport()?;
         let looked = async move { transport.probe().await };
         Ok(async move {
             let looked = AssertUnwindSafe(looked).catch_unwind().await;
-            Probed(looked.map_err(|panic| errors::panic_text(&*panic)))
+            ProbeResult(looked.map_err(|panic| errors::panic_text(&*panic)))
         })
     }
 
@@ -251,49 +251,47 @@ impl CoreClient {
         self.unpickled
     }
 
-    pub(super) fn met(&self) -> Result<Arc<Drift>> {
-        self.drift.get_or_make(|| Ok(Arc::default())).cloned()
+    pub(super) fn drift_record(&self) -> Result<Arc<Drift>> {
+        self.drift.get_or_try_init(|| Ok(Arc::default())).cloned()
     }
 
-    /// Checks the arguments now; what it gives sends the requests. It holds nothing of Python's.
+    /// Checks the arguments now; the returned future sends the requests and holds no Python objects.
     fn request(
         &self,
         operation: &str,
         arguments: &Arguments,
         timeout: Option<CallTimeout>,
-    ) -> Result<impl Future<Output = Answer> + Send + 'static + use<>> {
+    ) -> Result<impl Future<Output = CallResult> + Send + 'static + use<>> {
         let transport = self.transport()?.with_timeout(timeout);
         let call = operation::call(operation, arguments, &self.config);
         let call = call.map_err(|error| error.scrubbed(transport.scrubber()))?;
-        let (unpickled, drift) = (self.unpickled, self.met()?);
+        let (unpickled, drift) = (self.unpickled, self.drift_record()?);
         let fetched = async move {
             let payload = fetch::run(&transport, call).await?;
-            drift.look_apart(payload, machine::now()).await
+            drift.inspect_blocking(payload, machine::now()).await
         };
-        // What came belongs to the caller from here on, whether it is an error's or not.
+        // The caller owns the response from here on, also that of an error.
         let fetched = async move {
             let fetched = fetched.await;
             match &fetched {
-                Ok((payload, _)) | Err(fetch::Failed { payload: Some(payload), .. }) => payload.release(),
+                Ok((payload, _)) | Err(fetch::FetchError { payload: Some(payload), .. }) => payload.release(),
                 Err(_) => {}
             }
             fetched
         };
         Ok(async move {
             match AssertUnwindSafe(fetched).catch_unwind().await {
-                Ok(answer) => {
-                    Answer::Came(answer.map_err(|failed| {
-                        Box::new(fetch::Failed { error: explained(failed.error, unpickled), ..failed })
-                    }))
-                }
-                Err(panic) => Answer::Panicked(errors::panic_text(&*panic)),
+                Ok(answer) => CallResult::Response(answer.map_err(|failed| {
+                    Box::new(fetch::FetchError { error: with_pickle_hint(failed.error, unpickled), ..failed })
+                })),
+                Err(panic) => CallResult::Panicked(errors::panic_text(&*panic)),
             }
         })
     }
 }
 
-/// What a missing credential has to do with `pickle`.
-pub(super) fn explained(error: Error, unpickled: bool) -> Error {
+/// Explains a missing credential after unpickling.
+pub(super) fn with_pickle_hint(error: Error, unpickled: bool) -> Error {
     match error {
         Error::Configuration(text) if unpickled => Error::Configuration(format!(
             "{text} (this client was unpickled, and a pickle carries no secrets: they are read from the environment)"
@@ -302,25 +300,25 @@ pub(super) fn explained(error: Error, unpickled: bool) -> Error {
     }
 }
 
-/// What a request came to. It becomes a Python object only where the interpreter is attached.
-enum Answer {
-    Came(std::result::Result<(fetch::Payload, Vec<Met>), Box<fetch::Failed>>),
+/// The result of a request. Converted to a Python object only while attached to the interpreter.
+enum CallResult {
+    Response(std::result::Result<(fetch::Payload, Vec<DriftField>), Box<fetch::FetchError>>),
     Panicked(String),
 }
 
-impl Answer {
-    fn into_payload(self, py: Python<'_>) -> PyResult<Payload> {
+impl CallResult {
+    fn into_payload(self, py: Python<'_>) -> PyResult<PyPayload> {
         match self {
-            Answer::Came(Ok((payload, met))) => Ok(Payload::arrived(payload, met)),
-            Answer::Came(Err(failed)) => Err(payload::raise(py, *failed)),
-            Answer::Panicked(text) => Err(errors::internal(py, &text)),
+            CallResult::Response(Ok((payload, met))) => Ok(PyPayload::arrived(payload, met)),
+            CallResult::Response(Err(failed)) => Err(payload::raise(py, *failed)),
+            CallResult::Panicked(text) => Err(errors::internal(py, &text)),
         }
     }
 }
 
-impl<'py> IntoPyObject<'py> for Answer {
-    type Target = Payload;
-    type Output = Bound<'py, Payload>;
+impl<'py> IntoPyObject<'py> for CallResult {
+    type Target = PyPayload;
+    type Output = Bound<'py, PyPayload>;
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
@@ -328,10 +326,10 @@ impl<'py> IntoPyObject<'py> for Answer {
     }
 }
 
-/// What asking for a token came to; a panic by its text.
-struct Token(std::result::Result<Result<Secret>, String>);
+/// The result of a token request, or the text of a panic.
+struct TokenResult(std::result::Result<Result<Secret>, String>);
 
-impl Token {
+impl TokenResult {
     fn into_text(self, py: Python<'_>) -> PyResult<String> {
         match self.0 {
             Ok(Ok(token)) => Ok(token.expose().to_owned()),
@@ -341,7 +339,7 @@ impl Token {
     }
 }
 
-impl<'py> IntoPyObject<'py> for Token {
+impl<'py> IntoPyObject<'py> for TokenResult {
     type Target = PyString;
     type Output = Bound<'py, PyString>;
     type Error = PyErr;
@@ -351,10 +349,10 @@ impl<'py> IntoPyObject<'py> for Token {
     }
 }
 
-/// What a probe came to; a panic by its text.
-struct Probed(std::result::Result<Result<Probe>, String>);
+/// The result of a probe, or the text of a panic.
+struct ProbeResult(std::result::Result<Result<Probe>, String>);
 
-impl<'py> IntoPyObject<'py> for Probed {
+impl<'py> IntoPyObject<'py> for ProbeResult {
     type Target = PyDict;
     type Output = Bound<'py, PyDict>;
     type Error = PyErr;
@@ -386,27 +384,27 @@ impl<'py> IntoPyObject<'py> for Probed {
     }
 }
 
-/// Who issued a certificate (DER), and its end in epoch seconds; `None` where it is none.
+/// Issuer of a certificate (DER), and its expiry in epoch seconds; `None` if it is not a certificate.
 #[pyfunction]
 #[pyo3(name = "_certificate")]
 pub fn read_certificate(der: &[u8]) -> Option<(String, i64)> {
     certificate::read(der).map(|read| (read.issuer, read.not_after))
 }
 
-/// What the first client of an interpreter loads: the bridge to `logging`, and the end of our threads before Python's.
+/// Sets up the bridge to `logging`, and stops our threads before the interpreter exits. Runs once.
 fn prepare_interpreter(py: Python<'_>) -> PyResult<()> {
-    static PREPARED: PyOnceLock<()> = PyOnceLock::new();
+    static IS_PREPARED: PyOnceLock<()> = PyOnceLock::new();
     let prepare = || {
         logging::install(py)?;
         let core = py.import("sideline._core")?;
         py.import("atexit")?.call_method1("register", (core.getattr("_shutdown")?,))?;
         Ok::<_, PyErr>(())
     };
-    PREPARED.get_or_try_init(py, prepare).map(|_| ())
+    IS_PREPARED.get_or_try_init(py, prepare).map(|_| ())
 }
 
-fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
-    Ok(Options {
+fn read_options(given: &Bound<'_, PyDict>) -> PyResult<ClientOptions> {
+    Ok(ClientOptions {
         username: option(given, "username")?,
         secret: option(given, "secret")?.map(|text: String| Secret::new(text)),
         api_key: option(given, "api_key")?.map(|text: String| Secret::new(text)),
@@ -435,7 +433,7 @@ where
     T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
 {
     let Some(value) = given.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(None) };
-    // The value stays out of the text: it may be a secret.
+    // The value is left out of the text: it may be a secret.
     value.extract().map(Some).map_err(|error: PyErr| {
         if error.is_instance_of::<PyTypeError>(given.py()) {
             PyTypeError::new_err(format!("{name} is of the wrong type: {}", convert::kind(&value)))

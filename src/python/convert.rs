@@ -1,8 +1,8 @@
-//! Arguments in: Python values to what an operation takes. What a value may be depends on the argument's name; whether it is
-//! right is for the operation to say.
+//! Converts Python values to the arguments of operations. The accepted types depend on the argument's name; operations
+//! check the values.
 
-use crate::config::LONGEST_TIMEOUT;
-use crate::fetch::Id;
+use crate::config::MAX_TIMEOUT;
+use crate::fetch::PlannedId;
 use crate::operation::argument::{Argument, Kind};
 use crate::operation::{self, Arguments, Value};
 use crate::python::errors;
@@ -38,7 +38,7 @@ pub fn timeout(limits: Option<Limits>) -> PyResult<Option<CallTimeout>> {
         let duration = Duration::try_from_secs_f64(seconds).ok();
         let wrong =
             || PyValueError::new_err(format!("timeout is {seconds}; it must be more than 0 seconds, and finite"));
-        duration.filter(|duration| !duration.is_zero() && *duration <= LONGEST_TIMEOUT).ok_or_else(wrong)
+        duration.filter(|duration| !duration.is_zero() && *duration <= MAX_TIMEOUT).ok_or_else(wrong)
     };
     let (connect, read) = (connect.map(seconds).transpose()?, read.map(seconds).transpose()?);
     Ok(Some(CallTimeout { connect, read, total: seconds(total)? }))
@@ -48,7 +48,7 @@ fn convert(arguments: &mut Arguments, argument: &Argument, value: &Bound<'_, PyA
     let name = argument.name;
     let value = match argument.kind {
         Kind::Parameters => return parameters(arguments, value),
-        Kind::ForeignIds | Kind::Choices(_) if many(value) => {
+        Kind::ForeignIds | Kind::Choices(_) if is_sequence(value) => {
             for one in value.try_iter()? {
                 arguments.push((name.to_owned(), scalar(name, argument.kind, &one?)?));
             }
@@ -62,7 +62,7 @@ fn convert(arguments: &mut Arguments, argument: &Argument, value: &Bound<'_, PyA
     Ok(())
 }
 
-/// The query of `get`, each pair under its own name; a list is sent as often as it has elements.
+/// The query of `get`: each pair under its own name, a list once for each of its elements.
 fn parameters(arguments: &mut Arguments, params: &Bound<'_, PyAny>) -> PyResult<()> {
     let Ok(params) = params.cast::<PyMapping>() else {
         return Err(PyTypeError::new_err(format!(
@@ -72,7 +72,7 @@ fn parameters(arguments: &mut Arguments, params: &Bound<'_, PyAny>) -> PyResult<
     };
     for pair in params.items()?.iter() {
         let (name, value): (String, Bound<'_, PyAny>) = pair.extract()?;
-        if many(&value) {
+        if is_sequence(&value) {
             for value in value.try_iter()? {
                 arguments.push((name.clone(), parameter(&name, &value?)?));
             }
@@ -105,7 +105,7 @@ fn scalar(name: &str, expected: Kind, value: &Bound<'_, PyAny>) -> PyResult<Valu
     if let Some(number) = integer(name, value)? {
         return Ok(Value::Int(number));
     }
-    if is_id && many(value) {
+    if is_id && is_sequence(value) {
         return Err(PyTypeError::new_err(format!(
             "{name} takes one id here, not {}: many ids go in the first place of an operation",
             kind(value)
@@ -123,15 +123,15 @@ fn scalar(name: &str, expected: Kind, value: &Bound<'_, PyAny>) -> PyResult<Valu
 }
 
 fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    // NumPy's own bool is no subclass of Python's.
+    // NumPy's bool is not a subclass of Python's.
     if value.is_instance_of::<PyBool>() || value.get_type().name()?.to_cow()?.starts_with("bool") {
         return Ok(Value::Bool(value.is_truthy()?));
     }
     Err(PyTypeError::new_err(format!("{name} is True or False, not {}", kind(value))))
 }
 
-/// Epoch seconds of the years from 2001 to 2286.
-const SECONDS: std::ops::Range<i64> = 1_000_000_000..10_000_000_000;
+/// Epoch seconds of the years 2001 to 2286.
+const EPOCH_SECONDS_RANGE: std::ops::Range<i64> = 1_000_000_000..10_000_000_000;
 
 /// An aware `datetime`, a `date`, ISO 8601 or epoch milliseconds.
 pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
@@ -139,8 +139,8 @@ pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Text(text.extract()?));
     }
     if let Some(milliseconds) = integer(name, value)? {
-        // As milliseconds it lies in the first months of 1970, and what was meant would be answered with nothing.
-        if SECONDS.contains(&milliseconds) {
+        // Read as milliseconds it would be a time in early 1970 and match nothing.
+        if EPOCH_SECONDS_RANGE.contains(&milliseconds) {
             return Err(PyValueError::new_err(format!(
                 "{name} {milliseconds} reads like seconds: in epoch milliseconds that time is {milliseconds}000"
             )));
@@ -151,9 +151,9 @@ pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return numpy_time(name, value);
     }
     let datetime = value.py().import("datetime")?;
-    // pandas' NaT is a datetime in name only; as a text it is none either, which is told.
+    // pandas.NaT subclasses datetime; it is rejected below as a text.
     if value.is_instance(&datetime.getattr("datetime")?)? && kind(value) != "NaTType" {
-        return instant(name, value).map(Value::Int);
+        return datetime_ms(name, value).map(Value::Int);
     }
     if value.is_instance(&datetime.getattr("date")?)? {
         return Ok(Value::Text(value.call_method0("isoformat")?.extract()?));
@@ -164,7 +164,7 @@ pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     )))
 }
 
-/// NumPy's times have no zone; a date alone means midnight UTC, as any date does.
+/// NumPy times have no zone; a bare date means midnight UTC, as any date does.
 fn numpy_time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let text: String = value.str()?.extract()?;
     if text.len() == "2026-11-01".len() && !text.contains('T') {
@@ -181,18 +181,18 @@ fn numpy_time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     )))
 }
 
-/// A time as epoch milliseconds, where no operation takes it.
+/// A time in epoch milliseconds, for functions that are not operations.
 pub fn epoch_ms(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     operation::time(name, time(name, value)?).map_err(|error| errors::raise(value.py(), error))
 }
 
-/// Many ids, as plain integers and texts; one that is neither is its text, and why it cannot be sent.
-pub fn ids(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Id>> {
+/// Many ids, as plain integers and texts; any other value as its text and the reason why it cannot be sent.
+pub fn ids(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<PlannedId>> {
     values.iter().map(|value| one_id(name, value)).collect()
 }
 
-/// The game of each id; `None` where it has none.
-pub fn game_ids(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Option<Id>>> {
+/// The game of each id, if any.
+pub fn game_ids(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Option<PlannedId>>> {
     let one = |value: &Bound<'_, PyAny>| match value.is_none() {
         true => Ok(None),
         false => one_id("game_id", value).map(Some),
@@ -200,8 +200,8 @@ pub fn game_ids(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Option<Id>>> {
     values.iter().map(one).collect()
 }
 
-fn one_id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Id> {
-    // An Arrow scalar hides what it holds. To look for what a text has not takes longer than all the rest.
+fn one_id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<PlannedId> {
+    // Unwraps an Arrow scalar. The exact check first: `hasattr` on a string is slower than the rest together.
     let plain = if !value.is_exact_instance_of::<PyString>() && value.hasattr("as_py")? {
         value.call_method0("as_py")?
     } else {
@@ -225,7 +225,7 @@ pub fn id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     })
 }
 
-/// Names of columns: a name alone is a list of its letters to Python.
+/// Column names. A single name is rejected: Python would iterate its letters.
 pub fn columns(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<String>>> {
     let Some(given) = given else { return Ok(None) };
     if let Ok(name) = given.cast::<PyString>() {
@@ -236,15 +236,15 @@ pub fn columns(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<String>>
     names().map(Some).map_err(wrong)
 }
 
-/// Epoch milliseconds of a `datetime`, in whole numbers: `timestamp()` is a float.
-fn instant(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+/// Epoch milliseconds of a `datetime`, by integer arithmetic: `timestamp()` is a float.
+fn datetime_ms(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     let datetime = value.py().import("datetime")?;
     let utc = datetime.getattr("timezone")?.getattr("utc")?;
     if value.call_method0("utcoffset")?.is_none() {
         let iso: String = value.call_method0("isoformat")?.extract()?;
         return Err(PyValueError::new_err(format!(
             "{name} is a datetime without a time zone; where it is UTC write {}, or \"{iso}Z\"",
-            spelled_in_utc(value)?
+            utc_literal(value)?
         )));
     }
     let epoch = datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))?;
@@ -253,8 +253,8 @@ fn instant(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     Ok((part("days")? * 86_400 + part("seconds")?) * 1000 + part("microseconds")?.div_euclid(1000))
 }
 
-/// `datetime(2026, 11, 1, tzinfo=timezone.utc)`, as the user should have written it.
-fn spelled_in_utc(naive: &Bound<'_, PyAny>) -> PyResult<String> {
+/// `datetime(2026, 11, 1, tzinfo=timezone.utc)`: the literal that the user should write.
+fn utc_literal(naive: &Bound<'_, PyAny>) -> PyResult<String> {
     let part = |name: &str| naive.getattr(name)?.extract::<i64>();
     let mut parts = vec![part("year")?, part("month")?, part("day")?, part("hour")?, part("minute")?, part("second")?];
     parts.push(part("microsecond")?);
@@ -262,14 +262,14 @@ fn spelled_in_utc(naive: &Bound<'_, PyAny>) -> PyResult<String> {
         parts.pop();
     }
     if parts.len() == 4 {
-        // An hour alone reads like a mistake.
+        // An hour alone looks like a mistake.
         parts.push(0);
     }
     let parts: Vec<String> = parts.iter().map(i64::to_string).collect();
     Ok(format!("datetime({}, tzinfo=timezone.utc)", parts.join(", ")))
 }
 
-/// A whole number, where it is one: `__index__` tells an integer from a float that happens to be whole.
+/// An integer, if it is one: `__index__` separates integers from floats with an integer value.
 fn integer(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     if value.is_instance_of::<PyBool>() {
         return Err(PyTypeError::new_err(format!("{name} is not a bool")));
@@ -277,8 +277,8 @@ fn integer(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     let number = if value.is_instance_of::<PyInt>() {
         value.clone()
     } else {
-        // An array of one element has `__index__` too, and says so only by an error or a deprecation.
-        if many(value) || !value.hasattr("__index__")? {
+        // An array of one element has `__index__` too, but it raises or warns.
+        if is_sequence(value) || !value.hasattr("__index__")? {
             return Ok(None);
         }
         match value.call_method0("__index__") {
@@ -295,18 +295,18 @@ fn integer(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     })
 }
 
-/// Lists, tuples, ranges, arrays, Series: what has elements and is no text.
-fn many(value: &Bound<'_, PyAny>) -> bool {
-    // Python reads bytes as numbers.
+/// Whether a value has elements and is not a text: lists, tuples, ranges, arrays, Series.
+fn is_sequence(value: &Bound<'_, PyAny>) -> bool {
+    // Python iterates bytes as numbers.
     let scalar = value.is_instance_of::<PyString>()
         || value.is_instance_of::<PyBytes>()
         || value.is_instance_of::<PyByteArray>()
         || value.is_instance_of::<PyMemoryView>();
-    // A NumPy scalar has `__array__` and `shape`, but nothing to iterate.
+    // A NumPy scalar has `__array__` and `shape`, but cannot be iterated.
     !scalar && value.try_iter().is_ok()
 }
 
-/// What a value is, for a message.
+/// The type of a value, for a message.
 pub fn kind(value: &Bound<'_, PyAny>) -> String {
     if value.is_none() {
         return "None".to_owned();

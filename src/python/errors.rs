@@ -1,9 +1,9 @@
-//! Exceptions out. Their classes stand in `sideline/errors.py`: under the stable ABI an exception cannot be a Rust class with
-//! fields.
+//! Rust errors to Python exceptions, whose classes are in `sideline/errors.py`: under the stable ABI a Rust exception
+//! class cannot have fields.
 
 use crate::advice::Advice;
 use crate::error::{ApiError, ApiErrorKind, Error};
-use crate::python::exit;
+use crate::python::interpreter_exit;
 use crate::scrub::{Scrubbed, shown};
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -37,7 +37,7 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
             }
             "DecodeError"
         }
-        // Of the number Python makes the subclass: `FileNotFoundError`, `PermissionError` ..
+        // From the number Python picks a subclass: `FileNotFoundError`, `PermissionError` and so on.
         Error::File { path, errno: Some(errno), message } => {
             let message = shown(&without_number(message)).into_owned();
             return PyOSError::new_err((*errno, message, shown(path).into_owned()));
@@ -53,7 +53,7 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
-/// What every error of a request has.
+/// Adds the attributes that every request error has.
 fn attach(
     py: Python<'_>,
     raised: &PyErr,
@@ -84,24 +84,24 @@ fn attach(
     Ok(())
 }
 
-/// Rust's text of a system's error ends with its number, which Python writes too.
+/// Removes the error number at the end of Rust's text, since Python adds it too.
 fn without_number(message: &str) -> String {
     message.split_once(" (os error").map_or(message, |(text, _)| text).to_owned()
 }
 
-/// A stream that is over for a reason other than its reader's.
+/// The exception of a stream that did not end by its reader's choice.
 pub fn stream_closed(py: Python<'_>, text: &str) -> PyErr {
     exception(py, "StreamClosed", text, &PyDict::new(py))
 }
 
-/// A defect of ours; never pyo3's PanicException, which no `except Exception` catches.
+/// An internal defect. Never pyo3's PanicException, which `except Exception` does not catch.
 pub fn internal(py: Python<'_>, what: &str) -> PyErr {
     raise(py, Error::Internal(what.to_owned()))
 }
 
-/// Runs `work`, which the interpreter's exit waits for; a panic in it becomes an exception.
+/// Runs `work`, and the interpreter's exit waits for it; a panic becomes an exception.
 pub fn guard<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    let work = || exit::inside(py, work);
+    let work = || interpreter_exit::attached(py, work);
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal(py, &panic_text(&*panic))))
 }
 
@@ -142,7 +142,6 @@ fn describe(answer: &ApiError, fields: &Bound<'_, PyDict>) -> PyResult<()> {
 }
 
 fn exception(py: Python<'_>, class: &str, text: &str, fields: &Bound<'_, PyDict>) -> PyErr {
-    // Its class is Python's, wherever it is raised.
     let make = || py.import("sideline.errors")?.getattr(class)?.call((text,), Some(fields));
-    exit::inside(py, make).map_or_else(|error| error, PyErr::from_value)
+    interpreter_exit::attached(py, make).map_or_else(|error| error, PyErr::from_value)
 }

@@ -1,8 +1,8 @@
-//! One answer of the service: the bytes that came, and what they can be read as. Nothing is read before it is asked for.
+//! One response of the service: its bytes, read as dict or table on demand.
 
-use crate::fetch::{self, Met};
+use crate::fetch::{self, DriftField};
 use crate::python::dicts::objects;
-use crate::python::table::Table;
+use crate::python::table::PyTable;
 use crate::python::{convert, errors, pickle};
 use crate::table::{Body, Context};
 use crate::transport::Response;
@@ -12,7 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PyString, PyType};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// One response of the service: `to_dict()` loses nothing of it, `table()` and `to_*()` give fixed, typed columns.
+/// One response of the service: `to_dict()` loses nothing, `table()` and `to_*()` have fixed, typed columns.
 ///
 /// It is read as the body's dict is: by key, `len`, iteration.
 ///
@@ -21,46 +21,46 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// (200, ['player_stats', 'box_score'])
 /// >>> len(stats["teams"])
 /// 2
-#[pyclass(frozen, module = "sideline")]
-pub struct Payload {
+#[pyclass(frozen, module = "sideline", name = "Payload")]
+pub struct PyPayload {
     inner: fetch::Payload,
-    /// What was met in it as it came.
-    met: Vec<Met>,
-    /// What `[]`, `len` and iteration look at; `to_dict` gives a new object each time, which the caller may change.
+    /// The unknown fields found on arrival.
+    met: Vec<DriftField>,
+    /// Cache for `[]`, `len` and iteration; `to_dict` returns a new object each time, which the caller may change.
     read: PyOnceLock<Py<PyAny>>,
 }
 
-impl Payload {
+impl PyPayload {
     pub fn new(inner: fetch::Payload) -> Self {
-        Payload::arrived(inner, Vec::new())
+        PyPayload::arrived(inner, Vec::new())
     }
 
     pub fn inner(&self) -> &fetch::Payload {
         &self.inner
     }
 
-    pub fn arrived(inner: fetch::Payload, met: Vec<Met>) -> Self {
-        Payload { inner, met, read: PyOnceLock::new() }
+    pub fn arrived(inner: fetch::Payload, met: Vec<DriftField>) -> Self {
+        PyPayload { inner, met, read: PyOnceLock::new() }
     }
 
-    /// The first answer; none for a body that lay in a file.
+    /// The first response; `None` for a body from a file.
     fn first(&self) -> Option<&Response> {
         self.inner.parts.first()
     }
 
-    /// Several answers are joined when this is first asked for.
+    /// Several responses are merged on first access.
     fn body(&self, py: Python<'_>) -> PyResult<&Body> {
         let body = errors::guard(py, || py.detach(|| self.inner.body()).map_err(|e| errors::raise(py, e)))?;
         Ok(body)
     }
 
-    fn decoded(&self, py: Python<'_>, name: Option<String>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<Table> {
+    fn decoded(&self, py: Python<'_>, name: Option<String>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<PyTable> {
         errors::guard(py, || {
             let columns = convert::columns(columns)?;
             let batches = py.detach(|| self.inner.table(name.as_deref(), columns.as_deref()));
             let batches = batches.map_err(|e| errors::raise(py, e))?;
             let name = name.or_else(|| self.inner.tables().first().map(|name| (*name).to_owned()));
-            Table::new(py, name.unwrap_or_default(), batches)
+            PyTable::new(py, name.unwrap_or_default(), batches)
         })
     }
 
@@ -70,8 +70,8 @@ impl Payload {
 }
 
 #[pymethods]
-impl Payload {
-    /// The same for a body that lies in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
+impl PyPayload {
+    /// Makes a payload from a body in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
     ///
     /// The ids are those of the request, which the body does not repeat. Raises `ValueError` for an unknown operation.
     ///
@@ -101,7 +101,7 @@ impl Payload {
             }
             let raw = match raw.cast::<PyBytes>() {
                 Ok(bytes) => bytes.clone(),
-                // Only of what has bytes: of a dict that was parsed already, or a path, it would make others.
+                // Only from objects with bytes: a parsed dict or a path would be converted to wrong ones.
                 Err(_) => match PyMemoryView::from(raw) {
                     Ok(view) => py.get_type::<PyBytes>().call1((view,))?.cast_into()?,
                     Err(_) => {
@@ -111,11 +111,11 @@ impl Payload {
                 },
             };
             let raw = raw.as_bytes();
-            fetch::Payload::from_bytes(operation, raw, context).map(Payload::new).map_err(|e| errors::raise(py, e))
+            fetch::Payload::from_bytes(operation, raw, context).map(PyPayload::new).map_err(|e| errors::raise(py, e))
         })
     }
 
-    /// The JSON as Python objects, nothing dropped; a new object at each call.
+    /// The JSON as Python objects, with nothing dropped; a new object at each call.
     ///
     /// >>> client.teams().to_dict()["teams"][0]["sport"]
     /// 'BASKETBALL'
@@ -129,13 +129,13 @@ impl Payload {
         errors::guard(py, || Ok(PyBytes::new(py, self.body(py)?.as_slice())))
     }
 
-    /// How many bytes came: of several answers their sum, for which nothing is joined.
+    /// Number of bytes received, in all responses; merges nothing.
     #[getter]
     fn _size(&self) -> usize {
         self.inner.size()
     }
 
-    /// One table of the body; none named is the first. `columns` limits what is built.
+    /// One table of the body, by default the first. `columns` limits and orders the columns.
     ///
     /// With `names=True` each column of ids is followed, at the end of the table, by one of names: `team_name`,
     /// `player_name`, or of lists of ids `player_names`. They are those of the same body; where it has none they are null.
@@ -161,7 +161,7 @@ impl Payload {
         errors::guard(py, || py.import("sideline._names")?.call_method1("with_names", (table, PyList::new(py, [slf])?)))
     }
 
-    /// As ``table(name, columns).to_arrow()``: a `pyarrow.Table`.
+    /// Like ``table(name, columns).to_arrow()``: a `pyarrow.Table`.
     ///
     /// >>> client.teams().to_arrow().schema.field("team_id").type
     /// DataType(int64)
@@ -172,10 +172,10 @@ impl Payload {
         name: Option<String>,
         columns: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Table::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_arrow")
+        PyTable::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_arrow")
     }
 
-    /// As ``table(name, columns).to_polars()``: a `polars.DataFrame`.
+    /// Like ``table(name, columns).to_polars()``: a `polars.DataFrame`.
     ///
     /// >>> client.teams().to_polars()["team_id"].is_unique().all()
     /// True
@@ -186,10 +186,10 @@ impl Payload {
         name: Option<String>,
         columns: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Table::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_polars")
+        PyTable::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_polars")
     }
 
-    /// As ``table(name, columns).to_pandas()``: a `pandas.DataFrame`.
+    /// Like ``table(name, columns).to_pandas()``: a `pandas.DataFrame`.
     ///
     /// >>> client.teams().to_pandas().team_id.is_unique
     /// True
@@ -200,16 +200,16 @@ impl Payload {
         name: Option<String>,
         columns: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Table::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_pandas")
+        PyTable::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_pandas")
     }
 
-    /// The names of the tables that this body holds, the one that is meant when none is named first.
+    /// The names of the tables in this body, the default first.
     #[getter]
     fn tables(&self) -> Vec<&'static str> {
         self.inner.tables()
     }
 
-    /// Paths of the unknown fields in the body: those that the service added, or renamed.
+    /// Paths of the unknown fields in the body: fields that the service added or renamed.
     ///
     /// >>> sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 7, "mascot": "owl"}]}').unknown_fields()
     /// ['teams[].mascot']
@@ -220,14 +220,14 @@ impl Payload {
         })
     }
 
-    /// What no table knows, as it was found on arrival: path, JSON type, byte, and whether the client met it first here.
+    /// The unknown fields found on arrival: path, JSON type, byte offset, and whether they are new to the client.
     #[getter]
     fn _met(&self) -> Vec<(&str, Option<&'static str>, usize, bool)> {
         let met = self.met.iter();
         met.map(|met| (&*met.unknown.path, met.unknown.kind, met.unknown.offset, met.is_new)).collect()
     }
 
-    /// The exception with which `strict` refuses it; `None`: nothing in it is unknown.
+    /// The exception that `strict=True` raises; `None` without unknown fields.
     fn _refusal<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = slf.py();
         let Some(error) = fetch::refusal(&slf.get().met) else { return Ok(None) };
@@ -236,54 +236,55 @@ impl Payload {
         Ok(Some(error))
     }
 
-    /// The single answers where several were joined; else this one alone.
+    /// The single responses if several were merged, else this one alone.
     #[getter]
-    fn parts(slf: Bound<'_, Self>) -> PyResult<Vec<Py<Payload>>> {
+    fn parts(slf: Bound<'_, Self>) -> PyResult<Vec<Py<PyPayload>>> {
         let py = slf.py();
         if let Some(singles) = slf.get().inner.singles() {
-            return singles.map(|single| Py::new(py, Payload::new(single))).collect();
+            return singles.map(|single| Py::new(py, PyPayload::new(single))).collect();
         }
         Ok(vec![slf.unbind()])
     }
 
-    /// The operation that gave it.
+    /// The operation that returned it.
     #[getter]
     fn operation(&self) -> &'static str {
         self.inner.operation
     }
 
-    /// The HTTP status; `None` for a body that lay in a file. Of joined answers this and what follows is the first one's.
+    /// The HTTP status; `None` for a body from a file. For merged responses this and the following are those of the
+    /// first one.
     #[getter]
     fn status(&self) -> Option<u16> {
         self.first().map(|first| first.status)
     }
 
-    /// The response headers: a mapping whose names are of any case. A name that came twice has both values, in their order
-    /// and with `, ` between them; `request_id` is the first that is not empty.
+    /// The response headers: a mapping with case-insensitive names. A repeated header has its values joined by `, `;
+    /// `request_id` is the first one that is not empty.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         headers(py, self.first().map_or(&[], |first| first.headers.as_slice()))
     }
 
-    /// The service's id of the request, where it named one.
+    /// The service's request id, if any.
     #[getter]
     fn request_id(&self) -> Option<&str> {
         self.first()?.request_id.as_deref()
     }
 
-    /// The address that answered, without secrets.
+    /// The URL that responded, without secrets.
     #[getter]
     fn url(&self) -> Option<&str> {
         self.first().map(|first| &*first.url)
     }
 
-    /// From the first attempt's start to the last byte: a `datetime.timedelta`.
+    /// Time from the start of the first attempt to the last byte: a `datetime.timedelta`.
     #[getter]
     fn elapsed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.first().map(|first| timedelta(py, first.elapsed)).transpose()
     }
 
-    /// When the answer was complete: an aware `datetime.datetime`.
+    /// When the response was complete: an aware `datetime.datetime`.
     #[getter]
     fn fetched_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(first) = self.first() else { return Ok(None) };
@@ -306,27 +307,27 @@ impl Payload {
         self.object(key.py())?.contains(key)
     }
 
-    /// As on a bool of a dict an empty body would be false; an answer that came is true.
+    /// Always true, although an empty dict is false.
     fn __bool__(&self) -> bool {
         true
     }
 
-    /// Those of `to_dict()`.
+    /// The keys of `to_dict()`.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("keys")
     }
 
-    /// Those of `to_dict()`.
+    /// The values of `to_dict()`.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("values")
     }
 
-    /// Those of `to_dict()`.
+    /// The items of `to_dict()`.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("items")
     }
 
-    /// As `get` of `to_dict()`.
+    /// Like `get` of `to_dict()`.
     ///
     /// >>> client.teams().get("no such key", "nothing")
     /// 'nothing'
@@ -336,8 +337,8 @@ impl Payload {
         self.object(py)?.call_method1("get", (key, default))
     }
 
-    /// Pickled as what came, so that a worker of multiprocessing can give it back.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, pickle::State)> {
+    /// Pickled as received, so that a multiprocessing worker can return it.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, pickle::PayloadState)> {
         let py = slf.py();
         let restore = slf.get_type().getattr("_restore")?;
         Ok((restore, pickle::state(py, &slf.get().inner).map_err(|e| errors::raise(py, e))?))
@@ -345,8 +346,8 @@ impl Payload {
 
     #[staticmethod]
     #[pyo3(signature = (*state))]
-    fn _restore(py: Python<'_>, state: pickle::State) -> PyResult<Self> {
-        pickle::restored(state).map(Payload::new).map_err(|e| errors::raise(py, e))
+    fn _restore(py: Python<'_>, state: pickle::PayloadState) -> PyResult<Self> {
+        pickle::restored(state).map(PyPayload::new).map_err(|e| errors::raise(py, e))
     }
 
     fn __repr__(&self) -> String {
@@ -369,24 +370,24 @@ impl Payload {
     }
 }
 
-/// The exception of a call that failed, with its response.
-pub fn raise(py: Python<'_>, failed: fetch::Failed) -> PyErr {
+/// The exception of a failed call, with its response.
+pub fn raise(py: Python<'_>, failed: fetch::FetchError) -> PyErr {
     let error = errors::raise(py, failed.error);
     let Some(payload) = failed.payload else { return error };
     let value = error.into_value(py).into_bound(py);
-    match Bound::new(py, Payload::new(payload)).and_then(|payload| value.setattr("payload", payload)) {
+    match Bound::new(py, PyPayload::new(payload)).and_then(|payload| value.setattr("payload", payload)) {
         Ok(()) => PyErr::from_value(value.into_any()),
         Err(error) => error,
     }
 }
 
-/// A mapping for headers, in the order they came.
+/// A mapping of headers, in the order received.
 pub fn headers<'py>(py: Python<'py>, headers: &[(String, impl AsRef<str>)]) -> PyResult<Bound<'py, PyAny>> {
     let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (name.as_str(), value.as_ref())).collect();
     errors::guard(py, || py.import("sideline._headers")?.getattr("Headers")?.call1((headers,)))
 }
 
-/// 1970-01-01, aware.
+/// 1970-01-01 UTC.
 pub fn epoch(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let datetime = py.import("datetime")?;
     let utc = datetime.getattr("timezone")?.getattr("utc")?;

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::fetch::Payload;
-use crate::operation::{Join, context_name};
+use crate::operation::{Merge, context_name};
 use crate::scrub::Scrubber;
 use crate::table::{Body, Context};
 use crate::transport::Response;
@@ -12,15 +12,16 @@ use pyo3::types::PyBytes;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Operation, ids of the request by name, body where there are no answers, answers, how several become one.
-pub type State = (String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<Answer>, String);
+/// Operation, request ids by name, body if there are no responses, responses, how to merge them.
+pub type PayloadState = (String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<ResponseState>, String);
 
-/// Status, headers, body, address, request id, seconds it took, when it came, attempts.
-type Answer = (u16, Vec<(String, String)>, PyBackedBytes, String, Option<String>, Duration, Duration, u32);
+/// Status, headers, body, URL, request id, duration, arrival time, attempts.
+type ResponseState = (u16, Vec<(String, String)>, PyBackedBytes, String, Option<String>, Duration, Duration, u32);
 
-const JOINS: [(&str, Join); 3] = [("single", Join::Single), ("events", Join::Events), ("locations", Join::Locations)];
+const MERGES: [(&str, Merge); 3] =
+    [("single", Merge::Single), ("events", Merge::Events), ("locations", Merge::Locations)];
 
-pub fn state(py: Python<'_>, payload: &Payload) -> Result<State> {
+pub fn state(py: Python<'_>, payload: &Payload) -> Result<PayloadState> {
     let bytes = |body: &Body| PyBackedBytes::from(PyBytes::new(py, body.as_slice()));
     let ids = payload.context.iter().map(|(name, id)| (name.to_owned(), id.to_owned()));
     let answer = |part: &Response| {
@@ -36,12 +37,12 @@ pub fn state(py: Python<'_>, payload: &Payload) -> Result<State> {
         )
     };
     let own = if payload.parts.is_empty() { Some(bytes(payload.body()?)) } else { None };
-    let join = JOINS.iter().find(|(_, join)| *join == payload.join).map_or("", |(name, _)| name);
+    let join = MERGES.iter().find(|(_, join)| *join == payload.join).map_or("", |(name, _)| name);
     let answers = payload.parts.iter().map(answer).collect();
     Ok((payload.operation.to_owned(), ids.collect(), own, answers, join.to_owned()))
 }
 
-pub fn restored((operation, ids, own, answers, join): State) -> Result<Payload> {
+pub fn restored((operation, ids, own, answers, join): PayloadState) -> Result<Payload> {
     let context = ids.into_iter().fold(Context::default(), |context, (name, id)| match context_name(&name) {
         Some(name) => context.with(name, id),
         None => context,
@@ -50,7 +51,7 @@ pub fn restored((operation, ids, own, answers, join): State) -> Result<Payload> 
         return Payload::from_bytes(&operation, &raw, context);
     }
     let scrubber = Scrubber::default();
-    let answer = |(status, headers, body, url, request_id, elapsed, since_epoch, attempts): Answer| Response {
+    let answer = |(status, headers, body, url, request_id, elapsed, since_epoch, attempts): ResponseState| Response {
         status,
         headers: headers.into_iter().map(|(name, value)| (name, scrubber.header(value))).collect(),
         body: Arc::new(Body::from(&*body)),
@@ -63,6 +64,6 @@ pub fn restored((operation, ids, own, answers, join): State) -> Result<Payload> 
         refusal: None,
         lease: None,
     };
-    let join = JOINS.iter().find(|(name, _)| *name == join).map_or(Join::Single, |(_, join)| *join);
+    let join = MERGES.iter().find(|(name, _)| *name == join).map_or(Merge::Single, |(_, join)| *join);
     Payload::from_answers(&operation, answers.into_iter().map(answer).collect(), join, context)
 }

@@ -1,4 +1,4 @@
-//! A table as plain values and back, for `pickle`: no library is needed, and a slice takes its own rows alone.
+//! A table as plain values and back, for `pickle`. Needs no library, and a slice pickles only its own rows.
 
 use arrow_array::{Array, RecordBatch, StructArray};
 use arrow_buffer::Buffer;
@@ -35,7 +35,7 @@ pub fn restored(state: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatc
     Ok((schema, batches))
 }
 
-/// A slice shares the buffers of the whole: only its own part is kept.
+/// Copies a slice, which shares the buffers of the whole array.
 fn compact(data: &ArrayData) -> PyResult<ArrayData> {
     if data.offset() == 0 && !matches!(data.data_type(), DataType::Struct(_)) {
         return Ok(data.clone());
@@ -45,7 +45,7 @@ fn compact(data: &ArrayData) -> PyResult<ArrayData> {
     Ok(copy.freeze())
 }
 
-/// Format, name, flags, metadata, children, dictionary: as Arrow's C interface describes a type.
+/// Format, name, flags, metadata, children, dictionary: the fields of Arrow's C interface.
 fn schema_state<'py>(py: Python<'py>, schema: &FFI_ArrowSchema) -> PyResult<Bound<'py, PyTuple>> {
     let mut metadata: Vec<(String, String)> = schema.metadata().map_err(refused)?.into_iter().collect();
     metadata.sort();
@@ -71,7 +71,7 @@ fn schema_restored(state: &Bound<'_, PyAny>) -> PyResult<FFI_ArrowSchema> {
 
 /// Length, validity, buffers, children.
 fn array_state<'py>(py: Python<'py>, data: &ArrayData) -> PyResult<Bound<'py, PyTuple>> {
-    // What was made compact begins at its first bit.
+    // After `compact` the offset is 0.
     let nulls = data.nulls().map(|nulls| PyBytes::new(py, nulls.buffer().as_slice()));
     let buffers: Vec<_> = data.buffers().iter().map(|buffer| PyBytes::new(py, buffer.as_slice())).collect();
     let children = data.child_data().iter().map(|child| array_state(py, &compact(child)?));
@@ -106,7 +106,7 @@ fn array_restored(state: &Bound<'_, PyAny>, data_type: &DataType) -> PyResult<Ar
         .buffers(buffers.iter().map(|bytes| Buffer::from(&**bytes)).collect())
         .child_data(children.collect::<PyResult<_>>()?)
         .align_buffers(true);
-    // Checked: what a file holds may be damaged.
+    // Checked, because the pickled data may be damaged.
     builder.build().map_err(refused)
 }
 

@@ -2,16 +2,18 @@
 
 use crate::config::Sport;
 use crate::python::dicts::objects;
-use crate::python::{convert, errors, exit, payload};
+use crate::python::{convert, errors, interpreter_exit, payload};
 use crate::scrub::Scrubber;
-use crate::simulator::{Fault, Gzip, Options, Privileges, Seen, Simulator, StreamFault, Throttle, Trouble};
+use crate::simulator::{
+    Fault, Gzip, Privileges, Seen, Simulator, SimulatorOptions, StreamFault, StreamFaultKind, Throttle,
+};
 use crate::table::Body;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use serde::Serialize;
 
-/// A running simulator. `sideline.Simulator` is its face.
+/// The core of `sideline.Simulator`.
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreSimulator {
     inner: Simulator,
@@ -41,7 +43,7 @@ impl CoreSimulator {
         };
         let now = now.map(|now| convert::epoch_ms("now", now)).transpose()?;
         errors::guard(py, || {
-            let options = Options {
+            let options = SimulatorOptions {
                 seed: fitting("seed", seed)?,
                 sport,
                 teams: fitting("teams", teams)?,
@@ -93,7 +95,7 @@ impl CoreSimulator {
         errors::guard(py, || wire(py, &py.detach(|| self.inner.games())))
     }
 
-    /// A dict for each request that was answered, or cut.
+    /// The request log: a dict for each request that got a response or was cut.
     fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         errors::guard(py, || {
             let seen = py.detach(|| self.inner.requests());
@@ -101,7 +103,7 @@ impl CoreSimulator {
         })
     }
 
-    /// A fault, by the names of `faults.add`.
+    /// Adds a fault; the parameters are those of `faults.add`.
     #[pyo3(signature = (path, *, status, body, headers, delay, cut_at, reset, content_length, gzip, trailing,
         informational, stale, bytes_per_second, requests_per_second, burst, retry_after, clock_offset, times, probability))]
     #[allow(clippy::too_many_arguments, reason = "they are the fields of a fault, by name")]
@@ -163,7 +165,7 @@ impl CoreSimulator {
         self.inner.faults().clear();
     }
 
-    /// `None`: as fast as its readers take it.
+    /// `None`: as fast as the readers take it.
     fn play(&self, py: Python<'_>, game_id: &Bound<'_, PyAny>, speed: Option<f64>) -> PyResult<()> {
         errors::guard(py, || {
             let game_id = convert::id("game_id", game_id)?;
@@ -219,18 +221,18 @@ impl CoreSimulator {
         seconds: Option<f64>,
         heartbeats: bool,
     ) -> PyResult<()> {
-        self.add_trouble(py, path, after, times, Trouble::Stall { heartbeats, seconds })
+        self.add_trouble(py, path, after, times, StreamFaultKind::Stall { heartbeats, seconds })
     }
 
     #[pyo3(signature = (path, *, after, times, data))]
     fn add_bytes(&self, py: Python<'_>, path: &str, after: i64, times: Option<i64>, data: Vec<u8>) -> PyResult<()> {
-        self.add_trouble(py, path, after, times, Trouble::Bytes(data))
+        self.add_trouble(py, path, after, times, StreamFaultKind::Bytes(data))
     }
 
     #[pyo3(signature = (path, *, times, bytes_per_second))]
     fn add_slowness(&self, py: Python<'_>, path: &str, times: Option<i64>, bytes_per_second: i64) -> PyResult<()> {
         let bytes_per_second = fitting("bytes_per_second", bytes_per_second)?;
-        self.add_trouble(py, path, 0, times, Trouble::Slow { bytes_per_second })
+        self.add_trouble(py, path, 0, times, StreamFaultKind::Slow { bytes_per_second })
     }
 
     fn clear_stream_faults(&self) {
@@ -264,8 +266,8 @@ impl CoreSimulator {
 
 impl Drop for CoreSimulator {
     fn drop(&mut self) {
-        // Detached: it waits for its threads, these may log, and a log record attaches.
-        Python::attach(|py| exit::inside(py, || py.detach(|| self.inner.close())));
+        // Detached: it waits for threads that may log, and a log record attaches.
+        Python::attach(|py| interpreter_exit::attached(py, || py.detach(|| self.inner.close())));
     }
 }
 
@@ -276,23 +278,23 @@ impl CoreSimulator {
         path: &str,
         after: i64,
         times: Option<i64>,
-        trouble: Trouble,
+        stream_faults: StreamFaultKind,
     ) -> PyResult<()> {
         let (path, after) = (path.to_owned(), fitting("after", after)?);
         let times = times.map(|times| fitting("times", times)).transpose()?;
-        let fault = StreamFault { path, trouble, after, times };
+        let fault = StreamFault { path, stream_faults, after, times };
         self.inner.streams().add(fault).map_err(|e| errors::raise(py, e))
     }
 }
 
-/// A number in the range of its type: else a `ValueError`, where pyo3 has an `OverflowError` that names nothing.
+/// A number in the range of its type: a `ValueError` with the name, where pyo3 would raise a bare `OverflowError`.
 fn fitting<T: TryFrom<i64>>(name: &str, number: i64) -> PyResult<T> {
     T::try_from(number).map_err(|_| PyValueError::new_err(format!("{name} is out of range: {number}")))
 }
 
 fn how_compressed(gzip: &str) -> PyResult<Gzip> {
     match gzip {
-        "whole" => Ok(Gzip::Whole),
+        "whole" => Ok(Gzip::GameSnapshot),
         "damaged" => Ok(Gzip::Damaged),
         "cut" => Ok(Gzip::Cut),
         other => Err(PyValueError::new_err(format!("gzip is \"whole\", \"damaged\" or \"cut\", not {other:?}"))),
@@ -310,7 +312,7 @@ fn throttle(requests_per_second: Option<f64>, burst: Option<i64>, retry_after: b
     Ok(Some(Throttle { requests_per_second, burst, retry_after }))
 }
 
-/// As the wire has it.
+/// A value as the service would send it.
 fn wire<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let json = serde_json::to_vec(value).map_err(|error| errors::internal(py, &error.to_string()))?;
     objects(py, &Body::from(json), &Scrubber::default())
@@ -326,7 +328,7 @@ fn request<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyDict>> {
     Ok(request)
 }
 
-/// Names to values; a name that was sent more than once has the list of its values.
+/// The query as a dict; a repeated name has a list of values.
 fn query<'py>(py: Python<'py>, sent: &[(String, String)]) -> PyResult<Bound<'py, PyDict>> {
     let query = PyDict::new(py);
     for (name, _) in sent {

@@ -1,16 +1,16 @@
-//! Live streams, their items and their journals. What is there is taken at once; only for what is not yet there does anybody wait.
+//! Live streams, their items and their journals. Items that have arrived are taken without waiting.
 
-use crate::config::{LONGEST_TIMEOUT, Secret};
+use crate::config::{MAX_TIMEOUT, Secret};
 use crate::error::{Error, Result};
+use crate::fork_safe::pid;
 use crate::live::{self, BoxScore, Item, Live, Notice, Options, Overflow, State, Stream, Taken};
 use crate::operation;
-use crate::per_process::pid;
 use crate::python::client::{CoreClient, option};
+use crate::python::delta_json::IncrementalParser;
 use crate::python::payload::datetime;
-use crate::python::snapshots::Snapshots;
-use crate::python::table::Table;
+use crate::python::table::PyTable;
 use crate::python::wait::{self, Wait};
-use crate::python::{convert, errors, exit, runtime};
+use crate::python::{convert, errors, interpreter_exit, runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -19,25 +19,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A stream of this process: a child made by `fork` has neither its thread nor its socket.
+/// A live stream. It belongs to one process: a forked child has neither its thread nor its socket.
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreStream {
     stream: Option<Arc<Stream>>,
-    snapshots: Arc<Snapshots>,
+    parser: Arc<IncrementalParser>,
     pid: u32,
-    made: Instant,
-    /// When the event loop had its last turn, in nanoseconds since `made`.
+    created: Instant,
+    /// When the event loop last had its turn, in nanoseconds since `created`.
     turn: AtomicU64,
 }
 
-/// An event loop waits no longer than this for its turn, and for one item more.
-const TURN: Duration = Duration::from_millis(4);
+/// How long items are taken before the event loop gets its turn.
+const MAX_TURN: Duration = Duration::from_millis(4);
 
 impl CoreStream {
     pub fn new(stream: Stream) -> Self {
-        let snapshots = Arc::new(Snapshots::of(&stream));
-        let (made, turn) = (Instant::now(), AtomicU64::new(0));
-        CoreStream { stream: Some(Arc::new(stream)), snapshots, pid: pid(), made, turn }
+        let parser = Arc::new(IncrementalParser::of(&stream));
+        let (created, turn) = (Instant::now(), AtomicU64::new(0));
+        CoreStream { stream: Some(Arc::new(stream)), parser, pid: pid(), created, turn }
     }
 
     fn stream(&self, py: Python<'_>) -> PyResult<&Arc<Stream>> {
@@ -49,7 +49,7 @@ impl CoreStream {
 
     fn item<'py>(&self, py: Python<'py>, item: Item) -> PyResult<Bound<'py, PyAny>> {
         match item {
-            Item::Update(inner) => Ok(Bound::new(py, Update { inner, snapshots: self.snapshots.clone() })?.into_any()),
+            Item::Update(inner) => Ok(Bound::new(py, PyUpdate { inner, parser: self.parser.clone() })?.into_any()),
             Item::Notice(notice) => notice_object(py, notice),
         }
     }
@@ -58,7 +58,7 @@ impl CoreStream {
 impl Drop for CoreStream {
     fn drop(&mut self) {
         if self.pid != pid() {
-            // Its locks may have been held at the fork, and its task is not ours to end.
+            // A forked child must not drop it: its locks may be held, and its task belongs to the parent.
             std::mem::forget(self.stream.take());
         }
     }
@@ -66,7 +66,7 @@ impl Drop for CoreStream {
 
 #[pymethods]
 impl CoreStream {
-    /// Connects, the first time it is called.
+    /// Connects; only the first call has an effect.
     fn open(&self, py: Python<'_>) -> PyResult<()> {
         let stream = self.stream(py)?;
         let handle = runtime::streams().map_err(|e| errors::raise(py, e))?;
@@ -76,7 +76,7 @@ impl CoreStream {
         })
     }
 
-    /// The next item where one is there, else `None`: see `ended`.
+    /// The next item if there is one, else `None`; see `ended`.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match take(py, self.stream(py)?)? {
             Taken::Item(item) => self.item(py, item).map(Some),
@@ -95,16 +95,16 @@ impl CoreStream {
                 Taken::Ended(Some(error)) => return Err(raise(py, error)),
                 Taken::Nothing => {}
             }
-            if !exit::outside(py, || stream.buffer().ready_within(runtime::STEP)) {
+            if !interpreter_exit::detached(py, || stream.buffer().ready_within(runtime::SIGNAL_CHECK_INTERVAL)) {
                 py.check_signals()?;
             }
         }
     }
 
-    /// As `next`, for so many seconds at most: `None` then too.
+    /// Like `next`, for at most `seconds`; `None` then too.
     fn next_within<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
         let stream = self.stream(py)?;
-        let wait = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(LONGEST_TIMEOUT).min(LONGEST_TIMEOUT);
+        let wait = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(MAX_TIMEOUT).min(MAX_TIMEOUT);
         let until = Instant::now() + wait;
         loop {
             match take(py, stream)? {
@@ -117,40 +117,40 @@ impl CoreStream {
             if left.is_zero() {
                 return Ok(None);
             }
-            exit::outside(py, || stream.buffer().ready_within(left.min(runtime::STEP)));
+            interpreter_exit::detached(py, || stream.buffer().ready_within(left.min(runtime::SIGNAL_CHECK_INTERVAL)));
             py.check_signals()?;
         }
     }
 
-    /// Ends when there is something to take. It takes nothing: to give it up loses nothing.
+    /// Completes when there is an item. It takes nothing, so cancelling it loses nothing.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Wait>> {
         errors::guard(py, || wait::wait(py, self.stream(py)?.buffer()))
     }
 
-    /// Whether there is nothing more to take, ever.
+    /// Whether the stream has ended and all items were taken.
     #[getter]
     fn ended(&self) -> bool {
         self.state() == "closed"
     }
 
-    /// As `take`, but also `None` when the event loop is due for a turn: see `is_turn_due`.
+    /// Like `take`, but also `None` when the event loop is due for a turn; see `is_turn_due`.
     fn take_in_turn<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if self.is_turn_due() { Ok(None) } else { self.take(py) }
     }
 
-    /// Whether items were taken for so long that other tasks of the event loop wait.
+    /// Whether items were taken for so long that other tasks of the event loop should run.
     #[getter]
     fn is_turn_due(&self) -> bool {
-        let elapsed = self.made.elapsed().as_nanos() as u64;
-        elapsed.saturating_sub(self.turn.load(Ordering::Relaxed)) > TURN.as_nanos() as u64
+        let elapsed = self.created.elapsed().as_nanos() as u64;
+        elapsed.saturating_sub(self.turn.load(Ordering::Relaxed)) > MAX_TURN.as_nanos() as u64
     }
 
-    /// The event loop had its turn.
+    /// Records that the event loop had its turn.
     fn begin_turn(&self) {
-        self.turn.fetch_max(self.made.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        self.turn.fetch_max(self.created.elapsed().as_nanos() as u64, Ordering::Relaxed);
     }
 
-    /// From now on what is taken is appended to a journal.
+    /// From now on, appends the items taken to a journal.
     fn record(&self, py: Python<'_>, path: PathBuf, sync_every: Option<f64>) -> PyResult<()> {
         let stream = self.stream(py)?;
         let seconds = |seconds: f64| {
@@ -162,7 +162,7 @@ impl CoreStream {
         errors::guard(py, || py.detach(|| stream.record(&path, sync_every)).map_err(|e| errors::raise(py, e)))
     }
 
-    /// Raises where a journal's last items could not be written; it is closed all the same.
+    /// Raises if the last items of a journal could not be written; the stream is closed all the same.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         match self.stream(py) {
             Ok(stream) => errors::guard(py, || py.detach(|| stream.close()).map_err(|e| errors::raise(py, e))),
@@ -188,7 +188,7 @@ impl CoreStream {
         self.stream(py)?.counts().last.map(|at| datetime(py, at)).transpose()
     }
 
-    /// Updates, bytes, reconnects, gaps, repeats, dropped, and the lag in seconds.
+    /// Updates, bytes, reconnects, gaps, duplicates, dropped updates, and the lag in seconds.
     #[getter]
     fn stats(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, u64, u64, f64)> {
         let stream = self.stream(py)?;
@@ -198,7 +198,7 @@ impl CoreStream {
     }
 }
 
-/// The next item, if it is there. A journal's disk is waited for without Python's lock.
+/// The next item, if there is one. Waits for a journal's disk detached from the interpreter.
 fn take(py: Python<'_>, stream: &Stream) -> PyResult<Taken> {
     if !stream.is_recorded() {
         return stream.take().map_err(|e| errors::raise(py, e));
@@ -206,7 +206,7 @@ fn take(py: Python<'_>, stream: &Stream) -> PyResult<Taken> {
     errors::guard(py, || py.detach(|| stream.take()).map_err(|e| errors::raise(py, e)))
 }
 
-/// A stream's own end by a client's is `StreamClosed`.
+/// The exception of a stream's error: `StreamClosed` if the service ended it.
 fn raise(py: Python<'_>, error: Error) -> PyErr {
     match error {
         Error::Closed => errors::stream_closed(py, "the client of this stream was closed"),
@@ -214,31 +214,31 @@ fn raise(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
-/// Event, id, text, bytes, number, source, and when it was received: an update as plain values.
-type Plain = (Option<String>, String, String, Option<Vec<u8>>, Option<i64>, Option<String>, Duration);
+/// Event, id, text, bytes, sequence number, source, and time of arrival: an update as plain values.
+type UpdateParts = (Option<String>, String, String, Option<Vec<u8>>, Option<i64>, Option<String>, Duration);
 
-/// One message of a live stream, as it came: `to_dict()`, `text`, `raw`.
+/// One message of a live stream, as received: `to_dict()`, `text`, `raw`.
 ///
 /// >>> with client.live_stats(live_game_id, notices=False) as stream:
 /// ...     update = next(stream)
 /// >>> update.event, len(update.raw) == len(update.text.encode()), update.received_at.tzinfo is not None
 /// ('message', True, True)
-#[pyclass(frozen, module = "sideline")]
-pub struct Update {
+#[pyclass(frozen, module = "sideline", name = "Update")]
+pub struct PyUpdate {
     inner: live::Update,
-    /// Of its stream.
-    snapshots: Arc<Snapshots>,
+    /// The parser of its stream.
+    parser: Arc<IncrementalParser>,
 }
 
-impl Drop for Update {
+impl Drop for PyUpdate {
     fn drop(&mut self) {
-        self.snapshots.done_with(std::mem::take(&mut self.inner.text));
+        self.parser.recycle(std::mem::take(&mut self.inner.text));
     }
 }
 
 #[pymethods]
-impl Update {
-    /// The JSON as Python objects, nothing dropped; a new object at each call.
+impl PyUpdate {
+    /// The JSON as Python objects, with nothing dropped; a new object at each call.
     ///
     /// Raises `DecodeError` where the message is no JSON: `text` has it then.
     ///
@@ -246,7 +246,7 @@ impl Update {
     /// ...     next(stream).to_dict()["schedule_id"] == live_game_id
     /// True
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        errors::guard(py, || self.snapshots.objects(py, &self.inner.text))
+        errors::guard(py, || self.parser.objects(py, &self.inner.text))
     }
 
     /// The message as text.
@@ -255,31 +255,31 @@ impl Update {
         PyString::new(py, &self.inner.text)
     }
 
-    /// The message as bytes, as they came.
+    /// The message as received, in bytes.
     #[getter]
     fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.inner.raw())
     }
 
-    /// The event's type; "message" where the service names none.
+    /// The event type; "message" if the service sends none.
     #[getter]
     fn event(&self) -> &str {
         self.inner.event.as_deref().unwrap_or("message")
     }
 
-    /// The last event id in force; `None` where the stream has none.
+    /// The last event id; `None` if the stream has none.
     #[getter]
     fn id(&self) -> Option<&str> {
         Some(&*self.inner.id).filter(|id| !id.is_empty())
     }
 
-    /// The number of a sequenced message of the websocket.
+    /// The sequence number of a websocket message.
     #[getter]
     fn seq(&self) -> Option<i64> {
         self.inner.seq
     }
 
-    /// The source of a message of the websocket.
+    /// The source of a websocket message.
     #[getter]
     fn source(&self) -> Option<&str> {
         self.inner.source.as_deref()
@@ -291,8 +291,8 @@ impl Update {
         datetime(py, self.inner.received_at)
     }
 
-    /// Pickled as what came, so that a worker of multiprocessing can have it.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Plain)> {
+    /// Pickled as received, so that a multiprocessing worker can use it.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, UpdateParts)> {
         let live::Update { event, id, text, binary, seq, source, received_at } = slf.get().inner.clone();
         let since_epoch = received_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let plain = (
@@ -309,17 +309,17 @@ impl Update {
 
     #[staticmethod]
     #[pyo3(signature = (*plain))]
-    fn _restore(plain: Plain) -> Self {
+    fn _restore(plain: UpdateParts) -> Self {
         let (event, id, text, binary, seq, source, since_epoch) = plain;
         let received_at = SystemTime::UNIX_EPOCH + since_epoch;
         let (event, source) = (event.map(Into::into), source.map(Into::into));
         let (id, binary) = (id.into(), binary.map(Into::into));
         let inner = live::Update { event, id, text, binary, seq, source, received_at };
-        Update { inner, snapshots: Arc::default() }
+        PyUpdate { inner, parser: Arc::default() }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let scrubber = self.snapshots.scrubber();
+        let scrubber = self.parser.scrubber();
         let mut parts = vec![scrubber.id(self.event()).into()];
         parts.extend(self.source().map(|source| format!("source {}", scrubber.id(source))));
         parts.extend(self.seq().map(|seq| format!("seq {seq}")));
@@ -330,7 +330,7 @@ impl Update {
     }
 }
 
-/// A notice as Python sees it: a dataclass of `sideline.live`.
+/// A notice as a Python dataclass of `sideline.live`.
 fn notice_object(py: Python<'_>, notice: Notice) -> PyResult<Bound<'_, PyAny>> {
     let class = |name: &str| py.import("sideline.live")?.getattr(name);
     let optional = |at: Option<SystemTime>| at.map(|at| datetime(py, at)).transpose();
@@ -346,9 +346,9 @@ fn notice_object(py: Python<'_>, notice: Notice) -> PyResult<Bound<'_, PyAny>> {
     })
 }
 
-/// The item behind a Python object that a stream gave.
+/// The item behind a Python object of a stream.
 fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
-    if let Ok(update) = object.cast::<Update>() {
+    if let Ok(update) = object.cast::<PyUpdate>() {
         return Ok(Item::Update(update.get().inner.clone()));
     }
     let time = |name: &str| -> PyResult<Option<SystemTime>> {
@@ -384,7 +384,7 @@ fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
 /// Items of a stream as a table: `live_items` or `stat_updates`.
 #[pyfunction]
 #[pyo3(name = "_items_table")]
-pub fn items_table(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<Table> {
+pub fn items_table(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<PyTable> {
     errors::guard(py, || {
         let items: Vec<Item> = items.iter().map(item_of).collect::<PyResult<_>>()?;
         let batch = py.detach(|| match name {
@@ -394,11 +394,11 @@ pub fn items_table(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> 
                 r#"there is no table {other:?} of items; it is "live_items" or "stat_updates""#
             ))),
         });
-        Table::new(py, name.to_owned(), vec![batch.map_err(|e| errors::raise(py, e))?])
+        PyTable::new(py, name.to_owned(), vec![batch.map_err(|e| errors::raise(py, e))?])
     })
 }
 
-/// Opens nothing yet. `options` by the names of the parameters of `live_stats`.
+/// Creates a stream without connecting. `options` are the parameters of `live_stats`.
 #[pyfunction]
 #[pyo3(name = "_live_stats")]
 pub fn live_stats(
@@ -417,7 +417,7 @@ pub fn live_stats(
     })
 }
 
-/// A journal as a stream; its beginning is read now. `options` by the names of the parameters of `replay`.
+/// Opens a journal as a stream and reads its beginning. `options` are the parameters of `replay`.
 #[pyfunction]
 #[pyo3(name = "_replay")]
 pub fn replay(py: Python<'_>, path: PathBuf, speed: Option<f64>, options: &Bound<'_, PyDict>) -> PyResult<CoreStream> {
@@ -428,10 +428,10 @@ pub fn replay(py: Python<'_>, path: PathBuf, speed: Option<f64>, options: &Bound
     })
 }
 
-/// A stretch of a journal that is not whole: its first byte, its bytes, and the times of the items around it.
+/// A damaged part of a journal: its first byte, its length, and the times of the items around it.
 type LostBytes<'py> = (u64, u64, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
-/// Saves what is whole of a journal: its frames, its items and what was lost.
+/// Saves the undamaged part of a journal: its frames, its items and the damaged parts.
 #[pyfunction]
 #[pyo3(name = "_repair_journal")]
 pub fn repair_journal(py: Python<'_>, path: PathBuf, out: Option<PathBuf>) -> PyResult<(u64, u64, Vec<LostBytes<'_>>)> {
@@ -443,7 +443,8 @@ pub fn repair_journal(py: Python<'_>, path: PathBuf, out: Option<PathBuf>) -> Py
     })
 }
 
-/// Opens nothing yet. `what` by the names of the parameters of `live` that say what to receive, `options` by the others.
+/// Creates a stream without connecting. `what` are the parameters of `live` that say what to receive, `options` the
+/// others.
 #[pyfunction]
 #[pyo3(name = "_live")]
 pub fn websocket(
@@ -461,7 +462,7 @@ pub fn websocket(
             last_seq: option(what, "last_seq")?,
             broadcast_summary_level: option(what, "broadcast_summary_level")?,
         };
-        // The service is silent about a source that it does not know: whoever wants no notices would wait for ever.
+        // The service does not answer for an unknown source, so a stream without notices would wait forever.
         let options = Options { first_quiet: !live.sources.is_empty(), ..read_options(options)? };
         let stream = || -> Result<Stream> { live::websocket(client.get().transport()?, live, options) };
         stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
@@ -495,7 +496,7 @@ pub fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
     })
 }
 
-/// The box score kept from updates.
+/// A box score maintained from updates.
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreBoxScore(Mutex<BoxScore>);
 
@@ -506,7 +507,7 @@ impl CoreBoxScore {
         CoreBoxScore(Mutex::default())
     }
 
-    fn feed(&self, py: Python<'_>, update: &Bound<'_, Update>) -> PyResult<bool> {
+    fn feed(&self, py: Python<'_>, update: &Bound<'_, PyUpdate>) -> PyResult<bool> {
         let update = update.get();
         errors::guard(py, || Ok(py.detach(|| self.lock().feed(&update.inner))))
     }
@@ -516,10 +517,10 @@ impl CoreBoxScore {
         errors::guard(py, || py.detach(|| self.lock().seed(raw)).map_err(|e| errors::raise(py, e)))
     }
 
-    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+    fn table(&self, py: Python<'_>) -> PyResult<PyTable> {
         errors::guard(py, || {
             let batch = py.detach(|| self.lock().table()).map_err(|e| errors::raise(py, e))?;
-            Table::new(py, "box_score".to_owned(), vec![batch])
+            PyTable::new(py, "box_score".to_owned(), vec![batch])
         })
     }
 

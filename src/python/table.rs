@@ -1,6 +1,6 @@
 //! One Arrow table, and the fixed schema of each.
 
-use crate::python::{capsule, convert, errors, pickle_table, rows};
+use crate::python::{capsule, convert, errors, pickle_table, to_dicts};
 use crate::resource;
 use crate::scrub::{self, Scrubber};
 use crate::table as engine;
@@ -13,35 +13,35 @@ use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A named Arrow table. pyarrow, polars, DuckDB and others read it as it stands: ``pl.DataFrame(table)``,
+/// A named Arrow table. pyarrow, polars, DuckDB and others read it without conversion: ``pl.DataFrame(table)``,
 /// ``pa.table(table)``, ``duckdb.sql("from table")``.
 ///
 /// >>> table = client.stats(session_id).table("box_score")
 /// >>> import polars as pl
 /// >>> pl.DataFrame(table).height == table.num_rows == len(table)
 /// True
-#[pyclass(frozen, subclass, module = "sideline")]
-pub struct Table {
+#[pyclass(frozen, subclass, module = "sideline", name = "Table")]
+pub struct PyTable {
     name: String,
     schema: SchemaRef,
-    /// Of this schema. What was answered in several bodies stays apart: joining it would hold it twice.
+    /// All of this schema. The batches of several bodies stay separate: concatenating them would need twice the memory.
     batches: Vec<RecordBatch>,
 }
 
-impl Table {
-    /// `batches`: one at least, of one schema.
+impl PyTable {
+    /// `batches`: at least one, all of one schema.
     pub fn new(py: Python<'_>, name: String, batches: Vec<RecordBatch>) -> PyResult<Self> {
         let Some(first) = batches.first() else { return Err(errors::internal(py, "a table without a batch")) };
-        Ok(Table { name, schema: first.schema(), batches })
+        Ok(PyTable { name, schema: first.schema(), batches })
     }
 
-    /// Hands the table to the frames' side, in Python: which library, and what to install where it is missing.
+    /// Calls a Python function that converts the table, or names the library to install.
     pub fn frame<'py>(table: Bound<'py, Self>, function: &str) -> PyResult<Bound<'py, PyAny>> {
         let py = table.py();
         errors::guard(py, || py.import("sideline._frames")?.call_method1(function, (table,)))
     }
 
-    /// As [`Table::frame`], of some columns where they are named.
+    /// Like [`PyTable::frame`], with only some columns if they are named.
     fn frame_of<'py>(
         table: Bound<'py, Self>,
         columns: Option<&Bound<'py, PyAny>>,
@@ -61,25 +61,25 @@ impl Table {
         scrub::visible(&self.column_names().join(", ")).into_owned()
     }
 
-    /// The same rows with other columns, or other rows with the same.
-    fn remade(&self, batches: Result<Vec<RecordBatch>, ArrowError>) -> PyResult<Table> {
+    /// A table of the same name with other batches.
+    fn remade(&self, batches: Result<Vec<RecordBatch>, ArrowError>) -> PyResult<PyTable> {
         let batches = batches.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let schema = batches.first().map_or_else(|| self.schema.clone(), RecordBatch::schema);
-        Ok(Table { name: self.name.clone(), schema, batches })
+        Ok(PyTable { name: self.name.clone(), schema, batches })
     }
 }
 
-/// What makes a table again, and of what.
+/// The function that restores a table, and its arguments.
 type Pickled<'py, T = PyAny> = (Bound<'py, PyAny>, (String, Bound<'py, T>));
 
 #[pymethods]
-impl Table {
+impl PyTable {
     #[new]
     fn create(py: Python<'_>, name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::_from_arrow(py, name, data)
     }
 
-    /// Any Arrow table as a `Table`: of pyarrow, polars, DuckDB, or what else has `__arrow_c_stream__`.
+    /// Any Arrow table as a `Table`: from pyarrow, polars, DuckDB, or any object with `__arrow_c_stream__`.
     ///
     /// Raises `TypeError` for anything else.
     ///
@@ -95,7 +95,7 @@ impl Table {
                 convert::kind(data)
             )));
         }
-        let own = data.cast::<Table>().ok().map(|table| table.get().name.clone());
+        let own = data.cast::<PyTable>().ok().map(|table| table.get().name.clone());
         Self::_from_arrow(py, name.or(own).unwrap_or_else(|| "table".to_owned()), data)
     }
 
@@ -111,31 +111,31 @@ impl Table {
         })
     }
 
-    /// Its name, as in `sideline.SCHEMAS`.
+    /// The table's name, as in `sideline.SCHEMAS`.
     #[getter]
     fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many rows it has.
+    /// The number of rows.
     #[getter]
     fn num_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// The columns' names, in their order.
+    /// The column names, in order.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// Names, types, units and meanings of the columns.
+    /// Names, types, units and descriptions of the columns.
     #[getter]
     fn schema(&self) -> Schema {
         Schema { name: self.name.clone(), schema: self.schema.clone() }
     }
 
-    /// A schema that is asked for is a wish: where it cannot be had, the table is what it is.
+    /// A requested schema is a hint, which may be ignored.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         slf: Bound<'py, Self>,
@@ -157,7 +157,7 @@ impl Table {
         capsule::of_schema(py, &self.schema)
     }
 
-    /// A `pyarrow.Table`, of all columns or of those named.
+    /// A `pyarrow.Table` of all or of the named columns.
     ///
     /// >>> client.teams().table().to_arrow().column_names[:2]
     /// ['team_id', 'name']
@@ -166,7 +166,7 @@ impl Table {
         Self::frame_of(slf, columns, "to_arrow")
     }
 
-    /// A `polars.DataFrame`, of all columns or of those named; needs no pyarrow.
+    /// A `polars.DataFrame` of all or of the named columns; needs no pyarrow.
     ///
     /// >>> client.teams().table().to_polars(["team_id"]).dtypes
     /// [Int64]
@@ -175,7 +175,7 @@ impl Table {
         Self::frame_of(slf, columns, "to_polars")
     }
 
-    /// A `pandas.DataFrame`: categories are categoricals, times aware, and what may be null is of a type that has nulls.
+    /// A `pandas.DataFrame` with categoricals, aware times, and nullable types for columns that may be null.
     ///
     /// >>> client.teams().table(columns=["sport"]).to_pandas().sport.dtype.name
     /// 'category'
@@ -184,7 +184,7 @@ impl Table {
         Self::frame_of(slf, columns, "to_pandas")
     }
 
-    /// Write a Parquet file, by pyarrow or, without it, by polars.
+    /// Writes a Parquet file, with pyarrow or, without it, with polars.
     ///
     /// >>> import tempfile
     /// >>> with tempfile.TemporaryDirectory() as folder:
@@ -194,7 +194,8 @@ impl Table {
         errors::guard(py, || py.import("sideline._frames")?.call_method1("to_parquet", (slf, path)).map(|_| ()))
     }
 
-    /// Write a CSV file with a header, UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is empty.
+    /// Writes a CSV file with a header, in UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is
+    /// empty.
     ///
     /// >>> import tempfile
     /// >>> with tempfile.TemporaryDirectory() as folder:
@@ -204,7 +205,7 @@ impl Table {
         errors::guard(py, || py.import("sideline._frames")?.call_method1("to_csv", (slf, path)).map(|_| ()))
     }
 
-    /// The values of a column, as a list. Raises `KeyError` where there is no such column.
+    /// The values of a column, as a list. Raises `KeyError` if there is no such column.
     ///
     /// >>> 1001 in client.teams().table()["team_id"]
     /// True
@@ -220,12 +221,12 @@ impl Table {
         let Some(place) = self.place(&name) else {
             return Err(PyKeyError::new_err(format!("no column {name:?}; there are: {}", self.there_are())));
         };
-        errors::guard(py, || rows::column(py, self.batches.iter().map(|batch| batch.column(place))))
+        errors::guard(py, || to_dicts::column(py, self.batches.iter().map(|batch| batch.column(place))))
     }
 
-    /// Some columns, in the order of their names.
+    /// Some columns, in the order named.
     #[pyo3(signature = (columns))]
-    fn _select(&self, py: Python<'_>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<Table> {
+    fn _select(&self, py: Python<'_>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<PyTable> {
         errors::guard(py, || {
             let columns = convert::columns(columns)?.unwrap_or_else(|| self.column_names());
             let place = |name: &String| {
@@ -242,8 +243,8 @@ impl Table {
         })
     }
 
-    /// The rows at these places, in their order.
-    fn _take(&self, py: Python<'_>, places: Vec<u64>) -> PyResult<Table> {
+    /// The rows at these positions, in this order.
+    fn _take(&self, py: Python<'_>, places: Vec<u64>) -> PyResult<PyTable> {
         errors::guard(py, || {
             let whole = arrow_select::concat::concat_batches(&self.schema, &self.batches);
             let taken =
@@ -252,8 +253,12 @@ impl Table {
         })
     }
 
-    /// With columns of texts, or of lists of texts, at the end: name, meaning, a value for each row.
-    fn _with_texts(&self, py: Python<'_>, columns: Vec<(String, String, Bound<'_, PyList>, bool)>) -> PyResult<Table> {
+    /// The table with additional columns of texts or lists of texts: name, description, a value for each row.
+    fn _with_texts(
+        &self,
+        py: Python<'_>,
+        columns: Vec<(String, String, Bound<'_, PyList>, bool)>,
+    ) -> PyResult<PyTable> {
         errors::guard(py, || {
             let whole = arrow_select::concat::concat_batches(&self.schema, &self.batches);
             let whole = whole.map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -271,7 +276,7 @@ impl Table {
         })
     }
 
-    /// A list with a dict for each row; times are aware datetimes. It needs no library.
+    /// A list with a dict for each row; times are aware datetimes. Needs no library.
     ///
     /// A time before the year 1 or after 9999, which no datetime can hold, is a text: as ISO 8601 writes it, or
     /// ``<out of range>`` beyond that. `to_arrow()` and `to_polars()` have it as it is.
@@ -279,7 +284,7 @@ impl Table {
     /// >>> client.teams().table(columns=["gender", "sport"]).to_dicts()[0]
     /// {'gender': 'MEN', 'sport': 'BASKETBALL'}
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        errors::guard(py, || rows::dicts(py, &self.batches))
+        errors::guard(py, || to_dicts::dicts(py, &self.batches))
     }
 
     /// The first rows.
@@ -287,7 +292,7 @@ impl Table {
     /// >>> client.teams().table().head(2).num_rows
     /// 2
     #[pyo3(signature = (rows = 5))]
-    fn head(&self, rows: i64) -> PyResult<Table> {
+    fn head(&self, rows: i64) -> PyResult<PyTable> {
         let rows = usize::try_from(rows)
             .map_err(|_| PyValueError::new_err(format!("rows is {rows}; it must be a number of rows from 0 up")))?;
         let (mut left, mut batches) = (rows, Vec::new());
@@ -299,10 +304,10 @@ impl Table {
             batches.push(batch.slice(0, taken));
             left -= taken;
         }
-        Ok(Table { name: self.name.clone(), schema: self.schema.clone(), batches })
+        Ok(PyTable { name: self.name.clone(), schema: self.schema.clone(), batches })
     }
 
-    /// It cannot change: a copy is the same table.
+    /// A table is immutable, so a copy is the same object.
     fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }
@@ -322,7 +327,7 @@ impl Table {
     fn _restore(py: Python<'_>, name: String, state: &Bound<'_, PyAny>) -> PyResult<Self> {
         errors::guard(py, || {
             let (schema, batches) = pickle_table::restored(state)?;
-            Ok(Table { name, schema, batches })
+            Ok(PyTable { name, schema, batches })
         })
     }
 
@@ -351,7 +356,7 @@ impl Table {
     }
 }
 
-/// The columns of a table: a sequence of `Field`, by name too.
+/// The columns of a table: a sequence of `Field`, also by name.
 ///
 /// >>> sideline.SCHEMAS["teams"].names[:3]
 /// ['team_id', 'name', 'gender']
@@ -374,25 +379,24 @@ impl Schema {
 
 #[pymethods]
 impl Schema {
-    /// The table's name.
     #[getter]
     fn name(&self) -> &str {
         &self.name
     }
 
-    /// The columns' names.
+    /// The column names, in order.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The columns, in their order.
+    /// The columns, in order.
     #[getter]
     fn fields(&self) -> Vec<Field> {
         self.schema.fields().iter().map(|field| Field(field.as_ref().clone())).collect()
     }
 
-    /// What a row is.
+    /// The meaning of a row.
     #[getter]
     fn description(&self) -> Option<String> {
         let tables = resource::tables();
@@ -403,7 +407,7 @@ impl Schema {
         capsule::of_schema(py, &self.schema)
     }
 
-    /// A `pyarrow.Schema`, with unit and meaning in the metadata of its fields.
+    /// A `pyarrow.Schema`, with unit and description in the metadata of its fields.
     ///
     /// >>> sideline.SCHEMAS["locations"].to_arrow().field("x").metadata[b"unit"]
     /// b'mm'
@@ -412,13 +416,13 @@ impl Schema {
         errors::guard(py, || py.import("sideline._frames")?.call_method1("schema_to_arrow", (slf,)))
     }
 
-    /// One of `sideline.SCHEMAS` is pickled as its name, any other as an empty table.
+    /// A schema of `sideline.SCHEMAS` is pickled as its name, any other as an empty table.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let (py, this) = (slf.py(), slf.get());
         let columns = if Schema::of_table(&this.name).as_ref() == Some(this) {
             py.None().into_bound(py)
         } else {
-            let empty = Table::new(py, this.name.clone(), vec![RecordBatch::new_empty(this.schema.clone())])?;
+            let empty = PyTable::new(py, this.name.clone(), vec![RecordBatch::new_empty(this.schema.clone())])?;
             Bound::new(py, empty)?.into_any()
         };
         Ok((slf.get_type().getattr("_restore")?, (this.name.clone(), columns)))
@@ -427,7 +431,7 @@ impl Schema {
     #[staticmethod]
     fn _restore(py: Python<'_>, name: String, columns: &Bound<'_, PyAny>) -> PyResult<Self> {
         if !columns.is_none() {
-            return Ok(Table::_from_arrow(py, name, columns)?.schema());
+            return Ok(PyTable::_from_arrow(py, name, columns)?.schema());
         }
         let unknown = || PyValueError::new_err(format!("this version of sideline has no table {name:?}"));
         Schema::of_table(&name).ok_or_else(unknown)
@@ -518,25 +522,25 @@ impl Field {
         type_name(self.0.data_type())
     }
 
-    /// Whether it may be null.
+    /// Whether the column may be null.
     #[getter]
     fn nullable(&self) -> bool {
         self.0.is_nullable()
     }
 
-    /// Such as `cm` or `s`; `None` where there is none.
+    /// The unit, such as `cm` or `s`, if any.
     #[getter]
     fn unit(&self) -> Option<&str> {
         self.metadata("unit")
     }
 
-    /// Of a coordinate: ``court`` or ``hoop``, as `sideline.court` describes them; `None` elsewhere.
+    /// For a coordinate, ``court`` or ``hoop``, as `sideline.court` describes them; else `None`.
     #[getter]
     fn frame(&self) -> Option<&str> {
         self.metadata("frame")
     }
 
-    /// The meaning of the column.
+    /// The description of the column.
     #[getter]
     fn description(&self) -> Option<&str> {
         self.metadata("description")
@@ -546,13 +550,13 @@ impl Field {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
         let (py, this) = (slf.py(), slf.get());
         let schema = Arc::new(ArrowSchema::new(vec![this.0.clone()]));
-        let table = Table::new(py, String::new(), vec![RecordBatch::new_empty(schema)])?;
+        let table = PyTable::new(py, String::new(), vec![RecordBatch::new_empty(schema)])?;
         Ok((slf.get_type().getattr("_restore")?, (Bound::new(py, table)?.into_any(),)))
     }
 
     #[staticmethod]
     fn _restore(py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let table = Table::_from_arrow(py, String::new(), columns)?;
+        let table = PyTable::_from_arrow(py, String::new(), columns)?;
         let field = table.schema.fields().first().map(|field| Field(field.as_ref().clone()));
         field.ok_or_else(|| PyValueError::new_err("a pickled column without its name"))
     }
@@ -602,19 +606,19 @@ fn type_name(data_type: &DataType) -> String {
     }
 }
 
-/// A table of what the package itself found: its rows as a JSON array.
+/// A table of the package's own, from rows as a JSON array.
 #[pyfunction]
 #[pyo3(name = "_own_table")]
-pub fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<Table> {
+pub fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<PyTable> {
     errors::guard(py, || {
         let Some(resource) = resource::by_name(name) else { return Err(errors::internal(py, "no such table")) };
         let batch = engine::decode(resource, name, None, &engine::Body::from(json), &engine::Context::default());
         let batch = batch.map_err(|error| errors::raise(py, error.scrubbed(&Scrubber::default())))?;
-        Table::new(py, name.to_owned(), vec![batch])
+        PyTable::new(py, name.to_owned(), vec![batch])
     })
 }
 
-/// Every table's schema, by name.
+/// The schemas of all tables, by name.
 #[pyfunction]
 #[pyo3(name = "_schemas")]
 pub fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {

@@ -1,4 +1,4 @@
-//! Predicted ball screens of a game (facts 2.19, 10).
+//! Predicted ball screens of a game.
 
 use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What is known of the Broadcast API's bodies: a team with its players (facts 5, 10).
+//! The known part of the Broadcast API's bodies: a team with its players.
 
 use super::roster::{self, SpecialService};
 use crate::table::{Resource, Table, Ty::*, col, read_elsewhere, root};
@@ -19,7 +19,7 @@ pub struct BroadcastTeam {
     pub sensor_assignments_history: Option<Vec<SensorAssignment>>,
 }
 
-/// That a sensor was given to a player, and when. The documentation does not say how its fields are called.
+/// The assignment of a sensor to a player, and its time. The documentation does not name its fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SensorAssignment {
     pub player_id: i64,
@@ -42,12 +42,12 @@ pub struct BroadcastPlayer {
     pub is_active: Option<bool>,
 }
 
-/// A roster in the Broadcast API's words; what it does not say is null.
+/// A roster in the Broadcast API's words; missing fields are null.
 pub static BROADCAST_ROSTER: Resource = Resource {
     name: "broadcast_roster",
     roots: &[root("").needs(&["id", "players[]"])],
     tables: &[&PLAYERS, &roster::SPECIAL_SERVICES, &roster::TEAM],
-    // The documentation does not say where the history stands.
+    // The documentation does not say where the history is.
     known: &[
         "abbr",
         "city",

@@ -1,4 +1,4 @@
-//! Several resources of a game in one answer (facts 2.19): `stats`, `details`, `shots`, `possessions`, each under its own key.
+//! Several resources of a game in one response: `stats`, `details`, `shots`, `possessions`, each under its own key.
 
 use super::game_shots::{self, GameShot};
 use super::game_totals::GameTotals;
@@ -20,7 +20,7 @@ pub struct GameLine {
     pub total_stats: Map<String, Value>,
 }
 
-/// A key that was not asked for is absent. The body of `possessions` is not documented; it is taken to be that of a
+/// Parts that were not requested are absent. The body of `possessions` is not documented; it is assumed to be that of a
 /// session's possessions, without its outer object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -36,7 +36,7 @@ pub struct CatchUpBody {
     pub game_totals: GameTotals,
 }
 
-/// What can be asked for, in the usual order.
+/// The available parts, in the usual order.
 pub const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"];
 
 /// The array of each part.
@@ -69,13 +69,13 @@ pub static CATCH_UP: Resource = Resource {
     ],
 };
 
-/// What an answer with these parts holds (names joined by commas): their tables, in the order asked. None where a name is
-/// no part, or stands twice.
+/// The resource of a response with these parts (names joined by commas): their tables, in that order. `None` for an
+/// unknown or repeated part.
 pub fn of(parts: &str) -> Option<&'static Resource> {
     MADE.get(parts).copied()
 }
 
-/// Every choice of parts, in every order: sixty-four. Made at once, so that no lock is taken afterwards, which a fork might
+/// Every choice of parts, in every order: sixty-four. Made at once, so that no lock is needed later that a fork might
 /// leave locked.
 static MADE: LazyLock<HashMap<String, &'static Resource>> = LazyLock::new(|| {
     let mut orders: Vec<Vec<&str>> = vec![Vec::new()];

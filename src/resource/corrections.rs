@@ -1,4 +1,4 @@
-//! What an archive saw change after a game was over.
+//! The changes that an archive saw after a game was over.
 
 use crate::table::{Resource, Table, Ty::*, col, root};
 

@@ -1,4 +1,4 @@
-//! How each unit of a batch ended, as a table.
+//! The coverage of a batch, sync or plan: the outcome of each unit.
 
 use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};

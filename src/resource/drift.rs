@@ -1,4 +1,4 @@
-//! What a client met that no declaration knows, as a table.
+//! Schema drift: the unknown fields in a client's responses.
 
 use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Team events, games and practices, and their sessions (specification 2.1, 4.1, 4.11; facts 2.1, 2.6, 2.7).
+//! Team events, games and practices, and their sessions.
 
 use crate::table::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root};
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, cast::AsArray};
@@ -60,7 +60,7 @@ pub struct EventsBody {
     pub events: Vec<Event>,
 }
 
-/// The specification shows an event as the root, the vendor's documentation an `events` array (facts 9.1): both are read.
+/// Documented both as the root and as an `events` array: both are read.
 pub static TEAM_EVENTS: Resource = Resource {
     name: "team_events",
     roots: &[root("events[?]"), root("[]"), root("").needs(&["id"])],
@@ -89,7 +89,7 @@ const GAME_ID: Col = derived("game_id", Text, &GAME_ID_OF_EVENT)
 static GAME_ID_OF_EVENT: Derivation =
     Derivation { inputs: &["event_id", "is_game_event", "is_practice_event", "self_link"], make: game_id_of_event };
 
-/// An event is a game when it says so; where it says nothing, when its own link or the request does.
+/// An event is a game if it says so; if it says nothing, if its own link or the request does.
 fn game_id_of_event(inputs: &[ArrayRef], context: &Context) -> ArrayRef {
     let id = inputs[0].as_string::<i32>();
     let (game, practice) = (inputs[1].as_boolean(), inputs[2].as_boolean());
@@ -103,7 +103,7 @@ fn game_id_of_event(inputs: &[ArrayRef], context: &Context) -> ArrayRef {
                 context.get("game_id").is_some() || (link.is_valid(row) && link.value(row).contains("/v1/data/games/"))
             }
         };
-        // Rows are found by the id that was requested.
+        // Rows are found by the requested id.
         (is_game && id.is_valid(row)).then(|| context.get("game_id").unwrap_or(id.value(row)))
     });
     Arc::new(rows.collect::<StringArray>())

@@ -1,4 +1,4 @@
-//! Shots of a whole game, in abbreviations (facts 2.19, 10).
+//! Shots of a whole game, in abbreviations.
 
 use super::shots;
 use crate::table::{Resource, Table, Ty::*, col, read_elsewhere, root};
@@ -45,7 +45,7 @@ pub struct GameShot {
     pub shot_defenders: Vec<i64>,
 }
 
-/// What is in the dict only has no documented meaning, or is the same for the whole game.
+/// These have no documented meaning, or are the same for the whole game.
 pub static GAME_SHOTS: Resource = Resource {
     name: "game_shots",
     roots: &[root("").needs(&["shots[]"])],

@@ -1,4 +1,4 @@
-//! The score that comes along with every answer about a whole game (facts 2.19). It is in the dict only.
+//! The score in every response about a whole game. It is only in the dict.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
-//! What streams bring, as tables: every item, and the stats messages of the websocket (facts 4, 8, 10).
+//! Stream items as tables: every item, and the stats messages of the websocket.
 
 use crate::table::{Resource, Table, Ty::*, col, key, root};
 use serde::{Deserialize, Serialize};
 
-/// Any item of a stream, as a row: what a kind of item does not have is absent.
+/// Any item of a stream as a row; fields that its kind lacks are absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveItem {
     pub kind: String,
@@ -47,8 +47,8 @@ static ITEMS: Table = Table {
     ],
 };
 
-/// Messages of the websocket: `{"type":"stats","data":{..}}`, alone or in a list. Their `stats` hold current values, not
-/// increments; `version` orders them (facts 8).
+/// Messages of the websocket: `{"type":"stats","data":{..}}`, alone or in a list. Their `stats` hold current values,
+/// not increments; `version` orders them.
 pub static STAT_UPDATES: Resource =
     Resource { name: "stat_updates", roots: &[root(""), root("[]")], tables: &[&UPDATES], known: &["type"] };
 

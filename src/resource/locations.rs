@@ -1,4 +1,4 @@
-//! Sensor locations (specification 4.11; facts 2.18).
+//! Sensor locations.
 
 use crate::table::{Resource, Table, Ty::*, col, request, root};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! One file for each resource: its wire model (serde: for the simulator and the tests) and the declarations of its tables,
-//! side by side. A new field of the service is a change to one file.
+//! One file for each resource: its wire model (serde: for the simulator and the tests) and its table declarations. A
+//! new field of the service is a change to one file.
 
 pub mod ball_screens;
 pub mod broadcast;
@@ -26,7 +26,7 @@ pub mod violations;
 pub use crate::table::Resource;
 use crate::table::Table;
 
-/// Every resource, by the name of the operation that answers with it.
+/// Every resource, by the name of its operation.
 pub static RESOURCES: &[&Resource] = &[
     &team::TEAMS,
     &roster::ROSTER,
@@ -55,12 +55,12 @@ pub static RESOURCES: &[&Resource] = &[
     &violations::VIOLATIONS,
 ];
 
-/// The resource an operation answers with.
+/// The resource of an operation.
 pub fn by_name(name: &str) -> Option<&'static Resource> {
     RESOURCES.iter().copied().find(|r| r.name == name)
 }
 
-/// Every table once, in the order of the documentation. A table that several bodies come to has one schema.
+/// Every table once, in the order of the documentation. A table that several bodies share has one schema.
 pub fn tables() -> Vec<&'static Table> {
     let mut all: Vec<&'static Table> = Vec::new();
     for table in RESOURCES.iter().flat_map(|r| r.tables) {
@@ -73,7 +73,6 @@ pub fn tables() -> Vec<&'static Table> {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use crate::table::schema;

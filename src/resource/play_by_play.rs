@@ -1,4 +1,4 @@
-//! Play-by-play of a game (facts 2.19, 10).
+//! Play-by-play of a game.
 
 use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub struct Play {
     pub practice_definition_id: Option<String>,
     pub drill_definition_id: Option<String>,
     pub game_id: String,
-    /// What this event adds, by stat code.
+    /// The stats that this event adds, by code.
     pub stats: Map<String, Value>,
     pub corrected: bool,
     pub facility_id: String,

@@ -1,4 +1,4 @@
-//! Possessions of a session (specification 2.8, 4.9).
+//! Possessions of a session.
 
 use crate::table::{Col, Resource, Table, Ty::*, col, index, request, root};
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ const GAME_ID: Col = request("game_id", Text).doc("game of the request");
 const TEAM_ID: Col = col("team_id", Int64, "id").required().doc("team");
 const POSSESSION: Col = index("possession", "possessions[]").doc("place in the team's list, from 0");
 
-/// A counter of the attributes; all are read alike.
+/// A counter of the attributes; all are declared alike.
 macro_rules! count {
     ($name:literal, $doc:literal) => {
         col($name, Count, concat!(".possession_attributes.", $name)).doc($doc)

@@ -1,4 +1,4 @@
-//! A team's roster (specification 2.4, 4.4).
+//! A team's roster.
 
 use super::team;
 use crate::table::{Col, Resource, Table, Ty::*, col, root};

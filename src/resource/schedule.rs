@@ -1,4 +1,4 @@
-//! The game schedule (specification 2.2, 4.2).
+//! The game schedule.
 
 use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub struct ScheduleBody {
 pub static SCHEDULE: Resource =
     Resource { name: "schedule", roots: &[root("games[]"), root("[]").not_empty()], tables: &[&GAMES], known: &[] };
 
-/// Games of one or two teams, known by any system's ids (facts 2.3): the same but for `type` and `source`, which it lacks.
+/// Games of one or two teams, by any system's ids: the same without `type` and `source`.
 pub static MATCHUP: Resource = Resource { name: "matchup", ..SCHEDULE };
 
 static GAMES: Table = Table {

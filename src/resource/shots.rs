@@ -1,4 +1,4 @@
-//! Shots of a session (specification 4.11; facts 2.15, 7), and the table that all shots come to.
+//! Shots of a session, and the table shared by all shots.
 
 use crate::table::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request, root};
 use arrow_array::{
@@ -73,7 +73,7 @@ static DISTANCE: Derivation = Derivation {
     make: distance_cm,
 };
 
-/// A miss scores nothing, whatever is given (the game's shots give -1); a make what is given, else by the arc.
+/// A miss scores nothing, whatever the body has (game shots have -1); a make scores the given points, else by the arc.
 fn points(inputs: &[ArrayRef], _: &Context) -> ArrayRef {
     let (makes, threes) = (inputs[0].as_boolean().iter(), inputs[1].as_boolean().iter());
     let points = makes.zip(threes).zip(inputs[2].as_primitive::<Int64Type>()).map(|row| match row {
@@ -86,8 +86,7 @@ fn points(inputs: &[ArrayRef], _: &Context) -> ArrayRef {
     Arc::new(points.collect::<Int64Array>())
 }
 
-/// As given, else from the shot chart, else from the court. The frames are in millimetres, distances are in centimetres
-/// (facts 7).
+/// As given, else from the shot chart, else from the court. The frames are in millimetres, distances in centimetres.
 fn distance_cm(inputs: &[ArrayRef], _: &Context) -> ArrayRef {
     let number = |input: usize, row: usize| {
         let numbers = inputs[input].as_primitive::<Float64Type>();

@@ -1,4 +1,4 @@
-//! Box-score stats of a session, and of a team over a game or range (specification 2.5, 2.6, 4.5, 4.7).
+//! Box-score stats of a session, and of a team over a game or range.
 
 use crate::table::{Col, Resource, Table, Ty::*, col, key, request, root};
 use serde::{Deserialize, Serialize};

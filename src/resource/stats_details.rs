@@ -1,4 +1,4 @@
-//! Stat occurrences of a session or a whole game (specification 2.7, 4.8, 4.11).
+//! Stat occurrences of a session or a whole game.
 
 use super::stats::{
     FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, LAST_NAME, PLAYER_ID, PlayerDetails, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION,
@@ -43,7 +43,7 @@ pub struct DetailsBody {
     pub teams: Vec<TeamDetails>,
 }
 
-/// An object written from pairs, so that the order stays the service's.
+/// An object written from pairs, so that the service's order is kept.
 mod pairs {
     use super::Occurrence;
     use serde::{Deserializer, Serializer, de, ser::SerializeMap};
@@ -84,7 +84,7 @@ pub static STATS_DETAILS: Resource = Resource {
     known: KNOWN,
 };
 
-/// Undocumented (specification 4.11); where it has the shape of a session's details it gives their table.
+/// Undocumented; read like a session's details if it has their shape.
 pub static GAME_STATS_DETAILS: Resource = Resource {
     name: "game_stats_details",
     roots: &[root("teams[]"), root("[]").not_empty()],

@@ -1,4 +1,4 @@
-//! Teams (specification 2.3, 4.3).
+//! Teams.
 
 use crate::table::{Col, Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};

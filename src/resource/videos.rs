@@ -1,9 +1,9 @@
-//! The videos of a game (facts 2.19).
+//! The videos of a game.
 
 use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
 
-/// A part of a recording. Fields that the vendor calls contextual are not among them, but for those that name the part.
+/// A part of a recording, without the fields that the vendor calls contextual, except those that name the part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Video {

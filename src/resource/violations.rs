@@ -1,4 +1,4 @@
-//! What an audit found: where tables of the same sessions contradict each other.
+//! Violations found by an audit: where tables of the same sessions contradict each other.
 
 use crate::table::{Resource, Table, Ty::*, col, root};
 

@@ -1,13 +1,13 @@
-//! How a text may be spelled: as it is, percent-encoded any number of times, in JSON or in HTML.
+//! Spellings of a text: plain, percent-encoded any number of times, in JSON or in HTML.
 
-/// Encoded again and again, no deeper than this.
+/// Maximum number of nested encodings.
 const MAX_DEPTH: usize = 8;
 
 /// A text to look for.
 #[derive(Clone)]
 pub(super) struct Needle {
     bytes: Vec<u8>,
-    /// Upper and lower case are one.
+    /// Whether to ignore case.
     folds: bool,
 }
 
@@ -25,17 +25,18 @@ impl Needle {
     }
 }
 
-/// One byte of the text that is spelled.
+/// One byte of a spelled text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unit {
+pub(super) struct SpelledByte {
     pub(super) byte: u8,
-    /// Bytes of its spelling.
+    /// Number of bytes of its spelling.
     pub(super) len: usize,
     /// How often it is percent-encoded.
     pub(super) depth: usize,
 }
 
-/// The bytes of `rest` at its start that spell the needle. Where the text was cut, its end may be a secret's start.
+/// The number of bytes at the start of `rest` that spell the needle. If the text was cut, its end may be the start of a
+/// secret.
 pub(super) fn matches(needle: &Needle, rest: &[u8], is_cut: bool) -> Option<usize> {
     let mut at = 0;
     for (place, expected) in needle.bytes.iter().enumerate() {
@@ -48,8 +49,8 @@ pub(super) fn matches(needle: &Needle, rest: &[u8], is_cut: bool) -> Option<usiz
     Some(at)
 }
 
-/// What the start of a text most likely spells.
-pub(super) fn unit(rest: &[u8]) -> Option<Unit> {
+/// The most likely reading of a text's start.
+pub(super) fn unit(rest: &[u8]) -> Option<SpelledByte> {
     spelled(rest).next()
 }
 
@@ -58,10 +59,10 @@ pub(super) fn is_name_part(rest: &[u8]) -> bool {
     rest.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'%' | b'&' | b'\\'))
 }
 
-/// What the start of a text may spell, the longest spelling first.
-fn spelled(rest: &[u8]) -> impl Iterator<Item = Unit> {
-    let plain = rest.first().map(|byte| Unit { byte: *byte, len: 1, depth: 0 });
-    let blank = plain.filter(|unit| unit.byte == b'+').map(|_| Unit { byte: b' ', len: 1, depth: 0 });
+/// Possible readings of a text's start, the longest spelling first.
+fn spelled(rest: &[u8]) -> impl Iterator<Item = SpelledByte> {
+    let plain = rest.first().map(|byte| SpelledByte { byte: *byte, len: 1, depth: 0 });
+    let blank = plain.filter(|unit| unit.byte == b'+').map(|_| SpelledByte { byte: b' ', len: 1, depth: 0 });
     let percent = if rest.first() == Some(&b'%') { percent(rest) } else { [None; MAX_DEPTH] };
     let escaped = match rest.first() {
         Some(b'\\') => json(&rest[1..]),
@@ -72,12 +73,12 @@ fn spelled(rest: &[u8]) -> impl Iterator<Item = Unit> {
 }
 
 /// `%41`, `%2541`, `%252541` ..
-fn percent(rest: &[u8]) -> [Option<Unit>; MAX_DEPTH] {
+fn percent(rest: &[u8]) -> [Option<SpelledByte>; MAX_DEPTH] {
     let mut found = [None; MAX_DEPTH];
     let mut at = 1;
     for (depth, found) in found.iter_mut().enumerate() {
         let Some(byte) = rest.get(at..at + 2).and_then(hex) else { break };
-        *found = Some(Unit { byte: byte as u8, len: at + 2, depth: depth + 1 });
+        *found = Some(SpelledByte { byte: byte as u8, len: at + 2, depth: depth + 1 });
         if byte != u32::from(b'%') {
             break;
         }
@@ -87,8 +88,8 @@ fn percent(rest: &[u8]) -> [Option<Unit>; MAX_DEPTH] {
 }
 
 /// After a backslash: `u0041`, `x41`, or the letter itself.
-fn json(rest: &[u8]) -> Option<Unit> {
-    let unit = |byte: u32, len| u8::try_from(byte).ok().map(|byte| Unit { byte, len, depth: 0 });
+fn json(rest: &[u8]) -> Option<SpelledByte> {
+    let unit = |byte: u32, len| u8::try_from(byte).ok().map(|byte| SpelledByte { byte, len, depth: 0 });
     match rest.first()? {
         b'u' => unit(rest.get(1..5).and_then(hex)?, 6),
         b'x' => unit(rest.get(1..3).and_then(hex)?, 4),
@@ -98,7 +99,7 @@ fn json(rest: &[u8]) -> Option<Unit> {
 }
 
 /// After an ampersand: `#65;`, `#x41;`, or a name.
-fn html(rest: &[u8]) -> Option<Unit> {
+fn html(rest: &[u8]) -> Option<SpelledByte> {
     let end = rest.iter().take(8).position(|byte| *byte == b';')?;
     let byte = match &rest[..end] {
         b"amp" => u32::from(b'&'),
@@ -110,7 +111,7 @@ fn html(rest: &[u8]) -> Option<Unit> {
         [b'#', digits @ ..] => std::str::from_utf8(digits).ok()?.parse().ok()?,
         _ => return None,
     };
-    u8::try_from(byte).ok().map(|byte| Unit { byte, len: end + 2, depth: 0 })
+    u8::try_from(byte).ok().map(|byte| SpelledByte { byte, len: end + 2, depth: 0 })
 }
 
 fn hex(digits: &[u8]) -> Option<u32> {

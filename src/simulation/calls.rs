@@ -93,7 +93,7 @@ pub(super) async fn batch(world: Arc<World>, transport: Transport, drift: Arc<Dr
                 world.fail(format!("coverage: {} of {} units are accounted for", done.len(), paths.len()));
             }
             for (done, path) in done.iter().zip(&paths) {
-                let came = done.came.as_ref().and_then(|(payload, _)| payload.parts.first());
+                let came = done.response.as_ref().and_then(|(payload, _)| payload.parts.first());
                 if !done.covered.unit.ends_with(path.as_str()) || done.error.is_some() == came.is_some() {
                     world.fail(format!("coverage: the place of {path} has {:?}, {:?}", done.covered.unit, done.error));
                 }
@@ -102,7 +102,7 @@ pub(super) async fn batch(world: Arc<World>, transport: Transport, drift: Arc<Dr
                 }
                 world.count(if came.is_some() { "units that came" } else { "units that failed" });
             }
-            let came = done.iter().filter(|done| done.came.is_some()).count();
+            let came = done.iter().filter(|done| done.response.is_some()).count();
             world.trace(&format!("batch {name}: {came} of {count}"));
         }
         Err(error) => {

@@ -24,7 +24,7 @@ mod readers;
 mod service;
 mod world;
 
-use crate::config::{Options as Settings, Secret, Timeouts};
+use crate::config::{ClientOptions as Settings, Secret, Timeouts};
 use crate::fetch::Drift;
 use crate::live::{self, Live, Options};
 use crate::operation::{self, Value};

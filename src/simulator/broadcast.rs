@@ -1,8 +1,8 @@
-//! The Broadcast API (specification 4.10; facts 5): schedule, teams, a team's roster, and a game's stats.
+//! The Broadcast API: schedule, teams, a team's roster, and a game's stats.
 
-use super::answer::{Answer, Refusal, json};
-use super::call::Call;
+use super::call::EndpointCall;
 use super::live::snapshot;
+use super::response::{EndpointResponse, ErrorResponse, json};
 use super::rest::{invalid_id, roster_of};
 use super::rules::DAY_MS;
 use super::season::Season;
@@ -13,36 +13,36 @@ use serde::Serialize;
 /// The game of `mock=true`, which is played in an endless loop.
 pub(super) const MOCK_SERVICE: &str = "mock-service";
 
-/// Answers a call of `/broadcast/v1/..`. All bodies but a roster's are not documented: games are those of the schedule with the id that
-/// the streams want, teams those of the team list.
-pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answer, Refusal> {
+/// Answers a call of `/broadcast/v1/..`. Only the roster's body is documented: games are those of the schedule with the
+/// streams' ids, teams those of the team list.
+pub(super) fn answer(season: &Season, path: &[&str], call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     match *path {
         ["games", "schedule"] => {
             #[derive(Serialize)]
-            struct Body<'a> {
-                games: Vec<Game<'a>>,
+            struct GamesBody<'a> {
+                games: Vec<BroadcastGame<'a>>,
             }
             #[derive(Serialize)]
-            struct Game<'a> {
+            struct BroadcastGame<'a> {
                 schedule_id: &'a str,
                 #[serde(flatten)]
                 game: &'a ScheduledGame,
             }
             if call.flag("mock") {
-                let games = season.games().first().map(|game| Game { schedule_id: MOCK_SERVICE, game });
-                return json(&Body { games: games.into_iter().collect() });
+                let games = season.games().first().map(|game| BroadcastGame { schedule_id: MOCK_SERVICE, game });
+                return json(&GamesBody { games: games.into_iter().collect() });
             }
             let from = call.int("from").unwrap_or(call.now);
             let to = call.int("to").unwrap_or(from.saturating_add(DAY_MS));
             let games = season.games().iter().filter(|game| (from..to).contains(&game.tipoff_at));
-            json(&Body { games: games.map(|game| Game { schedule_id: &game.event_id, game }).collect() })
+            json(&GamesBody { games: games.map(|game| BroadcastGame { schedule_id: &game.event_id, game }).collect() })
         }
         ["games", "teams"] => {
             #[derive(Serialize)]
-            struct Body<'a> {
+            struct TeamsPage<'a> {
                 teams: &'a [Team],
             }
-            json(&Body { teams: season.teams() })
+            json(&TeamsPage { teams: season.teams() })
         }
         ["games", "teams", team] => {
             let game = call.text("game_event_id");
@@ -51,7 +51,7 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
         }
         ["games", "active", id, "colors"] => {
             let game = season.game_index(id).ok_or_else(invalid_id)?;
-            json(&season.colors(game, call.now).ok_or_else(|| Refusal::new(404, "Game is not active"))?)
+            json(&season.colors(game, call.now).ok_or_else(|| ErrorResponse::new(404, "Game is not active"))?)
         }
         ["locomotion"] => {
             let game = call.text("schedule_id").and_then(|id| season.game_index(id)).ok_or_else(invalid_id)?;
@@ -67,6 +67,6 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
             let game = game.ok_or_else(invalid_id)?;
             json(&snapshot::of(season, game, call.now))
         }
-        _ => Err(Refusal::new(404, "Not found")),
+        _ => Err(ErrorResponse::new(404, "Not found")),
     }
 }

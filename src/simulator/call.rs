@@ -3,10 +3,10 @@
 use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
-/// What a request that passed the gate asks for.
+/// An authenticated request.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
-    /// Decoded, without the slashes.
+pub(super) struct EndpointCall {
+    /// Decoded, without slashes.
     pub(super) segments: Vec<String>,
     /// Decoded, in order.
     pub(super) query: Vec<(String, String)>,
@@ -14,13 +14,13 @@ pub(super) struct Call {
     pub(super) now: i64,
 }
 
-impl Call {
+impl EndpointCall {
     pub(super) fn new(path: &str, query: Vec<(String, String)>, now: i64) -> Self {
         let segments =
             path.split('/').skip(1).map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned());
-        Call { segments: segments.collect(), query, now }
+        EndpointCall { segments: segments.collect(), query, now }
     }
-    /// A parameter; one that is empty was not given, and of several the first counts.
+    /// The first parameter of this name; an empty one counts as missing.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         let value = self.query.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
         value.filter(|value| !value.is_empty())
@@ -28,13 +28,13 @@ impl Call {
     pub(super) fn int(&self, name: &str) -> Option<i64> {
         self.text(name)?.parse().ok()
     }
-    /// "When present and true" (specification 4.1).
+    /// Whether it is present and true.
     pub(super) fn flag(&self, name: &str) -> bool {
         self.text(name) == Some("true")
     }
 }
 
-/// The pairs of a query, decoded.
+/// The decoded pairs of a query.
 pub(super) fn pairs(query: Option<&str>) -> Vec<(String, String)> {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect()
 }

@@ -1,9 +1,9 @@
-//! Connections that go wrong at an exact byte: a stream's answer is cut, any other has a [`Script`] in its place. A body that
-//! errs would cut it almost: what hyper has buffered by then may or may not be sent. Here, below hyper, each byte is counted
-//! as it goes to the socket.
+//! Connections that fail at an exact byte: they cut a response, or send a [`RawResponse`] in its place. Failing the
+//! body stream would not cut at an exact byte, because hyper buffers; here, below hyper, each byte to the socket is
+//! counted.
 
+use super::raw_response::{ConnectionEnd, RawResponse};
 use super::service::lock;
-use super::wire::{End, Script};
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use socket2::SockRef;
@@ -19,37 +19,37 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Sleep;
 
-/// A reset throws away what the kernel has not delivered yet; the reader gets this long to take it.
-const TIME_TO_TAKE: Duration = Duration::from_millis(50);
+/// A reset discards what the kernel has not delivered yet; the reader gets this long to take it.
+const RESET_GRACE: Duration = Duration::from_millis(50);
 
-/// In how many pieces a slow connection sends what it may in a second.
-const PIECES_A_SECOND: u32 = 50;
+/// Number of writes per second of a slow connection.
+const WRITES_PER_SECOND: u32 = 50;
 
-/// Where an answer ends too soon.
+/// Where to cut a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cut {
     /// Bytes of the body that may still pass.
     left: usize,
     reset: bool,
-    /// How much of the blank line that ends the head has passed; 4: all of it.
+    /// How much of the blank line after the head has passed; 4 is all of it.
     blank_line: usize,
 }
 
 impl Cut {
-    /// After `bytes` of the body, by FIN or by RST.
+    /// Cut after `bytes` of the body, by FIN or RST.
     pub(super) fn after(bytes: usize, reset: bool) -> Self {
         Cut { left: bytes, reset, blank_line: 0 }
     }
-    /// Before another byte, in the midst of a body.
+    /// Whether to end before the next byte.
     pub(super) fn now(reset: bool) -> Self {
         Cut { left: 0, reset, blank_line: BLANK_LINE.len() }
     }
-    /// How many of these next bytes may pass.
+    /// How many of the next bytes may pass.
     fn may_pass(&self, bytes: &[u8]) -> usize {
         let (_, head) = blank_line(self.blank_line, bytes);
         head + self.left.min(bytes.len() - head)
     }
-    fn passed(&mut self, bytes: &[u8]) {
+    fn count_sent(&mut self, bytes: &[u8]) {
         let (matched, head) = blank_line(self.blank_line, bytes);
         self.blank_line = matched;
         self.left = self.left.saturating_sub(bytes.len() - head);
@@ -61,7 +61,8 @@ impl Cut {
 
 const BLANK_LINE: &[u8] = b"\r\n\r\n";
 
-/// Looks on for the blank line, `matched` bytes of which are behind: what is matched then, and how many of `bytes` are head.
+/// Continues to look for the blank line after `matched` bytes of it; returns the new match and the number of head
+/// bytes.
 fn blank_line(mut matched: usize, bytes: &[u8]) -> (usize, usize) {
     let mut head = 0;
     while matched < BLANK_LINE.len() && head < bytes.len() {
@@ -72,25 +73,25 @@ fn blank_line(mut matched: usize, bytes: &[u8]) -> (usize, usize) {
     (matched, head)
 }
 
-/// By which a request's handler makes the connection that the request came on go wrong.
+/// With this a request handler makes the connection of its request fail.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CutSwitch {
     cut: Arc<Mutex<Option<Cut>>>,
-    script: Arc<Mutex<Option<Script>>>,
-    /// Bytes a second; 0: as many as there are.
+    script: Arc<Mutex<Option<RawResponse>>>,
+    /// Bytes per second; 0 is unlimited.
     pace: Arc<AtomicU32>,
 }
 
 impl CutSwitch {
-    /// The next answer on this connection is cut. The connection serves one request at a time, so it is this request's.
+    /// Cuts the next response of this connection, which serves one request at a time.
     pub(super) fn arm(&self, cut: Cut) {
         *lock(&self.cut) = Some(cut);
     }
-    /// In the place of the next answer, which must have no body, the connection sends this.
-    pub(super) fn play(&self, script: Script) {
+    /// Replaces the next response, which must have no body, by raw bytes.
+    pub(super) fn play(&self, script: RawResponse) {
         *lock(&self.script) = Some(script);
     }
-    /// The connection sends no faster than this from now on; 0: as fast as it can.
+    /// Limits the speed of the connection from now on; 0 is unlimited.
     pub(super) fn slow_down(&self, bytes_per_second: u32) {
         self.pace.store(bytes_per_second, Ordering::Release);
     }
@@ -102,19 +103,20 @@ impl Connected<IncomingStream<'_, Loopback>> for CutSwitch {
     }
 }
 
-/// Accepts [`Connection`]s.
+/// Accepts [`FaultyConnection`]s.
 #[derive(Debug)]
 pub(super) struct Loopback(pub(super) TcpListener);
 
 impl Listener for Loopback {
-    type Io = Connection;
+    type Io = FaultyConnection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
+    async fn accept(&mut self) -> (FaultyConnection, SocketAddr) {
         let (tcp, peer) = Listener::accept(&mut self.0).await;
-        // Answers go in one or two writes; without this the second waits for an acknowledgement. A failure costs time only.
+        // Responses take one or two writes; without this the second waits for an acknowledgement. Errors only cost
+        // time.
         let _ = tcp.set_nodelay(true);
-        let connection = Connection {
+        let connection = FaultyConnection {
             tcp,
             cut: CutSwitch::default(),
             playing: None,
@@ -130,27 +132,27 @@ impl Listener for Loopback {
 }
 
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct FaultyConnection {
     tcp: TcpStream,
     cut: CutSwitch,
     playing: Option<Playing>,
-    /// It closes when the next request comes; whether by RST.
+    /// Set to close on the next request; the value says whether by RST.
     stale: Option<bool>,
     before_reset: Option<Pin<Box<Sleep>>>,
-    /// Until the next bytes may go, where it was slowed down.
+    /// When the next bytes may be sent, if limited.
     resting: Option<Pin<Box<Sleep>>>,
 }
 
-/// A script, how far it is sent, and how much of the blank line after the head of the answer in its place was thrown away.
+/// A raw response, the bytes sent, and the matched part of the blank line in the discarded response.
 #[derive(Debug)]
 struct Playing {
-    script: Script,
+    script: RawResponse,
     sent: usize,
     blank_line: usize,
 }
 
-impl Connection {
-    /// Sends the script; then throws away the answer that hyper writes.
+impl FaultyConnection {
+    /// Sends the raw response, then discards the response that hyper writes.
     fn poll_play(&mut self, mut playing: Playing, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         while playing.sent < playing.script.bytes.len() {
             match self.poll_send(cx, &playing.script.bytes[playing.sent..]) {
@@ -161,7 +163,7 @@ impl Connection {
                 }
             }
         }
-        if let End::Closed { reset } = playing.script.end {
+        if let ConnectionEnd::Closed { reset } = playing.script.end {
             let ended = self.poll_end(reset, playing.sent > 0, cx);
             self.playing = Some(playing);
             return ended.map(Err);
@@ -170,12 +172,12 @@ impl Connection {
         playing.blank_line = blank_line;
         match playing.script.end {
             _ if blank_line < BLANK_LINE.len() => self.playing = Some(playing),
-            End::Stale { reset } => self.stale = Some(reset),
-            End::Open | End::Closed { .. } => {}
+            ConnectionEnd::Stale { reset } => self.stale = Some(reset),
+            ConnectionEnd::Open | ConnectionEnd::Closed { .. } => {}
         }
         Poll::Ready(Ok(head))
     }
-    /// Writes, as fast as it may.
+    /// Writes within the speed limit.
     fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let pace = self.cut.pace.load(Ordering::Acquire);
         if pace == 0 {
@@ -185,32 +187,32 @@ impl Connection {
             ready!(resting.as_mut().poll(cx));
             self.resting = None;
         }
-        let most = bytes.len().min((pace / PIECES_A_SECOND).max(1) as usize);
+        let most = bytes.len().min((pace / WRITES_PER_SECOND).max(1) as usize);
         let written = ready!(Pin::new(&mut self.tcp).poll_write(cx, &bytes[..most]))?;
         let rest = Duration::from_secs_f64(written as f64 / f64::from(pace));
         self.resting = Some(Box::pin(tokio::time::sleep(rest)));
         Poll::Ready(Ok(written))
     }
-    /// Ends the connection, then errs, upon which hyper drops it.
+    /// Ends the connection, then fails, so that hyper drops it.
     fn poll_end(&mut self, reset: bool, was_sent: bool, cx: &mut Context<'_>) -> Poll<io::Error> {
         if !reset {
             let _ = ready!(Pin::new(&mut self.tcp).poll_shutdown(cx));
         } else {
             if was_sent {
-                let wait = self.before_reset.get_or_insert_with(|| Box::pin(tokio::time::sleep(TIME_TO_TAKE)));
+                let wait = self.before_reset.get_or_insert_with(|| Box::pin(tokio::time::sleep(RESET_GRACE)));
                 ready!(wait.as_mut().poll(cx));
             }
             self.reset_when_dropped();
         }
         Poll::Ready(io::ErrorKind::ConnectionAborted.into())
     }
-    /// To close a socket that does not linger is to reset it.
+    /// Closing a socket with linger 0 resets it.
     fn reset_when_dropped(&self) {
         let _ = SockRef::from(&self.tcp).set_linger(Some(Duration::ZERO));
     }
 }
 
-impl AsyncWrite for Connection {
+impl AsyncWrite for FaultyConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.playing.is_none() {
             let script = lock(&self.cut.script).take();
@@ -226,7 +228,7 @@ impl AsyncWrite for Connection {
             return self.poll_end(cut.reset, true, cx).map(Err);
         }
         let written = ready!(self.poll_send(cx, &bytes[..most]))?;
-        cut.passed(&bytes[..written]);
+        cut.count_sent(&bytes[..written]);
         self.cut.arm(cut);
         Poll::Ready(Ok(written))
     }
@@ -246,7 +248,7 @@ impl AsyncWrite for Connection {
         self.tcp.is_write_vectored()
     }
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // An answer that is cut after its last byte is written to its end and then only flushed.
+        // A response that is cut after its last byte is fully written and then only flushed.
         let reached = lock(&self.cut.cut).clone().filter(Cut::is_reached);
         match reached {
             Some(cut) => self.poll_end(cut.reset, true, cx).map(Err),
@@ -258,12 +260,12 @@ impl AsyncWrite for Connection {
     }
 }
 
-impl AsyncRead for Connection {
+impl AsyncRead for FaultyConnection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let Some(reset) = self.stale else { return Pin::new(&mut self.tcp).poll_read(cx, buffer) };
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.tcp).poll_read(cx, buffer))?;
-        // To hyper it is as if the client had closed; it closes too.
+        // To hyper this looks like a client that closed.
         buffer.set_filled(before);
         if reset {
             self.reset_when_dropped();
@@ -276,12 +278,12 @@ impl AsyncRead for Connection {
 mod tests {
     use super::*;
 
-    /// Passes `chunks` through a cut, as a socket that takes all it is given would.
+    /// Passes `chunks` through a cut, as to a socket that takes everything.
     fn through(mut cut: Cut, chunks: &[&[u8]]) -> Vec<u8> {
         let mut sent = Vec::new();
         for chunk in chunks {
             let most = cut.may_pass(chunk);
-            cut.passed(&chunk[..most]);
+            cut.count_sent(&chunk[..most]);
             sent.extend_from_slice(&chunk[..most]);
             if most < chunk.len() {
                 break;
@@ -304,9 +306,9 @@ mod tests {
     #[test]
     fn a_cut_after_the_last_byte_is_reached_by_the_whole_answer() {
         let mut cut = Cut::after(4, false);
-        cut.passed(b"HTTP/1.1 200 OK\r\n\r\nbod");
+        cut.count_sent(b"HTTP/1.1 200 OK\r\n\r\nbod");
         assert!(!cut.is_reached());
-        cut.passed(b"y");
+        cut.count_sent(b"y");
         assert!(cut.is_reached());
     }
 }

@@ -1,62 +1,62 @@
-//! What goes wrong on purpose.
+//! Injected faults.
 
-use super::dice::Dice;
+use super::random::SimRandom;
 use super::throttle::{Bucket, Throttle};
 use crate::error::{Error, Result};
 use axum::http::{HeaderName, HeaderValue};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// One fault. A request that it matches is served with it.
+/// One fault. It is applied to matching requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     /// A glob over the path: `*` matches any run of characters.
     pub path: String,
-    /// With a status or a body the true answer is never made, and the request is not even checked.
+    /// With a status or body the true response is never made, and the request is not authenticated.
     pub status: Option<u16>,
     pub body: Option<Vec<u8>>,
-    /// They take the place of the answer's own of the same name, be the answer true or not.
+    /// Replace headers of the same name, also of a true response.
     pub headers: Vec<(String, String)>,
-    /// Seconds before the answer begins.
+    /// Seconds before the response begins.
     pub delay: f64,
-    /// The connection ends after this many bytes of the answer's body: by FIN, or by RST with `reset`. With neither status
-    /// nor body it is the true answer that is cut.
+    /// The connection ends after this many bytes of the response's body: by FIN, or by RST with `reset`. Without status
+    /// and body the true response is cut.
     pub cut_at: Option<usize>,
-    /// The connection ends by a reset where `cut_at` or `stale` end it; with neither, before a byte of the answer.
+    /// End by reset where `cut_at` or `stale` end the connection; without both, before the first byte of the response.
     pub reset: bool,
-    /// Added to the length that the header states; the body is what it is. One that states too much ends the connection.
+    /// Added to the stated Content-Length. If it exceeds the body, the connection is closed.
     pub content_length: i64,
     pub gzip: Option<Gzip>,
-    /// Bytes after the answer, on the same connection.
+    /// Bytes after the response, on the same connection.
     pub trailing: Vec<u8>,
-    /// Statuses of answers before the answer.
+    /// Statuses of informational responses before the response.
     pub informational: Vec<u16>,
-    /// The connection stays open after the answer, and closes when the next request comes on it.
+    /// The connection stays open after the response, and closes when the next request arrives.
     pub stale: bool,
-    /// No more bytes a second than this.
+    /// Maximum bytes per second.
     pub bytes_per_second: Option<u32>,
-    /// It strikes only what is beyond a rate, with status 429 unless it has another.
+    /// Applies only beyond this rate, with status 429 unless set.
     pub throttle: Option<Throttle>,
-    /// Seconds added to the server's clock: to the `Date` header and to the skew check.
+    /// Seconds added to the server's clock: to the `Date` header and the skew check.
     pub clock_offset: f64,
-    /// How often it strikes; `None`: always.
+    /// How often it applies; `None`: always.
     pub times: Option<u32>,
-    /// How likely it strikes a request that it matches.
+    /// The probability that it applies to a matching request.
     pub probability: f64,
 }
 
-/// How a body is compressed, whether the request accepts it or not.
+/// How to compress a body, whether or not the request accepts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gzip {
-    Whole,
-    /// A digit is another, which only the checksum tells.
+    GameSnapshot,
+    /// One digit is changed, which only the checksum detects.
     Damaged,
-    /// Without its checksum and length.
+    /// Without checksum and length.
     Cut,
 }
 
 impl Default for Fault {
-    /// Matches every request and does nothing to it.
+    /// Matches every request and changes nothing.
     fn default() -> Self {
         Fault {
             path: "*".into(),
@@ -80,14 +80,14 @@ impl Default for Fault {
     }
 }
 
-/// `Date` can be written from 1970 to 9999; a generation either way is more than any test of a clock asks for.
-const FARTHEST_CLOCK: f64 = 1e9;
+/// `Date` can be written from 1970 to 9999; a generation either way suffices for tests.
+const MAX_CLOCK_OFFSET: f64 = 1e9;
 
 impl Fault {
     fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Argument(what));
         if let Some(status) = self.status
-            // hyper sends no 1xx as an answer, and HTTP has none above 599.
+            // hyper sends no 1xx as a response, and HTTP has none above 599.
             && !(200..=599).contains(&status)
         {
             return wrong(format!("status must be from 200 to 599, not {status}"));
@@ -96,8 +96,8 @@ impl Fault {
             return wrong(format!("delay must be a number of seconds from 0 up, not {}", self.delay));
         }
         // NaN is in no range.
-        if !(-FARTHEST_CLOCK..=FARTHEST_CLOCK).contains(&self.clock_offset) {
-            return wrong(format!("clock_offset must be within {FARTHEST_CLOCK} seconds, not {}", self.clock_offset));
+        if !(-MAX_CLOCK_OFFSET..=MAX_CLOCK_OFFSET).contains(&self.clock_offset) {
+            return wrong(format!("clock_offset must be within {MAX_CLOCK_OFFSET} seconds, not {}", self.clock_offset));
         }
         if !(0.0..=1.0).contains(&self.probability) {
             return wrong(format!("probability must be from 0 to 1, not {}", self.probability));
@@ -111,7 +111,7 @@ impl Fault {
         if self.content_length != 0 && states_length {
             return wrong("content_length is added to the true length: give it or a Content-Length header".to_owned());
         }
-        // A client that is told to switch protocols waits for no answer.
+        // A client that is asked to switch protocols does not wait for a response.
         if let Some(status) = self.informational.iter().find(|status| !(100..=199).contains(*status) || **status == 101)
         {
             return wrong(format!("informational is statuses from 100 to 199 but 101, not {status}"));
@@ -121,59 +121,59 @@ impl Fault {
         }
         self.throttle.map_or(Ok(()), |throttle| throttle.check())
     }
-    /// Whether it answers in the service's place.
+    /// Whether it replaces the service's response.
     pub(super) fn is_answer(&self) -> bool {
         self.status.is_some() || self.body.is_some()
     }
 }
 
-/// The faults of a simulator, shared with it.
+/// The faults of a simulator. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Faults(Arc<Mutex<State>>);
+pub struct Faults(Arc<Mutex<FaultState>>);
 
 #[derive(Debug)]
-struct State {
+struct FaultState {
     /// In the order added.
-    faults: Vec<Added>,
-    dice: Dice,
+    faults: Vec<AddedFault>,
+    random: SimRandom,
 }
 
 #[derive(Debug)]
-struct Added {
+struct AddedFault {
     fault: Fault,
-    /// How often.
+    /// Number of applications.
     struck: u32,
     bucket: Bucket,
 }
 
 impl Faults {
-    pub(super) fn new(dice: Dice) -> Self {
-        Faults(Arc::new(Mutex::new(State { faults: Vec::new(), dice })))
+    pub(super) fn new(random: SimRandom) -> Self {
+        Faults(Arc::new(Mutex::new(FaultState { faults: Vec::new(), random })))
     }
-    /// Adds a fault; those added before it go first.
+    /// Adds a fault; earlier ones take precedence.
     pub fn add(&self, fault: Fault) -> Result<()> {
         fault.check()?;
-        self.state().faults.push(Added { fault, struck: 0, bucket: Bucket::default() });
+        self.state().faults.push(AddedFault { fault, struck: 0, bucket: Bucket::default() });
         Ok(())
     }
     pub fn clear(&self) {
         self.state().faults.clear();
     }
-    /// The first fault that strikes a request for `path`.
+    /// The first fault that applies to a request for `path`.
     pub(super) fn strike(&self, path: &str, now: Instant) -> Option<Fault> {
-        let State { faults, dice } = &mut *self.state();
-        faults.iter_mut().find_map(|added| added.strike(path, dice, now))
+        let FaultState { faults, random } = &mut *self.state();
+        faults.iter_mut().find_map(|added| added.strike(path, random, now))
     }
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FaultState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Added {
-    fn strike(&mut self, path: &str, dice: &mut Dice, now: Instant) -> Option<Fault> {
-        let Added { fault, struck, bucket } = self;
+impl AddedFault {
+    fn strike(&mut self, path: &str, random: &mut SimRandom, now: Instant) -> Option<Fault> {
+        let AddedFault { fault, struck, bucket } = self;
         let spent = fault.times.is_some_and(|times| *struck >= times);
-        if spent || !matches(&fault.path, path) || !dice.chance(fault.probability) {
+        if spent || !matches(&fault.path, path) || !random.chance(fault.probability) {
             return None;
         }
         let mut fault = fault.clone();
@@ -189,14 +189,14 @@ impl Added {
     }
 }
 
-/// Whether a text is of the form of a glob, in which `*` stands for any run of characters.
+/// Whether a text matches a glob, in which `*` stands for any characters.
 pub(super) fn matches(glob: &str, text: &str) -> bool {
     let Some((start, rest)) = glob.split_once('*') else { return glob == text };
     let Some(mut text) = text.strip_prefix(start) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();
     let end = parts.pop().unwrap_or_default();
     for part in parts {
-        // The first place will do: it leaves the most for what follows.
+        // The first match leaves the most for the rest.
         let Some(at) = text.find(part) else { return false };
         text = &text[at + part.len()..];
     }
@@ -206,12 +206,12 @@ pub(super) fn matches(glob: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test says what it expects by failing")]
-    use super::super::dice::Purpose;
+    use super::super::random::Purpose;
     use super::*;
     use proptest::prelude::*;
 
     fn faults() -> Faults {
-        Faults::new(Dice::new(7, Purpose::Faults))
+        Faults::new(SimRandom::new(7, Purpose::Faults))
     }
 
     #[test]

@@ -1,30 +1,33 @@
-//! The service itself, on loopback.
+//! The simulator: the whole service on loopback.
 //!
-//! | module | what lives there |
+//! | module | content |
 //! |---|---|
-//! | `connection` | sockets that go wrong at an exact byte |
-//! | `service` | from a request to an answer |
-//! | `faults`, `throttle` | what goes wrong on purpose |
-//! | `wire` | answers as bytes, true or not |
-//! | `gate` | signatures and keys |
+//! | `connection` | sockets that fail at an exact byte |
+//! | `service` | from a request to a response |
+//! | `faults`, `throttle` | injected faults |
+//! | `raw_response` | responses as bytes, valid or not |
+//! | `auth` | signatures and keys |
 //! | `call` | a request as the endpoints see it |
-//! | `rest`, `schedule`, `whole` | the signed endpoints |
-//! | `broadcast` | those with an API key |
-//! | `live` | event stream, websocket, games that are played |
-//! | `rules` | rules for ranges of time |
-//! | `answer` | bodies and errors |
-//! | `dice` | the service's own randomness |
-//! | [`season`] | what there is to tell of |
+//! | `rest`, `schedule`, `game_resources` | the signed endpoints |
+//! | `broadcast` | the endpoints with an API key |
+//! | `live` | event stream, websocket, games being played |
+//! | `rules` | the rules of time ranges |
+//! | `response` | bodies and errors |
+//! | `random` | the service's own randomness |
+//! | `request_log` | the requests received |
+//! | [`season`] | the games and teams |
 
-mod answer;
-mod asked;
+mod auth;
 mod broadcast;
 mod call;
 mod connection;
-mod dice;
 mod faults;
-mod gate;
+mod game_resources;
 mod live;
+mod random;
+mod raw_response;
+mod request_log;
+mod response;
 mod rest;
 mod rules;
 mod schedule;
@@ -33,19 +36,17 @@ mod service;
 #[cfg(test)]
 mod tests;
 mod throttle;
-mod whole;
-mod wire;
 
 pub use faults::{Fault, Faults, Gzip};
-pub use live::{StreamFault, Streams, Tokens, Trouble};
+pub use live::{StreamFault, StreamFaultKind, Streams, TokenStore};
 pub use throttle::Throttle;
 
 use crate::config::{Secret, Sport};
 use crate::error::{Error, Result};
 use crate::resource::{schedule::ScheduledGame, team::Team};
+use auth::StoredCredential;
 use connection::{CutSwitch, Loopback};
-use dice::{Dice, Purpose};
-use gate::Credential;
+use random::{Purpose, SimRandom};
 use season::Season;
 use service::{Service, lock, real_now};
 use std::net::{Ipv4Addr, TcpListener};
@@ -54,38 +55,46 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct SimulatorOptions {
     pub seed: u64,
     pub sport: Sport,
     pub teams: usize,
     pub games: usize,
-    /// The season's clock in epoch milliseconds: frozen when given, else the real one.
+    /// The season's clock in epoch milliseconds: frozen if set, else the real one.
     pub now: Option<i64>,
-    /// 0: any free one.
+    /// 0: any free port.
     pub port: u16,
-    /// Time steps of locations in a second.
+    /// Time steps of locations per second.
     pub tracking_hz: u32,
 }
 
-impl Default for Options {
+impl Default for SimulatorOptions {
     fn default() -> Self {
-        Options { seed: 0, sport: Sport::Basketball, teams: 16, games: 240, now: None, port: 0, tracking_hz: 2 }
+        SimulatorOptions {
+            seed: 0,
+            sport: Sport::Basketball,
+            teams: 16,
+            games: 240,
+            now: None,
+            port: 0,
+            tracking_hz: 2,
+        }
     }
 }
 
-impl Options {
-    /// Beyond these a season would take gigabytes, or lie where its times are no times of the service.
+impl SimulatorOptions {
+    /// Larger seasons would take gigabytes or leave the range of the service's times.
     fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Argument(what));
-        if !(2..=MOST_TEAMS).contains(&self.teams) {
-            return wrong(format!("a season has from 2 to {MOST_TEAMS} teams, not {}", self.teams));
+        if !(2..=MAX_TEAMS).contains(&self.teams) {
+            return wrong(format!("a season has from 2 to {MAX_TEAMS} teams, not {}", self.teams));
         }
-        if self.games > MOST_GAMES {
-            return wrong(format!("a season has at most {MOST_GAMES} games, not {}", self.games));
+        if self.games > MAX_GAMES {
+            return wrong(format!("a season has at most {MAX_GAMES} games, not {}", self.games));
         }
-        if !(1..=MOST_HZ).contains(&self.tracking_hz) || 1000 % self.tracking_hz != 0 {
+        if !(1..=MAX_HZ).contains(&self.tracking_hz) || 1000 % self.tracking_hz != 0 {
             return wrong(format!(
-                "tracking_hz is such that steps last whole milliseconds (2, 10, 20, 25, 50, ..), at most {MOST_HZ}, not {}",
+                "tracking_hz is such that steps last whole milliseconds (2, 10, 20, 25, 50, ..), at most {MAX_HZ}, not {}",
                 self.tracking_hz
             ));
         }
@@ -98,14 +107,14 @@ impl Options {
     }
 }
 
-const MOST_TEAMS: usize = 10_000;
-const MOST_GAMES: usize = 1_000_000;
-const MOST_HZ: u32 = 100;
+const MAX_TEAMS: usize = 10_000;
+const MAX_GAMES: usize = 1_000_000;
+const MAX_HZ: u32 = 100;
 /// The years 2000 and 2200.
 const EARLIEST: i64 = 946_684_800_000;
 const LATEST: i64 = 7_258_118_400_000;
 
-/// One request that the simulator answered (or cut), as it came in.
+/// One request that got a response or was cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     pub method: String,
@@ -115,11 +124,11 @@ pub struct Seen {
     pub query: Vec<(String, String)>,
     /// Names in lower case, in order.
     pub headers: Vec<(String, String)>,
-    /// 0 where the connection was cut before a status.
+    /// 0 if the connection was cut before a status.
     pub status: u16,
 }
 
-/// A credential's privileges. Everything is allowed unless it is taken away.
+/// A credential's privileges; all by default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Privileges {
     pub stats: bool,
@@ -134,7 +143,7 @@ impl Default for Privileges {
     }
 }
 
-/// A running simulator. It stops when it is closed or dropped.
+/// A running simulator. It stops when closed or dropped.
 pub struct Simulator {
     service: Arc<Service>,
     port: u16,
@@ -146,18 +155,18 @@ pub struct Simulator {
 /// The threads that serve.
 struct Running {
     runtime: Runtime,
-    /// The process that has them: a fork inherits the simulator, not its threads.
+    /// The process of the threads: a fork inherits the simulator without them.
     process: u32,
 }
 
-/// How long closing waits for a game that is being played.
-const MOST_PATIENCE: Duration = Duration::from_secs(2);
+/// How long closing waits for a game being played.
+const MAX_CLOSE_WAIT: Duration = Duration::from_secs(2);
 
 impl Simulator {
-    /// Listens on 127.0.0.1, on a runtime and threads of its own.
-    pub fn start(options: Options) -> Result<Self> {
+    /// Listens on 127.0.0.1, with a runtime and threads of its own.
+    pub fn start(options: SimulatorOptions) -> Result<Self> {
         options.check()?;
-        let Options { seed, sport, teams, games, now, port, tracking_hz } = options;
+        let SimulatorOptions { seed, sport, teams, games, now, port, tracking_hz } = options;
         let refused = |error: std::io::Error| {
             Error::Configuration(format!("the simulator cannot listen on 127.0.0.1:{port}: {error}"))
         };
@@ -165,20 +174,20 @@ impl Simulator {
         socket.set_nonblocking(true).map_err(refused)?;
         let port = socket.local_addr().map_err(refused)?.port();
 
-        let mut dice = Dice::new(seed, Purpose::Credentials);
+        let mut random = SimRandom::new(seed, Purpose::StoredCredentials);
         let username = format!("sim-{seed}");
-        let secret = Secret::new(dice.text(40));
+        let secret = Secret::new(random.text(40));
         let service = Arc::new(Service {
             season: Season::new(seed, sport, teams, games, now.unwrap_or_else(real_now))
                 .tracked_every(i64::from(1000 / tracking_hz)),
             frozen: now,
-            faults: Faults::new(Dice::new(seed, Purpose::Faults)),
+            faults: Faults::new(SimRandom::new(seed, Purpose::Faults)),
             credentials: Mutex::default(),
-            api_key: Secret::new(dice.text(32)),
+            api_key: Secret::new(random.text(32)),
             seen: Mutex::default(),
-            ids: Mutex::new(Dice::new(seed, Purpose::RequestIds)),
+            ids: Mutex::new(SimRandom::new(seed, Purpose::RequestIds)),
             kept: Mutex::default(),
-            live: live::Live::default(),
+            live: live::LiveService::default(),
         });
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -226,23 +235,23 @@ impl Simulator {
     pub fn games(&self) -> Vec<ScheduledGame> {
         self.service.season.games().to_vec()
     }
-    /// The last requests, in the order they came in.
+    /// The latest requests, in order of arrival.
     pub fn requests(&self) -> Vec<Seen> {
         lock(&self.service.seen).all()
     }
     pub fn faults(&self) -> &Faults {
         &self.service.faults
     }
-    /// How streams behave.
+    /// The behaviour of streams.
     pub fn streams(&self) -> &Streams {
         &self.service.live.streams
     }
-    /// The tokens given for websockets.
-    pub fn tokens(&self) -> &Tokens {
+    /// The tokens issued for websockets.
+    pub fn tokens(&self) -> &TokenStore {
         &self.service.live.tokens
     }
-    /// Plays a game from its tip-off, or from where it stands, at a speed (1: as it would be); `None` or infinity: as fast as
-    /// the readers of its streams take it. Returns at once. All that is asked about the game follows its clock.
+    /// Plays a game from its tip-off, or from where it is, at a speed (1: real time); `None` or infinity: as fast as
+    /// the readers of its streams take it. Returns at once. All resources of the game follow its clock.
     pub fn play(&self, game_id: &str, speed: Option<f64>) -> Result<()> {
         let speed = speed.filter(|speed| *speed != f64::INFINITY);
         if let Some(speed) = speed
@@ -258,32 +267,32 @@ impl Simulator {
         live::play(&self.service, game, speed, running.runtime.handle())
             .map_err(|what| Error::Argument(format!("{game_id} cannot be played: {what}")))
     }
-    /// Changes a player's line by `delta` after the fact, and the team's with it.
+    /// Changes a player's line, and so the team's, by `delta` after the fact.
     pub fn correct(&self, game_id: &str, player_id: i64, stat: &str, delta: i64) -> Result<()> {
         self.service.correct(self.game(game_id)?, player_id, stat, delta).map_err(Error::Argument)
     }
     fn game(&self, id: &str) -> Result<usize> {
         self.service.season.game_index(id).ok_or_else(|| Error::Argument(format!("{id:?} is no game of this season")))
     }
-    /// Adds a credential, or changes one: its secret and its privileges are these from now on.
+    /// Adds or replaces a credential.
     pub fn add_credentials(&self, username: &str, secret: &str, privileges: Privileges) -> Result<()> {
         if username.is_empty() || username.contains(char::is_control) {
             return Err(Error::Argument("a username must be some text without control characters".into()));
         }
-        let credential = Credential { secret: Secret::new(secret), privileges };
+        let credential = StoredCredential { secret: Secret::new(secret), privileges };
         lock(&self.service.credentials).insert(username.to_owned(), credential);
         Ok(())
     }
-    /// Stops: the port is free and every connection is closed when it returns. It may be called again.
+    /// Stops: on return the port is free and every connection closed. May be called again.
     pub fn close(&self) {
         let Some(Running { runtime, process }) = lock(&self.running).take() else { return };
         if process != std::process::id() {
-            // In a fork the threads are not there to be waited for, and the sockets are the parent's to close.
+            // In a fork the threads do not exist, and the sockets are the parent's to close.
             std::mem::forget(runtime);
             return;
         }
-        // Waiting panics on a thread of another runtime, so it is done on one of none.
-        let stop = std::thread::Builder::new().spawn(move || runtime.shutdown_timeout(MOST_PATIENCE));
+        // Waiting would panic on a thread of another runtime, so a new thread waits.
+        let stop = std::thread::Builder::new().spawn(move || runtime.shutdown_timeout(MAX_CLOSE_WAIT));
         if let Ok(stop) = stop {
             let _ = stop.join();
         }

@@ -1,22 +1,22 @@
-//! The signed REST API (specification 4.1 to 4.9 and 4.11).
+//! The signed REST API.
 
-use super::answer::{Answer, Refusal, json, json_of};
-use super::call::Call;
+use super::call::EndpointCall;
+use super::response::{EndpointResponse, ErrorResponse, json, json_of};
 use super::rules;
 use super::schedule::OWN_REFERENCE;
 use super::season::{Season, Session};
-use super::{Privileges, schedule, whole};
+use super::{Privileges, game_resources, schedule};
 use crate::resource::event::{Event, EventsBody};
 use crate::resource::roster::Roster;
 use serde::Serialize;
 
-/// Whether these privileges reach that far; a path that leads nowhere is open to all.
-pub(super) fn check_access(path: &[&str], privileges: &Privileges) -> Result<(), Refusal> {
+/// Whether these privileges cover a path; unknown paths are open to all.
+pub(super) fn check_access(path: &[&str], privileges: &Privileges) -> Result<(), ErrorResponse> {
     let refusal = match path {
         ["teams", team, ..] if team_id(team).is_some_and(|id| privileges.restricted_teams.contains(&id)) => {
             "Restricted resource"
         }
-        ["stats", "games", _, parts] if !whole::is_open(parts, privileges) => "Access denied to resource",
+        ["stats", "games", _, parts] if !game_resources::is_open(parts, privileges) => "Access denied to resource",
         ["stats", "games", _, _] => return Ok(()),
         ["stats", "games", ..] | ["games", _, "events"] if !privileges.stats => "Access denied to resource",
         ["stats", _, "shots"] if !privileges.shots => "No access to SHOTS data",
@@ -26,11 +26,11 @@ pub(super) fn check_access(path: &[&str], privileges: &Privileges) -> Result<(),
         }
         _ => return Ok(()),
     };
-    Err(Refusal::new(403, refusal))
+    Err(ErrorResponse::new(403, refusal))
 }
 
 /// Answers a call of `/v1/data/..`.
-pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answer, Refusal> {
+pub(super) fn answer(season: &Season, path: &[&str], call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     match *path {
         ["teams"] => json(&Teams { teams: season.teams() }),
         ["teams", team] => roster(season, team, call),
@@ -46,7 +46,7 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
             let teams = season.game_details(game, call.now).ok_or_else(no_access)?;
             json_of(&Teams { teams: &teams }, event.ended_at, call.now)
         }
-        ["stats", "games", game, parts] => whole::answer(season, game, parts, call),
+        ["stats", "games", game, parts] => game_resources::answer(season, game, parts, call),
         ["stats", id, "stats"] => of_session(season, id, call, |session, writer| writer.write(&session.stats)),
         ["stats", id, "stats", "details"] => {
             of_session(season, id, call, |session, writer| writer.write(&session.details))
@@ -57,7 +57,7 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &Call) -> Result<Answ
         ["stats", id, "possessions", "summary"] => of_session(season, id, call, possessions_summary),
         ["stats", id, "shots"] => of_session(season, id, call, |session, writer| writer.write(&session.shots)),
         ["sensors", "locations"] => locations(season, call),
-        _ => Err(Refusal::new(404, "Not found")),
+        _ => Err(ErrorResponse::new(404, "Not found")),
     }
 }
 
@@ -66,27 +66,27 @@ struct Teams<'a, T> {
     teams: &'a [T],
 }
 
-pub(super) fn invalid_id() -> Refusal {
-    Refusal::new(404, "Invalid id")
+pub(super) fn invalid_id() -> ErrorResponse {
+    ErrorResponse::new(404, "Invalid id")
 }
 
-/// `46`, or `46,SHOTTRACKER` (facts 9.2).
+/// `46`, or `46,SHOTTRACKER`.
 fn team_id(segment: &str) -> Option<i64> {
     segment.split_once(',').map_or(segment, |(id, _)| id).parse().ok()
 }
 
-/// An unknown game of an operation for which the service documents no 404: nobody may read it.
-pub(super) fn no_access() -> Refusal {
-    Refusal::new(403, "Access denied to resource")
+/// An unknown game of an operation without a documented 404: access is denied.
+pub(super) fn no_access() -> ErrorResponse {
+    ErrorResponse::new(403, "Access denied to resource")
 }
 
 /// An unknown team is a general error: neither team events nor team game stats have a 404.
-fn known_team(season: &Season, segment: &str) -> Result<i64, Refusal> {
-    team_id(segment).filter(|id| season.teams().iter().any(|team| team.id == *id)).ok_or_else(Refusal::general)
+fn known_team(season: &Season, segment: &str) -> Result<i64, ErrorResponse> {
+    team_id(segment).filter(|id| season.teams().iter().any(|team| team.id == *id)).ok_or_else(ErrorResponse::general)
 }
 
-/// Specification 4.4. Only the documented id system is known here.
-fn roster(season: &Season, segment: &str, call: &Call) -> Result<Answer, Refusal> {
+/// Only the documented id system is known.
+fn roster(season: &Season, segment: &str, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     let reference = segment.split_once(',').map(|(_, reference)| reference).or_else(|| call.text("reference"));
     if reference.is_some_and(|reference| reference != OWN_REFERENCE) {
         return Err(invalid_id());
@@ -94,8 +94,8 @@ fn roster(season: &Season, segment: &str, call: &Call) -> Result<Answer, Refusal
     json(&roster_of(season, team_id(segment), call.text("game_event_id"))?)
 }
 
-/// A team's roster, or that of a game; an error says which of the two is not there.
-pub(super) fn roster_of(season: &Season, team: Option<i64>, game_id: Option<&str>) -> Result<Roster, Refusal> {
+/// The roster of a team, or of a game; the error says which of the two is unknown.
+pub(super) fn roster_of(season: &Season, team: Option<i64>, game_id: Option<&str>) -> Result<Roster, ErrorResponse> {
     let team = team.filter(|id| season.teams().iter().any(|team| team.id == *id));
     if let Some(game_id) = game_id {
         let game = season.games().iter().find(|game| game.event_id == game_id);
@@ -103,14 +103,14 @@ pub(super) fn roster_of(season: &Season, team: Option<i64>, game_id: Option<&str
         let broken = [(game.is_none(), "Game not found"), (!team.is_some_and(plays), "Team not found in the game")];
         let broken: Vec<&str> = broken.iter().filter(|(is_broken, _)| *is_broken).map(|(_, rule)| *rule).collect();
         if !broken.is_empty() {
-            return Err(Refusal::new(404, broken.join(" | ")));
+            return Err(ErrorResponse::new(404, broken.join(" | ")));
         }
     }
     team.and_then(|team| season.roster(team, game_id)).ok_or_else(invalid_id)
 }
 
-/// Specification 4.1; workouts are there for who asks for them and nobody else (facts 2.1).
-fn team_events(season: &Season, team: &str, call: &Call) -> Result<Answer, Refusal> {
+/// Workouts are included only on request.
+fn team_events(season: &Season, team: &str, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     let (from, to) = range(call)?;
     let team = known_team(season, team)?;
     let mut events = match call.flag("workoutsonly") {
@@ -123,11 +123,16 @@ fn team_events(season: &Season, team: &str, call: &Call) -> Result<Answer, Refus
     json(&EventsBody { events })
 }
 
-fn range(call: &Call) -> Result<(i64, i64), Refusal> {
-    rules::range(call.int("from"), call.int("to")).map_err(|rules| Refusal::new(422, rules))
+fn range(call: &EndpointCall) -> Result<(i64, i64), ErrorResponse> {
+    rules::range(call.int("from"), call.int("to")).map_err(|rules| ErrorResponse::new(422, rules))
 }
 
-fn practice(season: &Season, team: &str, event_id: &str, call: &Call) -> Result<Answer, Refusal> {
+fn practice(
+    season: &Season,
+    team: &str,
+    event_id: &str,
+    call: &EndpointCall,
+) -> Result<EndpointResponse, ErrorResponse> {
     let event = season.event(event_id, call.now).ok_or_else(invalid_id)?;
     // Its own link says that it is a practice, and whose.
     let team = known_team(season, team).map_err(|_| invalid_id())?;
@@ -135,22 +140,22 @@ fn practice(season: &Season, team: &str, event_id: &str, call: &Call) -> Result<
     if event._self.ends_with(&of_team) { json(&event) } else { Err(invalid_id()) }
 }
 
-fn game_event(season: &Season, game: &str, call: &Call) -> Result<Event, Refusal> {
+fn game_event(season: &Season, game: &str, call: &EndpointCall) -> Result<Event, ErrorResponse> {
     season.event(game, call.now).filter(|event| event.is_game_event).ok_or_else(invalid_id)
 }
 
-/// Specification 4.5: a range only counts where no game is given.
-fn team_game_stats(season: &Season, team: &str, call: &Call) -> Result<Answer, Refusal> {
+/// The range only counts if no game is given.
+fn team_game_stats(season: &Season, team: &str, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     let game = call.text("event_id");
     let (from, to) = if game.is_some() { (0, 0) } else { range(call)? };
     let stats = season.team_game_stats(known_team(season, team)?, game, from, to, call.now);
-    json(&stats.ok_or_else(Refusal::general)?)
+    json(&stats.ok_or_else(ErrorResponse::general)?)
 }
 
-/// Specification 4.6. The body is not documented; this one is made up.
-fn game_events(season: &Season, game: &str, call: &Call) -> Result<Answer, Refusal> {
+/// The body is not documented; this one is made up.
+fn game_events(season: &Season, game: &str, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     #[derive(Serialize)]
-    struct Body<'a> {
+    struct SummaryBody<'a> {
         events: [GameEvents<'a>; 1],
     }
     #[derive(Serialize)]
@@ -177,17 +182,17 @@ fn game_events(season: &Season, game: &str, call: &Call) -> Result<Answer, Refus
     });
     let events =
         GameEvents { game_id: game, started_at: *started_at, ended_at: *ended_at, sessions: sessions.collect() };
-    json(&Body { events: [events] })
+    json(&SummaryBody { events: [events] })
 }
 
 /// Writes a session's body.
-struct Writer {
+struct BatchWriter {
     ended_at: i64,
     now: i64,
 }
 
-impl Writer {
-    fn write<T: Serialize>(&self, teams: &[T]) -> Result<Answer, Refusal> {
+impl BatchWriter {
+    fn write<T: Serialize>(&self, teams: &[T]) -> Result<EndpointResponse, ErrorResponse> {
         json_of(&Teams { teams }, self.ended_at, self.now)
     }
 }
@@ -195,15 +200,15 @@ impl Writer {
 fn of_session(
     season: &Season,
     id: &str,
-    call: &Call,
-    body: impl FnOnce(&Session, Writer) -> Result<Answer, Refusal>,
-) -> Result<Answer, Refusal> {
+    call: &EndpointCall,
+    body: impl FnOnce(&Session, BatchWriter) -> Result<EndpointResponse, ErrorResponse>,
+) -> Result<EndpointResponse, ErrorResponse> {
     let session = season.session(id, call.now).ok_or_else(invalid_id)?;
-    body(&session, Writer { ended_at: session.ended_at, now: call.now })
+    body(&session, BatchWriter { ended_at: session.ended_at, now: call.now })
 }
 
-/// The body is not documented (facts 2.17); this one is made up, so that the link leads somewhere.
-fn possessions_summary(session: &Session, writer: Writer) -> Result<Answer, Refusal> {
+/// The body is not documented; this one is made up, so that the link is not dead.
+fn possessions_summary(session: &Session, writer: BatchWriter) -> Result<EndpointResponse, ErrorResponse> {
     #[derive(Serialize)]
     struct Summary<'a> {
         id: i64,
@@ -215,11 +220,11 @@ fn possessions_summary(session: &Session, writer: Writer) -> Result<Answer, Refu
     writer.write(&teams.collect::<Vec<_>>())
 }
 
-/// Facts 2.18: the root is an array.
-fn locations(season: &Season, call: &Call) -> Result<Answer, Refusal> {
+/// The root is an array.
+fn locations(season: &Season, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     let window = rules::window(call.int("from"), call.int("to"));
-    let (from, to) = window.map_err(|rules| Refusal::new(400, rules))?;
-    // Written as they come: thirty minutes at a high rate are hundreds of thousands of positions.
+    let (from, to) = window.map_err(|rules| ErrorResponse::new(400, rules))?;
+    // Written as they are computed: thirty minutes at a high rate have hundreds of thousands of positions.
     let mut body = vec![b'['];
     let mut written = Ok(());
     let write = |batch| {
@@ -231,7 +236,7 @@ fn locations(season: &Season, call: &Call) -> Result<Answer, Refusal> {
         }
     };
     call.text("id").and_then(|id| season.locations(id, from, to, call.now, write)).ok_or_else(invalid_id)?;
-    written.map_err(|_| Refusal::general())?;
+    written.map_err(|_| ErrorResponse::general())?;
     body.push(b']');
-    Ok(Answer { body: body.into(), is_final: to < call.now })
+    Ok(EndpointResponse { body: body.into(), is_final: to < call.now })
 }

@@ -1,8 +1,8 @@
-//! The service's rules for ranges of time, in its own words (specification 7 and 8; facts 2.18).
+//! The service's rules for ranges of time, in its own words.
 
 use chrono::{DateTime, Months};
 
-/// A schedule without an end is of one day (specification 8).
+/// A schedule without an end covers one day.
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 const POSITIVE: &str = "from and to must both be greater than 0";
@@ -11,8 +11,8 @@ const AT_MOST_8_MONTHS: &str = "the range may not exceed 8 months";
 const VALID: &str = "Valid from and to timestamps are required";
 const AT_MOST_30_MINUTES: &str = "Locations must be requested in 30 min timeframes";
 
-/// The rules of team events and team game stats that a range breaks, joined (422). A bound that is missing or no number
-/// counts as 0.
+/// The rules of team events and team game stats that a range breaks, joined (422). A bound that is missing or not a
+/// number counts as 0.
 pub(super) fn range(from: Option<i64>, to: Option<i64>) -> Result<(i64, i64), String> {
     let (from, to) = (from.unwrap_or(0), to.unwrap_or(0));
     let broken =

@@ -1,7 +1,7 @@
-//! The schedule, and games by the ids of any system (specification 4.2; facts 2.2, 2.3).
+//! The schedule, and games by the ids of any system.
 
-use super::answer::{Answer, Refusal, json};
-use super::call::Call;
+use super::call::EndpointCall;
+use super::response::{EndpointResponse, ErrorResponse, json};
 use super::rules::DAY_MS;
 use super::season::Season;
 use crate::resource::schedule::ScheduledGame;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// The service's own id system, and that of this season's reference ids.
 pub(super) const OWN_REFERENCE: &str = "SHOTTRACKER";
 const SEASONS_REFERENCE: &str = "SIM";
-/// What counts as the season type along with a week, where none is given (facts 2.2).
+/// The default season type of a week.
 const REGULAR: &str = "REG";
 
 #[derive(Serialize)]
@@ -20,9 +20,9 @@ struct Games<T> {
 }
 
 /// Answers a call of `/v1/data/schedule/games`.
-pub(super) fn games(season: &Season, call: &Call) -> Result<Answer, Refusal> {
-    // The only error of this operation that is documented.
-    let from = call.int("from").ok_or_else(Refusal::general)?;
+pub(super) fn games(season: &Season, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
+    // The only documented error of this operation.
+    let from = call.int("from").ok_or_else(ErrorResponse::general)?;
     let to = call.int("to").unwrap_or(from.saturating_add(DAY_MS));
     let kind = call.text("type").unwrap_or("BASKETBALL");
     let team = call.text("team_id");
@@ -48,14 +48,14 @@ fn plays(game: &ScheduledGame, team: i64) -> bool {
     game.home_team_id == team || game.away_team_id == team
 }
 
-/// Answers a call of `/v1/data/schedule/games/matchup`: the games that every team named plays in. A system or a team that is
-/// unknown has no games.
-pub(super) fn matchup(season: &Season, call: &Call) -> Result<Answer, Refusal> {
+/// Answers a call of `/v1/data/schedule/games/matchup`: the games that all named teams play in. An unknown system or
+/// team has no games.
+pub(super) fn matchup(season: &Season, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     let named = call.query.iter().filter(|(name, value)| name == "team_id" && !value.is_empty());
     let named: Vec<&str> = named.map(|(_, team)| team.as_str()).collect();
     let (reference, gender) = (call.text("reference"), call.text("gender"));
     let (Some(from), Some(reference), Some(gender), 1..=2) = (call.int("from"), reference, gender, named.len()) else {
-        return Err(Refusal::general());
+        return Err(ErrorResponse::general());
     };
     let to = call.int("to").unwrap_or(i64::MAX);
     let teams: Option<Vec<i64>> = named.into_iter().map(|team| team_of(season, reference, team)).collect();
@@ -66,7 +66,7 @@ pub(super) fn matchup(season: &Season, call: &Call) -> Result<Answer, Refusal> {
     json(&Games { games: games.map(matched).collect::<Result<Vec<_>, _>>()? })
 }
 
-/// The service's id of a team that another system knows by that one.
+/// The service's id of a team by another system's id.
 fn team_of(season: &Season, reference: &str, id: &str) -> Option<i64> {
     let is_it = |team: &&crate::resource::team::Team| match reference {
         OWN_REFERENCE => id.parse() == Ok(team.id),
@@ -76,9 +76,9 @@ fn team_of(season: &Season, reference: &str, id: &str) -> Option<i64> {
     season.teams().iter().find(is_it).map(|team| team.id)
 }
 
-/// The game as a matchup has it (facts 2.3).
-fn matched(game: &ScheduledGame) -> Result<Map<String, Value>, Refusal> {
-    let Ok(Value::Object(mut fields)) = serde_json::to_value(game) else { return Err(Refusal::general()) };
+/// The game as a matchup shows it.
+fn matched(game: &ScheduledGame) -> Result<Map<String, Value>, ErrorResponse> {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(game) else { return Err(ErrorResponse::general()) };
     fields.shift_remove("type");
     fields.shift_remove("source");
     let location = game.location_id.replace('@', "/");

@@ -1,15 +1,15 @@
-//! From a request to an answer: noted, struck by a fault, checked at the gate, answered.
+//! Handles a request: logs it, applies a fault, authenticates it, responds.
 
-use super::answer::{Answer, Kept, Refusal, gateway_body, json};
-use super::asked::Asked;
-use super::call::{Call, pairs};
+use super::auth::{self, StoredCredentials};
+use super::call::{EndpointCall, pairs};
 use super::connection::{Cut, CutSwitch};
-use super::dice::Dice;
 use super::faults::{Fault, Faults};
-use super::gate::{self, Credentials};
-use super::live::{self, Live, Refused};
+use super::live::{self, LiveService, StreamRefusal};
+use super::random::SimRandom;
+use super::raw_response::RawResponse;
+use super::request_log::RequestLog;
+use super::response::{BodyCache, EndpointResponse, ErrorResponse, gateway_body, json};
 use super::season::Season;
-use super::wire::Script;
 use super::{Privileges, Seen, broadcast, rest};
 use crate::config::Secret;
 use axum::body::{Body, Bytes};
@@ -21,21 +21,21 @@ use axum::response::Response;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The header with the season's time, on every response of a simulator whose clock is frozen.
+/// The header with the season's time, on every response of a simulator with a frozen clock.
 const SEASON_TIME: &str = "x-simulated-date";
 
-/// All that a running simulator knows.
+/// The state of a running simulator.
 pub(super) struct Service {
     pub(super) season: Season,
-    /// Where the season's clock stands still.
+    /// Where the season's clock is frozen.
     pub(super) frozen: Option<i64>,
     pub(super) faults: Faults,
-    pub(super) credentials: Mutex<Credentials>,
+    pub(super) credentials: Mutex<StoredCredentials>,
     pub(super) api_key: Secret,
-    pub(super) seen: Mutex<Asked>,
-    pub(super) ids: Mutex<Dice>,
-    pub(super) kept: Mutex<Kept>,
-    pub(super) live: Live,
+    pub(super) seen: Mutex<RequestLog>,
+    pub(super) ids: Mutex<SimRandom>,
+    pub(super) kept: Mutex<BodyCache>,
+    pub(super) live: LiveService,
 }
 
 impl std::fmt::Debug for Service {
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Service {
     }
 }
 
-/// A lock whose last holder panicked is still good: each of these is whole after every statement.
+/// A lock whose holder panicked is still usable: the values are consistent after every statement.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -54,7 +54,7 @@ pub(super) fn real_now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
-/// What goes back, before a fault changes it.
+/// A response before a fault changes it.
 struct Reply {
     status: u16,
     body: Bytes,
@@ -62,7 +62,7 @@ struct Reply {
 }
 
 impl Reply {
-    fn error(refusal: &Refusal, request_id: String) -> Self {
+    fn error(refusal: &ErrorResponse, request_id: String) -> Self {
         Reply { status: refusal.status, body: refusal.body(&request_id), request_id }
     }
 }
@@ -79,12 +79,12 @@ pub(super) async fn serve(
     let is_struck = struck.is_some();
     let fault = struck.unwrap_or_default();
     connection.slow_down(fault.bytes_per_second.unwrap_or(0));
-    // A sleep of no time would still last to the timer's next tick, a millisecond.
+    // A sleep of zero would still last to the timer's next tick, a millisecond.
     if fault.delay > 0.0 {
         tokio::time::sleep(Duration::try_from_secs_f64(fault.delay).unwrap_or_default()).await;
     }
     if fault.reset && fault.cut_at.is_none() && !fault.stale {
-        connection.play(Script::reset());
+        connection.play(RawResponse::reset());
         return Response::default();
     }
     let clock = shifted(SystemTime::now(), fault.clock_offset);
@@ -100,15 +100,15 @@ pub(super) async fn serve(
                 }
                 return stamped(stream, clock, service.frozen, &request_id, &fault);
             }
-            Err(Refused::Gateway(message)) => Reply { status: 401, body: gateway_body(message), request_id },
-            Err(Refused::Service(refusal)) => Reply::error(&refusal, request_id),
+            Err(StreamRefusal::Gateway(message)) => Reply { status: 401, body: gateway_body(message), request_id },
+            Err(StreamRefusal::Service(refusal)) => Reply::error(&refusal, request_id),
         },
         false => service.clone().reply(request, clock, request_id).await,
     };
     lock(&service.seen).answered(place, reply.status);
     let mut response = head(&reply, clock, service.frozen, &fault);
     if is_struck {
-        connection.play(Script::new(response.status(), response.headers(), &reply.body, &fault, to_head));
+        connection.play(RawResponse::new(response.status(), response.headers(), &reply.body, &fault, to_head));
         return Response::default();
     }
     *response.body_mut() = Body::from(reply.body);
@@ -121,20 +121,20 @@ fn shifted(clock: SystemTime, seconds: f64) -> SystemTime {
     there.unwrap_or(clock)
 }
 
-/// What a fault answers in the service's place.
+/// The response of a fault that replaces the service's.
 fn invented(fault: &Fault, request_id: String) -> Reply {
     let status = fault.status.unwrap_or(200);
     match &fault.body {
         Some(body) => Reply { status, body: Bytes::copy_from_slice(body), request_id },
-        None if status == 500 => Reply::error(&Refusal::general(), request_id),
+        None if status == 500 => Reply::error(&ErrorResponse::general(), request_id),
         None => {
             let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-            Reply::error(&Refusal::new(status, reason.unwrap_or("Unknown")), request_id)
+            Reply::error(&ErrorResponse::new(status, reason.unwrap_or("Unknown")), request_id)
         }
     }
 }
 
-/// The answer without its body.
+/// The response without its body.
 fn head(reply: &Reply, clock: SystemTime, frozen: Option<i64>, fault: &Fault) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -142,7 +142,7 @@ fn head(reply: &Reply, clock: SystemTime, frozen: Option<i64>, fault: &Fault) ->
     stamped(response, clock, frozen, &reply.request_id, fault)
 }
 
-/// With the headers that every answer has, and those of a fault.
+/// With the headers of every response, and those of a fault.
 fn stamped(
     mut response: Response,
     clock: SystemTime,
@@ -166,7 +166,7 @@ fn stamped(
     response
 }
 
-/// A fault's headers take the place of those of the same name; one that it has twice is sent twice.
+/// A fault's headers replace those of the same name; one listed twice is sent twice.
 fn overlay(headers: &mut HeaderMap, extra: &[(String, String)]) {
     let names: Vec<HeaderName> = extra.iter().filter_map(|(name, _)| HeaderName::try_from(name).ok()).collect();
     for name in &names {
@@ -180,7 +180,7 @@ fn overlay(headers: &mut HeaderMap, extra: &[(String, String)]) {
 }
 
 impl Service {
-    /// Notes a request as it came in; gives its number.
+    /// Logs a request; returns its number.
     fn note(&self, request: &Parts) -> usize {
         let header = |(name, value): (&HeaderName, &HeaderValue)| {
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -200,16 +200,16 @@ impl Service {
         self.frozen.unwrap_or_else(real_now)
     }
 
-    /// The true answer. `clock` is the gateway's, `now` the season's.
+    /// The true response. `clock` is the gateway's, `now` the season's.
     async fn reply(self: Arc<Self>, request: Parts, clock: SystemTime, request_id: String) -> Reply {
         let path = request.uri.path();
-        let call = Call::new(path, pairs(request.uri.query()), self.now());
+        let call = EndpointCall::new(path, pairs(request.uri.query()), self.now());
         let passed = if path.starts_with("/broadcast/v1/") {
-            gate::keyed(&request.headers, &call.query, &self.api_key).map(|()| None)
+            auth::keyed(&request.headers, &call.query, &self.api_key).map(|()| None)
         } else if path.starts_with("/v1/") {
-            gate::signed(&request, &lock(&self.credentials), clock).map(Some)
+            auth::signed(&request, &lock(&self.credentials), clock).map(Some)
         } else {
-            return Reply::error(&Refusal::new(404, "Not found"), request_id);
+            return Reply::error(&ErrorResponse::new(404, "Not found"), request_id);
         };
         let privileges = match passed {
             Ok(privileges) => privileges,
@@ -230,7 +230,7 @@ impl Service {
             };
         }
         let target = request.uri.path_and_query().map_or(path, |target| target.as_str());
-        // Read first: what is played or corrected from here on asks for another body.
+        // Read first: games played or corrected from here on need another body.
         let target = format!("{} {target}", self.live.generation());
         match self.body(target, call).await {
             Ok(body) => Reply { status: 200, body, request_id },
@@ -238,30 +238,30 @@ impl Service {
         }
     }
 
-    /// The body for whoever may have it: kept, or made apart from the threads that serve, since a game may have to be
-    /// played for it. Should that panic, it is the service's error.
-    async fn body(self: Arc<Self>, target: String, call: Call) -> Result<Bytes, Refusal> {
+    /// The body from the cache, or made away from the serving threads, since a game may have to be played for it. A
+    /// panic in it is the service's error.
+    async fn body(self: Arc<Self>, target: String, call: EndpointCall) -> Result<Bytes, ErrorResponse> {
         if let Some(body) = lock(&self.kept).get(&target) {
             return Ok(body);
         }
         let answered = tokio::task::spawn_blocking(move || {
-            let Answer { body, is_final } = self.answer(&call)?;
+            let EndpointResponse { body, is_final } = self.answer(&call)?;
             if is_final || self.frozen.is_some() {
                 lock(&self.kept).keep(target, body.clone());
             }
             Ok(body)
         });
-        answered.await.unwrap_or_else(|_| Err(Refusal::general()))
+        answered.await.unwrap_or_else(|_| Err(ErrorResponse::general()))
     }
 
-    /// A token for the websocket of one game (facts 2.5). The body is not documented; this one is made up.
-    fn subscription(&self, game: &str, privileges: Privileges) -> Result<Bytes, Refusal> {
-        let game = self.season.game_index(game).ok_or_else(|| Refusal::new(404, "Invalid id"))?;
-        let token = self.live.tokens.give(game, privileges).ok_or_else(Refusal::general)?;
+    /// A token for the websocket of one game. The body is not documented; this one is made up.
+    fn subscription(&self, game: &str, privileges: Privileges) -> Result<Bytes, ErrorResponse> {
+        let game = self.season.game_index(game).ok_or_else(|| ErrorResponse::new(404, "Invalid id"))?;
+        let token = self.live.tokens.give(game, privileges).ok_or_else(ErrorResponse::general)?;
         Ok(json(&serde_json::json!({ "token": token }))?.body)
     }
 
-    fn answer(&self, call: &Call) -> Result<Answer, Refusal> {
+    fn answer(&self, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
         match call.segments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["broadcast", "v1", ref path @ ..] => broadcast::answer(&self.season, path, call),
             _ => rest::answer(&self.season, &data_path(call), call),
@@ -269,19 +269,19 @@ impl Service {
     }
 }
 
-/// What follows `/v1/data/`; empty for any other path, and so a path to nowhere.
-fn data_path(call: &Call) -> Vec<&str> {
+/// The path after `/v1/data/`; empty, and so unknown, for any other path.
+fn data_path(call: &EndpointCall) -> Vec<&str> {
     match &call.segments[..] {
         [v1, data, path @ ..] if v1 == "v1" && data == "data" => path.iter().map(String::as_str).collect(),
         _ => Vec::new(),
     }
 }
 
-/// Everything is read with GET; the one operation that writes (facts 2.4) is not open to clients.
-fn check_method(method: &Method, path: &str) -> Result<(), Refusal> {
+/// Everything is read with GET; the one operation that writes is not open to clients.
+fn check_method(method: &Method, path: &str) -> Result<(), ErrorResponse> {
     match *method {
         Method::GET => Ok(()),
-        Method::PUT if path == "/v1/data/schedule/games" => Err(Refusal::new(403, "Access denied to resource")),
-        _ => Err(Refusal::new(405, "Method not allowed")),
+        Method::PUT if path == "/v1/data/schedule/games" => Err(ErrorResponse::new(403, "Access denied to resource")),
+        _ => Err(ErrorResponse::new(405, "Method not allowed")),
     }
 }

@@ -1,4 +1,4 @@
-//! A token bucket: how often one may ask, which no answer tells.
+//! A token bucket: a rate limit that no response discloses.
 
 use crate::error::{Error, Result};
 use std::time::{Duration, Instant};
@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Throttle {
     pub requests_per_second: f64,
-    /// How many may come at once after a pause.
+    /// How many requests may come at once after a pause.
     pub burst: u32,
-    /// Whether a refusal says when the next may come.
+    /// Whether a 429 has a Retry-After header.
     pub retry_after: bool,
 }
 
@@ -32,12 +32,12 @@ impl Throttle {
     }
 }
 
-/// How many tokens there were when; full at first.
+/// The tokens at a time; full at first.
 #[derive(Debug, Default)]
 pub(super) struct Bucket(Option<(f64, Instant)>);
 
 impl Bucket {
-    /// Takes a token, or says how long until there is one.
+    /// Takes a token, or returns how long until there is one.
     pub(super) fn take(&mut self, throttle: &Throttle, now: Instant) -> std::result::Result<(), Duration> {
         let Throttle { requests_per_second, burst, .. } = *throttle;
         let tokens = self.0.map_or(f64::from(burst), |(tokens, then)| {
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(at(0.125), Err(Duration::from_millis(125)), "who is refused takes nothing");
         assert_eq!([at(0.25), at(0.5)], [Ok(()), Ok(())]);
         assert_eq!(at(0.5), Err(Duration::from_millis(250)));
-        // However long the pause, no more than the burst is saved up.
+        // A long pause saves up no more than the burst.
         assert_eq!([at(100.0), at(100.0), at(100.0)], [Ok(()), Ok(()), Ok(())]);
         assert!(at(100.0).is_err());
     }

@@ -1,19 +1,19 @@
-//! Response bytes in a buffer that the cursor can read past the end of.
+//! Response bytes in a padded buffer, so that the cursor may read past the end.
 
-use super::brackets::Brackets;
+use super::span_index::SpanIndex;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-/// Zero bytes kept after the body, so that wide reads need no bounds check.
+/// Zero bytes after the body, so that wide reads need no bounds check.
 pub(crate) const PADDING: usize = 64;
 
-/// A body's bytes, followed by [`PADDING`] zero bytes. It grows while it is received and is read-only afterwards.
+/// A body's bytes, followed by [`PADDING`] zero bytes. Grows while it is received and is read-only afterwards.
 #[derive(Clone, Default)]
 pub struct Body {
     padded: Vec<u8>,
     len: usize,
-    /// All of it was read as JSON and is. Copies share what one of them learned.
-    sound: Arc<OnceLock<Brackets>>,
+    /// Set once the whole body has been read as valid JSON. Clones share it.
+    sound: Arc<OnceLock<SpanIndex>>,
 }
 
 impl Body {
@@ -26,7 +26,7 @@ impl Body {
         self.padded.extend_from_slice(more);
         self.len = self.padded.len();
     }
-    /// Adds the padding; to be called once the body is whole.
+    /// Adds the padding. Call it once the body is complete.
     pub fn finish(mut self) -> Self {
         self.padded.resize(self.len + PADDING, 0);
         self
@@ -34,7 +34,7 @@ impl Body {
     pub fn as_slice(&self) -> &[u8] {
         &self.padded[..self.len]
     }
-    /// The bytes and their padding; copied when the body was not finished.
+    /// The bytes and their padding; copied if `finish` was not called.
     pub(crate) fn padded(&self) -> Cow<'_, [u8]> {
         if self.padded.len() == self.len + PADDING {
             return Cow::Borrowed(&self.padded);
@@ -44,17 +44,17 @@ impl Body {
         copy.resize(self.len + PADDING, 0);
         Cow::Owned(copy)
     }
-    /// Whether every byte of it was checked before: nothing needs to be checked again.
-    pub(super) fn is_sound(&self) -> bool {
+    /// Whether the whole body has been validated, so that it need not be checked again.
+    pub(super) fn is_validated(&self) -> bool {
         self.sound.get().is_some()
     }
-    /// Some of its brackets, in a body that is sound.
-    pub(in crate::table) fn brackets(&self) -> Option<&Brackets> {
+    /// The span index of a validated body.
+    pub(in crate::table) fn spans(&self) -> Option<&SpanIndex> {
         self.sound.get()
     }
-    pub(super) fn found_sound(&self, brackets: Option<Brackets>) {
-        // Another thread that was sooner found the same.
-        let _ = self.sound.set(brackets.unwrap_or_default());
+    pub(super) fn mark_validated(&self, spans: Option<SpanIndex>) {
+        // If another thread was faster, it stored the same value.
+        let _ = self.sound.set(spans.unwrap_or_default());
     }
     pub fn len(&self) -> usize {
         self.len

@@ -1,9 +1,9 @@
-//! The columns while they grow: plain vectors, and the positions of their nulls. A column holds one value for each element
-//! of its level; values above the rows are repeated for their rows at the end.
+//! Column builders: plain vectors and the positions of nulls. A builder holds one value for each element of its level;
+//! values above the row level are repeated for their rows at the end.
 
 use super::cursor::Span;
+use super::error::{ErrorKind, ReadResult};
 use super::extent::Room;
-use super::fault::{Fault, Read};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, StringArray, StructArray,
@@ -14,7 +14,7 @@ use arrow_schema::FieldRef;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The positions of nulls, ascending: a value that is no null costs nothing.
+/// The positions of nulls, ascending: non-null values cost nothing.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Nulls(Vec<u32>);
 
@@ -40,7 +40,7 @@ impl Nulls {
         Some(NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(valid), 0, len)))
     }
 
-    /// Calls `each` with every element's number, whether it is null, and the row after its last.
+    /// Calls `each` with every element's index, whether it is null, and the row after its last.
     fn runs(&self, ends: &[u32], mut each: impl FnMut(usize, bool, usize)) {
         let mut nulls = self.0.iter().copied().peekable();
         for (element, end) in ends.iter().enumerate() {
@@ -50,7 +50,6 @@ impl Nulls {
     }
 }
 
-/// Numbers and booleans.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Numbers<T> {
     pub values: Vec<T>,
@@ -77,7 +76,7 @@ impl<T: Copy + Default> Numbers<T> {
         self.values.push(T::default());
     }
 
-    /// Each value for the rows up to its end.
+    /// Repeats each value for the rows up to its end.
     pub fn repeat(&self, ends: &[u32]) -> Self {
         let mut rows = Numbers::with_capacity(ends.last().map_or(0, |end| *end as usize));
         self.nulls.runs(ends, |element, null, end| {
@@ -96,10 +95,10 @@ impl Numbers<i64> {
         Arc::new(Int64Array::new(self.values.into(), nulls))
     }
 
-    pub fn into_positions(self) -> Read<ArrayRef> {
+    pub fn into_positions(self) -> ReadResult<ArrayRef> {
         let nulls = self.nulls.finish(self.values.len());
         let values: Result<Vec<i32>, _> = self.values.into_iter().map(i32::try_from).collect();
-        Ok(Arc::new(Int32Array::new(values.map_err(|_| Fault::Range)?.into(), nulls)))
+        Ok(Arc::new(Int32Array::new(values.map_err(|_| ErrorKind::Range)?.into(), nulls)))
     }
 
     pub fn into_timestamps(self) -> ArrayRef {
@@ -122,11 +121,11 @@ impl Numbers<bool> {
     }
 }
 
-/// Strings, in the layout of Arrow.
+/// Strings in Arrow's layout.
 #[derive(Debug, Clone)]
 pub(super) struct Texts {
     data: Vec<u8>,
-    /// One more than there are values. Wrong once `data` passes 2 GiB, which `into_array` refuses.
+    /// One more than there are values. Overflows once `data` passes 2 GiB, which `into_array` rejects.
     offsets: Vec<i32>,
     pub nulls: Nulls,
 }
@@ -152,7 +151,7 @@ impl Texts {
         self.offsets.push(self.data.len() as i32);
     }
 
-    /// As `push`, for text of the body: the short ones are copied in two words instead of a call to copy.
+    /// Like `push`, for text of the body: short text is copied as two words instead of by a call to `memcpy`.
     #[inline(always)]
     pub fn push_span(&mut self, text: Span) {
         if text.len() <= 16 {
@@ -180,11 +179,11 @@ impl Texts {
         }
     }
 
-    fn check(&self) -> Read<()> {
-        if i32::try_from(self.data.len()).is_ok() { Ok(()) } else { Err(Fault::TooLarge) }
+    fn check(&self) -> ReadResult<()> {
+        if i32::try_from(self.data.len()).is_ok() { Ok(()) } else { Err(ErrorKind::TooLarge) }
     }
 
-    pub fn repeat(&self, ends: &[u32], room: &Room) -> Read<Self> {
+    pub fn repeat(&self, ends: &[u32], room: &Room) -> ReadResult<Self> {
         self.check()?;
         let (mut size, mut start) = (0usize, 0);
         for (element, end) in ends.iter().enumerate() {
@@ -193,7 +192,7 @@ impl Texts {
         }
         room.check(size)?;
         if i32::try_from(size).is_err() {
-            return Err(Fault::TooLarge);
+            return Err(ErrorKind::TooLarge);
         }
         let mut rows = Texts::with_capacity(0);
         rows.data.reserve(size);
@@ -207,13 +206,13 @@ impl Texts {
         Ok(rows)
     }
 
-    /// One text many times; all of it fits, as `repeat` has seen.
+    /// Appends one text many times; `repeat` has checked that it fits.
     fn push_times(&mut self, text: &[u8], times: usize) {
         let start = self.data.len();
         let size = text.len() * times;
         if size > 0 {
             self.data.extend_from_slice(text);
-            // Twice as much with each copy: a call for each row would cost more than the bytes.
+            // Doubles the bytes with each copy: one call per row would cost more than the bytes.
             while self.data.len() - start < size {
                 let more = (self.data.len() - start).min(size - (self.data.len() - start));
                 self.data.extend_from_within(start..start + more);
@@ -222,8 +221,8 @@ impl Texts {
         self.offsets.extend((1..=times).map(|time| (start + time * text.len()) as i32));
     }
 
-    /// As `repeat`, for an open set of few values: no text is written twice, and none that no row has.
-    pub fn repeat_as_categories(&self, ends: &[u32]) -> Read<Categories> {
+    /// Like `repeat`, for an open set of few values: each text is stored once, and only if a row has it.
+    pub fn repeat_as_categories(&self, ends: &[u32]) -> ReadResult<Categories> {
         self.check()?;
         let mut rows = Categories::with_capacity(ends.last().map_or(0, |end| *end as usize));
         self.nulls.runs(ends, |element, null, end| {
@@ -240,43 +239,43 @@ impl Texts {
         Ok(rows)
     }
 
-    pub fn into_array(self) -> Read<StringArray> {
+    pub fn into_array(self) -> ReadResult<StringArray> {
         self.check()?;
         let nulls = self.nulls.finish(self.offsets.len() - 1);
         let is_whole = self.offsets.last().is_some_and(|last| *last as usize == self.data.len());
-        let is_sound = is_whole && self.data.is_ascii();
+        let is_validated = is_whole && self.data.is_ascii();
         let offsets = OffsetBuffer::new(ScalarBuffer::from(self.offsets));
         let data = Buffer::from_vec(self.data);
-        if is_sound {
-            // SAFETY: `OffsetBuffer::new` has seen that the offsets begin at 0 or above and never fall, and the last is the end
-            // of the data; ASCII is UTF-8 wherever it is cut; `finish` gives as many nulls as there are values.
+        if is_validated {
+            // SAFETY: `OffsetBuffer::new` checks that the offsets are non-negative and never fall, and the last one is
+            // the end of the data; ASCII is UTF-8 at any boundary; `finish` returns as many nulls as there are values.
             return Ok(unsafe { StringArray::new_unchecked(offsets, data, nulls) });
         }
-        StringArray::try_new(offsets, data, nulls).map_err(|_| Fault::Engine)
+        StringArray::try_new(offsets, data, nulls).map_err(|_| ErrorKind::Engine)
     }
 }
 
-/// Texts of an open set of few values: a key for each, into the values in the order first met.
+/// Texts of an open set of few values: keys into the values, which are in order of first appearance.
 #[derive(Debug)]
 pub(super) struct Categories {
     keys: Numbers<i32>,
     values: Texts,
-    /// The first eight bytes and the length of the first values: most texts are found by them alone.
+    /// The first eight bytes and the length of the first values; most texts are found by these alone.
     heads: Vec<(u64, usize)>,
-    /// The values beyond those.
+    /// The values beyond the first `SEARCHED`.
     others: HashMap<Box<[u8]>, i32>,
     last: i32,
 }
 
-/// As many values are searched one by one; more are hashed, so that a body cannot make it slow.
-const SEARCHED: usize = 32;
+/// Values up to this number are searched linearly; more are hashed, so that a body cannot force quadratic time.
+const MAX_LINEAR_SEARCH: usize = 32;
 
 impl Categories {
     pub fn with_capacity(elements: usize) -> Self {
         Categories {
             keys: Numbers::with_capacity(elements),
             values: Texts::with_capacity(8),
-            heads: Vec::with_capacity(SEARCHED),
+            heads: Vec::with_capacity(MAX_LINEAR_SEARCH),
             others: HashMap::new(),
             last: 0,
         }
@@ -284,7 +283,7 @@ impl Categories {
 
     #[inline(always)]
     pub fn push_span(&mut self, text: Span) {
-        let head = (super::scan::head(text.word(0), text.len()), text.len());
+        let head = (super::simd::low_bytes(text.word(0), text.len()), text.len());
         let key = match self.heads.get(self.last as usize) {
             Some(last) if *last == head && text.len() <= 8 => self.last,
             _ => self.find(head, text.bytes()),
@@ -321,7 +320,7 @@ impl Categories {
             Some(key) => key as i32,
             None => {
                 let next = self.values.len() as i32;
-                let key = if self.heads.len() < SEARCHED {
+                let key = if self.heads.len() < MAX_LINEAR_SEARCH {
                     self.heads.push(head);
                     next
                 } else {
@@ -337,15 +336,15 @@ impl Categories {
         key
     }
 
-    pub fn into_array(self) -> Read<ArrayRef> {
+    pub fn into_array(self) -> ReadResult<ArrayRef> {
         let nulls = self.keys.nulls.finish(self.keys.values.len());
         let keys = Int32Array::new(self.keys.values.into(), nulls);
         let values = Arc::new(self.values.into_array()?);
-        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values).map_err(|_| Fault::Engine)?))
+        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values).map_err(|_| ErrorKind::Engine)?))
     }
 }
 
-/// Lists: where each ends among the items.
+/// Lists, by the end of each among the items.
 #[derive(Debug)]
 pub(super) struct Lists<T> {
     ends: Vec<i32>,
@@ -362,12 +361,12 @@ impl<T> Lists<T> {
         self.ends.len()
     }
 
-    /// The list of the items pushed since the last one.
+    /// Ends a list with the items pushed since the previous one.
     pub fn close(&mut self, items: usize) {
         self.ends.push(items as i32);
     }
 
-    /// The same, or a null.
+    /// Like `close`, or a null.
     pub fn end(&mut self, is_list: bool, items: usize) {
         if is_list { self.close(items) } else { self.null() }
     }
@@ -377,33 +376,32 @@ impl<T> Lists<T> {
         self.ends.push(self.ends.last().copied().unwrap_or(0));
     }
 
-    pub fn into_array(self, item: FieldRef, items: impl FnOnce(T) -> Read<ArrayRef>) -> Read<ListArray> {
+    pub fn into_array(self, item: FieldRef, items: impl FnOnce(T) -> ReadResult<ArrayRef>) -> ReadResult<ListArray> {
         let nulls = self.nulls.finish(self.ends.len());
         let offsets: Vec<i32> = std::iter::once(0).chain(self.ends).collect();
         ListArray::try_new(item, OffsetBuffer::new(ScalarBuffer::from(offsets)), items(self.items)?, nulls)
-            .map_err(|_| Fault::Engine)
+            .map_err(|_| ErrorKind::Engine)
     }
 }
 
-/// The entries of maps.
 #[derive(Debug)]
-pub(super) struct Entries {
+pub(super) struct MapEntries {
     pub keys: Texts,
     pub values: Numbers<f64>,
 }
 
-impl Entries {
+impl MapEntries {
     pub fn with_capacity(elements: usize) -> Self {
-        Entries { keys: Texts::with_capacity(elements), values: Numbers::with_capacity(elements) }
+        MapEntries { keys: Texts::with_capacity(elements), values: Numbers::with_capacity(elements) }
     }
 
     pub fn len(&self) -> usize {
         self.values.values.len()
     }
 
-    pub fn into_array(self) -> Read<ArrayRef> {
+    pub fn into_array(self) -> ReadResult<ArrayRef> {
         let parts: Vec<ArrayRef> = vec![Arc::new(self.keys.into_array()?), self.values.into_floats()];
-        Ok(Arc::new(StructArray::try_new(super::schema::entry(), parts, None).map_err(|_| Fault::Engine)?))
+        Ok(Arc::new(StructArray::try_new(super::schema::entry(), parts, None).map_err(|_| ErrorKind::Engine)?))
     }
 }
 
@@ -429,9 +427,9 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_texts_are_no_array() {
-        // Together they would be one letter.
-        assert_eq!(texts(&[Some(b"\xC3"), Some(b"\xA9")]).into_array(), Err(Fault::Engine));
+        // Each byte alone is invalid; together they would be one letter.
+        assert_eq!(texts(&[Some(b"\xC3"), Some(b"\xA9")]).into_array(), Err(ErrorKind::Engine));
         let beyond = Texts { data: b"ab".to_vec(), offsets: vec![0, 3], nulls: Nulls::default() };
-        assert_eq!(beyond.into_array(), Err(Fault::Engine));
+        assert_eq!(beyond.into_array(), Err(ErrorKind::Engine));
     }
 }

@@ -1,11 +1,11 @@
-//! A place in a body, and the only code that reads it through pointers. Numbers, strings and skipping stand in files of
-//! their own and are built of what is here.
+//! A position in a body, and the only code that reads the body through pointers. Numbers, strings and skipping build on
+//! it in their own files.
 
 use super::body::PADDING;
-use super::fault::{Fault, Read, Wanted};
+use super::error::{ErrorKind, Expected, ReadResult};
 use std::marker::PhantomData;
 
-/// A place in a padded body.
+/// A position in a padded body.
 ///
 /// Every unsafe block here relies on this: `start <= at <= end`, all in one allocation that lives for `'a`, and the
 /// [`PADDING`] bytes from `end` on are readable. `new` checks the padding, and no function moves `at` past `end` or reads
@@ -19,29 +19,27 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At the start of a body that is followed by its padding; `None` when it is not.
+    /// A cursor at the start of a body; `None` if the padding is missing or not zero.
     pub fn new(padded: &'a [u8]) -> Option<Self> {
         let len = padded.len().checked_sub(PADDING)?;
         if padded[len..].iter().any(|b| *b != 0) {
             return None;
         }
         let start = padded.as_ptr();
-        // SAFETY: `len` is within `padded`.
         let end = unsafe { start.add(len) };
         Some(Cursor { at: start, start, end, body: PhantomData })
     }
 
-    /// Calls what is not inlined with a copy: a cursor whose address is given away stays in memory, and the one that is read
-    /// most belongs in a register.
+    /// Calls `call` on a copy, so that `self` never has its address taken and can stay in a register.
     #[inline(always)]
-    pub fn apart<T>(&mut self, call: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn with_copy<T>(&mut self, call: impl FnOnce(&mut Self) -> T) -> T {
         let mut copy = *self;
         let result = call(&mut copy);
         self.go_to(&copy);
         result
     }
 
-    /// To the place of another cursor in the same body; a cursor of another body changes nothing.
+    /// Moves to the position of another cursor in the same body; a cursor of another body changes nothing.
     #[inline(always)]
     pub fn go_to(&mut self, other: &Cursor<'a>) {
         if self.start == other.start && self.end == other.end {
@@ -62,7 +60,7 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline(always)]
-    pub fn byte(&self) -> u8 {
+    pub fn peek_byte(&self) -> u8 {
         // SAFETY: `at <= end`, and the padding is readable.
         unsafe { *self.at }
     }
@@ -74,7 +72,7 @@ impl<'a> Cursor<'a> {
         unsafe { *self.at.add(ahead.min(PADDING - 1)) }
     }
 
-    /// Eight bytes, the first lowest; `ahead` is cut to [`PADDING`] - 8.
+    /// Eight bytes, little-endian; `ahead` is cut to [`PADDING`] - 8.
     #[inline(always)]
     pub fn word(&self, ahead: usize) -> u64 {
         // SAFETY: `at <= end`, and `PADDING` bytes after it are readable.
@@ -83,20 +81,20 @@ impl<'a> Cursor<'a> {
 
     /// Sixteen bytes; `ahead` is cut to [`PADDING`] - 16.
     #[inline(always)]
-    pub fn sixteen(&self, ahead: usize) -> &[u8; 16] {
+    pub fn bytes16(&self, ahead: usize) -> &[u8; 16] {
         // SAFETY: `at <= end`, and `PADDING` bytes after it are readable; nothing writes to them for `'a`.
         unsafe { &*self.at.add(ahead.min(PADDING - 16)).cast::<[u8; 16]>() }
     }
 
-    /// The 64 bytes from here on.
+    /// The next 64 bytes.
     #[inline(always)]
-    pub fn block(&self) -> &[u8; 64] {
+    pub fn bytes64(&self) -> &[u8; 64] {
         const { assert!(PADDING >= 64) };
         // SAFETY: `at <= end`, and the padding after it makes 64 bytes readable; nothing writes to them for `'a`.
         unsafe { &*self.at.cast::<[u8; 64]>() }
     }
 
-    /// Over `n` bytes, or to the end where fewer follow.
+    /// Advances over `n` bytes, or to the end if fewer are left.
     #[inline(always)]
     pub fn advance(&mut self, n: usize) {
         let rest = self.end as usize - self.at as usize;
@@ -104,7 +102,7 @@ impl<'a> Cursor<'a> {
         self.at = unsafe { self.at.add(n.min(rest)) };
     }
 
-    /// On to another place of the body. `false`: it lies before the cursor or beyond the end, and the cursor stays.
+    /// Moves forward to `position`. Returns `false` and stays if it lies before the cursor or beyond the end.
     pub fn jump(&mut self, position: usize) -> bool {
         let is_ahead = (self.position()..=self.len()).contains(&position);
         if is_ahead {
@@ -114,9 +112,9 @@ impl<'a> Cursor<'a> {
         is_ahead
     }
 
-    /// The text between an earlier place of the same body and the cursor; empty for any other.
+    /// The text between an earlier position in the same body and the cursor; empty for any other.
     #[inline(always)]
-    pub fn since(&self, earlier: &Cursor<'a>) -> Span<'a> {
+    pub fn span_from(&self, earlier: &Cursor<'a>) -> Span<'a> {
         let is_earlier = earlier.start == self.start && earlier.at <= self.at;
         let at = if is_earlier { earlier.at } else { self.at };
         Span { at, len: self.at as usize - at as usize, body: PhantomData }
@@ -124,23 +122,23 @@ impl<'a> Cursor<'a> {
 
     #[inline(always)]
     pub fn whitespace(&mut self) {
-        if self.byte() <= b' ' {
-            self.apart(Self::whitespace_slow);
+        if self.peek_byte() <= b' ' {
+            self.with_copy(Self::whitespace_slow);
         }
     }
 
     #[cold]
     #[inline(never)]
     fn whitespace_slow(&mut self) {
-        while matches!(self.byte(), b' ' | b'\n' | b'\t' | b'\r') {
-            // Indentation comes in runs of blanks.
+        while matches!(self.peek_byte(), b' ' | b'\n' | b'\t' | b'\r') {
+            // Indentation is mostly runs of spaces.
             if self.word(0) == 0x2020_2020_2020_2020 { self.advance(8) } else { self.advance(1) }
         }
     }
 
-    /// Over a word such as `null`, if it stands here. No word has a zero, so it ends before the padding.
+    /// Consumes a literal such as `null` if it is next. No literal has a zero, so it ends before the padding.
     #[inline(always)]
-    pub fn take_word(&mut self, word: &[u8]) -> bool {
+    pub fn consume_literal(&mut self, word: &[u8]) -> bool {
         let is = word.iter().enumerate().all(|(i, b)| self.peek(i) == *b);
         if is {
             self.advance(word.len());
@@ -149,57 +147,57 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline(always)]
-    pub fn null(&mut self) -> bool {
-        self.take_word(b"null")
+    pub fn consume_null(&mut self) -> bool {
+        self.consume_literal(b"null")
     }
 
-    /// Over `null`; any other value is of the wrong kind.
-    pub fn null_or(&mut self, wanted: Wanted) -> Read<()> {
-        if self.null() { Ok(()) } else { Err(Fault::Expected(wanted)) }
+    /// Consumes `null`; any other value is an error.
+    pub fn expect_null(&mut self, wanted: Expected) -> ReadResult<()> {
+        if self.consume_null() { Ok(()) } else { Err(ErrorKind::Expected(wanted)) }
     }
 
-    /// Over the `:` that follows a key, with the blanks around it.
-    pub fn colon(&mut self) -> Read<()> {
+    /// Consumes the `:` after a key and the whitespace around it.
+    pub fn colon(&mut self) -> ReadResult<()> {
         self.whitespace();
-        if self.byte() != b':' {
-            return Err(Fault::Colon);
+        if self.peek_byte() != b':' {
+            return Err(ErrorKind::Colon);
         }
         self.advance(1);
         self.whitespace();
         Ok(())
     }
 
-    /// After an opening bracket: whether an item follows; else over the closing one.
+    /// After an opening bracket: whether there is an item. Consumes the closing bracket if there is none.
     #[inline(always)]
-    pub fn opened(&mut self, close: u8) -> bool {
+    pub fn has_first_item(&mut self, close: u8) -> bool {
         self.whitespace();
-        let empty = self.byte() == close;
+        let empty = self.peek_byte() == close;
         if empty {
             self.advance(1);
         }
         !empty
     }
 
-    /// After an item: whether another follows; else over the closing bracket.
+    /// After an item: whether another follows. Consumes the comma or the closing bracket.
     #[inline(always)]
-    pub fn another(&mut self, close: u8) -> Read<bool> {
-        if self.byte() != b',' {
+    pub fn has_next_item(&mut self, close: u8) -> ReadResult<bool> {
+        if self.peek_byte() != b',' {
             self.whitespace();
         }
-        if self.byte() == b',' {
+        if self.peek_byte() == b',' {
             self.advance(1);
             self.whitespace();
             return Ok(true);
         }
-        if self.byte() == close {
+        if self.peek_byte() == close {
             self.advance(1);
             return Ok(false);
         }
-        Err(if close == b'}' { Fault::EndOfObject } else { Fault::EndOfArray })
+        Err(if close == b'}' { ErrorKind::EndOfObject } else { ErrorKind::EndOfArray })
     }
 }
 
-/// Text of the body. Unlike a slice it may be read a little past its end, where the padding is.
+/// Text of the body. Unlike a slice it may be read a little past its end, into the padding.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span<'a> {
     at: *const u8,
@@ -219,14 +217,14 @@ impl<'a> Span<'a> {
         unsafe { std::slice::from_raw_parts(self.at, self.len) }
     }
 
-    /// Eight bytes `from` its start, whatever its length; `from` is cut to [`PADDING`] - 8.
+    /// Eight bytes from `from`, whatever the length of the span; `from` is cut to [`PADDING`] - 8.
     #[inline(always)]
     pub fn word(&self, from: usize) -> u64 {
         // SAFETY: it starts at or before the body's end, and `PADDING` bytes after that are readable.
         u64::from_le(unsafe { self.at.add(from.min(PADDING - 8)).cast::<u64>().read_unaligned() })
     }
 
-    /// Without its first and last byte: the text of a string between its quotes. Shorter than both, it is empty.
+    /// The text of a string without its quotes; empty if it is shorter than both.
     #[inline(always)]
     pub fn inner(&self) -> Span<'a> {
         // SAFETY: the first byte is part of it where it has one.
@@ -255,16 +253,16 @@ mod tests {
         assert!(!end.jump(5) && !end.jump(3));
 
         for ahead in [0, PADDING - 16, PADDING - 8, PADDING, usize::MAX] {
-            assert_eq!((end.peek(ahead), end.word(ahead), end.sixteen(ahead)), (0, 0, &[0; 16]), "{ahead}");
+            assert_eq!((end.peek(ahead), end.word(ahead), end.bytes16(ahead)), (0, 0, &[0; 16]), "{ahead}");
         }
-        assert_eq!(end.block(), &[0; 64]);
-        assert!(!end.take_word(b"null") && !end.take_word(&[b'n'; 2 * PADDING]));
+        assert_eq!(end.bytes64(), &[0; 64]);
+        assert!(!end.consume_literal(b"null") && !end.consume_literal(&[b'n'; 2 * PADDING]));
 
         end.go_to(&stranger);
         assert_eq!(end.position(), 4);
-        assert_eq!((start.since(&end).len(), end.since(&stranger).len()), (0, 0));
+        assert_eq!((start.span_from(&end).len(), end.span_from(&stranger).len()), (0, 0));
 
-        let whole = end.since(&start);
+        let whole = end.span_from(&start);
         assert_eq!(whole.bytes(), b"null");
         assert_eq!((whole.word(4), whole.word(usize::MAX)), (0, 0));
         let none = whole.inner().inner().inner();

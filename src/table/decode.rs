@@ -1,81 +1,81 @@
-//! Runs a plan over a body: one pass, no recursion but along the declared path.
+//! Runs a plan over a body in one pass, recursing only along the declared path.
 
-use super::brackets::{self, Brackets};
-use super::cells::Cells;
-use super::columns::{Categories, Entries, Lists, Numbers, Texts};
+use super::builders::ColumnBuilders;
+use super::columns::{Categories, Lists, MapEntries, Numbers, Texts};
 use super::cursor::Cursor;
-use super::fault::{Fault, Read, Wanted};
-use super::keys::Keys;
-use super::open::OpenColumns;
-use super::plan::{Cell, Learned, Level, LevelKind, Op, Plan};
-use super::repeats::Repeats;
+use super::duplicate_keys::DuplicateKeys;
+use super::error::{ErrorKind, Expected, ReadResult};
+use super::extra_columns::ExtraColumns;
+use super::keys::ObjectKeys;
+use super::plan::{ColumnRef, DecodeHints, DecodePlan, Level, LevelKind, Op};
 use super::scalars;
+use super::span_index::{self, SpanIndex};
 use std::borrow::Cow;
 
-/// What a pass over a body gives.
+/// The result of a pass over a body.
 #[derive(Debug)]
 pub(super) struct Decoded {
-    pub cells: Cells,
+    pub builders: ColumnBuilders,
     pub rows: usize,
-    /// For each level above the rows, the row after the last of each of its elements.
+    /// For each level above the rows and each of its elements, the row after its last.
     pub ends: Vec<Vec<u32>>,
-    pub open: OpenColumns,
-    /// Those of the body, where they were to be noted.
-    pub brackets: Option<Brackets>,
+    pub open: ExtraColumns,
+    /// The span index, if one was requested.
+    pub spans: Option<SpanIndex>,
 }
 
-/// What to do where an object says one key twice.
+/// What to do with a duplicate key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Repeated {
-    /// Stop: `Fault::RepeatedKey`.
+pub(super) enum DuplicatePolicy {
+    /// Stop with `ErrorKind::DuplicateKey`.
     Stop,
     /// Keep the first value.
     KeepFirst,
 }
 
-/// What is done with values that no column asks for.
+/// How to skip values that no column reads.
 #[derive(Debug)]
-pub(super) enum Unasked<'a> {
-    /// They are checked as JSON. It may be noted where long ones end.
-    Checked(Option<Brackets>),
-    /// They are stepped over, the long ones of these at once.
-    Passed(&'a [(u32, u32)]),
+pub(super) enum SkipMode<'a> {
+    /// Validate them as JSON, and optionally index long spans.
+    Validate(Option<SpanIndex>),
+    /// Only find their ends, using these spans of a validated body.
+    FindEnd(&'a [(u32, u32)]),
 }
 
-/// Decodes a body (`cursor` at its start) by a plan. A fault comes with its offset.
+/// Decodes a body by a plan, with `cursor` at its start. Errors come with their offset.
 pub(super) fn run(
-    plan: &Plan,
+    plan: &DecodePlan,
     cursor: Cursor,
-    repeated: Repeated,
-    unasked: Unasked,
-) -> Result<Decoded, (Fault, usize)> {
-    let learned = plan.learned();
+    policy: DuplicatePolicy,
+    skip_mode: SkipMode,
+) -> Result<Decoded, (ErrorKind, usize)> {
+    let hints = plan.hints();
     let elements = |level: usize| {
-        let guess = (learned.density[level] * cursor.len() as f64 * 1.05) as usize + 8;
+        let guess = (hints.density[level] * cursor.len() as f64 * 1.05) as usize + 8;
         guess.min(cursor.len() / 2 + 1)
     };
     let storage = &plan.storage;
-    let cells = Cells {
+    let builders = ColumnBuilders {
         ints: storage.ints.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
         floats: storage.floats.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
         bools: storage.bools.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
         texts: storage.texts.iter().map(|l| Texts::with_capacity(elements(*l))).collect(),
         categories: storage.categories.iter().map(|l| Categories::with_capacity(elements(*l))).collect(),
-        int_lists: list_cells(&storage.int_lists, elements, Numbers::with_capacity),
-        text_lists: list_cells(&storage.text_lists, elements, Texts::with_capacity),
-        maps: list_cells(&storage.maps, elements, Entries::with_capacity),
+        int_lists: list_builders(&storage.int_lists, elements, Numbers::with_capacity),
+        text_lists: list_builders(&storage.text_lists, elements, Texts::with_capacity),
+        maps: list_builders(&storage.maps, elements, MapEntries::with_capacity),
     };
-    let mut decoder = Decoder {
+    let mut decoder = TableDecoder {
         plan,
         cursor,
-        learned,
-        cells,
+        hints,
+        builders,
         rows: 0,
         ends: plan.levels[1..].iter().map(|_| Vec::new()).collect(),
-        open: OpenColumns::new(&plan.open, cursor.len()),
-        repeated,
-        unasked,
-        repeats: Repeats::default(),
+        open: ExtraColumns::new(&plan.open, cursor.len()),
+        policy,
+        skip_mode,
+        duplicates: DuplicateKeys::default(),
         ids: Vec::new(),
         text: Vec::new(),
     };
@@ -85,144 +85,143 @@ pub(super) fn run(
     }
 }
 
-fn list_cells<T>(levels: &[usize], elements: impl Fn(usize) -> usize, items: fn(usize) -> T) -> Vec<Lists<T>> {
+fn list_builders<T>(levels: &[usize], elements: impl Fn(usize) -> usize, items: fn(usize) -> T) -> Vec<Lists<T>> {
     levels.iter().map(|l| Lists::new(items(elements(*l).saturating_mul(4)), elements(*l))).collect()
 }
 
-/// What a key leads to.
-enum Found {
+/// The result of looking up a key.
+enum KeyLookup {
     Step(usize),
-    /// An unknown key that was not learned, and what is done with its value.
+    /// An unknown key that was not learned, and how to skip its value.
     Unlearned(Op),
 }
 
-pub(super) struct Decoder<'a> {
-    plan: &'a Plan,
+pub(super) struct TableDecoder<'a> {
+    plan: &'a DecodePlan,
     pub cursor: Cursor<'a>,
-    learned: Learned,
-    pub cells: Cells,
+    hints: DecodeHints,
+    pub builders: ColumnBuilders,
     rows: usize,
     ends: Vec<Vec<u32>>,
-    open: OpenColumns,
-    repeated: Repeated,
-    unasked: Unasked<'a>,
-    pub repeats: Repeats,
-    /// Of one lineup, and its text.
+    open: ExtraColumns,
+    policy: DuplicatePolicy,
+    skip_mode: SkipMode<'a>,
+    pub duplicates: DuplicateKeys,
+    /// Buffers for one lineup: its ids and its text.
     pub ids: Vec<i64>,
     pub text: Vec<u8>,
 }
 
-impl<'a> Decoder<'a> {
-    fn body(&mut self) -> Read<()> {
+impl<'a> TableDecoder<'a> {
+    fn body(&mut self) -> ReadResult<()> {
         self.cursor.whitespace();
-        if !self.cursor.null() {
+        if !self.cursor.consume_null() {
             let plan = self.plan;
             self.element(0, &plan.levels[0], 0)?;
         }
         self.cursor.whitespace();
-        if self.cursor.is_at_end() { Ok(()) } else { Err(Fault::Trailing) }
+        if self.cursor.is_at_end() { Ok(()) } else { Err(ErrorKind::Trailing) }
     }
 
     fn finish(mut self) -> Decoded {
         let bytes = self.cursor.len().max(1) as f64;
-        for (density, ends) in self.learned.density.iter_mut().zip(&self.ends) {
+        for (density, ends) in self.hints.density.iter_mut().zip(&self.ends) {
             *density = ends.len() as f64 / bytes;
         }
-        if let Some(density) = self.learned.density.last_mut() {
+        if let Some(density) = self.hints.density.last_mut() {
             *density = self.rows as f64 / bytes;
         }
-        for keys in self.learned.objects.iter_mut().flatten().filter(|keys| keys.open) {
+        for keys in self.hints.objects.iter_mut().flatten().filter(|keys| keys.open) {
             keys.forget();
         }
-        self.plan.keep(self.learned);
-        let brackets = if let Unasked::Checked(brackets) = self.unasked { brackets } else { None };
-        Decoded { cells: self.cells, rows: self.rows, ends: self.ends, open: self.open, brackets }
+        self.plan.return_hints(self.hints);
+        let spans = if let SkipMode::Validate(spans) = self.skip_mode { spans } else { None };
+        Decoded { builders: self.builders, rows: self.rows, ends: self.ends, open: self.open, spans }
     }
 
-    /// All elements of a level.
-    fn level(&mut self, number: u32) -> Read<()> {
+    fn level(&mut self, number: u32) -> ReadResult<()> {
         let plan = self.plan;
         let level = &plan.levels[number as usize];
-        match (level.kind, self.cursor.byte()) {
+        match (level.kind, self.cursor.peek_byte()) {
             (LevelKind::Map, _) => self.map(number as usize, level),
             (_, b'[') => self.array(number as usize, level),
-            _ if self.cursor.null() => Ok(()),
+            _ if self.cursor.consume_null() => Ok(()),
             (LevelKind::ArrayOrOne, _) => self.element(number as usize, level, 0),
-            _ => Err(Fault::Expected(Wanted::Array)),
+            _ => Err(ErrorKind::Expected(Expected::Array)),
         }
     }
 
-    fn array(&mut self, number: usize, level: &'a Level) -> Read<()> {
+    fn array(&mut self, number: usize, level: &'a Level) -> ReadResult<()> {
         self.cursor.advance(1);
-        if !self.cursor.opened(b']') {
+        if !self.cursor.has_first_item(b']') {
             return Ok(());
         }
         let mut position = 0;
         loop {
             self.element(number, level, position)?;
             position += 1;
-            if !self.cursor.another(b']')? {
+            if !self.cursor.has_next_item(b']')? {
                 return Ok(());
             }
         }
     }
 
-    fn map(&mut self, number: usize, level: &'a Level) -> Read<()> {
-        if self.cursor.byte() != b'{' {
-            return self.cursor.null_or(Wanted::Object);
+    fn map(&mut self, number: usize, level: &'a Level) -> ReadResult<()> {
+        if self.cursor.peek_byte() != b'{' {
+            return self.cursor.expect_null(Expected::Object);
         }
         self.cursor.advance(1);
-        if !self.cursor.opened(b'}') {
+        if !self.cursor.has_first_item(b'}') {
             return Ok(());
         }
-        self.repeats.open();
+        self.duplicates.open();
         loop {
             let key = self.key_of_map()?;
             for cell in &level.keys {
                 match *cell {
-                    Cell::Text(i) => self.cells.texts[i as usize].push(&key),
-                    Cell::Category(i) => self.cells.categories[i as usize].push(&key),
-                    _ => return Err(Fault::Engine),
+                    ColumnRef::Text(i) => self.builders.texts[i as usize].push(&key),
+                    ColumnRef::Category(i) => self.builders.categories[i as usize].push(&key),
+                    _ => return Err(ErrorKind::Engine),
                 }
             }
             self.element(number, level, 0)?;
-            if !self.cursor.another(b'}')? {
-                self.repeats.close();
+            if !self.cursor.has_next_item(b'}')? {
+                self.duplicates.close();
                 return Ok(());
             }
         }
     }
 
-    /// A key that is data. The cursor comes to its value.
-    pub fn key_of_map(&mut self) -> Read<Cow<'a, [u8]>> {
+    /// Reads a key that is data, and leaves the cursor at its value.
+    pub fn key_of_map(&mut self) -> ReadResult<Cow<'a, [u8]>> {
         let here = self.cursor;
-        if self.cursor.byte() != b'"' {
-            return Err(Fault::Key);
+        if self.cursor.peek_byte() != b'"' {
+            return Err(ErrorKind::Key);
         }
         let key = self.cursor.string()?;
         self.cursor.colon()?;
-        if self.repeats.meets(&key) && self.repeated == Repeated::Stop {
+        if !self.duplicates.insert(&key) && self.policy == DuplicatePolicy::Stop {
             self.cursor = here;
-            return Err(Fault::RepeatedKey);
+            return Err(ErrorKind::DuplicateKey);
         }
         Ok(key)
     }
 
     #[inline(always)]
-    fn element(&mut self, number: usize, level: &'a Level, position: i64) -> Read<()> {
+    fn element(&mut self, number: usize, level: &'a Level, position: i64) -> ReadResult<()> {
         let start = self.cursor;
         let rows = self.rows;
         for cell in &level.positions {
-            let Cell::Int(i) = *cell else { return Err(Fault::Engine) };
-            self.cells.ints[i as usize].push(Some(position));
+            let ColumnRef::Int(i) = *cell else { return Err(ErrorKind::Engine) };
+            self.builders.ints[i as usize].push(Some(position));
         }
         let has_value = match level.op {
             Op::Object(number) => self.object(number)?,
             op => self.value(op)?,
         };
-        if level.is_root && start.byte() != b'{' {
+        if level.is_root && start.peek_byte() != b'{' {
             self.cursor = start;
-            return Err(Fault::Document);
+            return Err(ErrorKind::Document);
         }
         if !has_value {
             self.fill(&level.fill);
@@ -237,13 +236,13 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// An element with rows must have what its columns require. It is told where the element starts.
+    /// Checks the required columns of an element that has rows. Errors are reported at the start of the element.
     #[inline(always)]
-    fn required(&mut self, level: &Level, start: Cursor<'a>) -> Read<()> {
+    fn required(&mut self, level: &Level, start: Cursor<'a>) -> ReadResult<()> {
         for (cell, column) in &level.required {
-            if self.cells.last_is_null(*cell) {
+            if self.builders.last_is_null(*cell) {
                 self.cursor = start;
-                return Err(Fault::Required(*column));
+                return Err(ErrorKind::Required(*column));
             }
         }
         Ok(())
@@ -251,48 +250,48 @@ impl<'a> Decoder<'a> {
 
     #[cold]
     #[inline(never)]
-    fn fill(&mut self, cells: &[Cell]) {
-        cells.iter().for_each(|cell| self.cells.null(*cell));
+    fn fill(&mut self, builders: &[ColumnRef]) {
+        builders.iter().for_each(|cell| self.builders.null(*cell));
     }
 
-    fn object(&mut self, number: u32) -> Read<bool> {
-        if self.cursor.byte() != b'{' {
-            return self.cursor.null_or(Wanted::Object).map(|()| false);
+    fn object(&mut self, number: u32) -> ReadResult<bool> {
+        if self.cursor.peek_byte() != b'{' {
+            return self.cursor.expect_null(Expected::Object).map(|()| false);
         }
-        let mut keys = self.learned.objects[number as usize].take().ok_or(Fault::Engine)?;
+        let mut keys = self.hints.objects[number as usize].take().ok_or(ErrorKind::Engine)?;
         let missing = keys.fillable & !self.members(&mut keys)?;
         if missing != 0 {
             for step in keys.steps[..keys.known].iter().filter(|step| step.bit & missing != 0) {
                 self.fill(&step.fill);
             }
         }
-        self.learned.objects[number as usize] = Some(keys);
+        self.hints.objects[number as usize] = Some(keys);
         Ok(true)
     }
 
-    /// The members of an object; gives the bits of those that have a value.
+    /// Reads the members of an object; returns the bits of those that are not null.
     #[inline(never)]
-    fn members(&mut self, keys: &mut Keys) -> Read<u64> {
+    fn members(&mut self, keys: &mut ObjectKeys) -> ReadResult<u64> {
         let mut cursor = self.cursor;
         let present = self.members_at(&mut cursor, keys);
         self.cursor.go_to(&cursor);
         present
     }
 
-    /// The same, of a cursor of its own, that stays in a register: inlined, and its address is never given away.
+    /// Inlined and with its own cursor, so that the cursor stays in a register.
     #[inline(always)]
-    fn members_at(&mut self, cursor: &mut Cursor<'a>, keys: &mut Keys) -> Read<u64> {
+    fn members_at(&mut self, cursor: &mut Cursor<'a>, keys: &mut ObjectKeys) -> ReadResult<u64> {
         let (mut seen, mut nulls, mut previous, mut expected) = (0u64, 0u64, 0, keys.expected(0));
         cursor.advance(1);
-        if !cursor.opened(b'}') {
+        if !cursor.has_first_item(b'}') {
             return Ok(0);
         }
         loop {
-            if keys.is_passed(expected)
-                && let Some(last) = keys.pass(expected, cursor)
+            if keys.is_skippable(expected)
+                && let Some(last) = keys.skip(expected, cursor)
             {
                 (previous, expected) = (last + 1, keys.expected(last + 1));
-                if !cursor.apart(|cursor| cursor.another(b'}'))? {
+                if !cursor.with_copy(|cursor| cursor.has_next_item(b'}'))? {
                     return Ok(seen & !nulls);
                 }
                 continue;
@@ -304,11 +303,11 @@ impl<'a> Decoder<'a> {
                     Some(step)
                 }
                 _ => match self.with(cursor, |d| d.key(keys, previous))? {
-                    Found::Step(number) => {
+                    KeyLookup::Step(number) => {
                         expected = number;
                         Some(&keys.steps[number])
                     }
-                    Found::Unlearned(op) => {
+                    KeyLookup::Unlearned(op) => {
                         self.with(cursor, |d| d.value(op))?;
                         None
                     }
@@ -317,27 +316,27 @@ impl<'a> Decoder<'a> {
             if let Some(step) = step {
                 (previous, expected) = (expected + 1, usize::from(step.next));
                 if seen & step.bit != 0 {
-                    if self.repeated == Repeated::Stop {
-                        return Err(Fault::RepeatedKey);
+                    if self.policy == DuplicatePolicy::Stop {
+                        return Err(ErrorKind::DuplicateKey);
                     }
                     self.with(cursor, Self::skip)?;
                 } else {
                     seen |= step.bit;
-                    if !self.cells.usual(&step.op, cursor) && !self.with(cursor, |d| d.value(step.op))? {
+                    if !self.builders.push_common(&step.op, cursor) && !self.with(cursor, |d| d.value(step.op))? {
                         nulls |= step.bit;
                     }
                 }
             }
-            if cursor.byte() == b',' {
+            if cursor.peek_byte() == b',' {
                 cursor.advance(1);
                 cursor.whitespace();
-            } else if !cursor.apart(|cursor| cursor.another(b'}'))? {
+            } else if !cursor.with_copy(|cursor| cursor.has_next_item(b'}'))? {
                 return Ok(seen & !nulls);
             }
         }
     }
 
-    /// Calls what reads at the decoder's own cursor.
+    /// Calls a method that reads at the decoder's own cursor.
     #[inline(always)]
     fn with<T>(&mut self, cursor: &mut Cursor<'a>, call: impl FnOnce(&mut Self) -> T) -> T {
         self.cursor.go_to(cursor);
@@ -346,11 +345,11 @@ impl<'a> Decoder<'a> {
         result
     }
 
-    /// A key that was not the expected one. The cursor comes to its value.
+    /// Looks up a key other than the expected one, and leaves the cursor at its value.
     #[inline(never)]
-    fn key(&mut self, keys: &mut Keys, previous: usize) -> Read<Found> {
-        if self.cursor.byte() != b'"' {
-            return Err(Fault::Key);
+    fn key(&mut self, keys: &mut ObjectKeys, previous: usize) -> ReadResult<KeyLookup> {
+        if self.cursor.peek_byte() != b'"' {
+            return Err(ErrorKind::Key);
         }
         let found = if let Some(found) = keys.find_at(previous, &self.cursor) {
             self.cursor.advance(keys.steps[found].len());
@@ -363,87 +362,87 @@ impl<'a> Decoder<'a> {
                 Some(found) => found,
                 None => {
                     let column = if keys.open { self.open.column(&key, self.plan.table.cols)? } else { None };
-                    let op = column.map_or(self.plan.unasked(), Op::Open);
-                    // Keys are compared as written, so one that was written with an escape is not learned.
+                    let op = column.map_or(self.plan.skip_mode(), Op::Open);
+                    // Keys are compared as written, so a key with an escape is not learned.
                     let learned = if let Cow::Borrowed(plain) = key { keys.learn(plain, op) } else { None };
-                    let Some(learned) = learned else { return Ok(Found::Unlearned(op)) };
+                    let Some(learned) = learned else { return Ok(KeyLookup::Unlearned(op)) };
                     learned
                 }
             }
         };
-        keys.followed(previous, found);
-        Ok(Found::Step(found))
+        keys.observe_successor(previous, found);
+        Ok(KeyLookup::Step(found))
     }
 
-    /// One value. `false`: a null where an object stands, whose columns still need theirs.
-    fn value(&mut self, op: Op) -> Read<bool> {
+    /// Reads one value. Returns `false` for a null in place of an object, whose columns then need nulls.
+    fn value(&mut self, op: Op) -> ReadResult<bool> {
         match op {
-            Op::Object(number) => return self.noted(|decoder| decoder.object(number)),
-            Op::Level(number) => self.noted(|decoder| decoder.level(number))?,
+            Op::Object(number) => return self.with_span(|decoder| decoder.object(number)),
+            Op::Level(number) => self.with_span(|decoder| decoder.level(number))?,
             Op::Int(i) => {
                 let value = self.cursor.integer()?;
-                self.cells.ints[i as usize].push(value);
+                self.builders.ints[i as usize].push(value);
             }
             Op::Count(i) => {
                 let value = self.cursor.whole()?.count();
-                self.cells.ints[i as usize].push(value);
+                self.builders.ints[i as usize].push(value);
             }
             Op::Time(i) => {
                 let value = self.cursor.whole()?.floor();
-                self.cells.ints[i as usize].push(value);
+                self.builders.ints[i as usize].push(value);
             }
             Op::Float(i) => {
                 let value = self.cursor.float()?;
-                self.cells.floats[i as usize].push(value);
+                self.builders.floats[i as usize].push(value);
             }
-            Op::Skip | Op::Pass => self.skip()?,
+            Op::Validate | Op::Skip => self.skip()?,
             Op::Text(i) => self.text(i)?,
             Op::Category(i) => match self.cursor.plain_string() {
-                Some(plain) => self.cells.categories[i as usize].push_span(plain),
-                None => match self.cursor.text(Wanted::Text)? {
-                    Some(text) => self.cells.categories[i as usize].push(&text),
-                    None => self.cells.categories[i as usize].null(),
+                Some(plain) => self.builders.categories[i as usize].push_span(plain),
+                None => match self.cursor.text(Expected::Text)? {
+                    Some(text) => self.builders.categories[i as usize].push(&text),
+                    None => self.builders.categories[i as usize].null(),
                 },
             },
             Op::TextAndClock(text, clock) => self.text_and_clock(text, clock)?,
             Op::Bool(i) => {
                 let value = self.cursor.boolean()?;
-                self.cells.bools[i as usize].push(value);
+                self.builders.bools[i as usize].push(value);
             }
             Op::Clock(i) => {
                 let value = self.clock()?;
-                self.cells.floats[i as usize].push(value);
+                self.builders.floats[i as usize].push(value);
             }
             Op::IsTeamTotal(i) => {
                 let id = self.cursor.integer()?;
-                self.cells.bools[i as usize].push(id.map(|id| id == 0));
+                self.builders.bools[i as usize].push(id.map(|id| id == 0));
             }
             Op::IsMake(i) => {
-                let made = if self.cursor.byte() == b'"' {
+                let made = if self.cursor.peek_byte() == b'"' {
                     scalars::is_make(&self.cursor.string()?)
                 } else {
                     self.cursor.boolean()?
                 };
-                self.cells.bools[i as usize].push(made);
+                self.builders.bools[i as usize].push(made);
             }
             Op::LinkMs(i, parameter) => {
-                let link = self.cursor.text(Wanted::Text)?;
-                self.cells.ints[i as usize].push(link.and_then(|link| scalars::link_ms(&link, parameter)));
+                let link = self.cursor.text(Expected::Text)?;
+                self.builders.ints[i as usize].push(link.and_then(|link| scalars::link_ms(&link, parameter)));
             }
             Op::LinkText(i, parameter) => {
                 let links = self.joined_links()?;
                 let value = links.as_deref().and_then(|links| scalars::link_text(links, parameter));
-                self.cells.texts[i as usize].push_option(value);
+                self.builders.texts[i as usize].push_option(value);
             }
             Op::BeforeAt(i) => {
-                let text = self.cursor.text(Wanted::Text)?;
+                let text = self.cursor.text(Expected::Text)?;
                 let part = text.as_deref().and_then(scalars::split_at_sign).map(|(before, _)| before);
-                self.cells.texts[i as usize].push_option(part);
+                self.builders.texts[i as usize].push_option(part);
             }
             Op::AfterAt(i) => {
-                let text = self.cursor.text(Wanted::Text)?;
+                let text = self.cursor.text(Expected::Text)?;
                 let part = text.as_deref().and_then(scalars::split_at_sign).map(|(_, after)| after);
-                self.cells.texts[i as usize].push_option(part);
+                self.builders.texts[i as usize].push_option(part);
             }
             Op::Ints(i) => self.integers(i as usize)?,
             Op::Texts(i) => self.texts(i as usize)?,
@@ -453,8 +452,8 @@ impl<'a> Decoder<'a> {
             Op::IntsAndLineup(list, text) => self.integers_and_lineup(list as usize, text as usize)?,
             Op::Open(i) => {
                 let value = self.cursor.float()?;
-                if !self.open.push(i, self.rows, value)? && self.repeated == Repeated::Stop {
-                    return Err(Fault::RepeatedKey);
+                if !self.open.push(i, self.rows, value)? && self.policy == DuplicatePolicy::Stop {
+                    return Err(ErrorKind::DuplicateKey);
                 }
             }
             Op::Several(number) => {
@@ -470,20 +469,20 @@ impl<'a> Decoder<'a> {
     }
 
     #[inline(always)]
-    fn text(&mut self, i: u32) -> Read<()> {
+    fn text(&mut self, i: u32) -> ReadResult<()> {
         match self.cursor.plain_string() {
-            Some(plain) => self.cells.texts[i as usize].push_span(plain),
+            Some(plain) => self.builders.texts[i as usize].push_span(plain),
             None => self.text_slow(i)?,
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn text_and_clock(&mut self, text: u32, clock: u32) -> Read<()> {
+    fn text_and_clock(&mut self, text: u32, clock: u32) -> ReadResult<()> {
         match self.cursor.plain_string() {
             Some(plain) => {
-                self.cells.texts[text as usize].push_span(plain);
-                self.cells.floats[clock as usize].push(scalars::clock_seconds(plain));
+                self.builders.texts[text as usize].push_span(plain);
+                self.builders.floats[clock as usize].push(scalars::clock_seconds(plain));
             }
             None => {
                 let here = self.cursor;
@@ -496,53 +495,53 @@ impl<'a> Decoder<'a> {
     }
 
     #[inline(always)]
-    fn skip(&mut self) -> Read<()> {
-        if self.cursor.skip_flat() { Ok(()) } else { self.skip_slow() }
+    fn skip(&mut self) -> ReadResult<()> {
+        if self.cursor.validate_flat() { Ok(()) } else { self.skip_slow() }
     }
 
     #[inline(never)]
-    fn skip_slow(&mut self) -> Read<()> {
-        if let Unasked::Passed(brackets) = &mut self.unasked {
-            let end = brackets::end_of(brackets, self.cursor.position());
-            return if end.is_some_and(|end| self.cursor.jump(end)) { Ok(()) } else { self.cursor.skip_unchecked() };
+    fn skip_slow(&mut self) -> ReadResult<()> {
+        if let SkipMode::FindEnd(spans) = &mut self.skip_mode {
+            let end = span_index::end_of(spans, self.cursor.position());
+            return if end.is_some_and(|end| self.cursor.jump(end)) { Ok(()) } else { self.cursor.skip_value() };
         }
-        self.noted(|decoder| decoder.cursor.skip_checked())
+        self.with_span(|decoder| decoder.cursor.validate())
     }
 
-    /// Reads an object or array; where it is long, that is noted.
+    /// Reads an object or array, and indexes its span if it is long.
     #[inline(always)]
-    fn noted<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+    fn with_span<T>(&mut self, read: impl FnOnce(&mut Self) -> ReadResult<T>) -> ReadResult<T> {
         let start = self.cursor.position();
-        let opened = self.brackets().map(|brackets| brackets.open(start));
+        let opened = self.spans().map(|spans| spans.open(start));
         let value = read(self)?;
         let end = self.cursor.position();
-        if let (Some(brackets), Some(opened)) = (self.brackets(), opened) {
-            brackets.close(opened, end);
+        if let (Some(spans), Some(opened)) = (self.spans(), opened) {
+            spans.close(opened, end);
         }
         Ok(value)
     }
 
-    fn brackets(&mut self) -> Option<&mut Brackets> {
-        if let Unasked::Checked(brackets) = &mut self.unasked { brackets.as_mut() } else { None }
+    fn spans(&mut self) -> Option<&mut SpanIndex> {
+        if let SkipMode::Validate(spans) = &mut self.skip_mode { spans.as_mut() } else { None }
     }
 
     #[cold]
     #[inline(never)]
-    fn text_slow(&mut self, i: u32) -> Read<()> {
-        let text = self.cursor.text(Wanted::Text)?;
-        self.cells.texts[i as usize].push_option(text.as_deref());
+    fn text_slow(&mut self, i: u32) -> ReadResult<()> {
+        let text = self.cursor.text(Expected::Text)?;
+        self.builders.texts[i as usize].push_option(text.as_deref());
         Ok(())
     }
 
-    /// Whatever stands here: what is no clock has no seconds.
-    fn clock(&mut self) -> Read<Option<f64>> {
-        match self.cursor.byte() {
+    /// Reads any value; one that is not a clock becomes null.
+    fn clock(&mut self) -> ReadResult<Option<f64>> {
+        match self.cursor.peek_byte() {
             b'"' => match self.cursor.plain_string() {
                 Some(plain) => Ok(scalars::clock_seconds(plain)),
                 None => Ok(scalars::any_clock(&self.cursor.string()?)),
             },
             b'0'..=b'9' | b'-' => match self.cursor.float() {
-                Err(Fault::Range) => self.skip().map(|()| None),
+                Err(ErrorKind::Range) => self.skip().map(|()| None),
                 read => read,
             },
             _ => self.skip().map(|()| None),

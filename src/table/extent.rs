@@ -1,27 +1,27 @@
-//! How large a table may become: a bound on what a peer can make of a small body.
+//! Limits on the size of a table, so that a small body cannot make a huge one.
 
-use super::decl::{Table, Ty};
-use super::fault::{Fault, Read};
+use super::declaration::{Table, Ty};
+use super::error::{ErrorKind, ReadResult};
 use std::collections::HashMap;
 
-/// Columns that a body may bring along.
-pub const MAX_OPEN_COLUMNS: usize = 1000;
-/// Cells of those columns, beside one for each byte of the body.
-pub const OPEN_CELLS: usize = 65_536;
-/// Bytes of a table, beside [`BYTES_PER_BYTE`] for each byte of the body.
+/// Maximum number of undeclared columns.
+pub const MAX_EXTRA_COLUMNS: usize = 1000;
+/// Cells of undeclared columns, in addition to one for each byte of the body.
+pub const BASE_EXTRA_CELLS: usize = 65_536;
+/// Bytes of a table, in addition to [`BYTES_PER_BYTE`] for each byte of the body.
 pub const BASE_BYTES: usize = 16 * 1024 * 1024;
 pub const BYTES_PER_BYTE: usize = 64;
 
-pub const TOO_WIDE: &str = "the table would have more than 1,000 columns that are not declared, or more than 65,536 cells in \
+pub const TOO_WIDE_MESSAGE: &str = "the table would have more than 1,000 columns that are not declared, or more than 65,536 cells in \
                             them and one for each byte of the body; player_stats has a row for each of them";
-pub const NO_ROOM: &str = "the table would take more than 16 MiB and 64 bytes for each byte of its body";
+pub const NO_ROOM_MESSAGE: &str = "the table would take more than 16 MiB and 64 bytes for each byte of its body";
 
-/// Whether so many cells of columns that a body brings along are too many.
+/// Whether the undeclared columns exceed the limits.
 pub fn is_too_wide(columns: usize, rows: usize, body: usize) -> bool {
-    columns > MAX_OPEN_COLUMNS || rows.saturating_mul(columns) > body.saturating_add(OPEN_CELLS)
+    columns > MAX_EXTRA_COLUMNS || rows.saturating_mul(columns) > body.saturating_add(BASE_EXTRA_CELLS)
 }
 
-/// What a table may still take.
+/// The bytes that a table may still use.
 #[derive(Debug)]
 pub(super) struct Room {
     left: usize,
@@ -32,22 +32,22 @@ impl Room {
         Room { left: body.saturating_mul(BYTES_PER_BYTE).saturating_add(BASE_BYTES) }
     }
 
-    /// Refuses what does not fit, before it is made.
-    pub fn check(&self, bytes: usize) -> Read<()> {
-        if bytes <= self.left { Ok(()) } else { Err(Fault::NoRoom) }
+    /// Checks before allocating.
+    pub fn check(&self, bytes: usize) -> ReadResult<()> {
+        if bytes <= self.left { Ok(()) } else { Err(ErrorKind::NoRoom) }
     }
 
-    pub fn take(&mut self, bytes: usize) -> Read<()> {
+    pub fn take(&mut self, bytes: usize) -> ReadResult<()> {
         self.check(bytes)?;
         self.left -= bytes;
         Ok(())
     }
 }
 
-/// What a table takes for each of its rows, at most.
+/// An upper bound on the size of a table's rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
-    /// Of its rows, among the nodes of the survey.
+    /// The node of its rows in the schema tree.
     pub node: usize,
     columns: usize,
     lists: usize,
@@ -61,9 +61,9 @@ impl Extent {
         Extent { node, columns: table.cols.len(), lists, is_open: table.open.is_some() }
     }
 
-    /// Whether so many rows fit, even if each repeats the longest text and the longest list. Elements of a list, and a
-    /// lineup, are less than eight times as long as their JSON.
-    pub fn fits(&self, rows: usize, longest: Longest, open: usize, body: usize) -> bool {
+    /// Whether `rows` fit even if each repeats the longest text and the longest list. List elements and lineups take
+    /// less than eight times their JSON.
+    pub fn fits(&self, rows: usize, longest: LongestValues, open: usize, body: usize) -> bool {
         let (text, list) = (longest.text, longest.list.saturating_mul(8));
         let fits_array = i32::try_from(rows.saturating_mul(text.max(list))).is_ok();
         let row = self.columns.saturating_mul(text.saturating_add(16)).saturating_add(self.lists.saturating_mul(list));
@@ -73,28 +73,28 @@ impl Extent {
     }
 }
 
-/// Bytes of the longest values of a body.
+/// Byte lengths of the longest values of a body.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Longest {
+pub(super) struct LongestValues {
     pub text: usize,
     pub list: usize,
 }
 
-/// The different keys of a body's open objects. Objects mostly repeat them in the same order.
+/// The distinct keys of a body's open objects, which mostly repeat in the same order.
 #[derive(Debug, Default)]
-pub(super) struct OpenKeys<'a> {
+pub(super) struct ExtraKeySet<'a> {
     keys: Vec<std::borrow::Cow<'a, [u8]>>,
     places: HashMap<std::borrow::Cow<'a, [u8]>, usize>,
     next: usize,
 }
 
-impl<'a> OpenKeys<'a> {
+impl<'a> ExtraKeySet<'a> {
     pub fn note(&mut self, key: std::borrow::Cow<'a, [u8]>) {
         if self.keys.get(self.next) == Some(&key) {
             self.next += 1;
         } else if let Some(place) = self.places.get(&key) {
             self.next = place + 1;
-        } else if self.keys.len() <= MAX_OPEN_COLUMNS {
+        } else if self.keys.len() <= MAX_EXTRA_COLUMNS {
             self.places.insert(key.clone(), self.keys.len());
             self.keys.push(key);
             self.next = self.keys.len();
@@ -108,27 +108,26 @@ impl<'a> OpenKeys<'a> {
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used)]
     use super::*;
     use std::borrow::Cow;
 
     #[test]
     fn keys_are_counted_once_in_any_order() {
-        let mut keys = OpenKeys::default();
+        let mut keys = ExtraKeySet::default();
         for key in ["a", "b", "c", "a", "b", "c", "c", "b", "d", "a"] {
             keys.note(Cow::Borrowed(key.as_bytes()));
         }
         assert_eq!(keys.len(), 4);
         (0..5000).for_each(|n| keys.note(Cow::Owned(n.to_string().into())));
-        assert_eq!(keys.len(), MAX_OPEN_COLUMNS + 1);
+        assert_eq!(keys.len(), MAX_EXTRA_COLUMNS + 1);
     }
 
     #[test]
     fn room_is_bounded_by_the_body() {
         let mut room = Room::of(1);
         assert_eq!(room.take(BASE_BYTES), Ok(()));
-        assert_eq!(room.check(65), Err(Fault::NoRoom));
+        assert_eq!(room.check(65), Err(ErrorKind::NoRoom));
         assert_eq!(room.take(64), Ok(()));
         assert!(is_too_wide(1001, 0, 0) && is_too_wide(2, 32_769, 0) && !is_too_wide(2, 32_769, 2));
         assert!(Room::of(usize::MAX).check(usize::MAX).is_ok());

@@ -1,34 +1,35 @@
-//! The JSON path of a byte offset. It reads the body again from its start, so that decoding need not track where it is;
-//! only an error pays.
+//! The JSON path of a byte offset. It reads the body again from its start, so that only errors pay for tracking the
+//! path.
 
-/// Deeper paths are cut: a body of brackets must not make a message of megabytes.
-const SHOWN: usize = 32;
+/// Deeper paths are cut, so that a body of brackets cannot produce a message of megabytes.
+const MAX_STEPS: usize = 32;
 
-enum Place {
+enum PathStep {
     Member(String),
     Element(usize),
 }
 
-/// `$.teams[0].id` for the value that starts at `offset`, or that holds it. The body may be broken anywhere.
+/// The path, such as `$.teams[0].id`, of the value that starts at or contains `offset`. The body may be broken
+/// anywhere.
 pub(super) fn at(body: &[u8], offset: usize) -> String {
     let body = &body[..offset.min(body.len())];
-    let mut places: Vec<Place> = Vec::new();
+    let mut steps: Vec<PathStep> = Vec::new();
     let mut key_next = false;
     let mut at = 0;
     while at < body.len() {
         match body[at] {
             b'{' => {
-                places.push(Place::Member(String::new()));
+                steps.push(PathStep::Member(String::new()));
                 key_next = true;
             }
-            b'[' => places.push(Place::Element(0)),
+            b'[' => steps.push(PathStep::Element(0)),
             b'}' | b']' => {
-                places.pop();
+                steps.pop();
                 key_next = false;
             }
-            b',' => match places.last_mut() {
-                Some(Place::Element(index)) => *index += 1,
-                Some(Place::Member(_)) => key_next = true,
+            b',' => match steps.last_mut() {
+                Some(PathStep::Element(index)) => *index += 1,
+                Some(PathStep::Member(_)) => key_next = true,
                 None => {}
             },
             b'"' => {
@@ -37,7 +38,7 @@ pub(super) fn at(body: &[u8], offset: usize) -> String {
                 while at < body.len() && body[at] != b'"' {
                     at += if body[at] == b'\\' { 2 } else { 1 };
                 }
-                if let (true, Some(Place::Member(key))) = (key_next, places.last_mut()) {
+                if let (true, Some(PathStep::Member(key))) = (key_next, steps.last_mut()) {
                     *key = String::from_utf8_lossy(&body[start..at.min(body.len())]).into_owned();
                     key_next = false;
                 }
@@ -47,17 +48,17 @@ pub(super) fn at(body: &[u8], offset: usize) -> String {
         at += 1;
     }
     let mut path = String::from("$");
-    for place in places.iter().take(SHOWN) {
-        match place {
-            Place::Member(key) if key.is_empty() => {}
-            Place::Member(key) => {
+    for step in steps.iter().take(MAX_STEPS) {
+        match step {
+            PathStep::Member(key) if key.is_empty() => {}
+            PathStep::Member(key) => {
                 path.push('.');
                 path.push_str(key);
             }
-            Place::Element(index) => path.push_str(&format!("[{index}]")),
+            PathStep::Element(index) => path.push_str(&format!("[{index}]")),
         }
     }
-    if places.len() > SHOWN {
+    if steps.len() > MAX_STEPS {
         path.push('…');
     }
     path
@@ -75,6 +76,6 @@ mod tests {
         assert_eq!(path("1}"), "$.teams[0].id");
         assert_eq!(path("3]"), "$.teams[1].id[1]");
         assert_eq!(path("\"y"), "$.teams[1].name");
-        assert_eq!(at(&[b'['; 100_000], 100_000).matches("[0]").count(), super::SHOWN);
+        assert_eq!(at(&[b'['; 100_000], 100_000).matches("[0]").count(), super::MAX_STEPS);
     }
 }

@@ -1,44 +1,44 @@
-//! The keys of one kind of object, and which of them usually follows which. The service writes its keys in a fixed order, so
-//! after a few objects nearly every key is found by one comparison with the one that was guessed.
+//! The keys of one kind of object, and which usually follows which. The service writes keys in a fixed order, so after
+//! a few objects nearly every key is found by one comparison with the predicted one.
 
 use super::cursor::Cursor;
-use super::plan::{Cell, Op};
-use super::runs::Run;
-use super::scan::Head;
+use super::plan::{ColumnRef, Op};
+use super::simd::Prefix16;
+use super::skip_template::SkipTemplates;
 
-/// More unknown keys than these are not learned: they are skipped by name, so that a body cannot fill the memory.
-const LEARNED: usize = 256;
-/// Keys are compared as written only up to this length (quotes and colon included).
-const LONGEST: usize = 48;
-/// As many runs of one object are kept.
-const RUNS: usize = 16;
+/// Unknown keys beyond this number are not learned but skipped by name, so that a body cannot fill memory.
+const MAX_LEARNED_KEYS: usize = 256;
+/// Longest key that is compared as written, with quotes and colon.
+const MAX_KEY_LEN: usize = 48;
+/// Skip templates kept for one kind of object.
+const MAX_SKIP_TEMPLATES: usize = 16;
 const NONE: u16 = u16::MAX;
-const NEVER: u16 = NONE - 1;
+const UNSKIPPABLE: u16 = NONE - 1;
 
-/// What happens with the value of one key.
+/// How to read the value of one key.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
-    /// `"key":`, the first sixteen bytes and the last.
-    head: Head,
+pub(super) struct KeyStep {
+    /// `"key":`, its first sixteen bytes and its last sixteen.
+    head: Prefix16,
     last: [u64; 2],
     len: u16,
-    /// The step expected after this one.
+    /// The step predicted to follow.
     pub next: u16,
-    /// What came there last time instead: only a second time in a row makes it the expected one.
-    instead: u16,
+    /// The step that followed last time instead; the prediction changes when it follows twice in a row.
+    candidate: u16,
     pub op: Op,
-    /// Its bit in the mask of keys met; 0 where nothing is read, so that it may well come twice.
+    /// Its bit in the mask of keys seen; 0 if the value is skipped, so that duplicates do no harm.
     pub bit: u64,
-    /// The run that begins with it, if it has one. `NEVER`: it is in no run, for its value is read or checked, its key holds digits,
-    /// or no two objects write it alike.
-    run: u16,
-    /// What gets a null when the key is missing, or is null where an object stands.
-    pub fill: Vec<Cell>,
+    /// The skip template that begins with this step. `UNSKIPPABLE` if its value is read or validated, its key contains
+    /// digits, or no two objects match.
+    template: u16,
+    /// The columns that get a null if the key is missing, or is null in place of an object.
+    pub fill: Vec<ColumnRef>,
     text: Box<[u8]>,
 }
 
-impl Step {
-    pub fn new(key: &str, op: Op, bit: u64, fill: Vec<Cell>) -> Step {
+impl KeyStep {
+    pub fn new(key: &str, op: Op, bit: u64, fill: Vec<ColumnRef>) -> KeyStep {
         let text = format!("\"{key}\":").into_bytes().into_boxed_slice();
         let tail = text.len().saturating_sub(16);
         let word = |from: usize| {
@@ -47,16 +47,20 @@ impl Step {
             word[..part.len()].copy_from_slice(part);
             u64::from_le_bytes(word)
         };
-        Step {
-            head: Head::of(&text),
+        KeyStep {
+            head: Prefix16::of(&text),
             last: [word(tail), word(tail + 8)],
-            // None of a length beyond this is compared as written.
+            // Longer keys are never compared as written.
             len: u16::try_from(text.len()).unwrap_or(u16::MAX),
             next: 0,
-            instead: NONE,
+            candidate: NONE,
             op,
             bit,
-            run: if bit == 0 && op == Op::Pass && !key.bytes().any(|b| b.is_ascii_digit()) { NONE } else { NEVER },
+            template: if bit == 0 && op == Op::Skip && !key.bytes().any(|b| b.is_ascii_digit()) {
+                NONE
+            } else {
+                UNSKIPPABLE
+            },
             fill,
             text,
         }
@@ -66,22 +70,22 @@ impl Step {
         &self.text[1..self.text.len() - 2]
     }
 
-    /// Of `"key":`.
+    /// Length of `"key":`.
     #[inline(always)]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Whether the key stands at the cursor as it is usually written, the colon right behind it.
+    /// Whether the cursor is at this key, written without escapes and directly followed by the colon.
     #[inline(always)]
     pub fn is_at(&self, cursor: &Cursor) -> bool {
-        self.head.is_at(cursor.sixteen(0)) && (self.len() <= 16 || self.rest_is_at(cursor))
+        self.head.is_at(cursor.bytes16(0)) && (self.len() <= 16 || self.rest_is_at(cursor))
     }
 
     #[inline(always)]
     fn rest_is_at(&self, cursor: &Cursor) -> bool {
         let len = self.len();
-        if len > LONGEST {
+        if len > MAX_KEY_LEN {
             return false;
         }
         let same = cursor.word(len - 16) == self.last[0] && cursor.word(len - 8) == self.last[1];
@@ -91,88 +95,91 @@ impl Step {
 
 /// The keys of one object of the plan: those it reads, then the unknown ones it has learned to skip.
 #[derive(Debug, Clone)]
-pub(super) struct Keys {
-    pub steps: Vec<Step>,
-    /// How many are the plan's own.
+pub(super) struct ObjectKeys {
+    pub steps: Vec<KeyStep>,
+    /// Number of the plan's own steps.
     pub known: usize,
-    /// Of the plan's own, those whose absence leaves something to fill.
+    /// Bits of the plan's own steps that have columns to fill.
     pub fillable: u64,
-    /// Unknown keys become columns here.
+    /// Whether unknown keys become columns.
     pub open: bool,
-    /// The step an object starts with, and what it started with last time instead.
+    /// The predicted first step, and the one seen last time instead.
     first: [u16; 2],
-    runs: Vec<Run>,
+    templates: Vec<SkipTemplates>,
 }
 
-impl Keys {
-    pub fn new(mut steps: Vec<Step>, open: bool) -> Keys {
+impl ObjectKeys {
+    pub fn new(mut steps: Vec<KeyStep>, open: bool) -> ObjectKeys {
         let known = steps.len();
         let fillable = steps.iter().filter(|s| !s.fill.is_empty()).fold(0, |mask, s| mask | s.bit);
         for (step, next) in steps.iter_mut().zip(1..) {
             step.next = if usize::from(next) < known { next } else { 0 };
         }
-        Keys { known, fillable, open, first: [0, NONE], runs: Vec::new(), steps }
+        ObjectKeys { known, fillable, open, first: [0, NONE], templates: Vec::new(), steps }
     }
 
-    /// The step that is expected after `previous` (a step's number plus one, 0 at the start).
+    /// The step predicted after `previous` (the index of a step plus one, 0 at the start).
     #[inline(always)]
     pub fn expected(&self, previous: usize) -> usize {
         usize::from(if previous == 0 { self.first[0] } else { self.steps[previous - 1].next })
     }
 
-    /// Over the member of a step that is passed, and over those behind it that are passed too, if they are written as usual: up to
-    /// what follows the last value. Gives the last step; `None`: the cursor stays.
+    /// Skips the member of a step and the skippable ones after it, if they are written as predicted, and stops at the
+    /// comma or brace after the last value. Returns the last step; `None` leaves the cursor.
     #[inline(always)]
-    pub fn pass(&mut self, first: usize, cursor: &mut Cursor) -> Option<usize> {
-        let run = self.runs.get_mut(usize::from(self.steps.get(first)?.run));
-        if let Some(last) = run.and_then(|run| run.pass(cursor)) {
+    pub fn skip(&mut self, first: usize, cursor: &mut Cursor) -> Option<usize> {
+        let template = self.templates.get_mut(usize::from(self.steps.get(first)?.template));
+        if let Some(last) = template.and_then(|template| template.skip(cursor)) {
             return Some(last);
         }
-        if self.steps[first].is_at(cursor) { cursor.apart(|cursor| self.pass_each(first, cursor)) } else { None }
+        if self.steps[first].is_at(cursor) { cursor.with_copy(|cursor| self.skip_each(first, cursor)) } else { None }
     }
 
-    /// The same, one by one, at the key of the first. The run is kept.
+    /// Skips member by member, starting at the first key, and stores the template.
     #[inline(never)]
-    fn pass_each(&mut self, first: usize, cursor: &mut Cursor) -> Option<usize> {
-        let most = self.runs.get(usize::from(self.steps[first].run)).map_or(usize::MAX, |run| run.most);
-        if most == 0 {
-            self.steps[first].run = NEVER;
+    fn skip_each(&mut self, first: usize, cursor: &mut Cursor) -> Option<usize> {
+        let max_members = self
+            .templates
+            .get(usize::from(self.steps[first].template))
+            .map_or(usize::MAX, |template| template.max_members);
+        if max_members == 0 {
+            self.steps[first].template = UNSKIPPABLE;
             return None;
         }
-        let (mut ahead, mut number, mut passed, mut members) = (*cursor, first, None, 0);
+        let (mut ahead, mut number, mut skipped, mut members) = (*cursor, first, None, 0);
         let is_whole = loop {
             let step = &self.steps[number];
             ahead.advance(step.len());
             ahead.whitespace();
-            if !(ahead.pass_flat() && matches!(ahead.byte(), b',' | b'}')) {
+            if !(ahead.skip_flat() && matches!(ahead.peek_byte(), b',' | b'}')) {
                 break true;
             }
-            let has_room = Run::has_room(cursor, &ahead);
-            if has_room || passed.is_none() {
-                passed = Some((number, ahead, has_room));
+            let has_room = SkipTemplates::has_room(cursor, &ahead);
+            if has_room || skipped.is_none() {
+                skipped = Some((number, ahead, has_room));
             }
             members += 1;
-            if !has_room || members == most || ahead.byte() == b'}' {
+            if !has_room || members == max_members || ahead.peek_byte() == b'}' {
                 break true;
             }
             ahead.advance(1);
             ahead.whitespace();
-            let next = [step.next, step.instead].map(usize::from);
+            let next = [step.next, step.candidate].map(usize::from);
             match next.into_iter().find(|next| self.steps.get(*next).is_some_and(|step| step.is_at(&ahead))) {
-                Some(next) if self.is_passed(next) => number = next,
-                // What comes is yet to be learned, or is asked for.
+                Some(next) if self.is_skippable(next) => number = next,
+                // The next key is either unknown or read by a column.
                 next => break next.is_some(),
             }
         };
-        let (last, end, has_room) = passed?;
+        let (last, end, has_room) = skipped?;
         if has_room && is_whole {
             let step = &mut self.steps[first];
-            if step.run == NONE && self.runs.len() < RUNS {
-                step.run = self.runs.len() as u16;
-                self.runs.push(Run::default());
+            if step.template == NONE && self.templates.len() < MAX_SKIP_TEMPLATES {
+                step.template = self.templates.len() as u16;
+                self.templates.push(SkipTemplates::default());
             }
-            if let Some(run) = self.runs.get_mut(usize::from(step.run)) {
-                run.keep(cursor, &end, last, members);
+            if let Some(template) = self.templates.get_mut(usize::from(step.template)) {
+                template.store(cursor, &end, last, members);
             }
         }
         cursor.go_to(&end);
@@ -180,15 +187,15 @@ impl Keys {
     }
 
     #[inline(always)]
-    pub fn is_passed(&self, number: usize) -> bool {
-        self.steps.get(number).is_some_and(|step| step.run != NEVER)
+    pub fn is_skippable(&self, number: usize) -> bool {
+        self.steps.get(number).is_some_and(|step| step.template != UNSKIPPABLE)
     }
 
-    /// The step whose key stands at the cursor as it is usually written.
+    /// The step whose key, written as usual, is at the cursor.
     pub fn find_at(&self, previous: usize, cursor: &Cursor) -> Option<usize> {
-        let instead = if previous == 0 { self.first[1] } else { self.steps[previous - 1].instead };
-        if self.steps.get(usize::from(instead)).is_some_and(|step| step.is_at(cursor)) {
-            return Some(usize::from(instead));
+        let candidate = if previous == 0 { self.first[1] } else { self.steps[previous - 1].candidate };
+        if self.steps.get(usize::from(candidate)).is_some_and(|step| step.is_at(cursor)) {
+            return Some(usize::from(candidate));
         }
         self.steps.iter().position(|step| step.is_at(cursor))
     }
@@ -197,40 +204,40 @@ impl Keys {
         self.steps.iter().position(|step| step.key() == key)
     }
 
-    /// Remembers what followed.
-    pub fn followed(&mut self, previous: usize, found: usize) {
+    /// Records which step followed.
+    pub fn observe_successor(&mut self, previous: usize, found: usize) {
         let found = found as u16;
-        let (next, instead) = match previous.checked_sub(1) {
+        let (next, candidate) = match previous.checked_sub(1) {
             None => {
-                let [next, instead] = &mut self.first;
-                (next, instead)
+                let [next, candidate] = &mut self.first;
+                (next, candidate)
             }
             Some(step) => {
                 let step = &mut self.steps[step];
-                (&mut step.next, &mut step.instead)
+                (&mut step.next, &mut step.candidate)
             }
         };
-        if *instead == found {
+        if *candidate == found {
             *next = found;
         } else {
-            *instead = found;
+            *candidate = found;
         }
     }
 
-    /// A step for a key that was unknown; `None` when it is too long or there are too many.
+    /// Adds a step for an unknown key; `None` if the key is too long or there are too many.
     pub fn learn(&mut self, key: &[u8], op: Op) -> Option<usize> {
-        if self.steps.len() >= self.known + LEARNED || key.len() + 3 > LONGEST {
+        if self.steps.len() >= self.known + MAX_LEARNED_KEYS || key.len() + 3 > MAX_KEY_LEN {
             return None;
         }
         let key = std::str::from_utf8(key).ok()?;
-        self.steps.push(Step::new(key, op, 0, Vec::new()));
+        self.steps.push(KeyStep::new(key, op, 0, Vec::new()));
         Some(self.steps.len() - 1)
     }
 
-    /// Forgets the unknown keys: at an open object they are columns of one body only.
+    /// Forgets the unknown keys: in an open object they are columns of one body only.
     pub fn forget(&mut self) {
         self.steps.truncate(self.known);
-        self.runs.clear();
+        self.templates.clear();
         let nexts = self.steps.iter_mut().map(|step| &mut step.next);
         for next in nexts.chain([&mut self.first[0]]) {
             if usize::from(*next) >= self.known {
@@ -248,12 +255,12 @@ mod tests {
     fn at(key: &str, text: &str) -> bool {
         let body = Body::from(text.as_bytes());
         let padded = body.padded();
-        Step::new(key, Op::Skip, 0, Vec::new()).is_at(&Cursor::new(&padded).unwrap())
+        KeyStep::new(key, Op::Validate, 0, Vec::new()).is_at(&Cursor::new(&padded).unwrap())
     }
 
     #[test]
     fn a_key_is_compared_to_its_last_byte() {
-        for len in (0..=LONGEST - 3).step_by(if cfg!(miri) { 15 } else { 1 }) {
+        for len in (0..=MAX_KEY_LEN - 3).step_by(if cfg!(miri) { 15 } else { 1 }) {
             let key: String = (0..len).map(|i| char::from(b'a' + (i % 26) as u8)).collect();
             let text = format!("\"{key}\":1");
             assert!(at(&key, &text), "{len}");
@@ -268,29 +275,32 @@ mod tests {
 
     #[test]
     fn a_key_that_reaches_past_the_padding_is_found_by_name_only() {
-        let key = "k".repeat(LONGEST - 2);
+        let key = "k".repeat(MAX_KEY_LEN - 2);
         assert!(!at(&key, &format!("\"{key}\":1")));
-        let mut keys = Keys::new(vec![Step::new(&key, Op::Skip, 1, Vec::new())], false);
+        let mut keys = ObjectKeys::new(vec![KeyStep::new(&key, Op::Validate, 1, Vec::new())], false);
         assert_eq!(keys.find(key.as_bytes()), Some(0));
-        assert_eq!(keys.learn(format!("{key}2").as_bytes(), Op::Skip), None);
+        assert_eq!(keys.learn(format!("{key}2").as_bytes(), Op::Validate), None);
     }
 
     #[test]
     fn a_new_order_is_learned_the_second_time() {
-        let steps =
-            ["a", "b", "c"].iter().enumerate().map(|(i, k)| Step::new(k, Op::Skip, 1 << i, Vec::new())).collect();
-        let mut keys = Keys::new(steps, false);
+        let steps = ["a", "b", "c"]
+            .iter()
+            .enumerate()
+            .map(|(i, k)| KeyStep::new(k, Op::Validate, 1 << i, Vec::new()))
+            .collect();
+        let mut keys = ObjectKeys::new(steps, false);
         assert_eq!(keys.expected(0), 0);
-        keys.followed(0, 2);
+        keys.observe_successor(0, 2);
         assert_eq!(keys.expected(0), 0);
-        keys.followed(0, 2);
+        keys.observe_successor(0, 2);
         assert_eq!(keys.expected(0), 2);
-        let learned = keys.learn(b"new", Op::Skip).unwrap();
-        keys.followed(3, learned);
-        keys.followed(3, learned);
+        let learned = keys.learn(b"new", Op::Validate).unwrap();
+        keys.observe_successor(3, learned);
+        keys.observe_successor(3, learned);
         assert_eq!(keys.expected(3), learned);
-        keys.followed(0, learned);
-        keys.followed(0, learned);
+        keys.observe_successor(0, learned);
+        keys.observe_successor(0, learned);
         assert_eq!(keys.expected(0), learned);
         keys.forget();
         assert_eq!((keys.expected(0), keys.expected(3), keys.steps.len()), (0, 0, 3));

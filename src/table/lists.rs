@@ -1,14 +1,14 @@
-//! Values that hold several: lists, what is computed from a list, links, maps kept as one value.
+//! Values with several parts: lists, lineups, links, and maps kept as one value.
 
 use super::cursor::Cursor;
-use super::decode::Decoder;
-use super::fault::{Read, Wanted};
+use super::decode::TableDecoder;
+use super::error::{Expected, ReadResult};
 use super::scalars;
 use std::borrow::Cow;
 
-impl<'a> Decoder<'a> {
-    pub fn integers(&mut self, i: usize) -> Read<()> {
-        let list = &mut self.cells.int_lists[i];
+impl<'a> TableDecoder<'a> {
+    pub fn integers(&mut self, i: usize) -> ReadResult<()> {
+        let list = &mut self.builders.int_lists[i];
         let items = &mut list.items;
         let is_list = each(&mut self.cursor, |cursor| {
             items.push(cursor.integer()?);
@@ -18,13 +18,13 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    pub fn texts(&mut self, i: usize) -> Read<()> {
-        let list = &mut self.cells.text_lists[i];
+    pub fn texts(&mut self, i: usize) -> ReadResult<()> {
+        let list = &mut self.builders.text_lists[i];
         let items = &mut list.items;
         let is_list = each(&mut self.cursor, |cursor| {
             match cursor.plain_string() {
                 Some(plain) => items.push_span(plain),
-                None => items.push_option(cursor.text(Wanted::Text)?.as_deref()),
+                None => items.push_option(cursor.text(Expected::Text)?.as_deref()),
             }
             Ok(())
         })?;
@@ -32,7 +32,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    pub fn lineup(&mut self, i: usize) -> Read<()> {
+    pub fn lineup(&mut self, i: usize) -> ReadResult<()> {
         let here = self.cursor;
         let ids = &mut self.ids;
         ids.clear();
@@ -44,12 +44,12 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// A list kept as it is and, beside it, as a lineup.
-    pub fn integers_and_lineup(&mut self, list: usize, lineup: usize) -> Read<()> {
+    /// Reads a list both as it is and as a lineup.
+    pub fn integers_and_lineup(&mut self, list: usize, lineup: usize) -> ReadResult<()> {
         let here = self.cursor;
         let ids = &mut self.ids;
         ids.clear();
-        let list = &mut self.cells.int_lists[list];
+        let list = &mut self.builders.int_lists[list];
         let items = &mut list.items;
         let is_list = each(&mut self.cursor, |cursor| {
             let id = cursor.integer()?;
@@ -62,12 +62,12 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// The cursor is behind the list that began at `here`.
+    /// The lineup of the list from `here` to the cursor.
     fn lineup_of_ids(&mut self, i: usize, here: Cursor<'a>, is_list: bool) {
-        let texts = &mut self.cells.texts[i];
+        let texts = &mut self.builders.texts[i];
         if is_list {
             self.text.clear();
-            let list = self.cursor.since(&here).inner().bytes();
+            let list = self.cursor.span_from(&here).inner().bytes();
             if !(self.ids.is_sorted() && scalars::lineup_as_written(list, &mut self.text)) {
                 scalars::lineup_id(&mut self.ids, &mut self.text);
             }
@@ -77,23 +77,23 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A link as it is, several joined by blanks.
-    pub fn links(&mut self, i: usize) -> Read<()> {
+    /// Reads a link, or several joined by spaces.
+    pub fn links(&mut self, i: usize) -> ReadResult<()> {
         match self.cursor.plain_string() {
-            Some(plain) => self.cells.texts[i].push_span(plain),
+            Some(plain) => self.builders.texts[i].push_span(plain),
             None => {
                 let links = self.joined_links()?;
-                self.cells.texts[i].push_option(links.as_deref());
+                self.builders.texts[i].push_option(links.as_deref());
             }
         }
         Ok(())
     }
 
-    pub fn joined_links(&mut self) -> Read<Option<Vec<u8>>> {
+    pub fn joined_links(&mut self) -> ReadResult<Option<Vec<u8>>> {
         let mut joined: Option<Vec<u8>> = None;
-        if self.cursor.byte() == b'[' {
+        if self.cursor.peek_byte() == b'[' {
             each(&mut self.cursor, |cursor| {
-                if let Some(link) = cursor.text(Wanted::Text)? {
+                if let Some(link) = cursor.text(Expected::Text)? {
                     match &mut joined {
                         Some(joined) => {
                             joined.push(b' ');
@@ -105,33 +105,33 @@ impl<'a> Decoder<'a> {
                 Ok(())
             })?;
         } else {
-            joined = self.cursor.text(Wanted::Links)?.map(Cow::into_owned);
+            joined = self.cursor.text(Expected::Links)?.map(Cow::into_owned);
         }
         Ok(joined)
     }
 
-    /// An object as one value.
-    pub fn entries(&mut self, i: usize) -> Read<()> {
-        if self.cursor.byte() != b'{' {
-            self.cursor.null_or(Wanted::Object)?;
-            self.cells.maps[i].null();
+    /// Reads an object as one map value.
+    pub fn entries(&mut self, i: usize) -> ReadResult<()> {
+        if self.cursor.peek_byte() != b'{' {
+            self.cursor.expect_null(Expected::Object)?;
+            self.builders.maps[i].null();
             return Ok(());
         }
         self.cursor.advance(1);
-        if self.cursor.opened(b'}') {
-            self.repeats.open();
+        if self.cursor.has_first_item(b'}') {
+            self.duplicates.open();
             loop {
                 let key = self.key_of_map()?;
-                let entries = &mut self.cells.maps[i].items;
+                let entries = &mut self.builders.maps[i].items;
                 entries.keys.push(&key);
                 entries.values.push(self.cursor.float()?);
-                if !self.cursor.another(b'}')? {
+                if !self.cursor.has_next_item(b'}')? {
                     break;
                 }
             }
-            self.repeats.close();
+            self.duplicates.close();
         }
-        let map = &mut self.cells.maps[i];
+        let map = &mut self.builders.maps[i];
         map.close(map.items.len());
         Ok(())
     }
@@ -139,16 +139,19 @@ impl<'a> Decoder<'a> {
 
 /// Calls `item` at each element of an array; `false` for null.
 #[inline(always)]
-pub(super) fn each<'a>(cursor: &mut Cursor<'a>, mut item: impl FnMut(&mut Cursor<'a>) -> Read<()>) -> Read<bool> {
-    if cursor.byte() != b'[' {
-        return cursor.null_or(Wanted::Array).map(|()| false);
+pub(super) fn each<'a>(
+    cursor: &mut Cursor<'a>,
+    mut item: impl FnMut(&mut Cursor<'a>) -> ReadResult<()>,
+) -> ReadResult<bool> {
+    if cursor.peek_byte() != b'[' {
+        return cursor.expect_null(Expected::Array).map(|()| false);
     }
-    // A copy: it stays in a register.
+    // A copy, so that it stays in a register.
     let mut here = *cursor;
     here.advance(1);
-    let mut more = Ok(here.opened(b']'));
+    let mut more = Ok(here.has_first_item(b']'));
     while let Ok(true) = more {
-        more = item(&mut here).and_then(|()| here.another(b']'));
+        more = item(&mut here).and_then(|()| here.has_next_item(b']'));
     }
     cursor.go_to(&here);
     more.map(|_| true)

@@ -1,72 +1,72 @@
 //! The decoding engine: JSON bytes to Arrow, driven by declarations. It knows no resource and does no I/O.
 //!
-//! | file | what lives there |
+//! | file | content |
 //! |---|---|
-//! | `body`, `brackets` | a body's bytes and their padding; where its long parts end |
-//! | `decl`, `path` | the language of declarations |
-//! | `plan`, `keys`, `runs` | a declaration compiled; the keys of its objects and their usual order |
-//! | `cursor`, `number`, `text`, `skip`, `scan` | reading JSON |
-//! | `roots`, `decode`, `lists`, `open`, `repeats` | a plan run over a body |
-//! | `columns`, `cells`, `scalars`, `finish`, `schema` | values to Arrow |
-//! | `fault`, `json_path` | what is wrong, and where |
-//! | `extent` | how large a table may become |
-//! | `survey`, `known` | what a body holds, told without building anything |
-//! | `values` | values of any kind, for a reader that has no declaration |
+//! | `body`, `span_index` | a body's bytes and padding; where its long values end |
+//! | `declaration`, `path` | the language of declarations |
+//! | `plan`, `plan_cache`, `keys`, `skip_template` | a compiled declaration; the keys of its objects and their usual order |
+//! | `cursor`, `number`, `text`, `skip`, `simd` | reading JSON |
+//! | `roots`, `decode`, `lists`, `extra_columns`, `duplicate_keys` | running a plan over a body |
+//! | `columns`, `builders`, `scalars`, `record_batch`, `schema` | values to Arrow |
+//! | `error`, `json_path` | what is wrong with a body, and where |
+//! | `extent` | limits on the size of a table |
+//! | `schema_check`, `schema_tree` | checking a body against the declarations without building anything |
+//! | `any_value` | values of any kind, for a reader without a declaration |
 
+#[cfg(any(feature = "python", test))]
+mod any_value;
 mod body;
-mod brackets;
-mod cells;
+mod builders;
 mod columns;
 mod cursor;
-mod decl;
+mod declaration;
 mod decode;
+mod duplicate_keys;
+mod error;
 mod extent;
-mod fault;
-mod finish;
+mod extra_columns;
 mod json_path;
 mod keys;
-mod known;
 mod lists;
 mod number;
-mod open;
 mod path;
 mod plan;
-mod plans;
-mod repeats;
+mod plan_cache;
+mod record_batch;
 mod roots;
-mod runs;
 mod scalars;
-mod scan;
 mod schema;
+mod schema_check;
+mod schema_tree;
+mod simd;
 mod skip;
-mod survey;
+mod skip_template;
+mod span_index;
 mod text;
-#[cfg(any(feature = "python", test))]
-mod values;
 
 #[cfg(any(test, fuzzing))]
 pub(crate) mod tests;
 
 pub use body::Body;
-pub use decl::{
+pub use declaration::{
     Col, Derivation, Resource, Root, Src, Table, Ty, absent, col, derived, index, key, read_elsewhere, request, root,
 };
-pub(crate) use extent::{TOO_WIDE, is_too_wide};
+pub(crate) use extent::{TOO_WIDE_MESSAGE, is_too_wide};
 pub use schema::schema;
-pub use survey::{MAX_UNKNOWN, Survey, Unknown};
+pub use schema_check::{MAX_UNKNOWN_FIELDS, SchemaCheck, UnknownPath};
 
-pub(crate) use {cursor::Cursor, fault::Fault};
 #[cfg(feature = "python")]
 pub(crate) use {
-    scan::{head, number, others},
-    values::Number,
+    any_value::Number,
+    simd::{low_bytes, non_digit_mask, parse_digits},
 };
+pub(crate) use {cursor::Cursor, error::ErrorKind};
 
 use arrow_array::RecordBatch;
-use brackets::Brackets;
-use decode::{Repeated, Unasked};
+use decode::{DuplicatePolicy, SkipMode};
+use span_index::SpanIndex;
 
-/// What the request knew and the body may not say: `team_id`, `game_id`, `session_id`.
+/// Values of the request that the body may lack: `team_id`, `game_id`, `session_id`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context(Vec<(&'static str, String)>);
 
@@ -87,23 +87,20 @@ impl Context {
     }
 }
 
-/// Why a body could not be read as a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The body does not fit.
+    /// The body does not match the declaration.
     #[error("{message} at {path} (byte {offset})")]
     Body { message: String, path: String, offset: usize },
-    /// The resource has no such table.
     #[error("there is no table {asked:?} here; it has {has}")]
     NoTable { asked: String, has: String },
-    /// The table has no such column.
     #[error("table {table} has no column {asked:?}; it has {has}")]
     NoColumn { table: String, asked: String, has: String },
 }
 
-/// Decodes one table of a body; `columns` limits and orders what is built (`None`: all).
+/// Decodes one table of a body; `columns` selects and orders the columns (`None`: all).
 ///
-/// A whole table checks all of the body as JSON. With `columns`, values that are not asked are only stepped over.
+/// A whole table validates all of the body as JSON. With `columns`, other values are only skipped.
 pub fn decode(
     resource: &'static Resource,
     table: &str,
@@ -115,30 +112,30 @@ pub fn decode(
         let has = resource.tables.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
         return Err(DecodeError::NoTable { asked: table.into(), has });
     };
-    let found = match decode_once(resource, table, columns, body, context, Repeated::Stop) {
+    let found = match decode_once(resource, table, columns, body, context, DuplicatePolicy::Stop) {
         Ok(batch) => return Ok(batch),
-        Err(Stopped::Error(error @ DecodeError::Body { .. })) => Some(error),
-        Err(Stopped::Error(error)) => return Err(error),
-        Err(Stopped::RepeatedKey) => None,
+        Err(DecodeStop::Error(error @ DecodeError::Body { .. })) => Some(error),
+        Err(DecodeStop::Error(error)) => return Err(error),
+        Err(DecodeStop::DuplicateKey) => None,
     };
-    // Of a key that stands twice the last value counts, and what does not fit may be the first one.
-    let again = match repeats::normal_form(json(body)) {
-        Ok(normal) => decode_once(resource, table, columns, &normal, context, Repeated::KeepFirst),
-        // What is wrong with a body that has no normal form, the engine tells better, with path and offset.
-        Err(error) => match decode_once(resource, table, columns, body, context, Repeated::KeepFirst) {
-            Ok(_) => Err(Stopped::Error(error)),
+    // The last value of a duplicate key counts, and the first one may be the cause of the error.
+    let again = match duplicate_keys::normal_form(json(body)) {
+        Ok(normal) => decode_once(resource, table, columns, &normal, context, DuplicatePolicy::KeepFirst),
+        // If the body has no normal form, the decoder's own error is better: it has path and offset.
+        Err(error) => match decode_once(resource, table, columns, body, context, DuplicatePolicy::KeepFirst) {
+            Ok(_) => Err(DecodeStop::Error(error)),
             stopped => stopped,
         },
     };
     match (again, found) {
         (Ok(batch), _) => Ok(batch),
-        (Err(_), Some(error)) | (Err(Stopped::Error(error)), None) => Err(error),
-        (Err(Stopped::RepeatedKey), None) => Err(Fault::Engine.at(b"{}", 0, |_| String::new())),
+        (Err(_), Some(error)) | (Err(DecodeStop::Error(error)), None) => Err(error),
+        (Err(DecodeStop::DuplicateKey), None) => Err(ErrorKind::Engine.at(b"{}", 0, |_| String::new())),
     }
 }
 
-enum Stopped {
-    RepeatedKey,
+enum DecodeStop {
+    DuplicateKey,
     Error(DecodeError),
 }
 
@@ -148,42 +145,41 @@ fn decode_once(
     columns: Option<&[String]>,
     body: &Body,
     context: &Context,
-    repeated: Repeated,
-) -> Result<RecordBatch, Stopped> {
+    policy: DuplicatePolicy,
+) -> Result<RecordBatch, DecodeStop> {
     let padded = body.padded();
-    let cursor = open(body, &padded).map_err(Stopped::Error)?;
-    let root = roots::find(resource, cursor).map_err(|missing| Stopped::Error(missing.into()))?;
-    let plan = plans::plan(resource, root, table, columns).map_err(Stopped::Error)?;
-    let unasked = match body.brackets() {
-        None if plan.checked => Unasked::Checked(Brackets::of(resource, body.len())),
-        known => Unasked::Passed(known.map_or(&[], Brackets::as_slice)),
+    let cursor = open(body, &padded).map_err(DecodeStop::Error)?;
+    let root = roots::find(resource, cursor).map_err(|missing| DecodeStop::Error(missing.into()))?;
+    let plan = plan_cache::plan(resource, root, table, columns).map_err(DecodeStop::Error)?;
+    let skip_mode = match body.spans() {
+        None if plan.checked => SkipMode::Validate(SpanIndex::of(resource, body.len())),
+        known => SkipMode::FindEnd(known.map_or(&[], SpanIndex::as_slice)),
     };
-    let checked = matches!(unasked, Unasked::Checked(_));
-    match decode::run(&plan, cursor, repeated, unasked) {
+    let checked = matches!(skip_mode, SkipMode::Validate(_));
+    match decode::run(&plan, cursor, policy, skip_mode) {
         Ok(mut decoded) => {
             if checked {
-                body.found_sound(decoded.brackets.take());
+                body.mark_validated(decoded.spans.take());
             }
-            finish::finish(&plan, decoded, context, body.len()).map_err(Stopped::Error)
+            record_batch::finish(&plan, decoded, context, body.len()).map_err(DecodeStop::Error)
         }
-        Err((Fault::RepeatedKey, _)) => Err(Stopped::RepeatedKey),
-        Err((fault, offset)) => Err(Stopped::Error(fault.at(body.as_slice(), offset, |column| plan.need(column)))),
+        Err((ErrorKind::DuplicateKey, _)) => Err(DecodeStop::DuplicateKey),
+        Err((fault, offset)) => Err(DecodeStop::Error(fault.at(body.as_slice(), offset, |column| plan.need(column)))),
     }
 }
 
-/// Paths in the body that no declaration knows, in the order met, then row paths that should have been there and never were.
-/// A body without its root is an error.
-pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<Unknown>, DecodeError> {
-    let survey = look(resource, body, None)?;
+/// UnknownPath fields in order of appearance, then missing row paths. A body without its root is an error.
+pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<UnknownPath>, DecodeError> {
+    let survey = check_body(resource, body, None)?;
     survey.root.map_or(Ok(survey.unknown), Err)
 }
 
-/// What no declaration knows, and whether the root is there.
-pub fn survey_fields(resource: &'static Resource, body: &Body, _: &Context) -> Result<Survey, DecodeError> {
-    look(resource, body, None)
+/// Finds unknown fields, and whether the root is there.
+pub fn check_fields(resource: &'static Resource, body: &Body, _: &Context) -> Result<SchemaCheck, DecodeError> {
+    check_body(resource, body, None)
 }
 
-/// Whether the keys of a body show its resource's root.
+/// Checks by its keys that a body has the resource's root.
 pub fn check_root(resource: &'static Resource, body: &Body) -> Result<(), DecodeError> {
     let padded = body.padded();
     let Err(missing) = roots::find(resource, open(body, &padded)?) else { return Ok(()) };
@@ -193,83 +189,82 @@ pub fn check_root(resource: &'static Resource, body: &Body) -> Result<(), Decode
     }
 }
 
-/// What no declaration knows, whether the root is there, and whether every table is sure to decode with this context.
-pub fn survey(resource: &'static Resource, body: &Body, context: &Context) -> Result<Survey, DecodeError> {
-    look(resource, body, Some(context))
+/// Finds unknown fields, whether the root is there, and whether every table will decode with this context.
+pub fn check_schema(resource: &'static Resource, body: &Body, context: &Context) -> Result<SchemaCheck, DecodeError> {
+    check_body(resource, body, Some(context))
 }
 
-fn look(resource: &'static Resource, body: &Body, context: Option<&Context>) -> Result<Survey, DecodeError> {
+fn check_body(resource: &'static Resource, body: &Body, context: Option<&Context>) -> Result<SchemaCheck, DecodeError> {
     let padded = body.padded();
     let cursor = open(body, &padded)?;
-    let error = match look_once(resource, body, context, cursor) {
+    let error = match check_once(resource, body, context, cursor) {
         Ok(found) => return Ok(found),
-        Err(Unsurveyed::Body(error)) => return Err(error),
-        Err(Unsurveyed::Root(error)) => Some(error),
-        Err(Unsurveyed::RepeatedKey) => None,
+        Err(CheckStop::Body(error)) => return Err(error),
+        Err(CheckStop::Root(error)) => Some(error),
+        Err(CheckStop::DuplicateKey) => None,
     };
-    let again = in_normal_form(body, |normal, cursor| look_once(resource, normal, context, cursor));
+    let again = in_normal_form(body, |normal, cursor| check_once(resource, normal, context, cursor));
     let root = match (again, error) {
         (Some(Ok(found)), _) => return Ok(found),
-        (_, Some(error)) | (Some(Err(Unsurveyed::Root(error))), None) => error,
-        (Some(Err(Unsurveyed::Body(error))), None) => return Err(error),
-        (None | Some(Err(Unsurveyed::RepeatedKey)), None) => {
-            return Err(Fault::RepeatedKey.at(json(body), 0, |_| String::new()));
+        (_, Some(error)) | (Some(Err(CheckStop::Root(error))), None) => error,
+        (Some(Err(CheckStop::Body(error))), None) => return Err(error),
+        (None | Some(Err(CheckStop::DuplicateKey)), None) => {
+            return Err(ErrorKind::DuplicateKey.at(json(body), 0, |_| String::new()));
         }
     };
-    Ok(Survey { root: Some(root), ..Survey::default() })
+    Ok(SchemaCheck { root: Some(root), ..SchemaCheck::default() })
 }
 
-/// Why a pass over a body ended early.
-enum Unsurveyed {
+enum CheckStop {
     Body(DecodeError),
     Root(DecodeError),
-    RepeatedKey,
+    DuplicateKey,
 }
 
-fn look_once(
+fn check_once(
     resource: &'static Resource,
     body: &Body,
     context: Option<&Context>,
     cursor: Cursor,
-) -> Result<Survey, Unsurveyed> {
-    let root = roots::find(resource, cursor).map_err(|missing| Unsurveyed::Root(missing.into()))?;
-    let (found, brackets) = survey::survey(resource, root, context, cursor).map_err(|(fault, offset)| {
+) -> Result<SchemaCheck, CheckStop> {
+    let root = roots::find(resource, cursor).map_err(|missing| CheckStop::Root(missing.into()))?;
+    let (found, spans) = schema_check::check(resource, root, context, cursor).map_err(|(fault, offset)| {
         let error = fault.at(body.as_slice(), offset, |_| String::new());
         match fault {
-            Fault::RepeatedKey => Unsurveyed::RepeatedKey,
-            Fault::Document => Unsurveyed::Root(error),
-            _ => Unsurveyed::Body(error),
+            ErrorKind::DuplicateKey => CheckStop::DuplicateKey,
+            ErrorKind::Document => CheckStop::Root(error),
+            _ => CheckStop::Body(error),
         }
     })?;
-    body.found_sound(brackets);
+    body.mark_validated(spans);
     Ok(found)
 }
 
-/// Reads a body of which each key counts with its last value. `None` where the body is too large, or not JSON.
+/// Reads the normal form of a body. `None` if it is too large or not JSON.
 fn in_normal_form<T>(body: &Body, read: impl FnOnce(&Body, Cursor) -> T) -> Option<T> {
     const MAX_BYTES: usize = 16 * 1024 * 1024;
     if body.len() > MAX_BYTES {
         return None;
     }
-    let normal = repeats::normal_form(json(body)).ok()?;
+    let normal = duplicate_keys::normal_form(json(body)).ok()?;
     let padded = normal.padded();
     start(&padded).map(|cursor| read(&normal, cursor))
 }
 
-/// Where in the JSON a byte of the body lies, such as `$.teams[0].id`.
+/// The JSON path of a byte of the body, such as `$.teams[0].id`.
 pub fn json_path(body: &Body, offset: usize) -> String {
     json_path::at(body.as_slice(), offset)
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A body's JSON, without the byte order mark some writers put before it.
+/// A body's JSON, without a byte order mark.
 pub(crate) fn json(body: &Body) -> &[u8] {
     let bytes = body.as_slice();
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }
 
-/// At the start of a body that is sound text. Every string the cursor gives is valid UTF-8 from here on.
+/// A cursor at the start of a body that is valid UTF-8, and so is every string read from it.
 fn open<'a>(whole: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, DecodeError> {
     let body = whole.as_slice();
     let error = |message: &str, offset| DecodeError::Body {
@@ -277,11 +272,11 @@ fn open<'a>(whole: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, DecodeError> {
         path: json_path::at(body, offset),
         offset,
     };
-    // Positions in Arrow arrays, and in lists of nulls, have 32 bits.
+    // Positions in Arrow arrays and lists of nulls have 32 bits.
     if i32::try_from(body.len()).is_err() {
         return Err(error("the body is larger than 2 GiB", 0));
     }
-    if !whole.is_sound()
+    if !whole.is_validated()
         && !is_utf8(body)
         && let Err(e) = std::str::from_utf8(body)
     {
@@ -291,14 +286,14 @@ fn open<'a>(whole: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, DecodeError> {
         };
         return Err(error(message, e.valid_up_to()));
     }
-    start(padded).ok_or_else(|| Fault::Engine.at(body, 0, |_| String::new()))
+    start(padded).ok_or_else(|| ErrorKind::Engine.at(body, 0, |_| String::new()))
 }
 
-/// Whether each part is: most are ASCII, which is told several times as fast.
+/// Checks part by part: most parts are ASCII, which is several times faster to check.
 fn is_utf8(mut text: &[u8]) -> bool {
     const PART: usize = 1024;
     while !text.is_empty() {
-        // Not through a letter; what is none is told from all of the text.
+        // Do not split a character. Invalid text is reported from the whole body.
         let is_begun = |len: &usize| text.get(*len).is_some_and(|byte| *byte & 0xC0 == 0x80);
         let len = (PART..PART + 4).find(|len| !is_begun(len)).unwrap_or(PART).min(text.len());
         let (part, rest) = text.split_at(len);
@@ -310,7 +305,7 @@ fn is_utf8(mut text: &[u8]) -> bool {
     true
 }
 
-/// At the start of the JSON of a body with its padding; its text was not looked at.
+/// A cursor at the start of the JSON of a padded body, whose text is not checked.
 pub(crate) fn start(padded: &[u8]) -> Option<Cursor<'_>> {
     let mut cursor = Cursor::new(padded)?;
     if padded.starts_with(BYTE_ORDER_MARK) {

@@ -1,31 +1,31 @@
-//! Numbers: most are read eight digits at a time, the odd ones by the grammar and the standard library.
+//! Numbers: most are read eight digits at a time, the rest by JSON's grammar and the standard library.
 
 use super::cursor::{Cursor, Span};
-use super::fault::{Fault, Read, Wanted};
-use super::scan;
+use super::error::{ErrorKind, Expected, ReadResult};
+use super::simd;
 
-/// Powers of ten that a float holds exactly and that a fraction of eight digits needs.
+/// Powers of ten that a float holds exactly, as many as a fraction of eight digits needs.
 const TENS: [f64; 9] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 const WHOLE_TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// A number of at most 15 digits, so that it and its quotient by a power of ten are exact.
-pub(super) struct Short {
+pub(super) struct SmallNumber {
     digits: u64,
-    /// How many of the digits stand after the point.
+    /// Number of digits after the point.
     pub fraction: usize,
-    /// 1 where it is negative.
+    /// 1 if negative, else 0.
     sign: u64,
 }
 
-impl Short {
-    /// The whole number, where there is no fraction.
+impl SmallNumber {
+    /// The value, if there is no fraction.
     #[inline(always)]
     pub fn int(&self) -> i64 {
         let sign = self.sign as i64;
         (self.digits as i64 ^ -sign) + sign
     }
 
-    /// Signs of coordinates come as they like: a branch on them is guessed wrong half of the time.
+    /// Branch-free: the signs of coordinates are unpredictable.
     #[inline(always)]
     pub fn float(&self) -> f64 {
         signed(self.digits as i64 as f64 / TENS[self.fraction], self.sign)
@@ -37,114 +37,114 @@ fn signed(value: f64, sign: u64) -> f64 {
     f64::from_bits(value.to_bits() ^ sign << 63)
 }
 
-/// The digits before a number's point.
-struct Whole {
-    /// 1 where the number has one.
+/// The digits before the point.
+struct IntegerPart {
+    /// 1 if there is a sign, else 0.
     sign: usize,
-    /// 16 where they reach that far, or further.
+    /// The end of the digits; 16 if they reach that far or further.
     end: usize,
-    /// Which of sixteen bytes are neither digits nor the sign.
+    /// Mask of the sixteen bytes that are neither digits nor the sign.
     others: u32,
 }
 
-impl Whole {
-    /// Where the digits behind the point end; beyond 15 where they reach that far.
+impl IntegerPart {
+    /// The end of the digits after the point; more than 15 if they reach that far.
     #[inline(always)]
     fn end_of_fraction(&self) -> usize {
         (self.others & (self.others - 1)).trailing_zeros() as usize
     }
 }
 
-/// A number where whole ones are expected.
+/// A number where an integer is expected.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum WholeOrNot {
-    Whole(Option<i64>),
+pub(crate) enum MaybeInteger {
+    Integer(Option<i64>),
     Fraction(f64),
     /// Beyond 64 bits.
     TooLarge,
 }
 
-impl WholeOrNot {
+impl MaybeInteger {
     pub fn count(self) -> Option<i64> {
-        if let WholeOrNot::Whole(value) = self { value } else { None }
+        if let MaybeInteger::Integer(value) = self { value } else { None }
     }
     pub fn floor(self) -> Option<i64> {
         const LIMIT: f64 = 9_223_372_036_854_775_808.0;
         match self {
-            WholeOrNot::Whole(value) => value,
-            WholeOrNot::Fraction(value) => {
+            MaybeInteger::Integer(value) => value,
+            MaybeInteger::Fraction(value) => {
                 Some(value.floor()).filter(|value| value.abs() < LIMIT).map(|value| value as i64)
             }
-            WholeOrNot::TooLarge => None,
+            MaybeInteger::TooLarge => None,
         }
     }
 }
 
 impl<'a> Cursor<'a> {
-    /// An `Int64`: a whole number in any writing, also in quotes; null as `None`.
+    /// An `Int64`: an integer in any notation, also in quotes; null is `None`.
     #[inline(always)]
-    pub fn integer(&mut self) -> Read<Option<i64>> {
+    pub fn integer(&mut self) -> ReadResult<Option<i64>> {
         match self.short_integer() {
             Some(value) => Ok(Some(value)),
-            None if self.null() => Ok(None),
-            None => self.apart(Self::integer_slow),
+            None if self.consume_null() => Ok(None),
+            None => self.with_copy(Self::integer_slow),
         }
     }
 
-    /// A number where whole ones are expected.
-    pub fn whole(&mut self) -> Read<WholeOrNot> {
+    /// A number where an integer is expected.
+    pub fn whole(&mut self) -> ReadResult<MaybeInteger> {
         match self.integer() {
-            Ok(value) => Ok(WholeOrNot::Whole(value)),
-            Err(Fault::Range) => self.apart(Self::skip_checked).map(|()| WholeOrNot::TooLarge),
-            Err(Fault::Fraction) => match self.float() {
-                Ok(value) => Ok(value.map_or(WholeOrNot::Whole(None), WholeOrNot::Fraction)),
-                // More digits than a float has an exponent for.
-                Err(_) => self.apart(Self::skip_checked).map(|()| WholeOrNot::TooLarge),
+            Ok(value) => Ok(MaybeInteger::Integer(value)),
+            Err(ErrorKind::Range) => self.with_copy(Self::validate).map(|()| MaybeInteger::TooLarge),
+            Err(ErrorKind::Fraction) => match self.float() {
+                Ok(value) => Ok(value.map_or(MaybeInteger::Integer(None), MaybeInteger::Fraction)),
+                // The number exceeds the range of a float.
+                Err(_) => self.with_copy(Self::validate).map(|()| MaybeInteger::TooLarge),
             },
             Err(fault) => Err(fault),
         }
     }
 
-    /// A `Float64`: a number, also in quotes; null as `None`.
+    /// A `Float64`: a number, also in quotes; null is `None`.
     #[inline(always)]
-    pub fn float(&mut self) -> Read<Option<f64>> {
+    pub fn float(&mut self) -> ReadResult<Option<f64>> {
         match self.short_float() {
             Some(value) => Ok(Some(value)),
-            None if self.null() => Ok(None),
-            None => self.apart(Self::float_slow),
+            None if self.consume_null() => Ok(None),
+            None => self.with_copy(Self::float_slow),
         }
     }
 
-    /// `true` or `false`; else the cursor stays.
+    /// Consumes `true` or `false`; otherwise stays.
     #[inline(always)]
-    pub fn word_of_truth(&mut self) -> Option<bool> {
-        let is_true = self.take_word(b"true");
-        (is_true || self.take_word(b"false")).then_some(is_true)
+    pub fn bool_literal(&mut self) -> Option<bool> {
+        let is_true = self.consume_literal(b"true");
+        (is_true || self.consume_literal(b"false")).then_some(is_true)
     }
 
-    /// A `Bool`: a word, or 1 or 0 in any writing; null as `None`.
-    pub fn boolean(&mut self) -> Read<Option<bool>> {
+    /// A `Bool`: `true`, `false`, or 1 or 0 in any notation; null is `None`.
+    pub fn boolean(&mut self) -> ReadResult<Option<bool>> {
         let here = *self;
-        match self.byte() {
-            b't' | b'f' if let Some(value) = self.word_of_truth() => Ok(Some(value)),
+        match self.peek_byte() {
+            b't' | b'f' if let Some(value) = self.bool_literal() => Ok(Some(value)),
             b'0'..=b'9' | b'-' => match self.integer() {
                 Ok(Some(0)) => Ok(Some(false)),
                 Ok(Some(1)) => Ok(Some(true)),
-                Err(Fault::Number) => Err(Fault::Number),
+                Err(ErrorKind::Number) => Err(ErrorKind::Number),
                 _ => {
                     *self = here;
-                    Err(Fault::Expected(Wanted::Boolean))
+                    Err(ErrorKind::Expected(Expected::Boolean))
                 }
             },
-            _ => self.null_or(Wanted::Boolean).map(|()| None),
+            _ => self.expect_null(Expected::Boolean).map(|()| None),
         }
     }
 
-    /// A whole number of up to 15 digits and nothing else. Else the cursor stays.
+    /// An integer of up to 15 digits; otherwise stays.
     #[inline(always)]
     pub fn short_integer(&mut self) -> Option<i64> {
-        // Counters are mostly one digit long.
-        let digit = self.byte().wrapping_sub(b'0');
+        // Most counters have one digit.
+        let digit = self.peek_byte().wrapping_sub(b'0');
         if digit < 10 && matches!(self.peek(1), b',' | b'}') {
             self.advance(1);
             return Some(i64::from(digit));
@@ -153,28 +153,28 @@ impl<'a> Cursor<'a> {
         if matches!(self.peek(whole.end), b'.' | b'e' | b'E') {
             return None;
         }
-        let value = Short { digits: self.whole_digits(&whole)?, fraction: 0, sign: whole.sign as u64 }.int();
+        let value = SmallNumber { digits: self.whole_digits(&whole)?, fraction: 0, sign: whole.sign as u64 }.int();
         self.advance(whole.end);
         Some(value)
     }
 
-    /// The common shapes: up to 15 digits, of which up to 8 after a point, no exponent. Else the cursor stays.
+    /// The common forms: up to 15 digits, up to 8 of them after a point, no exponent. Otherwise stays.
     #[cfg(any(feature = "python", test))]
     #[inline(always)]
-    pub(super) fn short_number(&mut self) -> Option<Short> {
+    pub(super) fn short_number(&mut self) -> Option<SmallNumber> {
         let whole = self.whole_part()?;
         self.short_number_of(whole)
     }
 
-    /// The same, as a float.
+    /// A number of the common forms as a float.
     #[inline(always)]
     pub fn short_float(&mut self) -> Option<f64> {
         const ZERO: [u64; 2] = [word_of(b".0,"), word_of(b".0}")];
         let whole = self.whole_part()?;
         let count = whole.end - whole.sign;
-        // Coordinates are whole numbers with a fraction of zero: it need not be divided away.
-        if ZERO.contains(&scan::head(self.word(whole.end), 3)) && count <= 8 {
-            let digits = scan::number(self.word(whole.sign), count);
+        // Most coordinates end in `.0`: no division is needed.
+        if ZERO.contains(&simd::low_bytes(self.word(whole.end), 3)) && count <= 8 {
+            let digits = simd::parse_digits(self.word(whole.sign), count);
             self.advance(whole.end + 2);
             return Some(signed(digits as i64 as f64, whole.sign as u64));
         }
@@ -182,8 +182,8 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline(always)]
-    fn short_number_of(&mut self, whole: Whole) -> Option<Short> {
-        let mut short = Short { digits: 0, fraction: 0, sign: whole.sign as u64 };
+    fn short_number_of(&mut self, whole: IntegerPart) -> Option<SmallNumber> {
+        let mut short = SmallNumber { digits: 0, fraction: 0, sign: whole.sign as u64 };
         let mut end = whole.end;
         if self.peek(end) == b'.' {
             end = whole.end_of_fraction();
@@ -193,12 +193,12 @@ impl<'a> Cursor<'a> {
                 return None;
             }
             short.digits = if count < 8 {
-                // All in one word: what stands behind the point moves up to it.
+                // All in one word: move the digits after the point over it.
                 let word = self.word(whole.sign);
                 let behind = u64::MAX << (8 * (count - short.fraction));
-                scan::number(word ^ ((word ^ word >> 8) & behind), count)
+                simd::parse_digits(word ^ ((word ^ word >> 8) & behind), count)
             } else if short.fraction <= 8 && end < 16 {
-                let fraction = scan::number(self.word(whole.end + 1), short.fraction);
+                let fraction = simd::parse_digits(self.word(whole.end + 1), short.fraction);
                 self.whole_digits(&whole)? * WHOLE_TENS[short.fraction] + fraction
             } else {
                 return None;
@@ -213,7 +213,7 @@ impl<'a> Cursor<'a> {
         Some(short)
     }
 
-    /// Over a number of those shapes, whatever its value; else the cursor stays.
+    /// Skips a number of the common forms; otherwise stays.
     #[inline(always)]
     pub fn skip_short_number(&mut self) -> bool {
         let Some(whole) = self.whole_part() else { return false };
@@ -228,97 +228,97 @@ impl<'a> Cursor<'a> {
         is_short
     }
 
-    /// The digits before a point. Both ends of a number are found in one look: what comes next waits for them. So the sign
-    /// is in it too, and no branch is taken on one.
+    /// The digits before a point. Finds both ends of a number in one comparison, sign included, without branching on
+    /// the sign.
     #[inline(always)]
-    fn whole_part(&self) -> Option<Whole> {
-        let sign = usize::from(self.byte() == b'-');
-        let others = scan::others(self.sixteen(0)) & !(sign as u32);
+    fn whole_part(&self) -> Option<IntegerPart> {
+        let sign = usize::from(self.peek_byte() == b'-');
+        let others = simd::non_digit_mask(self.bytes16(0)) & !(sign as u32);
         let end = others.trailing_zeros() as usize;
         let zero = (end - sign > 1) & (self.peek(sign) == b'0');
-        if zero | (end == sign) { None } else { Some(Whole { sign, end, others }) }
+        if zero | (end == sign) { None } else { Some(IntegerPart { sign, end, others }) }
     }
 
     #[inline(always)]
-    fn whole_digits(&self, whole: &Whole) -> Option<u64> {
-        let Whole { sign, end, .. } = *whole;
+    fn whole_digits(&self, whole: &IntegerPart) -> Option<u64> {
+        let IntegerPart { sign, end, .. } = *whole;
         if end - sign <= 8 {
-            return Some(scan::number(self.word(sign), end - sign));
+            return Some(simd::parse_digits(self.word(sign), end - sign));
         }
         if end > 15 {
             return None;
         }
         let rest = end - sign - 8;
-        Some(scan::number(self.word(sign), 8) * WHOLE_TENS[rest] + scan::number(self.word(sign + 8), rest))
+        Some(simd::parse_digits(self.word(sign), 8) * WHOLE_TENS[rest] + simd::parse_digits(self.word(sign + 8), rest))
     }
 
     #[cold]
     #[inline(never)]
-    fn integer_slow(&mut self) -> Read<Option<i64>> {
+    fn integer_slow(&mut self) -> ReadResult<Option<i64>> {
         self.numeric(whole_number)
     }
 
     #[cold]
     #[inline(never)]
-    fn float_slow(&mut self) -> Read<Option<f64>> {
+    fn float_slow(&mut self) -> ReadResult<Option<f64>> {
         self.numeric(finite_number)
     }
 
-    /// A number token, or a string that is one, given to `read`. A string may also have leading zeros: ids and jersey
-    /// numbers do.
-    fn numeric<T>(&mut self, read: fn(&[u8]) -> Read<T>) -> Read<Option<T>> {
+    /// Parses a number token, or a string that contains one. A string may have leading zeros, as ids and jersey numbers
+    /// do.
+    fn numeric<T>(&mut self, read: fn(&[u8]) -> ReadResult<T>) -> ReadResult<Option<T>> {
         let here = *self;
-        let value = match self.byte() {
+        let value = match self.peek_byte() {
             b'"' => {
                 let text = self.string()?;
                 let digits = text.strip_prefix(b"-").unwrap_or(&text);
                 if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) || is_number(&text) {
                     read(&text)
                 } else {
-                    Err(Fault::NumericText)
+                    Err(ErrorKind::NumericText)
                 }
             }
             b'0'..=b'9' | b'-' => read(self.number_token()?.bytes()),
-            _ => return self.null_or(Wanted::Number).map(|()| None),
+            _ => return self.expect_null(Expected::Number).map(|()| None),
         };
         value.map(Some).inspect_err(|_| *self = here)
     }
 
-    /// The text of a number, checked against the grammar of JSON.
-    pub fn number_token(&mut self) -> Read<Span<'a>> {
+    /// The text of a number, checked against JSON's grammar.
+    pub fn number_token(&mut self) -> ReadResult<Span<'a>> {
         let here = *self;
-        if self.byte() == b'-' {
+        if self.peek_byte() == b'-' {
             self.advance(1);
         }
-        match self.byte() {
+        match self.peek_byte() {
             b'0' => {
                 self.advance(1);
-                if self.byte().is_ascii_digit() {
-                    return Err(Fault::Number);
+                if self.peek_byte().is_ascii_digit() {
+                    return Err(ErrorKind::Number);
                 }
             }
             _ => self.digits()?,
         }
-        if self.byte() == b'.' {
+        if self.peek_byte() == b'.' {
             self.advance(1);
             self.digits()?;
         }
-        if self.byte() | 0x20 == b'e' {
+        if self.peek_byte() | 0x20 == b'e' {
             self.advance(1);
-            if matches!(self.byte(), b'+' | b'-') {
+            if matches!(self.peek_byte(), b'+' | b'-') {
                 self.advance(1);
             }
             self.digits()?;
         }
-        Ok(self.since(&here))
+        Ok(self.span_from(&here))
     }
 
-    /// Over one digit or more.
-    fn digits(&mut self) -> Read<()> {
-        if !self.byte().is_ascii_digit() {
-            return Err(Fault::Number);
+    /// Skips one or more digits.
+    fn digits(&mut self) -> ReadResult<()> {
+        if !self.peek_byte().is_ascii_digit() {
+            return Err(ErrorKind::Number);
         }
-        while self.byte().is_ascii_digit() {
+        while self.peek_byte().is_ascii_digit() {
             self.advance(1);
         }
         Ok(())
@@ -329,19 +329,19 @@ const fn word_of(text: &[u8; 3]) -> u64 {
     u64::from_le_bytes([text[0], text[1], text[2], 0, 0, 0, 0, 0])
 }
 
-/// Whether a text is a number as JSON writes it.
+/// Whether a text is a JSON number.
 fn is_number(text: &[u8]) -> bool {
     let body = super::Body::from(text);
     Cursor::new(&body.padded()).is_some_and(|mut c| c.number_token().is_ok() && c.is_at_end())
 }
 
-fn finite_number(token: &[u8]) -> Read<f64> {
-    let value = std::str::from_utf8(token).ok().and_then(|t| t.parse::<f64>().ok()).ok_or(Fault::Number)?;
-    if value.is_finite() { Ok(value) } else { Err(Fault::Range) }
+fn finite_number(token: &[u8]) -> ReadResult<f64> {
+    let value = std::str::from_utf8(token).ok().and_then(|t| t.parse::<f64>().ok()).ok_or(ErrorKind::Number)?;
+    if value.is_finite() { Ok(value) } else { Err(ErrorKind::Range) }
 }
 
-/// The exact whole number that a number's text writes: a detour over floats would round ids beyond 2^53.
-fn whole_number(token: &[u8]) -> Read<i64> {
+/// The exact integer that a number's text denotes; a detour over floats would round ids beyond 2^53.
+fn whole_number(token: &[u8]) -> ReadResult<i64> {
     let (negative, token) = token.strip_prefix(b"-").map_or((false, token), |rest| (true, rest));
     let (mantissa, exponent) = match token.iter().position(|b| b | 0x20 == b'e') {
         Some(at) => (&token[..at], Some(&token[at + 1..])),
@@ -359,21 +359,21 @@ fn whole_number(token: &[u8]) -> Read<i64> {
     let exponent = match exponent.map(|e| std::str::from_utf8(e).unwrap_or_default().parse::<i64>()) {
         None => 0,
         Some(Ok(exponent)) => exponent,
-        Some(Err(_)) => return Err(Fault::Range),
+        Some(Err(_)) => return Err(ErrorKind::Range),
     };
     // The value is the significant digits times ten to this power.
     let power = exponent.saturating_add(whole.len() as i64 - significant as i64);
     if power < 0 {
-        return Err(Fault::Fraction);
+        return Err(ErrorKind::Fraction);
     }
     let mut value: i64 = 0;
     let zeros = std::iter::repeat_n(&b'0', usize::try_from(power.min(64)).unwrap_or(64));
     for digit in digits[..significant].iter().chain(zeros) {
         let digit = i64::from(digit - b'0');
-        // Counted downwards, so that the smallest number fits too.
-        value = value.checked_mul(10).and_then(|v| v.checked_sub(digit)).ok_or(Fault::Range)?;
+        // Counts downwards, so that `i64::MIN` fits.
+        value = value.checked_mul(10).and_then(|v| v.checked_sub(digit)).ok_or(ErrorKind::Range)?;
     }
-    if negative { Ok(value) } else { value.checked_neg().ok_or(Fault::Range) }
+    if negative { Ok(value) } else { value.checked_neg().ok_or(ErrorKind::Range) }
 }
 
 #[cfg(test)]
@@ -417,31 +417,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_number_of_64_bits_is_a_fault() {
+    fn a_number_that_is_not_a_64_bit_integer_is_an_error() {
         for (text, fault) in [
-            ("1.5", Fault::Fraction),
-            ("461e-1", Fault::Fraction),
-            ("1e-999999999999999999999", Fault::Range),
-            ("9223372036854775808", Fault::Range),
-            ("1e19", Fault::Range),
-            ("\"1.5\"", Fault::Fraction),
-            ("\"\"", Fault::NumericText),
-            ("\"-\"", Fault::NumericText),
-            ("\" 461\"", Fault::NumericText),
-            ("\"+461\"", Fault::NumericText),
-            ("\"0x10\"", Fault::NumericText),
-            ("true", Fault::Expected(Wanted::Number)),
-            ("[1]", Fault::Expected(Wanted::Number)),
-            ("+1", Fault::Expected(Wanted::Number)),
-            (".5", Fault::Expected(Wanted::Number)),
-            ("NaN", Fault::Expected(Wanted::Number)),
+            ("1.5", ErrorKind::Fraction),
+            ("461e-1", ErrorKind::Fraction),
+            ("1e-999999999999999999999", ErrorKind::Range),
+            ("9223372036854775808", ErrorKind::Range),
+            ("1e19", ErrorKind::Range),
+            ("\"1.5\"", ErrorKind::Fraction),
+            ("\"\"", ErrorKind::NumericText),
+            ("\"-\"", ErrorKind::NumericText),
+            ("\" 461\"", ErrorKind::NumericText),
+            ("\"+461\"", ErrorKind::NumericText),
+            ("\"0x10\"", ErrorKind::NumericText),
+            ("true", ErrorKind::Expected(Expected::Number)),
+            ("[1]", ErrorKind::Expected(Expected::Number)),
+            ("+1", ErrorKind::Expected(Expected::Number)),
+            (".5", ErrorKind::Expected(Expected::Number)),
+            ("NaN", ErrorKind::Expected(Expected::Number)),
         ] {
             assert_eq!(with(text, |c| c.integer()), (Err(fault), 0), "{text}");
         }
         for text in ["007", "-01", "00", "00.5", "-00.5", "12.e5", "1.", "-1.", "-", "--1", "1e", "1e+", "-.5", "1.5E"]
         {
-            assert_eq!(with(text, |c| c.integer()).0, Err(Fault::Number), "{text}");
-            assert_eq!(with(text, |c| c.float()).0, Err(Fault::Number), "{text}");
+            assert_eq!(with(text, |c| c.integer()).0, Err(ErrorKind::Number), "{text}");
+            assert_eq!(with(text, |c| c.float()).0, Err(ErrorKind::Number), "{text}");
         }
     }
 
@@ -468,8 +468,8 @@ mod tests {
             assert_eq!(end, text.len(), "{text}");
         }
         assert_eq!(with("\"-1.5e1\"", |c| c.float()).0, Ok(Some(-15.0)));
-        assert_eq!(with("1e999", |c| c.float()), (Err(Fault::Range), 0));
-        assert_eq!(with("\"nan\"", |c| c.float()), (Err(Fault::NumericText), 0));
+        assert_eq!(with("1e999", |c| c.float()), (Err(ErrorKind::Range), 0));
+        assert_eq!(with("\"nan\"", |c| c.float()), (Err(ErrorKind::NumericText), 0));
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! The path language of declarations, parsed.
 
-/// One step of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Segment {
-    /// A member of an object.
     Key(&'static str),
     /// `[]`
     Each,
@@ -20,7 +18,7 @@ impl Segment {
     }
 }
 
-/// The segments of a path. Total: what is no bracket and no `.` is a key, so a wrong path shows as an odd key.
+/// The segments of a path. Never fails: an unknown character is part of a key.
 pub(super) fn parse(path: &'static str) -> Vec<Segment> {
     let mut segments = Vec::new();
     let mut rest = path;
@@ -40,7 +38,7 @@ pub(super) fn parse(path: &'static str) -> Vec<Segment> {
     segments
 }
 
-/// A column's path from the body. `row` is the row path, `root` the document's, both from the body.
+/// A column's path from the body. `row` and `root` are paths from the body too.
 pub(super) fn absolute(root: &[Segment], row: &[Segment], path: &'static str) -> Vec<Segment> {
     let (base, rest): (&[Segment], _) = if path == "@" {
         (row, "")
@@ -54,12 +52,12 @@ pub(super) fn absolute(root: &[Segment], row: &[Segment], path: &'static str) ->
     base.iter().copied().chain(parse(rest)).collect()
 }
 
-/// How many leading segments lead to the last array or object level: the element a value belongs to.
+/// Number of leading segments up to the last array or object level: the element a value belongs to.
 pub(super) fn scope(path: &[Segment]) -> usize {
     path.iter().rposition(|s| s.is_level()).map_or(0, |at| at + 1)
 }
 
-/// The path as a reader writes it: `teams[].player_stats[].stats{}`.
+/// The path as text: `teams[].player_stats[].stats{}`.
 pub(super) fn print(path: &[Segment]) -> String {
     let mut text = String::new();
     for segment in path {

@@ -1,20 +1,21 @@
-//! From a declaration to what the decoder runs: the asked columns' paths as a tree, flattened to numbered nodes.
+//! Compiles a declaration to what the decoder runs: the requested columns' paths as a tree, flattened to numbered
+//! nodes.
 //!
-//! The *levels* of a plan are the places on the way to the rows where one value becomes many: the body itself, then each
-//! `[]`, `[?]` and `{}` of the row path. A column belongs to the last level of its path and holds one value for each
-//! element of it; the elements' last rows are noted as they close, and a column above the rows is repeated by them at the
-//! end. So a parent's `id` may stand before or after its children in the text.
+//! The *levels* of a plan are the places on the way to the rows where one value becomes many: the body itself, then
+//! each `[]`, `[?]` and `{}` of the row path. A column belongs to the last level of its path and holds one value for
+//! each element of it. The last row of each element is recorded as it closes, and columns above the row level are
+//! repeated at the end, so a parent's `id` may come before or after its children.
 
-use super::decl::{Col, Resource, Root, Src, Table, Ty};
-use super::keys::{Keys, Step};
+use super::declaration::{Col, Resource, Root, Src, Table, Ty};
+use super::keys::{KeyStep, ObjectKeys};
 use super::path::{self, Segment};
 use super::{DecodeError, schema};
 use arrow_schema::{FieldRef, SchemaRef};
 use std::sync::Mutex;
 
-/// A column's place in the decoder's storage, by its type.
+/// A column's index in the decoder's storage, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cell {
+pub(super) enum ColumnRef {
     Int(u32),
     Float(u32),
     Bool(u32),
@@ -25,30 +26,30 @@ pub(super) enum Cell {
     Map(u32),
 }
 
-/// What is done with a value.
+/// How to read a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Op {
-    /// Over it, all of it checked.
+    /// Skip it and validate all of it.
+    Validate,
+    /// Skip it and read only what is needed to find its end.
     Skip,
-    /// Over it, as far as it must be read to find its end.
-    Pass,
     Int(u32),
-    /// Null where the number is not whole.
+    /// Null if the number is not an integer.
     Count(u32),
-    /// Cut to a whole number.
+    /// Truncated to an integer.
     Time(u32),
     Float(u32),
     Bool(u32),
     Text(u32),
     Category(u32),
     Clock(u32),
-    /// A clock kept as text and, beside it, in seconds.
+    /// A clock as text and in seconds.
     TextAndClock(u32, u32),
     Ints(u32),
     Texts(u32),
     Links(u32),
     Lineup(u32),
-    /// A list of ids kept as it is and, beside it, as a lineup.
+    /// A list of ids as it is and as a lineup.
     IntsAndLineup(u32, u32),
     IsTeamTotal(u32),
     IsMake(u32),
@@ -58,12 +59,11 @@ pub(super) enum Op {
     Map(u32),
     BeforeAt(u32),
     AfterAt(u32),
-    /// A column that this body brought along.
+    /// An extra column.
     Open(u32),
     Object(u32),
-    /// The elements of a level.
     Level(u32),
-    /// Several of these, on one value.
+    /// Several operations on one value.
     Several(u32),
 }
 
@@ -78,50 +78,48 @@ pub(super) enum LevelKind {
 #[derive(Debug)]
 pub(super) struct Level {
     pub kind: LevelKind,
-    /// Its elements are what makes the body data: none is null.
+    /// Its elements are the documents: none is null.
     pub is_root: bool,
-    /// For each element.
+    /// How to read each element.
     pub op: Op,
-    /// Nulls for an element that is null where an object stands.
-    pub fill: Vec<Cell>,
-    pub keys: Vec<Cell>,
-    pub positions: Vec<Cell>,
-    /// Cells that must hold a value where an element has rows, and the numbers of their columns.
-    pub required: Vec<(Cell, u16)>,
+    /// Columns that get a null if an element is null in place of an object.
+    pub fill: Vec<ColumnRef>,
+    pub keys: Vec<ColumnRef>,
+    pub positions: Vec<ColumnRef>,
+    /// Columns that must have a value if an element has rows, and their indexes in the plan.
+    pub required: Vec<(ColumnRef, u16)>,
 }
 
-/// Where a column of the table comes from.
 #[derive(Debug)]
-pub(super) enum From {
-    Body { level: usize, cell: Cell },
+pub(super) enum ColumnSource {
+    Body { level: usize, cell: ColumnRef },
     Request(&'static str),
     Columns(Vec<usize>),
     Nowhere,
 }
 
 #[derive(Debug)]
-pub(super) struct Planned {
+pub(super) struct PlannedColumn {
     pub col: &'static Col,
-    pub from: From,
+    pub from: ColumnSource,
     pub field: FieldRef,
 }
 
-/// A column of the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Shown {
-    Planned(usize),
+pub(super) enum ResultColumn {
+    PlannedColumn(usize),
     Open(String),
 }
 
-/// Which undeclared keys of the open object are wanted.
+/// Which extra columns are requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum OpenKeys {
+pub(super) enum ExtraKeys {
     None,
     All,
     Named(Vec<String>),
 }
 
-/// The level of each cell, by type.
+/// The level of each column, by type.
 #[derive(Debug, Default)]
 pub(super) struct Storage {
     pub ints: Vec<usize>,
@@ -134,46 +132,46 @@ pub(super) struct Storage {
     pub maps: Vec<usize>,
 }
 
-/// What decoding learns of the bodies and keeps between them.
+/// What decoding learns from bodies and reuses.
 #[derive(Debug)]
-pub(super) struct Learned {
+pub(super) struct DecodeHints {
     /// Taken out while an object of this kind is read.
-    pub objects: Vec<Option<Box<Keys>>>,
-    /// Elements of each level in the last body, for each of its bytes.
+    pub objects: Vec<Option<Box<ObjectKeys>>>,
+    /// Elements of each level in the last body, divided by its bytes.
     pub density: Vec<f64>,
 }
 
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct DecodePlan {
     pub table: &'static Table,
-    pub columns: Vec<Planned>,
-    pub shown: Vec<Shown>,
-    pub open: OpenKeys,
+    pub columns: Vec<PlannedColumn>,
+    pub result_columns: Vec<ResultColumn>,
+    pub open: ExtraKeys,
     pub levels: Vec<Level>,
     pub several: Vec<Vec<Op>>,
     pub storage: Storage,
-    /// Skipped values are checked as JSON: the whole table is built.
+    /// Whether skipped values are validated, because the whole table is built.
     pub checked: bool,
-    /// The schema without the columns a body brings along.
+    /// The schema without extra columns.
     pub schema: SchemaRef,
-    objects: Vec<Keys>,
-    pool: Mutex<Vec<Learned>>,
+    objects: Vec<ObjectKeys>,
+    pool: Mutex<Vec<DecodeHints>>,
 }
 
-/// As many threads as decode one plan at the same time keep what they learned.
-const POOLED: usize = 16;
+/// Number of threads that can decode with one plan and keep what they learned.
+const MAX_POOLED_HINTS: usize = 16;
 
-impl Plan {
+impl DecodePlan {
     pub fn row_level(&self) -> usize {
         self.levels.len() - 1
     }
 
-    /// What is done with a value that no column asks for.
-    pub fn unasked(&self) -> Op {
-        if self.checked { Op::Skip } else { Op::Pass }
+    /// How to skip a value that no column reads.
+    pub fn skip_mode(&self) -> Op {
+        if self.checked { Op::Validate } else { Op::Skip }
     }
 
-    /// What an error says of a required column that has no value.
+    /// The message for a required column without a value.
     pub fn need(&self, column: u16) -> String {
         let Some(planned) = self.columns.get(column as usize) else { return String::new() };
         let source = if let Src::Path(path) = planned.col.src { path.trim_start_matches('.') } else { "" };
@@ -182,66 +180,69 @@ impl Plan {
         format!("{what} is missing or null, and column {} of {} needs it", planned.col.name, self.table.name)
     }
 
-    pub fn learned(&self) -> Learned {
+    pub fn hints(&self) -> DecodeHints {
         let pooled = self.pool.lock().unwrap_or_else(|e| e.into_inner()).pop();
-        pooled.unwrap_or_else(|| Learned {
+        pooled.unwrap_or_else(|| DecodeHints {
             objects: self.objects.iter().map(|keys| Some(Box::new(keys.clone()))).collect(),
             density: vec![0.0; self.levels.len()],
         })
     }
 
-    pub fn keep(&self, learned: Learned) {
+    pub fn return_hints(&self, hints: DecodeHints) {
         let mut pool = self.pool.lock().unwrap_or_else(|e| e.into_inner());
-        if pool.len() < POOLED {
-            pool.push(learned);
+        if pool.len() < MAX_POOLED_HINTS {
+            pool.push(hints);
         }
     }
 }
 
-/// Compiles the plan for one table of a resource, its documents at `root`, and the columns asked.
+/// Compiles the plan for some columns of a table, with the documents at `root`.
 pub(super) fn compile(
     resource: &'static Resource,
     place: &'static Root,
     table: &'static Table,
     asked: Option<&[String]>,
-) -> Result<Plan, DecodeError> {
+) -> Result<DecodePlan, DecodeError> {
     let wrong = |what: String| DecodeError::Body {
         message: format!("the declaration of {}.{} is wrong: {what}", resource.name, table.name),
         path: "$".into(),
         offset: 0,
     };
-    let (shown, open) = choose(table, asked)?;
+    let (result_columns, open) = choose(table, asked)?;
     let root = path::parse(place.path);
     let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
     if path::scope(&row) != row.len() {
         return Err(wrong("its rows are no elements".into()));
     }
-    let mut plan = Plan {
+    let mut plan = DecodePlan {
         table,
         columns: table
             .cols
             .iter()
-            .map(|col| Planned { col, from: From::Columns(vec![]), field: schema::field(col) })
+            .map(|col| PlannedColumn { col, from: ColumnSource::Columns(vec![]), field: schema::field(col) })
             .collect(),
         levels: levels(&row, &root, place),
         several: Vec::new(),
         storage: Storage::default(),
         checked: asked.is_none(),
-        schema: schema::of(table, shown.iter().filter_map(|s| if let Shown::Planned(i) = s { Some(*i) } else { None })),
+        schema: schema::of(
+            table,
+            result_columns.iter().filter_map(|s| if let ResultColumn::PlannedColumn(i) = s { Some(*i) } else { None }),
+        ),
         objects: Vec::new(),
         pool: Mutex::default(),
-        shown,
+        result_columns,
         open,
     };
     let mut tree = Tree::default();
     tree.at(&row);
-    for number in needed(table, &plan.shown).map_err(wrong)? {
+    for number in needed(table, &plan.result_columns).map_err(wrong)? {
         let col = &table.cols[number];
         let from = match col.src {
-            Src::Request(name) if matches!(col.ty, Ty::Int64 | Ty::Text) => From::Request(name),
+            Src::Request(name) if matches!(col.ty, Ty::Int64 | Ty::Text) => ColumnSource::Request(name),
             Src::Request(name) => return Err(wrong(format!("request {name} is a text or an id"))),
-            Src::Derived(how) => From::Columns(inputs(table, how.inputs).map_err(wrong)?),
-            Src::Absent => From::Nowhere,
+            Src::Derived(how) => ColumnSource::Columns(inputs(table, how.inputs).map_err(wrong)?),
+            Src::Absent => ColumnSource::Nowhere,
             Src::Path(text) | Src::Key(text) | Src::Index(text) => {
                 let place = path::absolute(&root, &row, text);
                 let scope = path::scope(&place);
@@ -269,38 +270,38 @@ pub(super) fn compile(
                 if col.required && col.or_request.is_none() && matches!(col.src, Src::Path(_)) {
                     plan.levels[level].required.push((cell, number as u16));
                 }
-                From::Body { level, cell }
+                ColumnSource::Body { level, cell }
             }
         };
         plan.columns[number].from = from;
     }
-    if let (Some(open), true) = (table.open, plan.open != OpenKeys::None) {
+    if let (Some(open), true) = (table.open, plan.open != ExtraKeys::None) {
         tree.at(&path::absolute(&root, &row, open)).open = true;
     }
     plan.build(&tree, 0).map_err(wrong)?;
     Ok(plan)
 }
 
-/// The columns of the result in their order.
-fn choose(table: &'static Table, asked: Option<&[String]>) -> Result<(Vec<Shown>, OpenKeys), DecodeError> {
+/// The columns of the result, in order.
+fn choose(table: &'static Table, asked: Option<&[String]>) -> Result<(Vec<ResultColumn>, ExtraKeys), DecodeError> {
     let visible = || table.cols.iter().enumerate().filter(|(_, col)| !col.hidden);
     let Some(asked) = asked else {
-        let open = if table.open.is_some() { OpenKeys::All } else { OpenKeys::None };
-        return Ok((visible().map(|(i, _)| Shown::Planned(i)).collect(), open));
+        let open = if table.open.is_some() { ExtraKeys::All } else { ExtraKeys::None };
+        return Ok((visible().map(|(i, _)| ResultColumn::PlannedColumn(i)).collect(), open));
     };
-    let mut shown = Vec::with_capacity(asked.len());
+    let mut result_columns = Vec::with_capacity(asked.len());
     let mut named = Vec::new();
     for name in asked {
         match visible().find(|(_, col)| col.name == name) {
-            Some((number, _)) => shown.push(Shown::Planned(number)),
+            Some((number, _)) => result_columns.push(ResultColumn::PlannedColumn(number)),
             None if table.open.is_some() && !table.cols.iter().any(|col| col.name == name) => {
                 named.push(name.clone());
-                shown.push(Shown::Open(name.clone()));
+                result_columns.push(ResultColumn::Open(name.clone()));
             }
             None => return Err(no_column(table, name)),
         }
     }
-    Ok((shown, if named.is_empty() { OpenKeys::None } else { OpenKeys::Named(named) }))
+    Ok((result_columns, if named.is_empty() { ExtraKeys::None } else { ExtraKeys::Named(named) }))
 }
 
 pub(super) fn no_column(table: &Table, asked: &str) -> DecodeError {
@@ -308,10 +309,12 @@ pub(super) fn no_column(table: &Table, asked: &str) -> DecodeError {
     DecodeError::NoColumn { table: table.name.into(), asked: asked.into(), has: has.join(", ") }
 }
 
-/// The numbers of the columns shown and of those they are made from.
-fn needed(table: &'static Table, shown: &[Shown]) -> Result<Vec<usize>, String> {
-    let mut needed: Vec<usize> =
-        shown.iter().filter_map(|s| if let Shown::Planned(i) = s { Some(*i) } else { None }).collect();
+/// The indexes of the columns shown and of their inputs.
+fn needed(table: &'static Table, result_columns: &[ResultColumn]) -> Result<Vec<usize>, String> {
+    let mut needed: Vec<usize> = result_columns
+        .iter()
+        .filter_map(|s| if let ResultColumn::PlannedColumn(i) = s { Some(*i) } else { None })
+        .collect();
     for i in needed.clone() {
         if let Src::Derived(how) = table.cols[i].src {
             needed.extend(inputs(table, how.inputs)?);
@@ -347,7 +350,7 @@ fn levels(row: &[Segment], root: &[Segment], place: &Root) -> Vec<Level> {
     let level = |(kind, is_root)| Level {
         kind,
         is_root,
-        op: Op::Skip,
+        op: Op::Validate,
         fill: Vec::new(),
         keys: Vec::new(),
         positions: Vec::new(),
@@ -357,19 +360,19 @@ fn levels(row: &[Segment], root: &[Segment], place: &Root) -> Vec<Level> {
 }
 
 impl Storage {
-    /// A new cell for a column, and what fills it.
-    fn place(&mut self, ty: Ty, level: usize, is_row: bool) -> (Cell, Op) {
+    /// Adds a builder for a column, and the operation that fills it.
+    fn place(&mut self, ty: Ty, level: usize, is_row: bool) -> (ColumnRef, Op) {
         fn add(levels: &mut Vec<usize>, level: usize) -> u32 {
             levels.push(level);
             levels.len() as u32 - 1
         }
         let int = |s: &mut Self, op: fn(u32) -> Op| {
             let i = add(&mut s.ints, level);
-            (Cell::Int(i), op(i))
+            (ColumnRef::Int(i), op(i))
         };
         let text = |s: &mut Self, op: fn(u32) -> Op| {
             let i = add(&mut s.texts, level);
-            (Cell::Text(i), op(i))
+            (ColumnRef::Text(i), op(i))
         };
         match ty {
             Ty::Int64 | Ty::Int32 => int(self, Op::Int),
@@ -377,12 +380,12 @@ impl Storage {
             Ty::TimestampMs => int(self, Op::Time),
             Ty::LinkMs(parameter) => {
                 let (cell, _) = int(self, Op::Int);
-                let Cell::Int(i) = cell else { return (cell, Op::Skip) };
+                let ColumnRef::Int(i) = cell else { return (cell, Op::Validate) };
                 (cell, Op::LinkMs(i, parameter))
             }
             Ty::Float64 | Ty::ClockSeconds => {
                 let i = add(&mut self.floats, level);
-                (Cell::Float(i), if ty == Ty::Float64 { Op::Float(i) } else { Op::Clock(i) })
+                (ColumnRef::Float(i), if ty == Ty::Float64 { Op::Float(i) } else { Op::Clock(i) })
             }
             Ty::Bool | Ty::IsTeamTotal | Ty::IsMake => {
                 let i = add(&mut self.bools, level);
@@ -391,44 +394,44 @@ impl Storage {
                     Ty::IsMake => Op::IsMake(i),
                     _ => Op::IsTeamTotal(i),
                 };
-                (Cell::Bool(i), op)
+                (ColumnRef::Bool(i), op)
             }
-            // Above the rows a category is kept as text: its values are numbered when the rows are known.
+            // Above the row level a category is kept as text: its values are numbered once the rows are known.
             Ty::Category if is_row => {
                 let i = add(&mut self.categories, level);
-                (Cell::Category(i), Op::Category(i))
+                (ColumnRef::Category(i), Op::Category(i))
             }
             Ty::Text | Ty::Category => text(self, Op::Text),
             Ty::Links => text(self, Op::Links),
             Ty::LinkText(parameter) => {
                 let i = add(&mut self.texts, level);
-                (Cell::Text(i), Op::LinkText(i, parameter))
+                (ColumnRef::Text(i), Op::LinkText(i, parameter))
             }
             Ty::LineupId => text(self, Op::Lineup),
             Ty::BeforeAt => text(self, Op::BeforeAt),
             Ty::AfterAt => text(self, Op::AfterAt),
             Ty::ListInt64 => {
                 let i = add(&mut self.int_lists, level);
-                (Cell::Ints(i), Op::Ints(i))
+                (ColumnRef::Ints(i), Op::Ints(i))
             }
             Ty::ListText => {
                 let i = add(&mut self.text_lists, level);
-                (Cell::Texts(i), Op::Texts(i))
+                (ColumnRef::Texts(i), Op::Texts(i))
             }
             Ty::MapFloat64 => {
                 let i = add(&mut self.maps, level);
-                (Cell::Map(i), Op::Map(i))
+                (ColumnRef::Map(i), Op::Map(i))
             }
         }
     }
 }
 
-/// The asked paths as a tree.
+/// The requested paths as a tree.
 #[derive(Default)]
 struct Tree {
     fields: Vec<(&'static str, Tree)>,
     each: Option<Box<Tree>>,
-    sinks: Vec<(Cell, Op)>,
+    sinks: Vec<(ColumnRef, Op)>,
     open: bool,
 }
 
@@ -446,17 +449,17 @@ impl Tree {
         })
     }
 
-    /// The cells of one element: not those of levels below.
-    fn cells(&self) -> Vec<Cell> {
-        let below = self.fields.iter().flat_map(|(_, tree)| tree.cells());
+    /// The columns of one element, without those of levels below.
+    fn builders(&self) -> Vec<ColumnRef> {
+        let below = self.fields.iter().flat_map(|(_, tree)| tree.builders());
         self.sinks.iter().map(|(cell, _)| *cell).chain(below).collect()
     }
 }
 
-impl Plan {
-    /// The nodes of a level's elements, and of the levels below.
+impl DecodePlan {
+    /// Builds the nodes of a level's elements and of the levels below.
     fn build(&mut self, tree: &Tree, level: usize) -> Result<(), String> {
-        self.levels[level].fill = tree.cells();
+        self.levels[level].fill = tree.builders();
         let op = self.op(tree, level)?;
         self.levels[level].op = op;
         Ok(())
@@ -475,13 +478,13 @@ impl Plan {
             let mut steps = Vec::with_capacity(tree.fields.len());
             for (number, (key, field)) in tree.fields.iter().enumerate() {
                 let bit = 1u64.checked_shl(number as u32).ok_or("more than 64 keys of one object")?;
-                steps.push(Step::new(key, self.op(field, level)?, bit, field.cells()));
+                steps.push(KeyStep::new(key, self.op(field, level)?, bit, field.builders()));
             }
-            self.objects.push(Keys::new(steps, tree.open));
+            self.objects.push(ObjectKeys::new(steps, tree.open));
             return Ok(Op::Object(self.objects.len() as u32 - 1));
         }
         Ok(match tree.sinks[..] {
-            [] => self.unasked(),
+            [] => self.skip_mode(),
             [(_, op)] => op,
             [(_, Op::Text(text)), (_, Op::Clock(clock))] => Op::TextAndClock(text, clock),
             [(_, Op::Ints(list)), (_, Op::Lineup(text))] => Op::IntsAndLineup(list, text),

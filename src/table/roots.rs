@@ -1,87 +1,86 @@
-//! Where the documents of a body lie, and whether they are there. The keys of the body tell; its elements are checked by the
-//! pass that reads them.
+//! Locates the documents of a body by its keys. The elements are checked by the pass that reads them.
 
 use super::DecodeError;
 use super::cursor::Cursor;
-use super::decl::{Resource, Root};
-use super::fault::{Read, found};
+use super::declaration::{Resource, Root};
+use super::error::{ReadResult, found};
 use super::path::{self, Segment};
 
 /// A body without its root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Missing {
-    /// The root as JSON path, such as `$.teams`.
+pub(super) struct MissingRoot {
+    /// The root as a JSON path, such as `$.teams`.
     path: String,
     message: String,
     offset: usize,
 }
 
-impl From<Missing> for DecodeError {
-    fn from(Missing { path, message, offset }: Missing) -> DecodeError {
+impl From<MissingRoot> for DecodeError {
+    fn from(MissingRoot { path, message, offset }: MissingRoot) -> DecodeError {
         DecodeError::Body { message, path, offset }
     }
 }
 
-/// A member of the body that decides: its key, and its value.
-struct Member<'a> {
+/// A member of the body that decides the root.
+struct RootMember<'a> {
     key: &'static str,
     value: Cursor<'a>,
 }
 
-/// The root of a body. A body that is not JSON has the root that its beginning shows: decoding it tells what is wrong.
-pub(super) fn find(resource: &Resource, mut cursor: Cursor) -> Result<&'static Root, Missing> {
+/// The root of a body. For invalid JSON the beginning decides, and decoding reports the error.
+pub(super) fn find(resource: &Resource, mut cursor: Cursor) -> Result<&'static Root, MissingRoot> {
     let roots = resource.roots;
     cursor.whitespace();
     let start = cursor;
-    let verdict = match cursor.byte() {
+    let verdict = match cursor.peek_byte() {
         b'[' => in_array(resource, cursor),
         b'{' => match members(resource, &mut cursor) {
             Ok(members) => in_object(resource, start, &members),
-            Err(_) => Ok(usual(roots)),
+            Err(_) => Ok(default_root(roots)),
         },
         _ => Err(missing(resource, start, "an object")),
     };
     match verdict {
-        Err(_) if !is_json(start) => Ok(usual(roots)),
+        Err(_) if !is_json(start) => Ok(default_root(roots)),
         verdict => verdict,
     }
 }
 
-/// The root of a body that shows none.
-fn usual(roots: &'static [Root]) -> &'static Root {
-    const NONE: &Root = &super::decl::root("");
+/// The root of a body that does not show one.
+fn default_root(roots: &'static [Root]) -> &'static Root {
+    const NONE: &Root = &super::declaration::root("");
     roots.iter().find(|root| root.path.is_empty()).or(roots.first()).unwrap_or(NONE)
 }
 
 fn is_json(mut cursor: Cursor) -> bool {
-    let is_value = cursor.skip_checked().is_ok();
+    let is_value = cursor.validate().is_ok();
     cursor.whitespace();
     is_value && cursor.is_at_end()
 }
 
-fn in_array(resource: &Resource, mut cursor: Cursor) -> Result<&'static Root, Missing> {
+fn in_array(resource: &Resource, mut cursor: Cursor) -> Result<&'static Root, MissingRoot> {
     let start = cursor;
     let Some(root) = resource.roots.iter().find(|root| root.path.starts_with('[')) else {
         return Err(missing(resource, start, "an object"));
     };
     cursor.advance(1);
-    match cursor.opened(b']') || !root.needs_element {
+    match cursor.has_first_item(b']') || !root.needs_element {
         true => Ok(root),
-        false => Err(Missing {
+        false => Err(MissingRoot {
             message: "expected the resource, found an empty array".into(),
             ..missing(resource, start, "an object")
         }),
     }
 }
 
-/// The members that decide where the documents are; no more are read than needed.
-fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> Read<Vec<Member<'a>>> {
+/// The members that decide the root, reading no more than needed.
+fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> ReadResult<Vec<RootMember<'a>>> {
     let keyed: Vec<&'static str> = resource.roots.iter().filter_map(leading_key).collect();
     let needed: Vec<&'static str> =
         resource.roots.iter().flat_map(|root| root.needs).map(|need| need.trim_end_matches("[]")).collect();
-    let mut members: Vec<Member> = Vec::new();
+    let mut members: Vec<RootMember> = Vec::new();
     cursor.advance(1);
-    if !cursor.opened(b'}') {
+    if !cursor.has_first_item(b'}') {
         return Ok(members);
     }
     loop {
@@ -91,7 +90,7 @@ fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> Read<Vec<Member<
         if let Some(key) = known
             && !members.iter().any(|member| member.key == *key)
         {
-            members.push(Member { key, value: *cursor });
+            members.push(RootMember { key, value: *cursor });
         }
         let has = |key: &&str| members.iter().any(|member| member.key == *key);
         let is_decided = match keyed.first() {
@@ -101,8 +100,8 @@ fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> Read<Vec<Member<
         if is_decided {
             return Ok(members);
         }
-        cursor.skip_unchecked()?;
-        if !cursor.another(b'}')? {
+        cursor.skip_value()?;
+        if !cursor.has_next_item(b'}')? {
             return Ok(members);
         }
     }
@@ -115,12 +114,12 @@ fn leading_key(root: &Root) -> Option<&'static str> {
     }
 }
 
-fn in_object(resource: &Resource, body: Cursor, members: &[Member]) -> Result<&'static Root, Missing> {
+fn in_object(resource: &Resource, body: Cursor, members: &[RootMember]) -> Result<&'static Root, MissingRoot> {
     let member = |key: &str| members.iter().find(|member| member.key == key);
     let keyed = resource.roots.iter().find_map(|root| Some((root, member(leading_key(root)?)?)));
     if let Some((root, member)) = keyed {
         let or_one = path::parse(root.path).contains(&Segment::EachOrOne);
-        return match member.value.byte() {
+        return match member.value.peek_byte() {
             b'[' => Ok(root),
             b'{' if or_one => Ok(root),
             _ => Err(no_member(member.key, member.value, "an array")),
@@ -133,10 +132,11 @@ fn in_object(resource: &Resource, body: Cursor, members: &[Member]) -> Result<&'
         let key = need.trim_end_matches("[]");
         let wanted = if key == *need { "a value" } else { "an array" };
         match member(key) {
-            None => {
-                Err(Missing { message: format!("expected {wanted}, found no {key:?}"), ..no_member(key, body, wanted) })
-            }
-            Some(member) => match member.value.byte() {
+            None => Err(MissingRoot {
+                message: format!("expected {wanted}, found no {key:?}"),
+                ..no_member(key, body, wanted)
+            }),
+            Some(member) => match member.value.peek_byte() {
                 b'[' => Ok(()),
                 b'n' => Err(no_member(key, member.value, wanted)),
                 _ if key == *need => Ok(()),
@@ -150,45 +150,44 @@ fn in_object(resource: &Resource, body: Cursor, members: &[Member]) -> Result<&'
         _ => match checked.find_map(Result::err) {
             None => Ok(root),
             Some(error) if resource.roots.first() == Some(root) => Err(error),
-            // The usual place is the one to name.
+            // Name the usual place.
             Some(_) => Err(missing(resource, body, "an array")),
         },
     }
 }
 
-/// A member of the wrong kind.
-fn no_member(key: &str, value: Cursor, wanted: &str) -> Missing {
-    Missing {
+/// The error for a member of the wrong kind.
+fn no_member(key: &str, value: Cursor, wanted: &str) -> MissingRoot {
+    MissingRoot {
         path: format!("$.{key}"),
-        message: format!("expected {wanted}, found {}", found(value.block())),
+        message: format!("expected {wanted}, found {}", found(value.bytes64())),
         offset: value.position(),
     }
 }
 
-/// A body in which the usual root is not: its path, and what was expected.
-fn missing(resource: &Resource, body: Cursor, wanted: &str) -> Missing {
+/// The error for a body without the usual root.
+fn missing(resource: &Resource, body: Cursor, wanted: &str) -> MissingRoot {
     let root = resource.roots.first().map_or("", |root| match root.path {
         "" => root.needs.first().copied().unwrap_or_default(),
         path => path,
     });
     let key = root.split(['[', '{']).next().unwrap_or_default();
-    let message = match (body.byte(), key) {
-        (b'{', "") => format!("expected an array, found {}", found(body.block())),
+    let message = match (body.peek_byte(), key) {
+        (b'{', "") => format!("expected an array, found {}", found(body.bytes64())),
         (b'{', key) => format!("expected {wanted}, found no {key:?}"),
-        (_, "") if root == "[]" => format!("expected an array, found {}", found(body.block())),
-        _ => format!("expected an object, found {}", found(body.block())),
+        (_, "") if root == "[]" => format!("expected an array, found {}", found(body.bytes64())),
+        _ => format!("expected an object, found {}", found(body.bytes64())),
     };
     let path = if key.is_empty() { "$".into() } else { format!("$.{key}") };
-    Missing { path, message, offset: body.position() }
+    MissingRoot { path, message, offset: body.position() }
 }
 
 #[cfg(test)]
 mod tests {
-    // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use crate::table::Body;
-    use crate::table::decl::root;
+    use crate::table::declaration::root;
 
     fn find_in(roots: &'static [Root], body: &str) -> Result<&'static str, String> {
         let resource = Resource { name: "r", roots, tables: &[], known: &[] };

@@ -1,10 +1,10 @@
-//! Columns that are computed from one value: pure functions of its text.
+//! Columns computed from the text of one value, by pure functions.
 
 use super::cursor::Span;
-use super::scan;
+use super::simd;
 
-/// Seconds of a clock: `[h:]m:s[.f]` or `s[.f]`, digits only. The result is the float nearest to the text's value, so that
-/// `12:30.1` is exactly `750.1`.
+/// Seconds of a clock: `[h:]m:s[.f]` or `s[.f]`, digits only. Returns the float nearest to the text, so that `12:30.1`
+/// is exactly `750.1`.
 #[inline(always)]
 pub(super) fn clock_seconds(text: Span) -> Option<f64> {
     match usual_tenths(text) {
@@ -13,17 +13,17 @@ pub(super) fn clock_seconds(text: Span) -> Option<f64> {
     }
 }
 
-/// Tenths of a clock that is written as the service does: `[[[m]m]m:s]s.f`.
+/// Tenths of a second of a clock in the service's usual form: `[[[m]m]m:s]s.f`.
 #[inline(always)]
 fn usual_tenths(text: Span) -> Option<u32> {
     const USUAL: u64 = u64::from_le_bytes(*b"000:00.0");
-    // What a digit, and what a separator, lacks to 0x80.
+    // The distance of the largest digit, and of a separator, to 0x80.
     const LACKS: u64 = u64::from_le_bytes([0x76, 0x76, 0x76, 0x7F, 0x76, 0x76, 0x7F, 0x76]);
     // A text of five would begin with the colon.
     if !matches!(text.len(), 3 | 4 | 6..=8) {
         return None;
     }
-    // Its last byte highest; what it lacks below is as usual, and so nothing.
+    // The last byte becomes the highest; missing leading bytes count as zeros.
     let shift = 8 * (8 - text.len() as u32);
     let values = (text.word(0) << shift ^ USUAL) >> shift << shift;
     if (values.wrapping_add(LACKS) | values) & 0x8080_8080_8080_8080 != 0 {
@@ -34,7 +34,7 @@ fn usual_tenths(text: Span) -> Option<u32> {
     Some((minutes * 60 + digit(4) * 10 + digit(5)) * 10 + digit(7))
 }
 
-/// The same of any text, part by part.
+/// A clock of any form, part by part.
 #[inline(never)]
 pub(super) fn any_clock(text: &[u8]) -> Option<f64> {
     let (mut total, mut part, mut colons, mut fraction, mut digits) = (0u64, 0u64, 0, None, 0);
@@ -63,7 +63,7 @@ pub(super) fn any_clock(text: &[u8]) -> Option<f64> {
     }
     const TENS: [f64; 7] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
     match TENS.get(digits) {
-        // Both are whole numbers below 2^53, so the quotient is rounded once.
+        // Both are integers below 2^53, so the quotient is rounded once.
         Some(tens) if total < 1 << 32 => Some((total as f64 * tens + part as f64) / tens),
         _ => format!("{total}.{part:0digits$}").parse().ok(),
     }
@@ -76,19 +76,19 @@ fn parameter_of<'a>(link: &'a str, parameter: &str) -> Option<&'a str> {
     query.split('&').find_map(|pair| pair.strip_prefix(parameter)?.strip_prefix('='))
 }
 
-/// The same, as milliseconds.
+/// A query parameter as milliseconds.
 pub(super) fn link_ms(link: &[u8], parameter: &str) -> Option<i64> {
     let value = parameter_of(std::str::from_utf8(link).ok()?, parameter)?;
     value.bytes().all(|b| b.is_ascii_digit()).then(|| value.parse().ok())?
 }
 
-/// The same, of the first of several links that are joined by blanks; an empty value is none.
+/// A query parameter of the first of several links joined by spaces; an empty value is `None`.
 pub(super) fn link_text<'a>(links: &'a [u8], parameter: &str) -> Option<&'a [u8]> {
     let first = std::str::from_utf8(links).ok()?.split(' ').next()?;
     parameter_of(first, parameter).filter(|value| !value.is_empty()).map(str::as_bytes)
 }
 
-/// Whether a shot went in, in the words of the game's shots.
+/// Whether a shot went in, in the words of the resource of game shots.
 pub(super) fn is_make(word: &[u8]) -> Option<bool> {
     match word {
         b"MAKE" => Some(true),
@@ -97,14 +97,14 @@ pub(super) fn is_make(word: &[u8]) -> Option<bool> {
     }
 }
 
-/// What stands before and after the first `@`.
+/// The parts before and after the first `@`.
 pub(super) fn split_at_sign(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|b| *b == b'@')?;
     Some((&text[..at], &text[at + 1..]))
 }
 
-/// The lineup of a list of ids (the text between its brackets) that are sorted as they stand: the same with other separators.
-/// `false`: they are not written as bare digits, and what is in `text` is no lineup.
+/// The lineup of ids that are already sorted: copies the text and replaces the separators. Returns `false` and leaves
+/// garbage in `text` if they are not bare digits.
 pub(super) fn lineup_as_written(list: &[u8], text: &mut Vec<u8>) -> bool {
     text.extend(list.iter().map(|byte| if *byte == b',' { b'-' } else { *byte }));
     let is_bare = list.iter().fold(true, |bare, byte| bare & (byte.is_ascii_digit() | (*byte == b',')));
@@ -128,7 +128,7 @@ pub(super) fn lineup_id(ids: &mut [i64], text: &mut Vec<u8>) {
     }
 }
 
-/// Without the standard library's formatting, which took half of the time of a body full of lineups.
+/// Formatting by the standard library took half of the time of a body full of lineups.
 fn push_digits(text: &mut Vec<u8>, value: u64) {
     const EIGHT: u64 = 100_000_000;
     let mut zeros = 7;
@@ -136,8 +136,8 @@ fn push_digits(text: &mut Vec<u8>, value: u64) {
         push_digits(text, value / EIGHT);
         zeros = 0;
     }
-    let digits = scan::digits((value % EIGHT) as u32);
-    // Leading zeros are written only between digits; of a zero the last one is.
+    let digits = simd::split_digits((value % EIGHT) as u32);
+    // Skips leading zeros, but keeps the last digit.
     let zeros = zeros.min(digits.trailing_zeros() / 8);
     let len = text.len() + 8 - zeros as usize;
     text.extend_from_slice(&((digits | u64::from_ne_bytes([b'0'; 8])) >> (8 * zeros)).to_le_bytes());
@@ -150,7 +150,7 @@ mod tests {
     use crate::table::Body;
     use crate::table::cursor::Cursor;
 
-    /// Of a body's text; the quick way and the long one agree.
+    /// The seconds of a text; checks that the fast and the slow way agree.
     fn clock(text: &str) -> Option<f64> {
         let body = Body::from(format!("\"{text}\"").as_bytes());
         let padded = body.padded();

@@ -1,17 +1,16 @@
 //! The Arrow schema of a table, from its declaration.
 
-use super::decl::{Col, Table, Ty};
+use super::declaration::{Col, Table, Ty};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The fixed schema of a table, with `unit`, `frame` and `description` in each field's metadata. It says nothing of where a column is
-/// read: the same table from another body has the same schema.
+/// The fixed schema of a table, with `unit`, `frame` and `description` in each field's metadata. It does not depend on
+/// the body that the table is read from.
 pub fn schema(table: &'static Table) -> SchemaRef {
     of(table, (0..table.cols.len()).filter(|i| !table.cols[*i].hidden))
 }
 
-/// The schema of some of a table's columns.
 pub(super) fn of(table: &'static Table, columns: impl Iterator<Item = usize>) -> SchemaRef {
     let fields: Vec<FieldRef> = columns.map(|i| field(&table.cols[i])).collect();
     Arc::new(Schema::new(fields).with_metadata(metadata(table)))
@@ -28,12 +27,12 @@ pub(super) fn field(col: &Col) -> FieldRef {
     Arc::new(Field::new(col.name, data_type(col.ty), !col.required).with_metadata(metadata))
 }
 
-/// A column that a body brought along in the table's open object.
+/// The field of an extra column.
 pub(super) fn open_field(name: &str) -> FieldRef {
     Arc::new(Field::new(name, DataType::Float64, true))
 }
 
-/// An entry of a map, with the names that the Arrow specification gives its parts.
+/// An entry of a map, with the names that the Arrow specification uses.
 pub(super) fn entry() -> Fields {
     Fields::from(vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Float64, true)])
 }

@@ -1,14 +1,14 @@
-//! Values that no column asks for. They are checked as JSON when a whole table is decoded; with a projection only their
-//! ends are found. Neither recurses: a body of brackets must not overflow the stack.
+//! Skips values that no column reads. A whole table validates them as JSON; a projection only finds their ends. Neither
+//! recurses, so that deep nesting cannot overflow the stack.
 
 use super::cursor::Cursor;
-use super::fault::{Fault, Read, Wanted};
-use super::scan;
+use super::error::{ErrorKind, Expected, ReadResult};
+use super::simd;
 
-/// How the open brackets nest: one bit each, the first 64 without allocating.
+/// The kinds of the open brackets, one bit each; the first 64 need no allocation.
 #[derive(Default)]
 struct Nesting {
-    /// Set for an object; the innermost lowest.
+    /// 1 for an object; the innermost is the lowest bit.
     bits: u64,
     depth: usize,
     outer: Vec<u64>,
@@ -23,7 +23,7 @@ impl Nesting {
         self.depth += 1;
     }
 
-    /// Whether the innermost is an object; `None` outside of all.
+    /// Whether the innermost bracket is an object; `None` outside of all.
     fn innermost(&self) -> Option<bool> {
         (self.depth > 0).then_some(self.bits & 1 == 1)
     }
@@ -38,20 +38,20 @@ impl Nesting {
 }
 
 impl Cursor<'_> {
-    /// Over a number or string that is written in a usual way, all of it checked. `false`: the cursor stays.
+    /// Skips and validates a number or string of the common forms; otherwise returns `false` and stays.
     #[inline(always)]
-    pub fn skip_flat(&mut self) -> bool {
-        if self.byte() == b'"' { self.plain_string().is_some() } else { self.skip_short_number() }
+    pub fn validate_flat(&mut self) -> bool {
+        if self.peek_byte() == b'"' { self.plain_string().is_some() } else { self.skip_short_number() }
     }
 
-    /// Over a number, a word or a short string with a comma or a brace right behind it, of which nothing else is checked.
-    /// `false`: the cursor stays.
+    /// Skips a number, literal or short string directly followed by a comma or brace, without validating it; otherwise
+    /// returns `false` and stays.
     #[inline(always)]
-    pub fn pass_flat(&mut self) -> bool {
-        if self.byte() == b'"' {
+    pub fn skip_flat(&mut self) -> bool {
+        if self.peek_byte() == b'"' {
             return self.plain_string().is_some();
         }
-        let len = scan::flat_sixteen(self.sixteen(0));
+        let len = simd::flat_prefix16(self.bytes16(0));
         let is_flat = len.wrapping_sub(1) < 15 && matches!(self.peek(len), b',' | b'}');
         if is_flat {
             self.advance(len);
@@ -59,54 +59,54 @@ impl Cursor<'_> {
         is_flat
     }
 
-    /// Over a value, all of it checked.
+    /// Skips a value and validates all of it.
     #[inline(never)]
-    pub fn skip_checked(&mut self) -> Read<()> {
+    pub fn validate(&mut self) -> ReadResult<()> {
         let mut cursor = *self;
-        let is_sound = cursor.check();
+        let is_validated = cursor.check();
         self.go_to(&cursor);
-        is_sound
+        is_validated
     }
 
-    /// The same, of a cursor that stays in a register.
+    /// Inlined, so that the cursor stays in a register.
     #[inline(always)]
-    fn check(&mut self) -> Read<()> {
+    fn check(&mut self) -> ReadResult<()> {
         let mut nesting = Nesting::default();
         loop {
-            match self.byte() {
+            match self.peek_byte() {
                 b'"' => {
                     if self.plain_string().is_none() {
-                        self.apart(Self::skip_string)?;
+                        self.with_copy(Self::skip_string)?;
                     }
                 }
                 b'{' => {
                     self.advance(1);
-                    if self.opened(b'}') {
+                    if self.has_first_item(b'}') {
                         nesting.push(true);
-                        self.check_key()?;
+                        self.validate_key()?;
                         continue;
                     }
                 }
                 b'[' => {
                     self.advance(1);
-                    if self.opened(b']') {
+                    if self.has_first_item(b']') {
                         nesting.push(false);
                         continue;
                     }
                 }
                 b'-' | b'0'..=b'9' => {
                     if !self.skip_short_number() {
-                        self.apart(Self::number_token)?;
+                        self.with_copy(Self::number_token)?;
                     }
                 }
-                _ if self.null() || self.take_word(b"true") || self.take_word(b"false") => {}
-                _ => return Err(Fault::Expected(Wanted::Value)),
+                _ if self.consume_null() || self.consume_literal(b"true") || self.consume_literal(b"false") => {}
+                _ => return Err(ErrorKind::Expected(Expected::Value)),
             }
             loop {
                 let Some(object) = nesting.innermost() else { return Ok(()) };
-                if self.another(if object { b'}' } else { b']' })? {
+                if self.has_next_item(if object { b'}' } else { b']' })? {
                     if object {
-                        self.check_key()?;
+                        self.validate_key()?;
                     }
                     break;
                 }
@@ -115,31 +115,31 @@ impl Cursor<'_> {
         }
     }
 
-    /// Over a key and its colon.
+    /// Consumes a key and its colon.
     #[inline(always)]
-    fn check_key(&mut self) -> Read<()> {
-        let plain = scan::plain_sixteen(self.sixteen(1));
-        if self.byte() == b'"' && self.peek(plain + 1) == b'"' && self.peek(plain + 2) == b':' {
+    fn validate_key(&mut self) -> ReadResult<()> {
+        let plain = simd::plain_prefix16(self.bytes16(1));
+        if self.peek_byte() == b'"' && self.peek(plain + 1) == b'"' && self.peek(plain + 2) == b':' {
             self.advance(plain + 3);
             self.whitespace();
             return Ok(());
         }
-        self.apart(Self::skip_key)
+        self.with_copy(Self::skip_key)
     }
 
     #[inline(never)]
-    fn skip_key(&mut self) -> Read<()> {
-        if self.byte() != b'"' {
-            return Err(Fault::Key);
+    fn skip_key(&mut self) -> ReadResult<()> {
+        if self.peek_byte() != b'"' {
+            return Err(ErrorKind::Key);
         }
         self.skip_string()?;
         self.colon()
     }
 
-    /// Over a value whose ends alone are found.
+    /// Skips a value and only finds its end.
     #[inline(never)]
-    pub fn skip_unchecked(&mut self) -> Read<()> {
-        match self.byte() {
+    pub fn skip_value(&mut self) -> ReadResult<()> {
+        match self.peek_byte() {
             b'"' => return self.skip_string(),
             b'{' | b'[' => {}
             _ => return self.skip_scalar(),
@@ -149,14 +149,14 @@ impl Cursor<'_> {
             if depth > 0 && self.skip_blocks(&mut depth) {
                 return Ok(());
             }
-            match self.byte() {
+            match self.peek_byte() {
                 b'"' => {
                     self.skip_string()?;
                     continue;
                 }
                 b'{' | b'[' => depth += 1,
                 b'}' | b']' => depth -= 1,
-                0 => return Err(Fault::Expected(Wanted::Value)),
+                0 => return Err(ErrorKind::Expected(Expected::Value)),
                 _ => {}
             }
             self.advance(1);
@@ -166,24 +166,24 @@ impl Cursor<'_> {
         }
     }
 
-    /// Over what 64 bytes at a time can tell of the inside of brackets, `depth` of them open; whether over the last of them.
-    /// It stops before a string that is long, escaped or damaged, and before anything odd outside of strings.
+    /// Skips inside `depth` open brackets, 64 bytes at a time; returns whether the outermost is closed. Stops before a
+    /// long, escaped or broken string, and before anything unusual outside of strings.
     #[inline(always)]
     fn skip_blocks(&mut self, depth: &mut usize) -> bool {
         fn below(place: u32) -> u64 {
             if place < 64 { (1 << place) - 1 } else { u64::MAX }
         }
         loop {
-            let marks = scan::marks(self.block());
-            let plain = marks.odd.trailing_zeros();
-            let quotes = marks.quotes & below(plain);
-            // A string that is not closed here is left for the next block.
+            let masks = simd::structural_masks(self.bytes64());
+            let plain = masks.special.trailing_zeros();
+            let quotes = masks.quotes & below(plain);
+            // A string that does not end in this block is left to the next.
             let len = if quotes.count_ones() % 2 == 1 { 63 - quotes.leading_zeros() } else { plain };
             if len == 0 {
                 return false;
             }
-            let structure = !scan::parity(quotes) & below(len);
-            let (opening, mut closing) = (marks.opening & structure, marks.closing & structure);
+            let structure = !simd::prefix_xor(quotes) & below(len);
+            let (opening, mut closing) = (masks.opening & structure, masks.closing & structure);
             if closing.count_ones() as usize >= *depth {
                 let mut closed = 0;
                 while closing != 0 {
@@ -203,12 +203,12 @@ impl Cursor<'_> {
         }
     }
 
-    fn skip_scalar(&mut self) -> Read<()> {
+    fn skip_scalar(&mut self) -> ReadResult<()> {
         let here = *self;
-        while !matches!(self.byte(), b',' | b'}' | b']' | b':' | b'"' | b'{' | b'[' | 0..=b' ') {
+        while !matches!(self.peek_byte(), b',' | b'}' | b']' | b':' | b'"' | b'{' | b'[' | 0..=b' ') {
             self.advance(1);
         }
-        if self.since(&here).len() == 0 { Err(Fault::Expected(Wanted::Value)) } else { Ok(()) }
+        if self.span_from(&here).len() == 0 { Err(ErrorKind::Expected(Expected::Value)) } else { Ok(()) }
     }
 }
 
@@ -217,11 +217,11 @@ mod tests {
     use super::*;
     use crate::table::Body;
 
-    fn both(text: &str) -> (Read<()>, Read<()>, usize) {
+    fn both(text: &str) -> (ReadResult<()>, ReadResult<()>, usize) {
         let body = Body::from(text.as_bytes());
         let padded = body.padded();
         let (mut checked, mut unchecked) = (Cursor::new(&padded).unwrap(), Cursor::new(&padded).unwrap());
-        let results = (checked.skip_checked(), unchecked.skip_unchecked());
+        let results = (checked.validate(), unchecked.skip_value());
         if results == (Ok(()), Ok(())) {
             assert_eq!(checked.position(), unchecked.position());
         }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_at_once_ends_where_it_is_passed_byte_by_byte() {
+    fn fast_and_slow_skipping_end_at_the_same_byte() {
         for (text, is_passed) in [
             ("12,", true),
             ("-1.5e7}", true),
@@ -252,9 +252,9 @@ mod tests {
             let body = Body::from(text.as_bytes());
             let padded = body.padded();
             let (mut passed, mut skipped) = (Cursor::new(&padded).unwrap(), Cursor::new(&padded).unwrap());
-            assert_eq!(passed.pass_flat(), is_passed, "{text}");
+            assert_eq!(passed.skip_flat(), is_passed, "{text}");
             if is_passed {
-                assert_eq!((skipped.skip_unchecked(), passed.position()), (Ok(()), skipped.position()), "{text}");
+                assert_eq!((skipped.skip_value(), passed.position()), (Ok(()), skipped.position()), "{text}");
             } else {
                 assert_eq!(passed.position(), 0, "{text}");
             }

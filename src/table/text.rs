@@ -1,27 +1,27 @@
-//! Strings: plain ones are borrowed from the body, those with escapes are written anew.
+//! Strings: plain ones are borrowed from the body, those with escapes are rebuilt.
 
 use super::cursor::{Cursor, Span};
-use super::fault::{Fault, Read, Wanted};
-use super::scan;
+use super::error::{ErrorKind, Expected, ReadResult};
+use super::simd;
 use std::borrow::Cow;
 
 impl<'a> Cursor<'a> {
-    /// The text of a string without escapes, over which the cursor moves; else it stays.
+    /// Consumes a string without escapes; otherwise stays.
     #[inline(always)]
     pub fn plain_string(&mut self) -> Option<Span<'a>> {
-        if self.byte() != b'"' {
+        if self.peek_byte() != b'"' {
             return None;
         }
-        let plain = scan::plain_sixteen(self.sixteen(1));
+        let plain = simd::plain_prefix16(self.bytes16(1));
         if plain == 16 {
-            return self.apart(Self::long_plain_string);
+            return self.with_copy(Self::long_plain_string);
         }
         if self.peek(plain + 1) != b'"' {
             return None;
         }
         let here = *self;
         self.advance(plain + 2);
-        Some(self.since(&here).inner())
+        Some(self.span_from(&here).inner())
     }
 
     #[inline(never)]
@@ -29,19 +29,19 @@ impl<'a> Cursor<'a> {
         let here = *self;
         self.advance(17);
         self.plain_text();
-        if self.byte() != b'"' {
+        if self.peek_byte() != b'"' {
             *self = here;
             return None;
         }
         self.advance(1);
-        Some(self.since(&here).inner())
+        Some(self.span_from(&here).inner())
     }
 
-    /// To the next quote, backslash or control character (the padding is one).
+    /// Advances to the next quote, backslash or control character; the padding is one.
     #[inline(always)]
     fn plain_text(&mut self) {
         loop {
-            let plain = scan::plain_block(self.block());
+            let plain = simd::plain_prefix64(self.bytes64());
             self.advance(plain);
             if plain < 64 {
                 return;
@@ -49,9 +49,9 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A string's text. The cursor is at its opening quote.
+    /// Reads a string; the cursor is at its opening quote.
     #[inline(never)]
-    pub fn string(&mut self) -> Read<Cow<'a, [u8]>> {
+    pub fn string(&mut self) -> ReadResult<Cow<'a, [u8]>> {
         if let Some(span) = self.plain_string() {
             return Ok(Cow::Borrowed(span.bytes()));
         }
@@ -60,32 +60,32 @@ impl<'a> Cursor<'a> {
         Ok(Cow::Owned(text))
     }
 
-    /// Over a string, its escapes checked.
-    pub fn skip_string(&mut self) -> Read<()> {
+    /// Skips a string and validates its escapes.
+    pub fn skip_string(&mut self) -> ReadResult<()> {
         if self.plain_string().is_some() { Ok(()) } else { self.long_string(|_| ()) }
     }
 
-    /// A string or number as text: the number as it stands. Null is `None`.
-    pub fn text(&mut self, wanted: Wanted) -> Read<Option<Cow<'a, [u8]>>> {
-        match self.byte() {
+    /// A string, or a number as written. Null is `None`.
+    pub fn text(&mut self, wanted: Expected) -> ReadResult<Option<Cow<'a, [u8]>>> {
+        match self.peek_byte() {
             b'"' => self.string().map(Some),
             b'0'..=b'9' | b'-' => Ok(Some(Cow::Borrowed(self.number_token()?.bytes()))),
-            _ => self.null_or(wanted).map(|()| None),
+            _ => self.expect_null(wanted).map(|()| None),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn long_string(&mut self, mut part: impl FnMut(&[u8])) -> Read<()> {
-        if self.byte() != b'"' {
-            return Err(Fault::Expected(Wanted::Text));
+    fn long_string(&mut self, mut part: impl FnMut(&[u8])) -> ReadResult<()> {
+        if self.peek_byte() != b'"' {
+            return Err(ErrorKind::Expected(Expected::Text));
         }
         self.advance(1);
         loop {
             let here = *self;
             self.plain_text();
-            part(self.since(&here).bytes());
-            match self.byte() {
+            part(self.span_from(&here).bytes());
+            match self.peek_byte() {
                 b'"' => {
                     self.advance(1);
                     return Ok(());
@@ -94,15 +94,15 @@ impl<'a> Cursor<'a> {
                     let mut utf8 = [0; 4];
                     part(self.escape()?.encode_utf8(&mut utf8).as_bytes());
                 }
-                _ => return Err(Fault::ControlCharacter),
+                _ => return Err(ErrorKind::ControlCharacter),
             }
         }
     }
 
-    fn escape(&mut self) -> Read<char> {
+    fn escape(&mut self) -> ReadResult<char> {
         let here = *self;
         self.advance(1);
-        let plain = match self.byte() {
+        let plain = match self.peek_byte() {
             b'"' => '"',
             b'\\' => '\\',
             b'/' => '/',
@@ -117,39 +117,40 @@ impl<'a> Cursor<'a> {
                 return match first {
                     0xD800..=0xDBFF => {
                         for byte in *b"\\u" {
-                            if self.byte() != byte {
-                                return Err(self.fault_from(here, Fault::Surrogate));
+                            if self.peek_byte() != byte {
+                                return Err(self.fault_from(here, ErrorKind::Surrogate));
                             }
                             self.advance(1);
                         }
                         let second = self.hex()?;
                         if !(0xDC00..=0xDFFF).contains(&second) {
-                            return Err(self.fault_from(here, Fault::Surrogate));
+                            return Err(self.fault_from(here, ErrorKind::Surrogate));
                         }
-                        char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00)).ok_or(Fault::Surrogate)
+                        char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
+                            .ok_or(ErrorKind::Surrogate)
                     }
-                    _ => char::from_u32(first).ok_or_else(|| self.fault_from(here, Fault::Surrogate)),
+                    _ => char::from_u32(first).ok_or_else(|| self.fault_from(here, ErrorKind::Surrogate)),
                 };
             }
-            _ => return Err(self.fault_from(here, Fault::Escape)),
+            _ => return Err(self.fault_from(here, ErrorKind::Escape)),
         };
         self.advance(1);
         Ok(plain)
     }
 
-    /// Four hexadecimal digits.
-    fn hex(&mut self) -> Read<u32> {
+    /// Reads four hexadecimal digits.
+    fn hex(&mut self) -> ReadResult<u32> {
         let mut value = 0;
         for _ in 0..4 {
-            let digit = char::from(self.byte()).to_digit(16).ok_or(Fault::Escape)?;
+            let digit = char::from(self.peek_byte()).to_digit(16).ok_or(ErrorKind::Escape)?;
             value = value * 16 + digit;
             self.advance(1);
         }
         Ok(value)
     }
 
-    /// A fault is told where the escape starts, but one that is only cut short where the body ends.
-    fn fault_from(&mut self, here: Cursor<'a>, fault: Fault) -> Fault {
+    /// Reports an error at the start of the escape, but a truncated one at the end of the body.
+    fn fault_from(&mut self, here: Cursor<'a>, fault: ErrorKind) -> ErrorKind {
         if !self.is_at_end() {
             *self = here;
         }
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
     use crate::table::Body;
 
-    fn read(text: &[u8]) -> (Read<String>, usize) {
+    fn read(text: &[u8]) -> (ReadResult<String>, usize) {
         let body = Body::from(text);
         let padded = body.padded();
         let mut cursor = Cursor::new(&padded).unwrap();
@@ -192,7 +193,7 @@ mod tests {
             let text = format!("\"{}\"", "x".repeat(len));
             assert_eq!(read(text.as_bytes()), (Ok("x".repeat(len)), len + 2));
             let broken = format!("\"{}\u{1}\"", "x".repeat(len));
-            assert_eq!(read(broken.as_bytes()), (Err(Fault::ControlCharacter), len + 1));
+            assert_eq!(read(broken.as_bytes()), (Err(ErrorKind::ControlCharacter), len + 1));
         }
     }
 
@@ -211,16 +212,16 @@ mod tests {
     #[test]
     fn a_broken_string_is_a_fault_at_its_place() {
         for (text, fault, offset) in [
-            (&b"\"ab\ncd\""[..], Fault::ControlCharacter, 3),
-            (b"\"ab\0cd\"", Fault::ControlCharacter, 3),
-            (b"\"a\\x\"", Fault::Escape, 2),
-            (b"\"a\\u12g4\"", Fault::Escape, 6),
-            (b"\"\\ud83c\"", Fault::Surrogate, 1),
-            (b"\"\\ud83c\\u0041\"", Fault::Surrogate, 1),
-            (b"\"\\udfc0\"", Fault::Surrogate, 1),
-            (b"\"cut", Fault::ControlCharacter, 4),
-            (b"\"cut\\", Fault::Escape, 5),
-            (b"\"cut\\ud83c\\", Fault::Surrogate, 11),
+            (&b"\"ab\ncd\""[..], ErrorKind::ControlCharacter, 3),
+            (b"\"ab\0cd\"", ErrorKind::ControlCharacter, 3),
+            (b"\"a\\x\"", ErrorKind::Escape, 2),
+            (b"\"a\\u12g4\"", ErrorKind::Escape, 6),
+            (b"\"\\ud83c\"", ErrorKind::Surrogate, 1),
+            (b"\"\\ud83c\\u0041\"", ErrorKind::Surrogate, 1),
+            (b"\"\\udfc0\"", ErrorKind::Surrogate, 1),
+            (b"\"cut", ErrorKind::ControlCharacter, 4),
+            (b"\"cut\\", ErrorKind::Escape, 5),
+            (b"\"cut\\ud83c\\", ErrorKind::Surrogate, 11),
         ] {
             assert_eq!(read(text), (Err(fault), offset), "{}", String::from_utf8_lossy(text));
         }

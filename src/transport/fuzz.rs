@@ -8,7 +8,7 @@ use super::redirect::{self, Redirect};
 use super::respond::{self, Answer, Clocks};
 use super::target::Target;
 use super::{clock, retry};
-use crate::config::{Config, Options, Secret};
+use crate::config::{ClientOptions, Config, Secret};
 use crate::error::Error;
 use crate::operation::{self, Auth, Request, Value};
 use crate::scrub::{MAX_URL, Scrubber};
@@ -128,13 +128,13 @@ fn lines(name: &str, text: &str) {
 }
 
 fn config() -> Config {
-    let options = Options {
+    let options = ClientOptions {
         username: Some("ann".into()),
         secret: Some(Secret::new(SECRET)),
         api_key: Some(Secret::new(KEY)),
         base_url: Some("https://host:8443/prefix".into()),
         broadcast_base_url: Some("https://host:8443/prefix".into()),
-        ..Options::default()
+        ..ClientOptions::default()
     };
     options.resolve(&|_| None).unwrap()
 }
@@ -179,7 +179,7 @@ fn same_path(request: &Request, path: &str) {
 /// A base address that is taken means the same when it is given again, and one that is refused is not shown with a password.
 fn base(text: &str) {
     let with = |base: &str| {
-        let options = Options { base_url: Some(base.into()), ..Options::default() };
+        let options = ClientOptions { base_url: Some(base.into()), ..ClientOptions::default() };
         options.resolve(&|_| None)
     };
     match with(text) {
@@ -198,12 +198,12 @@ fn base(text: &str) {
 
 fn proxy(text: &str) {
     let base = Url::parse("https://host/").unwrap();
-    let given = Options { proxy: Some(Secret::new(text)), ..Options::default() };
+    let given = ClientOptions { proxy: Some(Secret::new(text)), ..ClientOptions::default() };
     let named = |name: &str| (name == "https_proxy").then(|| text.to_string());
-    for resolved in [given.resolve(&|_| None), Options::default().resolve(&named)] {
+    for resolved in [given.resolve(&|_| None), ClientOptions::default().resolve(&named)] {
         let told = resolved.and_then(|config| {
             assert!(!format!("{config:?}").contains("canary"), "{config:?}");
-            config.proxies.told(&base)
+            config.proxies.describe(&base)
         });
         match told {
             Ok(Some((told, _))) => assert!(!told.contains('@'), "{told}"),

@@ -182,9 +182,9 @@ mod tests {
     // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
-    use crate::config::Options;
+    use crate::config::ClientOptions;
 
-    fn build(options: Options, base: &str) -> Result<Client> {
+    fn build(options: ClientOptions, base: &str) -> Result<Client> {
         client(&options.resolve(&|_| None).unwrap(), &Url::parse(base).unwrap(), Use::Calls)
     }
 
@@ -192,7 +192,7 @@ mod tests {
     fn a_bundle_that_is_missing_or_holds_no_certificate_is_named() {
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         for path in ["no-such-file.pem", manifest] {
-            let options = Options { ca_bundle: Some(path.into()), ..Options::default() };
+            let options = ClientOptions { ca_bundle: Some(path.into()), ..ClientOptions::default() };
             let Err(Error::Configuration(text)) = build(options, "https://host") else { panic!("{path} was taken") };
             assert!(text.contains(path) && text.contains("ca_bundle"), "{text}");
         }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_simulator_on_loopback_needs_no_certificate_authority() {
-        let options = Options { ca_bundle: Some("no-such-file.pem".into()), ..Options::default() };
+        let options = ClientOptions { ca_bundle: Some("no-such-file.pem".into()), ..ClientOptions::default() };
         assert!(build(options, "http://127.0.0.1:1").is_ok());
     }
 }

@@ -61,7 +61,7 @@ impl Transport {
     async fn look(&self) -> Result<Probe> {
         let config = &self.shared.config;
         let url = address(&config.base_url)?;
-        let direct = config.proxies.told(&url)?.is_none();
+        let direct = config.proxies.describe(&url)?.is_none();
         let client = http::client(config, &url, Use::Probe)?;
         let mut probe = Probe::default();
         let resolved = if direct { resolve(&url).await } else { Vec::new() };
@@ -104,7 +104,7 @@ impl Transport {
         let config = &self.shared.config;
         let url = address(&config.base_url)?;
         http::check_proxy(config, &url)?;
-        config.proxies.told(&url)
+        config.proxies.describe(&url)
     }
 
     /// Refuses as every such request would, where a credential is missing.

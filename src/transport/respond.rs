@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn an_error_document_in_a_200_states_its_status() {
         let request = |name: &str| {
-            let config = crate::config::Options::default().resolve(&|_| None).unwrap();
+            let config = crate::config::ClientOptions::default().resolve(&|_| None).unwrap();
             let argument = |name: &str| (name.to_owned(), operation::Value::Text("/v1/data/1".into()));
             let arguments = match name {
                 "teams" => Vec::new(),

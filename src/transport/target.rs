@@ -142,7 +142,7 @@ mod tests {
     // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
-    use crate::config::Options;
+    use crate::config::ClientOptions;
     use crate::table::Context;
     use std::time::{Duration, UNIX_EPOCH};
 
@@ -158,13 +158,13 @@ mod tests {
     }
 
     fn target(base: &str, auth: Auth, path: &str, query: &str) -> Target {
-        let options = Options {
+        let options = ClientOptions {
             username: Some("ann".into()),
             secret: Some(Secret::new("a secret & more")),
             api_key: Some(Secret::new("canary key&")),
             base_url: Some(base.into()),
             broadcast_base_url: Some(base.into()),
-            ..Options::default()
+            ..ClientOptions::default()
         };
         Target::new(&request(auth, path, query), &options.resolve(&|_| None).unwrap()).unwrap()
     }
@@ -216,11 +216,11 @@ mod tests {
 
     #[test]
     fn the_key_goes_in_a_header_alone_where_that_is_asked_for() {
-        let options = Options {
+        let options = ClientOptions {
             api_key: Some(Secret::new("canary key&")),
             api_key_in: Some("header".into()),
             broadcast_base_url: Some("https://host".into()),
-            ..Options::default()
+            ..ClientOptions::default()
         };
         let config = options.resolve(&|_| None).unwrap();
         let target = Target::new(&request(Auth::ApiKey, "/broadcast/v1/games/teams", "apikey=old"), &config).unwrap();
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_missing_credential_is_named_with_its_variable() {
-        let config = Options::default().resolve(&|_| None).unwrap();
+        let config = ClientOptions::default().resolve(&|_| None).unwrap();
         for (auth, variable) in [(Auth::Signed, "SIDELINE_USERNAME"), (Auth::ApiKey, "SIDELINE_API_KEY")] {
             let Err(Error::Configuration(text)) = Target::new(&request(auth, "/", ""), &config) else { panic!() };
             assert!(text.contains(variable), "{text}");

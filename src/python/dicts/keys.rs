@@ -1,120 +1,124 @@
-//! The keys of objects: each is made once and kept, and guessed before it is read.
+//! The keys of objects: each is created once and cached, and predicted before it is read.
 
-use super::Stopped;
-use super::strings::{mixed, text};
-use crate::table::{Cursor, head};
+use super::ParseError;
+use super::strings::{hash16, text};
+use crate::table::{Cursor, low_bytes};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// How many keys can be kept.
-const ROOM: usize = 1024;
+/// Capacity of the cache.
+const CACHE_SIZE: usize = 1024;
 
-/// How far from its own place a key may be kept.
-const PROBES: usize = 4;
+/// Maximum distance of a key from its hash slot.
+const MAX_PROBES: usize = 4;
 
-/// How many guesses are kept.
-const GUESSES: usize = 4096;
+/// Size of the table of predictions.
+const PREDICTIONS: usize = 4096;
 
-/// A key that is kept has with its quotes at most so many words, so its name at most 38 bytes.
-const WORDS: usize = 5;
+/// Longest cached key in words, with its quotes; the name has at most 38 bytes.
+const MAX_WORDS: usize = 5;
 
-/// A kept key, by its place. At `NONE` there is none.
+/// Index of a cached key; `NONE` is no key.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Id(u16);
+pub struct KeyId(u16);
 
-impl Id {
-    pub const NONE: Id = Id(ROOM as u16);
+impl KeyId {
+    pub const NONE: KeyId = KeyId(CACHE_SIZE as u16);
 }
 
 /// The key of a value.
-pub enum Key<'py> {
-    Kept(Id),
-    /// It is written with escapes, or is long, or there was no room for it.
+pub enum ObjectKey<'py> {
+    CachedKey(KeyId),
+    /// Not cached: it has escapes, is long, or the cache is full.
     Own(Bound<'py, PyString>),
 }
 
-impl Key<'_> {
-    pub fn id(&self) -> Id {
+impl ObjectKey<'_> {
+    pub fn id(&self) -> KeyId {
         match self {
-            Key::Kept(id) => *id,
-            Key::Own(_) => Id::NONE,
+            ObjectKey::CachedKey(id) => *id,
+            ObjectKey::Own(_) => KeyId::NONE,
         }
     }
 }
 
-struct Kept {
-    /// The name in quotes, and zeros after it.
-    words: [u64; WORDS],
+struct CachedKey {
+    /// The name in quotes, zero-padded.
+    words: [u64; MAX_WORDS],
     len: usize,
     object: Py<PyString>,
 }
 
-impl Kept {
+impl CachedKey {
     /// `None` for a name that is too long.
     fn new(name: &[u8], object: Py<PyString>) -> Option<Self> {
-        let mut bytes = [0; 8 * WORDS];
+        let mut bytes = [0; 8 * MAX_WORDS];
         let len = name.len() + 2;
         let place = bytes.get_mut(..len)?;
         place.fill(b'"');
         place[1..len - 1].copy_from_slice(name);
-        let mut words = [0; WORDS];
+        let mut words = [0; MAX_WORDS];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);
         }
-        Some(Kept { words, len, object })
+        Some(CachedKey { words, len, object })
     }
 
     #[inline(always)]
     fn stands_at(&self, cursor: &Cursor<'_>) -> bool {
         let (whole, rest) = (self.len / 8, self.len % 8);
         (0..whole).all(|at| cursor.word(8 * at) == self.words[at])
-            && (rest == 0 || head(cursor.word(8 * whole), rest) == self.words[whole])
+            && (rest == 0 || low_bytes(cursor.word(8 * whole), rest) == self.words[whole])
     }
 }
 
-/// No key goes while a body is read: an [`Id`] means one key from its first to its last byte.
-pub struct Keys {
-    /// One place more than there is room for: that of `Id::NONE`.
-    kept: Vec<Option<Kept>>,
+/// KeyCache are never evicted while a body is read, so an [`KeyId`] stays valid.
+pub struct KeyCache {
+    /// One slot more than the capacity, for `KeyId::NONE`.
+    cached: Vec<Option<CachedKey>>,
     is_full: bool,
-    /// Which key came last where. A wrong guess costs time and nothing else: the text decides.
-    guesses: Vec<Id>,
+    /// Which key came last in each place. A wrong prediction costs only time.
+    predictions: Vec<KeyId>,
 }
 
-impl Keys {
+impl KeyCache {
     pub fn new() -> Self {
-        Keys { kept: (0..=ROOM).map(|_| None).collect(), is_full: false, guesses: vec![Id::NONE; GUESSES] }
+        KeyCache {
+            cached: (0..=CACHE_SIZE).map(|_| None).collect(),
+            is_full: false,
+            predictions: vec![KeyId::NONE; PREDICTIONS],
+        }
     }
 
-    pub fn get(&self, id: Id) -> Option<&Py<PyString>> {
-        self.kept[usize::from(id.0)].as_ref().map(|key| &key.object)
+    pub fn get(&self, id: KeyId) -> Option<&Py<PyString>> {
+        self.cached[usize::from(id.0)].as_ref().map(|key| &key.object)
     }
 
-    /// Whether there was no room for a key.
+    /// Whether a key did not fit.
     pub fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Over a key, its colon and the blanks around it. What it will be is guessed by the key `before` it in its object (none:
-    /// it is the first) and by the key `under` which this object stands.
+    /// Reads a key with its colon and whitespace. Predicts it from the key `before` it in its object (none for the
+    /// first) and the key `under` which the object is.
     #[inline(always)]
     pub fn next<'py>(
         &mut self,
         py: Python<'py>,
         cursor: &mut Cursor<'_>,
-        under: Id,
-        before: Id,
-    ) -> Result<Key<'py>, Stopped> {
-        let place = (37 * usize::from(under.0) + usize::from(before.0)) % GUESSES;
-        let guess = self.guesses[place];
-        let key = match &self.kept[usize::from(guess.0)] {
-            Some(kept) if kept.stands_at(cursor) => {
-                cursor.advance(kept.len);
-                Key::Kept(guess)
+        under: KeyId,
+        before: KeyId,
+    ) -> Result<ObjectKey<'py>, ParseError> {
+        let place = (37 * usize::from(under.0) + usize::from(before.0)) % PREDICTIONS;
+        let guess = self.predictions[place];
+        let key = match &self.cached[usize::from(guess.0)] {
+            Some(cached) if cached.stands_at(cursor) => {
+                cursor.advance(cached.len);
+                ObjectKey::CachedKey(guess)
             }
             _ => {
                 let key = self.search(py, cursor)?;
-                self.guesses[place] = key.id();
+                self.predictions[place] = key.id();
                 key
             }
         };
@@ -122,22 +126,22 @@ impl Keys {
         Ok(key)
     }
 
-    /// Over a key, which is made if it is new.
+    /// Reads a key and creates it if it is new.
     #[inline(never)]
-    fn search<'py>(&mut self, py: Python<'py>, cursor: &mut Cursor<'_>) -> Result<Key<'py>, Stopped> {
+    fn search<'py>(&mut self, py: Python<'py>, cursor: &mut Cursor<'_>) -> Result<ObjectKey<'py>, ParseError> {
         let here = *cursor;
         let (name, own) = if let Some((name, words)) = cursor.short_string() {
-            (name, mixed(words))
+            (name, hash16(words))
         } else if let Some(name) = cursor.plain_string() {
-            // What is longer than two words is told apart by its middle and its end.
-            (name, mixed([name.word(8), name.last_word()]))
+            // Longer names differ in the middle or at the end.
+            (name, hash16([name.word(8), name.last_word()]))
         } else {
-            return Ok(Key::Own(text(py, &cursor.string()?)?));
+            return Ok(ObjectKey::Own(text(py, &cursor.string()?)?));
         };
         let mut free = None;
-        for at in (own..own + PROBES).map(|at| at % ROOM) {
-            match &self.kept[at] {
-                Some(key) if key.stands_at(&here) => return Ok(Key::Kept(Id(at as u16))),
+        for at in (own..own + MAX_PROBES).map(|at| at % CACHE_SIZE) {
+            match &self.cached[at] {
+                Some(key) if key.stands_at(&here) => return Ok(ObjectKey::CachedKey(KeyId(at as u16))),
                 Some(_) => {}
                 None => {
                     free = Some(at);
@@ -146,12 +150,14 @@ impl Keys {
             }
         }
         let object = text(py, name.bytes())?;
-        let Some(key) = Kept::new(name.bytes(), object.clone().unbind()) else { return Ok(Key::Own(object)) };
+        let Some(key) = CachedKey::new(name.bytes(), object.clone().unbind()) else {
+            return Ok(ObjectKey::Own(object));
+        };
         let Some(at) = free else {
             self.is_full = true;
-            return Ok(Key::Own(object));
+            return Ok(ObjectKey::Own(object));
         };
-        self.kept[at] = Some(key);
-        Ok(Key::Kept(Id(at as u16)))
+        self.cached[at] = Some(key);
+        Ok(ObjectKey::CachedKey(KeyId(at as u16)))
     }
 }

@@ -1,8 +1,8 @@
-//! The Broadcast event stream: the whole game as one document whenever it moved on, and heartbeats (specification 6.1).
+//! The Broadcast event stream: the whole game as one document for each change, and heartbeats.
 
-use super::game::Reader;
+use super::game::GameReader;
 use super::snapshot;
-use super::trouble::{Next, StreamFault, Strike, sleep_until};
+use super::stream_faults::{ActiveFault, StreamAction, StreamFault, sleep_until};
 use crate::simulator::connection::{Cut, CutSwitch};
 use crate::simulator::service::Service;
 use axum::body::{Body, Bytes};
@@ -18,29 +18,29 @@ use tokio::time::{Instant, sleep};
 
 const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
 
-struct EventStream {
-    reader: Reader,
+struct EventStreamSender {
+    reader: GameReader,
     connection: CutSwitch,
     cuts: watch::Receiver<bool>,
-    strike: Strike,
-    /// Moves that the last event told of.
+    strike: ActiveFault,
+    /// The changes covered by the last event.
     told: usize,
     events: usize,
 }
 
 pub(super) fn open(
-    reader: Reader,
+    reader: GameReader,
     fault: Option<StreamFault>,
     connection: CutSwitch,
     last_event_id: Option<&str>,
 ) -> Response {
     let streams = &reader.service.live.streams;
     let cuts = streams.cuts();
-    // Who has seen the game as it is waits for it to move on. An id from elsewhere, or of the future, is none.
+    // A client that has seen the current game waits for the next change. Foreign and future ids count as none.
     let moves = reader.game.catch_up(&reader.service);
     let seen = last_event_id.filter(|_| streams.with_ids()).and_then(|id| id.parse().ok());
     let told = seen.filter(|seen| *seen <= moves).unwrap_or(0);
-    let stream = EventStream { reader, connection, cuts, strike: Strike::new(fault), told, events: 0 };
+    let stream = EventStreamSender { reader, connection, cuts, strike: ActiveFault::new(fault), told, events: 0 };
     response(stream::unfold(stream, |mut stream| async move {
         let chunk = stream.chunk().await;
         Some((Ok(chunk), stream))
@@ -70,15 +70,15 @@ fn response(chunks: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'stat
     response
 }
 
-impl EventStream {
+impl EventStreamSender {
     async fn chunk(&mut self) -> Bytes {
-        // That it is asked for more says that what it gave was taken.
+        // A request for more means that the last event was taken.
         self.reader.took(self.told);
         let mut cuts = self.cuts.clone();
         tokio::select! {
             biased;
             Ok(()) = cuts.changed() => {
-                // Whatever comes next is not sent: the attempt ends the connection.
+                // The next frame is not sent: the attempt ends the connection.
                 self.connection.arm(Cut::now(*cuts.borrow()));
                 HEARTBEAT
             }
@@ -90,16 +90,16 @@ impl EventStream {
         let silence = self.reader.service.live.streams.silence();
         loop {
             match self.strike.next(self.events) {
-                Next::Bytes(bytes) => return bytes.into(),
-                Next::Stall { heartbeats: false, until } => sleep_until(until).await,
-                Next::Stall { heartbeats: true, until } => {
+                StreamAction::Bytes(bytes) => return bytes.into(),
+                StreamAction::Stall { heartbeats: false, until } => sleep_until(until).await,
+                StreamAction::Stall { heartbeats: true, until } => {
                     let next = Instant::now() + silence;
                     sleep_until(Some(until.map_or(next, |until| until.min(next)))).await;
                     if until.is_none_or(|until| next <= until) {
                         return HEARTBEAT;
                     }
                 }
-                Next::Events => {
+                StreamAction::Events => {
                     return tokio::select! {
                         moves = self.reader.moved(self.told) => self.event(moves),
                         () = sleep(silence) => HEARTBEAT,
@@ -112,7 +112,7 @@ impl EventStream {
     fn event(&mut self, moves: usize) -> Bytes {
         let service = &self.reader.service;
         let snapshot = snapshot::of(&service.season, self.reader.game.index, service.now());
-        // Its keys are texts, so it can be written.
+        // All keys are texts, so serialization cannot fail.
         let document = serde_json::to_string(&snapshot).unwrap_or_default();
         (self.told, self.events) = (moves, self.events + 1);
         let id = if service.live.streams.with_ids() { format!("id: {moves}\n") } else { String::new() };

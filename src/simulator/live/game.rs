@@ -1,6 +1,6 @@
-//! A game as its streams see it: what was told so far, and who reads.
+//! A game as its streams see it: the messages so far, and its readers.
 
-use crate::simulator::season::{Feed, Season, Told};
+use crate::simulator::season::{Feed, FeedMessage, Season};
 use crate::simulator::service::{Service, lock};
 use serde::Serialize;
 use serde_json::Value;
@@ -11,43 +11,43 @@ use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
-/// A message of a sequenced source, as it is sent.
+/// A message of a sequenced source, as sent.
 #[derive(Debug)]
-pub(super) struct Message {
+pub(super) struct LiveMessage {
     pub(super) source: &'static str,
     pub(super) text: String,
 }
 
 #[derive(Debug)]
-pub(super) struct Game {
+pub(super) struct LiveGame {
     pub(super) index: usize,
-    /// When there is something new, by the game's clock.
+    /// When the next change is due, by the game's clock.
     pub(super) moments: Vec<i64>,
-    log: Mutex<Log>,
+    log: Mutex<GameMessages>,
     moved: watch::Sender<()>,
     seats: Mutex<Vec<Weak<Seat>>>,
     taken: Notify,
-    /// The task that moves the clock of a game that is played.
+    /// The task that advances the clock of a game being played.
     pub(super) player: Mutex<Option<AbortHandle>>,
 }
 
 #[derive(Debug, Default)]
-struct Log {
+struct GameMessages {
     feed: Feed,
     /// All sequenced sources share one counter; the first message has number 1.
-    messages: Vec<Arc<Message>>,
+    messages: Vec<Arc<LiveMessage>>,
     corrections: usize,
-    /// Moments that have passed, and corrections.
+    /// Number of changes: moments passed and corrections made.
     moves: usize,
-    /// The number of the task that moves the clock.
+    /// The number of the task that advances the clock.
     player: u64,
 }
 
-/// A reader's place.
+/// A reader's position.
 #[derive(Debug, Default)]
 struct Seat {
     taken: AtomicUsize,
-    /// Too slow to be waited for, until it has caught up.
+    /// Too slow: not waited for until it has caught up.
     left_behind: AtomicBool,
 }
 
@@ -61,15 +61,15 @@ struct Envelope<'a> {
     data: &'a Value,
 }
 
-/// A message as the first version had it (facts 4), with `source` and `seq` beside `data`.
+/// A message with `source` and `seq` beside `data`.
 pub(super) fn envelope(source: &str, seq: Option<usize>, data: &Value) -> String {
-    // Its keys are texts, so it can be written.
+    // All keys are texts, so serialization cannot fail.
     serde_json::to_string(&Envelope { kind: source, source, seq, data }).unwrap_or_default()
 }
 
-impl Game {
+impl LiveGame {
     pub(super) fn new(season: &Season, index: usize) -> Self {
-        Game {
+        LiveGame {
             index,
             moments: season.moments(index),
             log: Mutex::default(),
@@ -80,25 +80,25 @@ impl Game {
         }
     }
 
-    /// Tells what is new; gives how often the game moved on.
+    /// Adds the new messages; returns the number of changes.
     pub(super) fn catch_up(&self, service: &Service) -> usize {
         self.advance(service, &mut lock(&self.log))
     }
 
-    fn advance(&self, service: &Service, log: &mut Log) -> usize {
+    fn advance(&self, service: &Service, log: &mut GameMessages) -> usize {
         let now = service.season.time_of(self.index, service.now());
-        for Told { source, data } in service.season.tell(self.index, &mut log.feed, now) {
+        for FeedMessage { source, data } in service.season.new_messages(self.index, &mut log.feed, now) {
             let text = envelope(source, Some(log.messages.len() + 1), &data);
-            log.messages.push(Arc::new(Message { source, text }));
+            log.messages.push(Arc::new(LiveMessage { source, text }));
         }
-        // A clock may go back (the real one); what was told stays told.
+        // The real clock may go back; sent messages stay sent.
         let passed = self.moments.partition_point(|moment| *moment <= now);
         log.moves = log.moves.max(passed + log.corrections);
         log.moves
     }
 
-    /// From now on the game has a clock of its own, which a new player moves: its number, and where the clock starts. `None`:
-    /// the game is over.
+    /// From now on the game has a clock of its own, which a new player advances: returns its number and the clock's
+    /// start. `None`: the game is over.
     pub(super) fn start(&self, service: &Service) -> Option<(u64, i64)> {
         let tipoff_at = self.moments.first().map_or(0, |first| first - 1);
         let mut log = lock(&self.log);
@@ -112,18 +112,18 @@ impl Game {
         Some((player, starts_at))
     }
 
-    /// Sets the game's clock. `None`: another player has it. An aborted task runs on until it next waits, and would move the
-    /// clock to and fro under its successor.
+    /// Sets the game's clock. `None`: another player has taken over. An aborted task runs until its next await, and
+    /// would move the clock against its successor.
     pub(super) fn move_to(&self, service: &Service, player: u64, at: i64) -> Option<usize> {
         let log = lock(&self.log);
         (log.player == player).then(|| self.set_clock(service, log, at))
     }
 
-    fn set_clock(&self, service: &Service, mut log: MutexGuard<'_, Log>, at: i64) -> usize {
+    fn set_clock(&self, service: &Service, mut log: MutexGuard<'_, GameMessages>, at: i64) -> usize {
         service.season.set_clock(self.index, at);
         let moves = self.advance(service, &mut log);
         drop(log);
-        self.tell(service);
+        self.publish(service);
         moves
     }
 
@@ -135,33 +135,34 @@ impl Game {
         log.moves += 1;
         self.advance(service, &mut log);
         drop(log);
-        self.tell(service);
+        self.publish(service);
         Ok(())
     }
 
-    fn tell(&self, service: &Service) {
+    fn publish(&self, service: &Service) {
         service.live.changed();
         self.moved.send_replace(());
     }
 
-    /// Some of the messages from a place on.
-    pub(super) fn messages(&self, from: usize) -> Vec<Arc<Message>> {
+    /// Some of the messages from a position on.
+    pub(super) fn messages(&self, from: usize) -> Vec<Arc<LiveMessage>> {
         const AT_ONCE: usize = 256;
         let log = lock(&self.log);
         let from = from.min(log.messages.len());
         log.messages[from..log.messages.len().min(from + AT_ONCE)].to_vec()
     }
 
-    pub(super) fn reader(self: Arc<Self>, service: Arc<Service>) -> Reader {
+    pub(super) fn reader(self: Arc<Self>, service: Arc<Service>) -> GameReader {
         let seat = Arc::new(Seat::default());
         let mut seats = lock(&self.seats);
         seats.retain(|seat| seat.strong_count() > 0);
         seats.push(Arc::downgrade(&seat));
         drop(seats);
-        Reader { moved: self.moved.subscribe(), game: self, service, seat }
+        GameReader { moved: self.moved.subscribe(), game: self, service, seat }
     }
 
-    /// Until every reader has taken so many moves; one that takes too long is not waited for again before it has.
+    /// Waits until every reader has taken this many changes. A slow reader is not waited for again before it has caught
+    /// up.
     pub(super) async fn all_taken(&self, moves: usize) {
         const PATIENCE: Duration = Duration::from_secs(1);
         let behind = || -> Vec<Arc<Seat>> {
@@ -188,15 +189,15 @@ impl Game {
 
 /// One stream's view of a game.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct GameReader {
     pub(super) service: Arc<Service>,
-    pub(super) game: Arc<Game>,
+    pub(super) game: Arc<LiveGame>,
     moved: watch::Receiver<()>,
     seat: Arc<Seat>,
 }
 
-impl Reader {
-    /// Until the game has moved on more than `seen` times; gives how often it has.
+impl GameReader {
+    /// Waits until the game has changed more than `seen` times; returns how often it has.
     pub(super) async fn moved(&mut self, seen: usize) -> usize {
         loop {
             self.moved.borrow_and_update();
@@ -212,7 +213,7 @@ impl Reader {
         }
     }
 
-    /// So many moves have been handed over.
+    /// Records that this many changes were sent.
     pub(super) fn took(&self, moves: usize) {
         self.seat.taken.store(moves, Ordering::Release);
         self.seat.left_behind.store(false, Ordering::Release);
@@ -220,8 +221,8 @@ impl Reader {
     }
 }
 
-/// Until there is something new of a game whose clock is the real one; for ever, where it is another.
-async fn next_moment(service: &Service, game: &Game) {
+/// Waits until a game on the real clock has news; forever for other clocks.
+async fn next_moment(service: &Service, game: &LiveGame) {
     let now = service.now();
     let is_running = service.frozen.is_none() && service.season.time_of(game.index, now) == now;
     match game.moments.iter().find(|moment| **moment > now) {
@@ -230,7 +231,7 @@ async fn next_moment(service: &Service, game: &Game) {
     }
 }
 
-impl Drop for Reader {
+impl Drop for GameReader {
     fn drop(&mut self) {
         self.seat.taken.store(usize::MAX, Ordering::Release);
         self.game.taken.notify_waiters();

@@ -1,36 +1,35 @@
-//! The live side: the Broadcast event stream (specification 6.1; facts 5), the websocket (specification 6.2; facts 4), and
-//! games that are played before one's eyes.
+//! The live side: the Broadcast event stream, the websocket, and games being played.
 //!
-//! | module | what lives there |
+//! | module | content |
 //! |---|---|
-//! | `game` | a game as its streams see it: what was told so far, and who reads |
-//! | `play` | the clock of a game that is played at a chosen speed |
+//! | `game` | a game as its streams see it: its messages and readers |
+//! | `play` | plays a game at a chosen speed |
 //! | `snapshot` | the whole of a game as one document |
 //! | `event_stream`, `websocket` | the two streams |
-//! | `tokens` | who may open the websocket of which game |
-//! | `trouble` | how often heartbeats come, and what goes wrong on purpose |
+//! | `tokens` | websocket tokens, each for one game |
+//! | `stream_faults` | heartbeats and faults of streams |
 
 mod event_stream;
 mod game;
 mod play;
 pub(super) mod snapshot;
+mod stream_faults;
 mod tokens;
-mod trouble;
 mod websocket;
 
 pub(super) use play::play;
-pub use tokens::Tokens;
-pub use trouble::{StreamFault, Streams, Trouble};
+pub use stream_faults::{StreamFault, StreamFaultKind, Streams};
+pub use tokens::TokenStore;
 
-use super::answer::Refusal;
-use super::call::{Call, pairs};
+use super::auth;
+use super::call::{EndpointCall, pairs};
 use super::connection::CutSwitch;
-use super::gate;
+use super::response::ErrorResponse;
 use super::service::{Service, lock};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use axum::response::Response;
-use game::Game;
+use game::LiveGame;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -38,20 +37,20 @@ use std::sync::{Arc, Mutex, Weak};
 const EVENT_STREAM: &str = "/broadcast/v1/stats/event-stream";
 const WEBSOCKET: &str = "/live/v2/games";
 
-/// All that the live side knows.
+/// The state of the live side.
 #[derive(Debug, Default)]
-pub(super) struct Live {
-    /// By their place in the season. A game goes when nobody reads it any more, unless it is among those held.
-    games: Mutex<HashMap<usize, Weak<Game>>>,
-    /// Those that were played or corrected: what was told of them, and in which order, cannot be told anew.
-    held: Mutex<Vec<Arc<Game>>>,
-    pub(super) tokens: Tokens,
+pub(super) struct LiveService {
+    /// By position in the season. A game is dropped when nobody reads it, unless it is held.
+    games: Mutex<HashMap<usize, Weak<LiveGame>>>,
+    /// Games that were played or corrected: their messages and order cannot be recreated.
+    held: Mutex<Vec<Arc<LiveGame>>>,
+    pub(super) tokens: TokenStore,
     pub(super) streams: Streams,
     changes: AtomicU64,
 }
 
-impl Live {
-    /// Counts what changed answers that were final, or of a frozen clock. Read it before such an answer is made.
+impl LiveService {
+    /// Counts changes to final or frozen responses. Read it before making such a response.
     pub(super) fn generation(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
@@ -61,15 +60,15 @@ impl Live {
 }
 
 /// Why a stream is not opened.
-pub(super) enum Refused {
+pub(super) enum StreamRefusal {
     /// By the gateway, with 401.
     Gateway(&'static str),
-    Service(Refusal),
+    Service(ErrorResponse),
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Refused::Service(refusal)
+impl From<ErrorResponse> for StreamRefusal {
+    fn from(refusal: ErrorResponse) -> Self {
+        StreamRefusal::Service(refusal)
     }
 }
 
@@ -77,23 +76,23 @@ pub(super) fn is_stream(path: &str) -> bool {
     [EVENT_STREAM, WEBSOCKET].contains(&path)
 }
 
-/// Opens the stream that was asked for; what comes in it follows the answer.
+/// Opens the requested stream; its content follows the response.
 pub(super) async fn open(
     service: &Arc<Service>,
     request: &mut Parts,
     connection: &CutSwitch,
-) -> Result<Response, Refused> {
+) -> Result<Response, StreamRefusal> {
     let path = request.uri.path().to_owned();
-    let call = Call::new(&path, pairs(request.uri.query()), service.now());
+    let call = EndpointCall::new(&path, pairs(request.uri.query()), service.now());
     if path == EVENT_STREAM {
-        gate::keyed(&request.headers, &call.query, &service.api_key).map_err(Refused::Gateway)?;
+        auth::keyed(&request.headers, &call.query, &service.api_key).map_err(StreamRefusal::Gateway)?;
     }
     let admitted = match path == WEBSOCKET {
-        true => Some(service.live.tokens.admit(call.text("token")).ok_or(Refused::Gateway(gate::UNAUTHORIZED))?),
+        true => Some(service.live.tokens.admit(call.text("token")).ok_or(StreamRefusal::Gateway(auth::UNAUTHORIZED))?),
         false => None,
     };
     if request.method != Method::GET {
-        return Err(Refusal::new(405, "Method not allowed").into());
+        return Err(ErrorResponse::new(405, "Method not allowed").into());
     }
     if admitted.is_none() && call.flag("mock") {
         return Ok(event_stream::mock(service.clone()));
@@ -102,13 +101,13 @@ pub(super) async fn open(
         Some(admitted) => Some(admitted.game),
         None => call.text("schedule_id").and_then(|id| service.season.game_index(id)),
     };
-    let index = index.ok_or_else(|| Refusal::new(404, "Invalid id"))?;
+    let index = index.ok_or_else(|| ErrorResponse::new(404, "Invalid id"))?;
     let opening = service.clone();
     // A game may have to be played for it.
-    let game = tokio::task::spawn_blocking(move || opening.game(index)).await.map_err(|_| Refusal::general())?;
+    let game = tokio::task::spawn_blocking(move || opening.game(index)).await.map_err(|_| ErrorResponse::general())?;
     let reader = game.reader(service.clone());
     let fault = service.live.streams.strike(&path);
-    if let Some(StreamFault { trouble: Trouble::Slow { bytes_per_second }, .. }) = fault {
+    if let Some(StreamFault { stream_faults: StreamFaultKind::Slow { bytes_per_second }, .. }) = fault {
         connection.slow_down(bytes_per_second);
     }
     match admitted {
@@ -122,31 +121,31 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 impl Service {
-    /// A game as the streams see it, as far as it is.
-    fn game(&self, index: usize) -> Arc<Game> {
-        let known = |games: &HashMap<usize, Weak<Game>>| games.get(&index).and_then(Weak::upgrade);
+    /// A game as the streams see it, up to now.
+    fn game(&self, index: usize) -> Arc<LiveGame> {
+        let known = |games: &HashMap<usize, Weak<LiveGame>>| games.get(&index).and_then(Weak::upgrade);
         if let Some(game) = known(&lock(&self.live.games)) {
             return game;
         }
-        let new = Arc::new(Game::new(&self.season, index));
+        let new = Arc::new(LiveGame::new(&self.season, index));
         new.catch_up(self);
         let mut games = lock(&self.live.games);
         games.retain(|_, game| game.strong_count() > 0);
-        // Another thread may have been faster; the first is the one.
+        // Another thread may have been faster; the first one counts.
         known(&games).unwrap_or_else(|| {
             games.insert(index, Arc::downgrade(&new));
             new
         })
     }
 
-    fn hold(&self, game: &Arc<Game>) {
+    fn hold(&self, game: &Arc<LiveGame>) {
         let mut held = lock(&self.live.held);
         if !held.iter().any(|one| Arc::ptr_eq(one, game)) {
             held.push(game.clone());
         }
     }
 
-    /// Changes a line after the fact; the error says what cannot be.
+    /// Changes a line after the fact; the error says why it cannot be changed.
     pub(super) fn correct(&self, index: usize, player_id: i64, stat: &str, delta: i64) -> Result<(), String> {
         let game = self.game(index);
         self.hold(&game);

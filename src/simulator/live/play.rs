@@ -1,14 +1,14 @@
-//! The clock of a game that is played at a chosen speed.
+//! The clock of a game played at a chosen speed.
 
-use super::game::Game;
+use super::game::LiveGame;
 use crate::simulator::service::{Service, lock};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until};
 
-/// Plays a game from its tip-off, or from where it stands, on another thread. `None`: as fast as its readers take it. One that
-/// is being played goes on at the new speed. The error says what cannot be.
+/// Plays a game from its tip-off, or from where it is, on another thread. `None`: as fast as its readers take it. If it
+/// is being played, it continues at the new speed.
 pub(in crate::simulator) fn play(
     service: &Arc<Service>,
     index: usize,
@@ -26,12 +26,12 @@ pub(in crate::simulator) fn play(
     Ok(())
 }
 
-async fn run(service: Arc<Service>, game: Arc<Game>, player: u64, starts_at: i64, speed: Option<f64>) {
+async fn run(service: Arc<Service>, game: Arc<LiveGame>, player: u64, starts_at: i64, speed: Option<f64>) {
     let begun = Instant::now();
     for moment in game.moments.iter().filter(|moment| **moment > starts_at) {
         if let Some(speed) = speed {
             let since = (moment - starts_at) as f64 / 1000.0 / speed;
-            // Slower than any clock reaches: it stands still.
+            // Too slow for any clock: it stands still.
             let Ok(since) = Duration::try_from_secs_f64(since) else { return std::future::pending().await };
             let Some(at) = begun.checked_add(since) else { return std::future::pending().await };
             sleep_until(at).await;
@@ -46,12 +46,14 @@ async fn run(service: Arc<Service>, game: Arc<Game>, player: u64, starts_at: i64
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test says what it expects by failing")]
-    use crate::simulator::{Options, Simulator};
+    use crate::simulator::{Simulator, SimulatorOptions};
 
     /// Before all games of a small season.
     fn season() -> Simulator {
         let now = Some(1_771_588_800_000);
-        let simulator = Simulator::start(Options { seed: 7, teams: 6, games: 40, now, ..Options::default() }).unwrap();
+        let simulator =
+            Simulator::start(SimulatorOptions { seed: 7, teams: 6, games: 40, now, ..SimulatorOptions::default() })
+                .unwrap();
         assert!(simulator.service.season.moments(39).iter().all(|moment| *moment > simulator.service.now()));
         simulator
     }

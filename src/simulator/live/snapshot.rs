@@ -1,6 +1,6 @@
-//! The whole of a game as one document: what the Broadcast API's stats, its event stream and the websocket's
-//! `broadcastsummary` have in common (facts 5). Its field names are not documented; these are made up, but for `teams`, which
-//! has the shape of a session's stats (specification 2.6), summed over the game's sessions.
+//! The whole of a game as one document, shared by the Broadcast API's stats, its event stream and the websocket's
+//! `broadcastsummary`. Its field names are made up, except `teams`, which has the shape of a session's stats, summed
+//! over the game's sessions.
 
 use crate::resource::stats::TeamStats;
 use crate::simulator::broadcast::MOCK_SERVICE;
@@ -23,7 +23,7 @@ pub(in crate::simulator) struct Snapshot {
 }
 
 impl Snapshot {
-    /// With the teams' totals and without the players: the level `game_stats` (facts 4).
+    /// The team totals without players: the level `game_stats`.
     pub(super) fn of_teams(mut self) -> Self {
         self.teams.iter_mut().for_each(|team| team.player_stats.retain(|line| line.id == 0));
         self

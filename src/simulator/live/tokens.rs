@@ -1,4 +1,4 @@
-//! Tokens of the websocket (facts 2.5, 3.3): one is for one game.
+//! Websocket tokens, each for one game.
 
 use crate::simulator::Privileges;
 use crate::simulator::service::lock;
@@ -7,35 +7,35 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
-/// The tokens that a simulator gave.
+/// The tokens issued by a simulator.
 #[derive(Debug, Clone, Default)]
-pub struct Tokens(Arc<State>);
+pub struct TokenStore(Arc<TokenState>);
 
 #[derive(Default)]
-struct State {
+struct TokenState {
     given: Mutex<HashMap<String, (usize, Privileges)>>,
     revoked: watch::Sender<()>,
 }
 
 /// Without the tokens.
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for TokenState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tokens").field("given", &lock(&self.given).len()).finish_non_exhaustive()
     }
 }
 
-/// What a good token opens.
+/// The access that a valid token grants.
 #[derive(Clone)]
 pub(super) struct Admitted {
     pub(super) game: usize,
     pub(super) privileges: Privileges,
     token: String,
-    tokens: Tokens,
+    tokens: TokenStore,
     revoked: watch::Receiver<()>,
 }
 
-impl Tokens {
-    /// Takes a token back, or all: a websocket that has it is closed (1008), a new one is refused.
+impl TokenStore {
+    /// Revokes one token, or all: websockets that use it are closed (1008), new ones refused.
     pub fn revoke(&self, token: Option<&str>) {
         let mut given = lock(&self.0.given);
         match token {
@@ -46,7 +46,7 @@ impl Tokens {
         self.0.revoked.send_replace(());
     }
 
-    /// A new token, of true randomness; `None`: the system has none.
+    /// A new token from the system's randomness; `None` if it has none.
     pub(in crate::simulator) fn give(&self, game: usize, privileges: Privileges) -> Option<String> {
         let mut bytes = [0; 24];
         rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;
@@ -63,7 +63,7 @@ impl Tokens {
 }
 
 impl Admitted {
-    /// Until the token is good no more.
+    /// Waits until the token is revoked.
     pub(super) async fn revoked(&mut self) {
         while lock(&self.tokens.0.given).contains_key(&self.token) {
             if self.revoked.changed().await.is_err() {

@@ -1,12 +1,12 @@
-//! The live websocket (specification 6.2; facts 4): there is no subscribe message, all is chosen in the query.
+//! The live websocket: there is no subscribe message, the query selects everything.
 
-use super::game::{Reader, envelope};
+use super::game::{GameReader, envelope};
+use super::stream_faults::{ActiveFault, StreamAction, StreamFault, sleep_until};
 use super::tokens::Admitted;
-use super::trouble::{Next, StreamFault, Strike, sleep_until};
-use super::{Refused, header, snapshot};
-use crate::simulator::answer::Refusal;
-use crate::simulator::call::Call;
+use super::{StreamRefusal, header, snapshot};
+use crate::simulator::call::EndpointCall;
 use crate::simulator::connection::{Cut, CutSwitch};
+use crate::simulator::response::ErrorResponse;
 use axum::http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, UPGRADE};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
@@ -23,20 +23,20 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 use tokio_tungstenite::tungstenite::{self, Message};
 
-/// Added to the key that the client sends (RFC 6455, 1.3).
+/// Appended to the client's key (RFC 6455, 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// What was chosen in the query.
-struct Wanted {
-    /// `None`: every one that the token allows.
+/// The selection in the query.
+struct Subscription {
+    /// `None`: every source that the token allows.
     sources: Option<Vec<String>>,
-    /// Of `broadcastsummary`.
+    /// For `broadcastsummary`.
     teams_only: bool,
     stats: bool,
     shots: bool,
 }
 
-impl Wanted {
+impl Subscription {
     fn has(&self, source: &str) -> bool {
         let allowed = match source {
             "shots" => self.shots,
@@ -47,13 +47,13 @@ impl Wanted {
     }
 }
 
-struct Talk {
-    reader: Reader,
-    wanted: Wanted,
-    strike: Strike,
-    /// Messages of sequenced sources that are behind, sent or not wanted.
+struct WebsocketSession {
+    reader: GameReader,
+    wanted: Subscription,
+    strike: ActiveFault,
+    /// Messages of sequenced sources that were sent or not selected.
     place: usize,
-    /// Moves that the last of the other messages told of.
+    /// The changes covered by the last of the other messages.
     told: usize,
     sent: usize,
 }
@@ -61,13 +61,13 @@ struct Talk {
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 pub(super) fn open(
-    reader: Reader,
+    reader: GameReader,
     fault: Option<StreamFault>,
     connection: CutSwitch,
     request: &mut Parts,
-    call: &Call,
+    call: &EndpointCall,
     admitted: Admitted,
-) -> Result<Response, Refused> {
+) -> Result<Response, StreamRefusal> {
     let is = |name: &str, token: &str| {
         let tokens = header(&request.headers, name).unwrap_or_default();
         tokens.split(',').any(|one| one.trim().eq_ignore_ascii_case(token))
@@ -76,7 +76,7 @@ pub(super) fn open(
     let key = header(&request.headers, "sec-websocket-key").filter(|_| asks).map(str::to_owned);
     let upgrade = request.extensions.remove::<OnUpgrade>();
     let (Some(key), Some(upgrade)) = (key, upgrade) else {
-        return Err(Refusal::new(426, "Upgrade Required").into());
+        return Err(ErrorResponse::new(426, "Upgrade Required").into());
     };
     let sources: Vec<String> = call
         .query
@@ -84,17 +84,24 @@ pub(super) fn open(
         .filter(|(name, value)| name == "source" && !value.is_empty())
         .map(|(_, v)| v.clone())
         .collect();
-    let wanted = Wanted {
+    let wanted = Subscription {
         sources: (!sources.is_empty()).then_some(sources),
         teams_only: call.text("broadcast_summary_level") == Some("game_stats"),
         stats: admitted.privileges.stats,
         shots: admitted.privileges.shots,
     };
-    // Whether `last_seq` itself comes again is not documented; here it does, so that a client learns to leave it out.
+    // Whether `last_seq` itself is sent again is not documented; here it is, so that clients learn to skip it.
     let last_seq = call.int("last_seq").and_then(|seq| usize::try_from(seq).ok()).unwrap_or(0);
-    let talk = Talk { reader, wanted, strike: Strike::new(fault), place: last_seq.saturating_sub(1), told: 0, sent: 0 };
+    let talk = WebsocketSession {
+        reader,
+        wanted,
+        strike: ActiveFault::new(fault),
+        place: last_seq.saturating_sub(1),
+        told: 0,
+        sent: 0,
+    };
     tokio::spawn(async move {
-        // The client may have gone; then there is nobody to talk to.
+        // The client may be gone already.
         if let Ok(upgraded) = upgrade.await {
             let socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
             serve(talk, socket, connection, admitted).await;
@@ -106,15 +113,15 @@ pub(super) fn open(
     headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
     let accept = STANDARD.encode(Sha1::digest(format!("{key}{GUID}")));
-    headers.insert(SEC_WEBSOCKET_ACCEPT, HeaderValue::try_from(accept).map_err(|_| Refusal::general())?);
+    headers.insert(SEC_WEBSOCKET_ACCEPT, HeaderValue::try_from(accept).map_err(|_| ErrorResponse::general())?);
     Ok(response)
 }
 
-/// Talks until one side has enough.
-async fn serve(mut talk: Talk, mut socket: Socket, connection: CutSwitch, mut admitted: Admitted) {
+/// Runs until either side closes.
+async fn serve(mut talk: WebsocketSession, mut socket: Socket, connection: CutSwitch, mut admitted: Admitted) {
     let mut cuts = talk.reader.service.live.streams.cuts();
     tokio::select! {
-        // The client has gone, in order or not: there is nothing to do about it.
+        // The client is gone, properly or not.
         _ = talk.run(&mut socket) => {}
         Ok(()) = cuts.changed() => {
             connection.arm(Cut::now(*cuts.borrow()));
@@ -127,21 +134,21 @@ async fn serve(mut talk: Talk, mut socket: Socket, connection: CutSwitch, mut ad
     }
 }
 
-impl Talk {
+impl WebsocketSession {
     async fn run(&mut self, socket: &mut Socket) -> Result<(), tungstenite::Error> {
         loop {
             match self.strike.next(self.sent) {
-                Next::Bytes(bytes) => {
+                StreamAction::Bytes(bytes) => {
                     socket.flush().await?;
                     socket.get_mut().write_all(&bytes).await?;
                     socket.get_mut().flush().await?;
                 }
-                Next::Stall { heartbeats: false, until } => sleep_until(until).await,
-                Next::Stall { heartbeats: true, until } => tokio::select! {
+                StreamAction::Stall { heartbeats: false, until } => sleep_until(until).await,
+                StreamAction::Stall { heartbeats: true, until } => tokio::select! {
                     heard = socket.next() => answer(socket, heard).await?,
                     () = sleep_until(until) => {}
                 },
-                Next::Events => {
+                StreamAction::Events => {
                     let moves = self.send_news(socket).await?;
                     if self.strike.may_send(self.sent) == 0 {
                         continue;
@@ -156,7 +163,7 @@ impl Talk {
         }
     }
 
-    /// Sends what is new, or as much of it as may be sent; gives the moves it tells of.
+    /// Sends as many new messages as allowed; returns the changes they cover.
     async fn send_news(&mut self, socket: &mut Socket) -> Result<usize, tungstenite::Error> {
         let game = self.reader.game.clone();
         let moves = game.catch_up(&self.reader.service);
@@ -192,7 +199,7 @@ impl Talk {
         Ok(moves)
     }
 
-    /// What sources that are not sequenced say of the game as it is.
+    /// Messages of the unsequenced sources about the current game.
     fn current(&self) -> Vec<(&'static str, Value)> {
         let (service, game) = (&self.reader.service, self.reader.game.index);
         let mut current = Vec::new();
@@ -208,17 +215,17 @@ impl Talk {
         if self.wanted.has("broadcastsummary") {
             let whole = snapshot::of(&service.season, game, service.now());
             let snapshot = if self.wanted.teams_only { whole.of_teams() } else { whole };
-            // Its keys are texts, so it can be written.
+            // All keys are texts, so serialization cannot fail.
             current.push(("broadcastsummary", serde_json::to_value(snapshot).unwrap_or_default()));
         }
         current
     }
 }
 
-type Heard = Option<Result<Message, tungstenite::Error>>;
+type SocketReceiver = Option<Result<Message, tungstenite::Error>>;
 
-/// Answers a ping of the application with a pong of its form. Control frames are answered by the framing, as this flushes.
-async fn answer(socket: &mut Socket, heard: Heard) -> Result<(), tungstenite::Error> {
+/// Answers an application ping with a pong of its form. The library answers control frames when flushed.
+async fn answer(socket: &mut Socket, heard: SocketReceiver) -> Result<(), tungstenite::Error> {
     let message = heard.ok_or(tungstenite::Error::ConnectionClosed)??;
     let pong = message.to_text().ok().filter(|_| message.is_text()).and_then(pong);
     match pong {
@@ -227,7 +234,7 @@ async fn answer(socket: &mut Socket, heard: Heard) -> Result<(), tungstenite::Er
     }
 }
 
-/// The pong to a text, if it is a ping. Of an object the other members come back as they are.
+/// The pong for a text, if it is a ping. Other members of an object are returned unchanged.
 fn pong(text: &str) -> Option<String> {
     if text.trim() == "ping" {
         return Some("pong".to_owned());

@@ -1,4 +1,4 @@
-//! A team as the Broadcast API has it (facts 5).
+//! A team as the Broadcast API shows it.
 
 use super::rng::{Rng, mix};
 use super::roster::IDS_OF_A_TEAM;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 const STATES: [&str; 8] = ["IN", "KS", "KY", "MO", "NC", "OH", "VA", "WI"];
-/// Before a game: when sensors are given out, and when one that failed is replaced.
+/// Days before a game: when sensors are assigned, and when a failed one is replaced.
 const GIVEN_OUT: i64 = 90 * MINUTE;
 const REPLACED: i64 = 30 * MINUTE;
 
@@ -28,7 +28,7 @@ struct TeamColor {
     color_rgb: String,
 }
 
-/// What a team's players ran in a game. The body is not documented; this one is made up.
+/// The distances that a team's players ran in a game. The body is not documented; this one is made up.
 #[derive(Debug, Serialize)]
 pub struct Locomotion {
     team_id: i64,
@@ -69,7 +69,7 @@ impl Season {
         format!("{:06X}", mix(self.seed ^ team as u64) & 0xFF_FFFF)
     }
 
-    /// The team of a roster; with a game who left it, and which sensors were given to whom by `now`.
+    /// The team of a roster; with a game also departed players, and the sensor assignments up to `now`.
     pub fn broadcast_team(&self, roster: Roster, game_id: Option<&str>, now: i64) -> Option<BroadcastTeam> {
         let index = self.team_index(roster.team.id)?;
         let (city, _) = names::team(index);
@@ -99,7 +99,8 @@ impl Season {
         })
     }
 
-    /// Each player's sensor is that of the roster, which tracks the whole game; one player of a team had another before.
+    /// Each player's sensor is that of the roster, which tracks the whole game; one player of a team had another
+    /// before.
     fn assignments(&self, game: usize, team: usize, players: &[BroadcastPlayer], now: i64) -> Vec<SensorAssignment> {
         let mut rng = Rng::keyed(self.seed, &[0x5E50, game as u64, team as u64]);
         let (tipoff_at, now) = (self.games[game].tipoff_at, self.time_of(game, now));
@@ -111,7 +112,7 @@ impl Season {
             };
             let first = tipoff_at - GIVEN_OUT + place as i64 * 20_000;
             if place == failed {
-                // A spare one: players have the lower numbers of a team.
+                // A spare sensor: players have the lower numbers of a team.
                 given(player.sensor - place as i64 + IDS_OF_A_TEAM - 1, first);
                 given(player.sensor, tipoff_at - REPLACED);
             } else {

@@ -1,9 +1,9 @@
-//! Clocks as strings. The service writes them in several shapes (facts 7); each event here keeps to one.
+//! ClockFormat as strings. The service writes them in several formats; each event here uses one.
 
 use super::rng::Rng;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clocks {
+pub enum ClockFormat {
     /// "9:58.7", "4.5"
     Plain,
     /// "09:58.7", "04.5"
@@ -12,31 +12,31 @@ pub enum Clocks {
     Bare,
 }
 
-impl Clocks {
+impl ClockFormat {
     pub fn draw(rng: &mut Rng) -> Self {
-        [Clocks::Plain, Clocks::Plain, Clocks::Padded, Clocks::Bare][rng.index(4)]
+        [ClockFormat::Plain, ClockFormat::Plain, ClockFormat::Padded, ClockFormat::Bare][rng.index(4)]
     }
 
-    /// Time left in the period. Cut to tenths, as clocks show it.
+    /// Time left in the period, truncated to tenths.
     pub fn game(self, left: i64) -> String {
         let (minutes, seconds, tenths) = (left / 60_000, left / 1000 % 60, left / 100 % 10);
         match self {
-            Clocks::Plain => format!("{minutes}:{seconds:02}.{tenths}"),
-            Clocks::Padded => format!("{minutes:02}:{seconds:02}.{tenths}"),
-            Clocks::Bare => format!("{minutes}:{seconds}.{tenths}"),
+            ClockFormat::Plain => format!("{minutes}:{seconds:02}.{tenths}"),
+            ClockFormat::Padded => format!("{minutes:02}:{seconds:02}.{tenths}"),
+            ClockFormat::Bare => format!("{minutes}:{seconds}.{tenths}"),
         }
     }
 
     pub fn shot(self, left: i64) -> String {
         let (seconds, tenths) = (left / 1000, left / 100 % 10);
         match self {
-            Clocks::Padded => format!("{seconds:02}.{tenths}"),
+            ClockFormat::Padded => format!("{seconds:02}.{tenths}"),
             _ => format!("{seconds}.{tenths}"),
         }
     }
 }
 
-/// As locations have them: "12:30.00" and "02.00" (facts 2.18).
+/// The format of locations: "12:30.00" and "02.00".
 pub fn of_location(left: i64) -> String {
     format!("{:02}:{:02}.{:02}", left / 60_000, left / 1000 % 60, left / 10 % 100)
 }
@@ -51,10 +51,13 @@ mod tests {
 
     #[test]
     fn clocks_come_in_the_documented_shapes() {
-        assert_eq!(Clocks::Plain.game(750_099), "12:30.0");
-        assert_eq!(Clocks::Bare.game(62_399), "1:2.3");
-        assert_eq!(Clocks::Padded.game(598_700), "09:58.7");
-        assert_eq!((Clocks::Plain.shot(4599), Clocks::Padded.shot(4599)), ("4.5".to_owned(), "04.5".to_owned()));
+        assert_eq!(ClockFormat::Plain.game(750_099), "12:30.0");
+        assert_eq!(ClockFormat::Bare.game(62_399), "1:2.3");
+        assert_eq!(ClockFormat::Padded.game(598_700), "09:58.7");
+        assert_eq!(
+            (ClockFormat::Plain.shot(4599), ClockFormat::Padded.shot(4599)),
+            ("4.5".to_owned(), "04.5".to_owned())
+        );
         assert_eq!((of_location(750_000), shot_of_location(2000)), ("12:30.00".to_owned(), "02.00".to_owned()));
     }
 }

@@ -1,9 +1,9 @@
-//! Corrections after the fact (facts 8): a value of a player's line is another from then on, and so is the team's.
+//! Corrections after the fact: they change a value of a player's line, and so the team's.
 //!
 //! A correction changes stats and the score, and adds one occurrence with its delta, without clocks and place, to the
-//! details, so that a box score stays the sum of its details. Possessions and shots tell what was seen, and stay.
+//! details, so that a box score stays the sum of its details. Possessions and shots are observations, and stay.
 
-use super::flow::{Flow, Period, Possession};
+use super::game_log::{GameLog, GamePeriod, GamePossession};
 use super::ledger::{self, CODES, DISTANCE};
 use crate::resource::stats_details::Occurrence;
 
@@ -14,13 +14,13 @@ pub struct Correction {
     pub player_id: i64,
     pub code: &'static str,
     pub delta: i64,
-    /// Of the line that it changed: above all versions told before it.
+    /// The version of the changed line: higher than all earlier ones.
     pub version: i64,
-    /// That of what is corrected, where it is known.
+    /// The time of the corrected event, if known.
     pub occurred_at: i64,
-    /// As the clock strings' `period` has it.
+    /// As in the clock strings' `period`.
     pub period: String,
-    /// Possessions of the game that were over when it was made. The scores of those after it include it.
+    /// Possessions of the game that were over when it was made. The scores of later ones include it.
     pub after: usize,
 }
 
@@ -44,7 +44,8 @@ impl Correction {
         if self.code == "PTS" { self.delta } else { 0 }
     }
 
-    /// As messages have it. To take a make back leaves a miss (`UPDATED_<x>_TO_<y>`); anything else that goes down was deleted.
+    /// The classification in messages. Taking a make back leaves a miss (`UPDATED_<x>_TO_<y>`); other decreases are
+    /// deletions.
     pub fn classification(&self) -> String {
         let updated = match self.code {
             "FG" | "FG2" | "PTS" => Some("TWO_POINT"),
@@ -79,8 +80,8 @@ impl Correction {
     }
 }
 
-impl Flow {
-    /// What a correction made at `now` is. It belongs to the last session in which the player has as much as it takes away.
+impl GameLog {
+    /// A correction made at `now`. It belongs to the last session in which the player has as much as it takes away.
     pub fn correction(&self, now: i64, player_id: i64, stat: &str, delta: i64) -> Result<Correction, String> {
         let code = CODES.iter().chain([&DISTANCE]).find(|code| **code == stat);
         let code = *code.ok_or_else(|| format!("{stat:?} is none of {}, {DISTANCE}", CODES.join(", ")))?;
@@ -92,19 +93,20 @@ impl Flow {
         }
         let side = self.sides.iter().position(|side| side.members.iter().any(|one| one.player.id == player_id));
         let side = side.ok_or_else(|| format!("player {player_id} is in neither team of the game"))?;
-        let shown = self.shown(now);
-        let of_period =
-            |one: &(&Period, &[Possession])| ledger::value(self, self.sides[side].team, &vec![*one], player_id, code);
+        let shown = self.visible_at(now);
+        let of_period = |one: &(&GamePeriod, &[GamePossession])| {
+            ledger::value(self, self.sides[side].team, &vec![*one], player_id, code)
+        };
         let (period, possessions) = shown
             .iter()
             .rev()
             .find(|one| of_period(one).is_some_and(|value| value + delta >= 0))
             .ok_or_else(|| format!("player {player_id} has no session yet whose {code} can change by {delta}"))?;
         let theirs = |member: usize| self.sides[side].members[member].player.id == player_id;
-        let happened = possessions.iter().flat_map(|possession| &possession.happenings).rev().find(|happening| {
-            happening.side == side
-                && theirs(happening.member)
-                && ledger::codes(&happening.act).iter().any(|(named, _)| *named == code)
+        let happened = possessions.iter().flat_map(|possession| &possession.play_events).rev().find(|play_event| {
+            play_event.side == side
+                && theirs(play_event.member)
+                && ledger::codes(&play_event.act).iter().any(|(named, _)| *named == code)
         });
         let ended_at = possessions.last().map_or(period.started_at, |possession| possession.ended_at);
         let told = shown.iter().flat_map(|(_, possessions)| possessions.iter()).map(|possession| possession.version);
@@ -116,7 +118,7 @@ impl Flow {
             code,
             delta,
             version: told.chain(corrected).max().unwrap_or(0) + 1,
-            occurred_at: happened.map_or(ended_at, |happening| happening.at),
+            occurred_at: happened.map_or(ended_at, |play_event| play_event.at),
             period: period.name.clone(),
             after: shown.iter().map(|(_, possessions)| possessions.len()).sum(),
         })
@@ -125,19 +127,19 @@ impl Flow {
     pub fn correct(&mut self, correction: Correction) {
         for possession in self.periods.iter_mut().flat_map(|period| &mut period.possessions).skip(correction.after) {
             possession.version += 1;
-            for happening in &mut possession.happenings {
-                happening.score[correction.side] += correction.points();
+            for play_event in &mut possession.play_events {
+                play_event.score[correction.side] += correction.points();
             }
         }
         self.corrections.push(correction);
     }
 
-    /// The score as it stands after what is shown, home first; `None` before anything happened.
-    pub fn score(&self, shown: &[(&Period, &[Possession])]) -> Option<[i64; 2]> {
+    /// The current score, home first; `None` before anything happened.
+    pub fn score(&self, shown: &[(&GamePeriod, &[GamePossession])]) -> Option<[i64; 2]> {
         let possessions = || shown.iter().flat_map(|(_, possessions)| possessions.iter());
-        let last = possessions().rfind(|possession| !possession.happenings.is_empty())?;
-        let mut score = last.happenings.last()?.score;
-        // Sessions to come do not change what the score was in this one.
+        let last = possessions().rfind(|possession| !possession.play_events.is_empty())?;
+        let mut score = last.play_events.last()?.score;
+        // Later sessions do not change the score in this one.
         let end = shown.last().map_or(0, |(period, _)| period.ended_at);
         for correction in self.corrections.iter().filter(|one| one.version > last.version && one.occurred_at <= end) {
             score[correction.side] += correction.points();

@@ -1,20 +1,20 @@
-//! The geometry of a college court, in whole millimetres: the frames of facts 7, the arc, and zones.
+//! The geometry of a college court, in whole millimetres: frames, arc and zones.
 //!
-//! The service's zone maps are pictures and the borders of its polygons are unknown (facts 6.5): the zones here are our own.
-//! Zones, 1 to 14: 1 at the rim · 2 rest of the paint · 3 to 7 other twos · 8 to 12 threes, each time left baseline, left
-//! wing, top, right wing, right baseline, seen from the hoop · 13 from 9 m on · 14 from beyond mid-court.
+//! The vendor's zone borders are unknown, so the zones here are our own.
+//! Zones, 1 to 14: 1 at the rim · 2 rest of the paint · 3 to 7 other twos · 8 to 12 threes, each time left baseline,
+//! left wing, top, right wing, right baseline, seen from the hoop · 13 from 9 m on · 14 from beyond mid-court.
 //! Advanced zones, 1 to 23: 1 at the rim · 2, 3 rest of the paint, left and right · 4 to 8 twos within 4.5 m · 9 to 13
-//! longer twos · 14 to 18 threes within 8 m · 19 to 21 threes within 11 m, left, top and right · 22 farther · 23 from beyond
-//! mid-court.
+//! longer twos · 14 to 18 threes within 8 m · 19 to 21 threes within 11 m, left, top and right · 22 farther · 23 from
+//! beyond mid-court.
 
-use super::flow::{Hoop, Place};
+use super::game_log::{CourtPoint, Hoop};
 use super::rng::Rng;
 
 pub const HALF_WIDTH: i64 = 7620;
 pub const HALF_LENGTH: i64 = 14326;
 const HOOP_Y: i64 = 12725;
 /// From the hoop's centre to the baseline behind it.
-const BEHIND: i64 = HALF_LENGTH - HOOP_Y;
+const BASELINE_TO_HOOP: i64 = HALF_LENGTH - HOOP_Y;
 const ARC: i64 = 6750;
 const CORNER: i64 = 6600;
 /// The free-throw line, from the hoop.
@@ -22,7 +22,7 @@ pub const LINE: i64 = 4191;
 const HALF_PAINT: i64 = 1830;
 const RIM: i64 = 1250;
 const DEEP: i64 = 9000;
-/// Never outside, whatever the hoop's calibration.
+/// Keeps shots inside, whatever the hoop's calibration.
 const MARGIN: i64 = 150;
 
 /// A point of the shot-chart frame: the hoop is the origin, y points to mid-court, x to the right seen that way.
@@ -32,7 +32,7 @@ pub struct Chart {
     pub y: i64,
 }
 
-/// The hoops of a venue: calibrated, so never quite where they should be. First the one at positive y.
+/// The hoops of a venue, as calibrated: slightly off. First the one at positive y.
 pub fn hoops(seed: u64, venue: usize) -> [Hoop; 2] {
     let mut rng = Rng::keyed(seed, &[0x4009, venue as u64]);
     [1, -1].map(|side| Hoop {
@@ -43,14 +43,14 @@ pub fn hoops(seed: u64, venue: usize) -> [Hoop; 2] {
 }
 
 impl Hoop {
-    pub fn at(self, point: Chart, z: i64) -> Place {
+    pub fn at(self, point: Chart, z: i64) -> CourtPoint {
         let s = self.y.signum();
-        Place { x: self.x - s * point.x, y: self.y - s * point.y, z, hoop: self }
+        CourtPoint { x: self.x - s * point.x, y: self.y - s * point.y, z, hoop: self }
     }
 }
 
-impl Place {
-    /// The place as seen from its hoop: facts 7, DERIVED from the vendor's samples.
+impl CourtPoint {
+    /// The point as seen from its hoop, derived from the vendor's samples.
     pub fn chart(self) -> Chart {
         let s = self.hoop.y.signum();
         Chart { x: -s * (self.x - self.hoop.x), y: -s * (self.y - self.hoop.y) }
@@ -66,7 +66,7 @@ impl Chart {
         self.squared() <= radius * radius
     }
 
-    /// Distance along the floor, in cm. A square root is rounded alike on every platform; `hypot` is not.
+    /// Distance along the floor, in cm. Square roots are rounded alike on every platform; `hypot` is not.
     pub fn distance_cm(self) -> f64 {
         (self.squared() as f64).sqrt() / 10.0
     }
@@ -136,7 +136,7 @@ impl Chart {
     }
 }
 
-/// Where from a shot is taken.
+/// The place from which a shot is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
     Rim,
@@ -146,9 +146,9 @@ pub enum Range {
     Heave,
 }
 
-/// A spot of a range: drawn evenly from a box until it lies in it, so that no angle is computed (sines differ by platform).
+/// A spot of a range, by rejection sampling from a box: sines and cosines differ by platform.
 pub fn spot(rng: &mut Rng, range: Range) -> Chart {
-    let behind = BEHIND - MARGIN - 100;
+    let behind = BASELINE_TO_HOOP - MARGIN - 100;
     loop {
         let (point, fits) = match range {
             Range::Rim => {
@@ -171,14 +171,13 @@ pub fn spot(rng: &mut Rng, range: Range) -> Chart {
     }
 }
 
-/// Where a player who won the ball at a place can be after `time` milliseconds, on the way to the hoop that is now attacked:
-/// in the own half still.
-pub fn on_the_way(won: Place, hoop: Hoop, time: i64) -> Chart {
-    let seen = Place { hoop, ..won }.chart();
+/// Where a player who won the ball can be after `time` milliseconds, on the way to the hoop now attacked.
+pub fn on_the_way(won: CourtPoint, hoop: Hoop, time: i64) -> Chart {
+    let seen = CourtPoint { hoop, ..won }.chart();
     Chart { x: seen.x, y: (seen.y - 5 * time).max(9000) }
 }
 
-/// Anywhere in the half of the court where the hoop is.
+/// Anywhere in the half of the court of this hoop.
 pub fn anywhere(rng: &mut Rng) -> Chart {
     Chart { x: rng.within(-7000, 7000), y: rng.within(-900, 9500) }
 }
@@ -188,7 +187,7 @@ pub fn near(rng: &mut Rng, point: Chart, reach: i64) -> Chart {
     let side = HALF_WIDTH - MARGIN;
     Chart {
         x: (point.x + rng.within(-reach, reach)).clamp(-side, side),
-        y: (point.y + rng.within(-reach, reach)).clamp(-(BEHIND - MARGIN - 100), 2 * HOOP_Y),
+        y: (point.y + rng.within(-reach, reach)).clamp(-(BASELINE_TO_HOOP - MARGIN - 100), 2 * HOOP_Y),
     }
 }
 
@@ -199,10 +198,10 @@ mod tests {
 
     #[test]
     fn the_frames_agree_with_the_vendors_samples() {
-        // Facts 7: p(3117, 7899) h(-44, 12783) is (-3161, 4884); p(-2516, -2511) h(46, -12566) is (-2562, 10055).
-        let place = Place { x: 3117, y: 7899, z: 0, hoop: Hoop { x: -44, y: 12783, z: 2990 } };
+        // p(3117, 7899) h(-44, 12783) is (-3161, 4884); p(-2516, -2511) h(46, -12566) is (-2562, 10055).
+        let place = CourtPoint { x: 3117, y: 7899, z: 0, hoop: Hoop { x: -44, y: 12783, z: 2990 } };
         assert_eq!(place.chart(), Chart { x: -3161, y: 4884 });
-        let place = Place { x: -2516, y: -2511, z: 0, hoop: Hoop { x: 46, y: -12566, z: 2990 } };
+        let place = CourtPoint { x: -2516, y: -2511, z: 0, hoop: Hoop { x: 46, y: -12566, z: 2990 } };
         assert_eq!(place.chart(), Chart { x: -2562, y: 10055 });
         assert_eq!(place.hoop.at(place.chart(), 0), place);
         assert!((Chart { x: 3161, y: 4884 }.distance_cm() - 581.767_797_3).abs() < 1e-6);

@@ -1,13 +1,13 @@
 //! Games and practices as the events that the service shows, with their sessions and links.
 
-use super::flow::Flow;
+use super::game_log::GameLog;
 use super::links;
 use crate::config::Sport;
 use crate::resource::event::{Event, EventResult, GameAttributes, Totals};
 use crate::resource::schedule::ScheduledGame;
 use crate::resource::team::Team;
 
-/// A game that is to come: known, without sessions. It is expected to take two hours.
+/// A future game, without sessions. It is expected to take two hours.
 pub fn coming(sport: Sport, game: &ScheduledGame) -> Event {
     Event {
         results: Vec::new(),
@@ -17,30 +17,30 @@ pub fn coming(sport: Sport, game: &ScheduledGame) -> Event {
     }
 }
 
-/// A game that has begun, as far as it went by `now`.
-pub fn game(sport: Sport, game: &ScheduledGame, flow: &Flow, now: i64) -> Event {
+/// A game that has begun, up to `now`.
+pub fn game(sport: Sport, game: &ScheduledGame, game_log: &GameLog, now: i64) -> Event {
     let kind = match sport {
         Sport::Basketball => "GAME_ROUND",
         Sport::Football => "FOOTBALL_GAME_QUARTER",
     };
     Event {
-        results: results(sport, flow, kind, now),
-        started_at: flow.starts_at(),
-        ended_at: flow.ends_at().min(now),
+        results: results(sport, game_log, kind, now),
+        started_at: game_log.starts_at(),
+        ended_at: game_log.ends_at().min(now),
         ..frame(sport, game)
     }
 }
 
-/// A practice of that kind (or a workout) that has begun.
-pub fn practice(sport: Sport, team: &Team, kind: &str, event_id: String, flow: &Flow, now: i64) -> Event {
+/// A practice (or a workout) that has begun.
+pub fn practice(sport: Sport, team: &Team, kind: &str, event_id: String, game_log: &GameLog, now: i64) -> Event {
     Event {
         name: format!("{} {kind}", team.name),
-        results: results(sport, flow, "DRILL", now),
+        results: results(sport, game_log, "DRILL", now),
         source: "SHOTTRACKER".to_owned(),
         is_practice_event: true,
         is_game_event: false,
-        started_at: flow.starts_at(),
-        ended_at: flow.ends_at().min(now),
+        started_at: game_log.starts_at(),
+        ended_at: game_log.ends_at().min(now),
         game_type: None,
         _self: links::practice(sport, team.id, &event_id),
         totals: None,
@@ -71,17 +71,17 @@ fn frame(sport: Sport, game: &ScheduledGame) -> Event {
     }
 }
 
-fn results(sport: Sport, flow: &Flow, kind: &str, now: i64) -> Vec<EventResult> {
-    let begun = flow.periods.iter().filter(|period| period.started_at < now);
+fn results(sport: Sport, game_log: &GameLog, kind: &str, now: i64) -> Vec<EventResult> {
+    let begun = game_log.periods.iter().filter(|period| period.started_at < now);
     begun
         .map(|period| {
             let ended_at = period.ended_at.min(now);
             let link = |resource| links::session(sport, &period.id, resource);
-            // Possessions are a matter of basketball; the summary's body is unknown and its link is a game's (facts 2.7).
+            // Only basketball has possessions; the summary's body is unknown and its link is a game's.
             let possessions = sport == Sport::Basketball;
             EventResult {
                 id: period.id.clone(),
-                // In basketball games it is null (facts 2.1).
+                // In basketball games it is null.
                 name: (kind != "GAME_ROUND").then(|| period.name.clone()),
                 kind: kind.to_owned(),
                 started_at: period.started_at,

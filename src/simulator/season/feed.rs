@@ -1,25 +1,25 @@
-//! A game as the live streams tell it: a possession's happenings once it is over, as the other resources show them.
-//! What is told holds new current values over the whole game (facts 8).
+//! The messages of a game's live streams: a possession's events once it is over, as the other resources show them.
+//! Messages hold new current values over the whole game.
 
 use super::corrections::Correction;
-use super::flow::{Act, Flow, Happening, Period, Possession};
+use super::game_log::{Act, GameLog, GamePeriod, GamePossession, PlayEvent};
 use super::ledger::{self, DISTANCE};
 use crate::resource::schedule::ScheduledGame;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// A message of a sequenced source, but for its envelope.
+/// A message of a sequenced source, without its envelope.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct FeedMessage {
     /// `marker`, `stats` or `shots`.
     pub source: &'static str,
     pub data: Value,
 }
 
-/// How far a game has been told.
+/// The progress of a game's messages.
 #[derive(Debug, Default)]
 pub struct Feed {
-    /// Periods whose start was told, and whose end was.
+    /// Number of periods whose start, and whose end, was sent.
     begun: usize,
     ended: usize,
     possessions: usize,
@@ -28,59 +28,65 @@ pub struct Feed {
     score: Option<[i64; 2]>,
     /// By side and player; 0 is the team.
     totals: HashMap<(usize, i64), HashMap<&'static str, i64>>,
-    told: Vec<Told>,
+    told: Vec<FeedMessage>,
 }
 
 const TEAM: i64 = 0;
 
 impl Feed {
-    /// What is new by `now`.
-    pub fn advance(&mut self, flow: &Flow, game: &ScheduledGame, now: i64) -> Vec<Told> {
+    /// The new messages up to `now`.
+    pub fn advance(&mut self, game_log: &GameLog, game: &ScheduledGame, now: i64) -> Vec<FeedMessage> {
         let mut skipped = self.possessions;
-        for (part, period) in flow.periods.iter().enumerate().filter(|(_, period)| period.started_at < now) {
+        for (part, period) in game_log.periods.iter().enumerate().filter(|(_, period)| period.started_at < now) {
             if part == self.begun {
                 self.begun += 1;
                 self.mark("PERIOD_STARTED", game, period, period.started_at, json!({}));
             }
-            let over = period.shown(now);
+            let over = period.visible_at(now);
             for possession in over.iter().skip(skipped) {
-                self.corrected(flow, game, self.possessions);
-                self.possession(flow, game, period, possession);
+                self.corrected(game_log, game, self.possessions);
+                self.possession(game_log, game, period, possession);
             }
             skipped = skipped.saturating_sub(over.len());
             if part == self.ended && period.ended_at < now {
-                self.corrected(flow, game, self.possessions);
+                self.corrected(game_log, game, self.possessions);
                 self.ended += 1;
                 self.mark("PERIOD_ENDED", game, period, period.ended_at, json!({}));
-                if self.ended == flow.periods.len() {
+                if self.ended == game_log.periods.len() {
                     self.mark("GAME_ENDED", game, period, period.ended_at, json!({}));
                 }
             }
         }
-        self.corrected(flow, game, self.possessions);
+        self.corrected(game_log, game, self.possessions);
         std::mem::take(&mut self.told)
     }
 
-    fn possession(&mut self, flow: &Flow, game: &ScheduledGame, period: &Period, possession: &Possession) {
+    fn possession(
+        &mut self,
+        game_log: &GameLog,
+        game: &ScheduledGame,
+        period: &GamePeriod,
+        possession: &GamePossession,
+    ) {
         for side in 0..2 {
             if self.possessions == 0 || self.on_court[side] != possession.on_court[side] {
-                let five = possession.on_court[side].map(|place| flow.sides[side].members[place].player.id);
+                let five = possession.on_court[side].map(|place| game_log.sides[side].members[place].player.id);
                 let lineup = json!({"team_id": team_id(game, side), "player_ids": five});
                 self.mark("LINEUP", game, period, possession.started_at, lineup);
             }
         }
         self.on_court = possession.on_court;
         self.possessions += 1;
-        // As the game counts versions: one for each happening, then one for the possession.
-        let first = possession.version - possession.happenings.len() as i64;
-        for (version, happening) in (first..).zip(&possession.happenings) {
-            self.happening(flow, game, period, happening, version);
+        // Versions as the game counts them: one for each event, then one for the possession.
+        let first = possession.version - possession.play_events.len() as i64;
+        for (version, play_event) in (first..).zip(&possession.play_events) {
+            self.play_event(game_log, game, period, play_event, version);
         }
         let running = possession.start_clock - possession.end_clock;
         let (at, version) = (possession.ended_at, possession.version);
         for side in 0..2 {
             for place in possession.on_court[side] {
-                let member = &flow.sides[side].members[place];
+                let member = &game_log.sides[side].members[place];
                 let distance = running * member.skills.pace;
                 for id in [member.player.id, TEAM] {
                     *self.totals.entry((side, id)).or_default().entry(DISTANCE).or_default() += distance;
@@ -94,35 +100,42 @@ impl Feed {
         }
     }
 
-    fn happening(&mut self, flow: &Flow, game: &ScheduledGame, period: &Period, happening: &Happening, version: i64) {
-        let side = happening.side;
-        let player = flow.sides[side].members[happening.member].player.id;
-        if let Some(shot) = ledger::shot(flow, period, happening)
+    fn play_event(
+        &mut self,
+        game_log: &GameLog,
+        game: &ScheduledGame,
+        period: &GamePeriod,
+        play_event: &PlayEvent,
+        version: i64,
+    ) {
+        let side = play_event.side;
+        let player = game_log.sides[side].members[play_event.member].player.id;
+        if let Some(shot) = ledger::shot(game_log, period, play_event)
             && let Ok(Value::Object(shot)) = serde_json::to_value(&shot)
         {
             let mut data = Map::new();
             data.insert("team_id".to_owned(), team_id(game, side).into());
             data.insert("player_id".to_owned(), player.into());
             data.extend(shot);
-            self.told.push(Told { source: "shots", data: Value::Object(data) });
+            self.told.push(FeedMessage { source: "shots", data: Value::Object(data) });
         }
-        let codes = ledger::codes(&happening.act);
+        let codes = ledger::codes(&play_event.act);
         let names: Vec<&'static str> = codes.iter().map(|(code, _)| *code).collect();
-        self.score = Some(happening.score);
+        self.score = Some(play_event.score);
         for id in [player, TEAM] {
             let totals = self.totals.entry((side, id)).or_default();
             codes.iter().for_each(|(code, value)| *totals.entry(code).or_default() += value);
             let mut stats = self.current(side, id, &names);
-            if ledger::scores(&happening.act) {
+            if ledger::scores(&play_event.act) {
                 self.add_score(&mut stats, side);
             }
-            self.stats(game, side, id, happening.at, stats, classification(&happening.act), version);
+            self.stats(game, side, id, play_event.at, stats, classification(&play_event.act), version);
         }
     }
 
-    /// Those that were made when so many possessions were over.
-    fn corrected(&mut self, flow: &Flow, game: &ScheduledGame, possessions: usize) {
-        while let Some(correction) = flow.corrections.get(self.corrections).filter(|one| one.after <= possessions) {
+    /// The corrections made when this many possessions were over.
+    fn corrected(&mut self, game_log: &GameLog, game: &ScheduledGame, possessions: usize) {
+        while let Some(correction) = game_log.corrections.get(self.corrections).filter(|one| one.after <= possessions) {
             self.corrections += 1;
             self.correction(game, correction);
         }
@@ -183,11 +196,11 @@ impl Feed {
             "occurred_at": occurred_at, "team_id": team_id(game, side), "player_id": player_id,
             "stats": stats, "classification": classification, "version": version,
         });
-        self.told.push(Told { source: "stats", data });
+        self.told.push(FeedMessage { source: "stats", data });
     }
 
-    /// What markers hold is not documented; this is made up.
-    fn mark(&mut self, marker: &str, game: &ScheduledGame, period: &Period, at: i64, more: Value) {
+    /// The contents of markers are not documented; these are made up.
+    fn mark(&mut self, marker: &str, game: &ScheduledGame, period: &GamePeriod, at: i64, more: Value) {
         let mut data = json!({
             "occurred_at": at, "marker": marker, "game_id": game.event_id, "status": game.status,
             "session_id": period.id, "period": period.name,
@@ -195,7 +208,7 @@ impl Feed {
         if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
             data.extend(more);
         }
-        self.told.push(Told { source: "marker", data });
+        self.told.push(FeedMessage { source: "marker", data });
     }
 }
 
@@ -203,7 +216,7 @@ fn team_id(game: &ScheduledGame, side: usize) -> i64 {
     [game.home_team_id, game.away_team_id][side]
 }
 
-/// Facts 6.2; blocks and fouls are not listed there, and are named alike.
+/// Blocks and fouls have no documented names, and are named alike.
 pub fn classification(act: &Act) -> &'static str {
     match act {
         Act::Shot { made: true, three: false, .. } => "TWO_POINT_MAKE",

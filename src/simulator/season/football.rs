@@ -1,8 +1,8 @@
-//! Football games: real quarters, invented stats. The service's football codes, plays and field frame are unknown (facts
-//! 6.8), so every code says that it is invented, and nothing has a place.
+//! Football games: real quarters, invented stats. The service's football codes, plays and field frame are unknown, so
+//! every code says that it is invented, and no event has a place.
 
-use super::clocks::Clocks;
-use super::flow::{Flow, Period, Side};
+use super::clocks::ClockFormat;
+use super::game_log::{GameLog, GamePeriod, Side};
 use super::links;
 use super::rng::Rng;
 use super::schedule::MINUTE;
@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 const QUARTER: i64 = 15 * MINUTE;
 const CODES: [&str; 2] = ["INVENTED_PLAYS", "INVENTED_YARDS"];
 
-/// Four quarters. Nothing happens in them that basketball knows.
-pub fn game(mut rng: Rng, starts_at: i64, sides: [Side; 2], id: impl Fn(u64) -> String) -> Flow {
+/// Four quarters without basketball events.
+pub fn game(mut rng: Rng, starts_at: i64, sides: [Side; 2], id: impl Fn(u64) -> String) -> GameLog {
     let mut at = starts_at;
     let periods = (0..4)
         .map(|part: u64| {
@@ -24,19 +24,25 @@ pub fn game(mut rng: Rng, starts_at: i64, sides: [Side; 2], id: impl Fn(u64) -> 
             let half_time = if part == 1 { 15 * MINUTE } else { 0 };
             let started_at = at;
             at += rng.within(36, 46) * MINUTE + half_time;
-            Period { id: id(part), name: format!("Q{}", part + 1), started_at, ended_at: at, possessions: Vec::new() }
+            GamePeriod {
+                id: id(part),
+                name: format!("Q{}", part + 1),
+                started_at,
+                ended_at: at,
+                possessions: Vec::new(),
+            }
         })
         .collect();
-    Flow { sides, clocks: Clocks::draw(&mut rng), periods, corrections: Vec::new() }
+    GameLog { sides, clocks: ClockFormat::draw(&mut rng), periods, corrections: Vec::new() }
 }
 
-/// What is left of a quarter: its clock runs evenly, as its plays have it.
-pub fn clock(period: &Period, now: i64) -> i64 {
+/// Time left in a quarter: its clock runs evenly.
+pub fn clock(period: &GamePeriod, now: i64) -> i64 {
     let wall = (period.ended_at - period.started_at).max(1);
     QUARTER - QUARTER * (now.clamp(period.started_at, period.ended_at) - period.started_at) / wall
 }
 
-struct Play {
+struct FootballPlay {
     at: i64,
     clock: i64,
     member: usize,
@@ -44,15 +50,15 @@ struct Play {
 }
 
 /// The plays of a side in a period, by time.
-fn plays(flow: &Flow, period: &Period, side: usize) -> Vec<Play> {
-    // The session's own id is the key: the same period gives the same plays whoever asks.
+fn plays(game_log: &GameLog, period: &GamePeriod, side: usize) -> Vec<FootballPlay> {
+    // Keyed by session id: a period always has the same plays.
     let key = period.id.bytes().fold(side as u64, |key, byte| key.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let mut rng = Rng::keyed(key, &[0xF007]);
     let count = rng.within(14, 20);
     let wall = period.ended_at - period.started_at;
-    let members = flow.sides[side].members.len().min(22);
+    let members = game_log.sides[side].members.len().min(22);
     (1..=count)
-        .map(|number| Play {
+        .map(|number| FootballPlay {
             at: period.started_at + wall * number / (count + 1),
             clock: QUARTER - QUARTER * number / (count + 1),
             member: rng.index(members),
@@ -62,17 +68,22 @@ fn plays(flow: &Flow, period: &Period, side: usize) -> Vec<Play> {
 }
 
 /// A team's occurrences in some periods of a game up to `now`, by player, then by code.
-fn occurrences(flow: &Flow, team: usize, periods: &[Period], now: i64) -> BTreeMap<usize, [Vec<Occurrence>; 2]> {
+fn occurrences(
+    game_log: &GameLog,
+    team: usize,
+    periods: &[GamePeriod],
+    now: i64,
+) -> BTreeMap<usize, [Vec<Occurrence>; 2]> {
     let mut all: BTreeMap<usize, [Vec<Occurrence>; 2]> = BTreeMap::new();
-    for side in (0..2).filter(|side| flow.sides[*side].team == team) {
+    for side in (0..2).filter(|side| game_log.sides[*side].team == team) {
         for period in periods {
-            for play in plays(flow, period, side).into_iter().filter(|play| play.at <= now) {
+            for play in plays(game_log, period, side).into_iter().filter(|play| play.at <= now) {
                 let lists = all.entry(play.member).or_default();
                 for (list, value) in lists.iter_mut().zip([1, play.yards]) {
                     list.push(Occurrence {
                         occurred_at: play.at,
                         value: value as f64,
-                        game_clock: Some(flow.clocks.game(play.clock)),
+                        game_clock: Some(game_log.clocks.game(play.clock)),
                         shot_clock: None,
                         period: period.name.clone(),
                         x: None,
@@ -88,8 +99,8 @@ fn occurrences(flow: &Flow, team: usize, periods: &[Period], now: i64) -> BTreeM
     all
 }
 
-pub fn details(flow: &Flow, team: usize, wire: &Team, periods: &[Period], now: i64) -> TeamDetails {
-    let all = occurrences(flow, team, periods, now);
+pub fn details(game_log: &GameLog, team: usize, wire: &Team, periods: &[GamePeriod], now: i64) -> TeamDetails {
+    let all = occurrences(game_log, team, periods, now);
     let own = |lists: [Vec<Occurrence>; 2]| CODES.iter().map(|code| (*code).to_owned()).zip(lists).collect::<Vec<_>>();
     let mut total: [Vec<Occurrence>; 2] = Default::default();
     for lists in all.values() {
@@ -97,11 +108,11 @@ pub fn details(flow: &Flow, team: usize, wire: &Team, periods: &[Period], now: i
     }
     total.iter_mut().for_each(|list| list.sort_by_key(|one| one.occurred_at));
     let version = total[0].len() as i64;
-    let side = usize::from(flow.sides[0].team != team);
+    let side = usize::from(game_log.sides[0].team != team);
     let total = (version > 0).then(|| PlayerOccurrences { id: 0, player_details: None, version, stats: own(total) });
     let players = all.into_iter().map(|(member, lists)| PlayerOccurrences {
-        id: flow.sides[side].members[member].player.id,
-        player_details: Some(flow.sides[side].members[member].details()),
+        id: game_log.sides[side].members[member].player.id,
+        player_details: Some(game_log.sides[side].members[member].details()),
         version: lists[0].len() as i64,
         stats: own(lists),
     });
@@ -113,7 +124,7 @@ pub fn details(flow: &Flow, team: usize, wire: &Team, periods: &[Period], now: i
     }
 }
 
-/// The sums of details; over games with the number of them.
+/// The sums of details; over games with their number.
 pub fn stats(wire: &Team, games: &[TeamDetails], with_games: bool) -> TeamStats {
     let mut lines: BTreeMap<i64, PlayerStats> = BTreeMap::new();
     for player in games.iter().flat_map(|game| &game.player_stats) {

@@ -1,10 +1,9 @@
-//! What happened, as stats, details, possessions and shots. All four are made from the same happenings and nothing else, so
-//! that they agree.
+//! Stats, details, possessions and shots, all derived from the same events so that they agree.
 
 use super::corrections::Correction;
-use super::flow::{Act, Flow, Happening, Period, Possession};
+use super::game_log::{Act, GameLog, GamePeriod, GamePossession, PlayEvent};
 use super::links;
-use super::roster::Member;
+use super::roster::TeamMember;
 use crate::config::Sport;
 use crate::resource::possessions::{self as wire, PossessionPlayer, PossessionStat, ShotAttributes, TeamPossessions};
 use crate::resource::shots::{PlayerShots, Shot, TeamShots};
@@ -14,7 +13,7 @@ use crate::resource::team::Team;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Every code that is counted, in the order of the bodies (facts 6.1; the `_OTD` ones are derived).
+/// Every counted code, in the order of the bodies (the `_OTD` ones are derived).
 pub const CODES: [&str; 20] = [
     "FGA",
     "FG",
@@ -41,7 +40,7 @@ pub const CODES: [&str; 20] = [
 /// Distance is measured, not counted.
 pub const DISTANCE: &str = "DIST";
 
-/// What a happening adds, the code that names it first: a possession has it as its type, the others as its details.
+/// The codes that an event adds, the naming one first: a possession has it as its type, the others as its details.
 pub fn codes(act: &Act) -> Vec<(&'static str, i64)> {
     match act {
         Act::Shot { made, three, attributes } => {
@@ -76,63 +75,65 @@ pub fn scores(act: &Act) -> bool {
     matches!(act, Act::Shot { made: true, .. } | Act::FreeThrow { made: true })
 }
 
-/// Periods with those of their possessions that are shown.
-pub type Shown<'a> = Vec<(&'a Period, &'a [Possession])>;
+/// Periods with their visible possessions.
+pub type VisiblePeriods<'a> = Vec<(&'a GamePeriod, &'a [GamePossession])>;
 
-/// A flow as one of its teams sees it.
+/// A game log as one of its teams sees it.
 struct View<'a> {
-    flow: &'a Flow,
+    game_log: &'a GameLog,
     team: usize,
     /// Both in a scrimmage.
     sides: Vec<usize>,
-    shown: &'a Shown<'a>,
+    shown: &'a VisiblePeriods<'a>,
 }
 
 impl<'a> View<'a> {
-    fn new(flow: &'a Flow, team: usize, shown: &'a Shown<'a>) -> Self {
-        let sides = (0..2).filter(|side| flow.sides[*side].team == team).collect();
-        View { flow, team, sides, shown }
+    fn new(game_log: &'a GameLog, team: usize, shown: &'a VisiblePeriods<'a>) -> Self {
+        let sides = (0..2).filter(|side| game_log.sides[*side].team == team).collect();
+        View { game_log, team, sides, shown }
     }
 
-    /// A scrimmage has no score of its own: the service attaches scores in games only (facts 6.1).
+    /// A scrimmage has no score: the service attaches scores only in games.
     fn is_game(&self) -> bool {
         self.sides.len() == 1
     }
 
-    fn possessions(&self) -> impl Iterator<Item = (&'a Period, &'a Possession)> {
+    fn possessions(&self) -> impl Iterator<Item = (&'a GamePeriod, &'a GamePossession)> {
         self.shown
             .iter()
             .flat_map(|(period, possessions)| possessions.iter().map(move |possession| (*period, possession)))
     }
 
-    /// Those of the team's players in what is shown.
+    /// The team's players who appear in the visible part.
     fn corrections(&self) -> impl Iterator<Item = &'a Correction> {
-        self.flow.corrections.iter().filter(|one| {
+        self.game_log.corrections.iter().filter(|one| {
             self.sides.contains(&one.side) && self.shown.iter().any(|(period, _)| period.id == one.session_id)
         })
     }
 
     /// What players of the team did.
-    fn happenings(&self) -> impl Iterator<Item = (&'a Period, &'a Member, &'a Happening)> {
-        let flow = self.flow;
+    fn play_events(&self) -> impl Iterator<Item = (&'a GamePeriod, &'a TeamMember, &'a PlayEvent)> {
+        let game_log = self.game_log;
         self.possessions()
-            .flat_map(|(period, possession)| possession.happenings.iter().map(move |happening| (period, happening)))
-            .filter(|(_, happening)| self.sides.contains(&happening.side))
-            .map(move |(period, happening)| (period, &flow.sides[happening.side].members[happening.member], happening))
+            .flat_map(|(period, possession)| possession.play_events.iter().map(move |play_event| (period, play_event)))
+            .filter(|(_, play_event)| self.sides.contains(&play_event.side))
+            .map(move |(period, play_event)| {
+                (period, &game_log.sides[play_event.side].members[play_event.member], play_event)
+            })
     }
 
-    /// Players of the team that were on court.
-    fn on_court(&self, possession: &'a Possession) -> impl Iterator<Item = &'a Member> {
-        let flow = self.flow;
+    /// Players of the team who were on court.
+    fn on_court(&self, possession: &'a GamePossession) -> impl Iterator<Item = &'a TeamMember> {
+        let game_log = self.game_log;
         self.sides.iter().flat_map(move |side| {
-            possession.on_court[*side].iter().map(move |place| &flow.sides[*side].members[*place])
+            possession.on_court[*side].iter().map(move |place| &game_log.sides[*side].members[*place])
         })
     }
 }
 
 /// A player's line of a box score, or the team's.
 #[derive(Debug, Clone, Default)]
-pub struct Line {
+pub struct StatLine {
     who: Option<PlayerDetails>,
     /// `None`: never counted.
     counts: [Option<i64>; CODES.len()],
@@ -144,14 +145,14 @@ pub struct Line {
     games: i64,
 }
 
-impl Line {
+impl StatLine {
     fn count(&mut self, code: &str, value: i64) {
         if let Some(place) = CODES.iter().position(|known| *known == code) {
             *self.counts[place].get_or_insert(0) += value;
         }
     }
 
-    fn add(&mut self, other: &Line) {
+    fn add(&mut self, other: &StatLine) {
         for (sum, more) in self.counts.iter_mut().zip(other.counts) {
             *sum = more.map(|more| sum.unwrap_or(0) + more).or(*sum);
         }
@@ -176,28 +177,28 @@ impl Line {
 }
 
 /// The lines of a team's players, by player.
-pub type Lines = BTreeMap<i64, Line>;
+pub type StatLines = BTreeMap<i64, StatLine>;
 
-fn lines(view: &View) -> Lines {
-    let mut lines = Lines::new();
+fn lines(view: &View) -> StatLines {
+    let mut lines = StatLines::new();
     for (_, possession) in view.possessions() {
         for member in view.on_court(possession) {
-            let line = lines.entry(member.player.id).or_insert_with(|| Line {
+            let line = lines.entry(member.player.id).or_insert_with(|| StatLine {
                 who: Some(member.details()),
                 games: 1,
-                ..Line::default()
+                ..StatLine::default()
             });
             line.distance += (possession.start_clock - possession.end_clock) * member.skills.pace;
             line.version = possession.version;
         }
     }
-    for (_, member, happening) in view.happenings() {
+    for (_, member, play_event) in view.play_events() {
         let Some(line) = lines.get_mut(&member.player.id) else { continue };
-        for (code, value) in codes(&happening.act) {
+        for (code, value) in codes(&play_event.act) {
             line.count(code, value);
         }
-        if scores(&happening.act) && view.is_game() {
-            line.scores = Some([happening.score[happening.side], happening.score[1 - happening.side]]);
+        if scores(&play_event.act) && view.is_game() {
+            line.scores = Some([play_event.score[play_event.side], play_event.score[1 - play_event.side]]);
         }
     }
     for correction in view.corrections() {
@@ -211,46 +212,46 @@ fn lines(view: &View) -> Lines {
     lines
 }
 
-/// What a player has of a code in what is shown; `None`: the player was not on court, or there is no such code.
-pub fn value(flow: &Flow, team: usize, shown: &Shown, player_id: i64, code: &str) -> Option<i64> {
-    let line = lines(&View::new(flow, team, shown)).remove(&player_id)?;
+/// A player's value of a code in the visible part; `None`: the player was not on court, or the code is unknown.
+pub fn value(game_log: &GameLog, team: usize, shown: &VisiblePeriods, player_id: i64, code: &str) -> Option<i64> {
+    let line = lines(&View::new(game_log, team, shown)).remove(&player_id)?;
     match code {
         DISTANCE => Some(line.distance / 1000),
         code => Some(line.counts[CODES.iter().position(|known| *known == code)?].unwrap_or(0)),
     }
 }
 
-/// A team's own total, then its players. Nobody has played: no line.
-fn with_total(lines: &Lines, scores: Option<[i64; 2]>, games: Option<i64>) -> Vec<PlayerStats> {
-    let mut total = Line { scores, ..Line::default() };
+/// A team's total, then its players. Empty before anyone has played.
+fn with_total(lines: &StatLines, scores: Option<[i64; 2]>, games: Option<i64>) -> Vec<PlayerStats> {
+    let mut total = StatLine { scores, ..StatLine::default() };
     lines.values().for_each(|line| total.add(line));
     let players = lines.iter().map(|(id, line)| line.wire(*id, games.map(|_| line.games)));
     let total = (!lines.is_empty()).then(|| total.wire(0, games));
     total.into_iter().chain(players).collect()
 }
 
-pub fn stats(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamStats {
-    let view = View::new(flow, team, shown);
-    // The score as it stands: also what the opponent scored since.
+pub fn stats(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamStats {
+    let view = View::new(game_log, team, shown);
+    // The current score, including what the opponent scored since.
     let side = view.sides[0];
-    let scores = flow.score(shown).filter(|_| view.is_game()).map(|score| [score[side], score[1 - side]]);
+    let scores = game_log.score(shown).filter(|_| view.is_game()).map(|score| [score[side], score[1 - side]]);
     team_stats(wire, with_total(&lines(&view), scores, None))
 }
 
 /// The lines of one game, to be summed with those of others.
-pub fn game_lines(flow: &Flow, team: usize, shown: &Shown) -> Lines {
-    lines(&View::new(flow, team, shown))
+pub fn game_lines(game_log: &GameLog, team: usize, shown: &VisiblePeriods) -> StatLines {
+    lines(&View::new(game_log, team, shown))
 }
 
 /// Sums over games.
-pub fn sum(team: &Team, games: &[Lines]) -> TeamStats {
-    let mut sums = Lines::new();
+pub fn sum(team: &Team, games: &[StatLines]) -> TeamStats {
+    let mut sums = StatLines::new();
     for (id, line) in games.iter().flatten() {
-        let sum = sums.entry(*id).or_insert_with(|| Line { who: line.who.clone(), ..Line::default() });
+        let sum = sums.entry(*id).or_insert_with(|| StatLine { who: line.who.clone(), ..StatLine::default() });
         sum.add(line);
         sum.games += line.games;
     }
-    // A score is of one moment of one game: sums have none, since each sum starts from a line without.
+    // A score belongs to one moment of one game: sums have none.
     team_stats(team, with_total(&sums, None, Some(games.iter().filter(|lines| !lines.is_empty()).count() as i64)))
 }
 
@@ -258,23 +259,23 @@ fn team_stats(team: &Team, player_stats: Vec<PlayerStats>) -> TeamStats {
     TeamStats { id: team.id, name: team.name.clone(), logo_image_link: links::logo(team.id), player_stats }
 }
 
-pub fn details(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamDetails {
-    let view = View::new(flow, team, shown);
+pub fn details(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamDetails {
+    let view = View::new(game_log, team, shown);
     let lines = lines(&view);
     // By player and code; 0 is the team.
     let mut all: BTreeMap<i64, Vec<Vec<Occurrence>>> = BTreeMap::new();
     let (own, other) = (CODES.len(), CODES.len() + 1);
-    for (period, member, happening) in view.happenings() {
-        let mut values: Vec<(usize, i64)> = codes(&happening.act)
+    for (period, member, play_event) in view.play_events() {
+        let mut values: Vec<(usize, i64)> = codes(&play_event.act)
             .into_iter()
             .filter_map(|(code, value)| Some((CODES.iter().position(|known| *known == code)?, value)))
             .collect();
-        if scores(&happening.act) && view.is_game() {
-            values.push((own, happening.score[happening.side]));
-            values.push((other, happening.score[1 - happening.side]));
+        if scores(&play_event.act) && view.is_game() {
+            values.push((own, play_event.score[play_event.side]));
+            values.push((other, play_event.score[1 - play_event.side]));
         }
         for (code, value) in values {
-            let occurrence = occurrence(flow, period, happening, value);
+            let occurrence = occurrence(game_log, period, play_event, value);
             for id in [0, member.player.id] {
                 let lists = all.entry(id).or_insert_with(|| vec![Vec::new(); CODES.len() + 2]);
                 lists[code].push(occurrence.clone());
@@ -310,13 +311,13 @@ pub fn details(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamDeta
     }
 }
 
-fn occurrence(flow: &Flow, period: &Period, happening: &Happening, value: i64) -> Occurrence {
-    let (place, chart) = (happening.place, happening.place.chart());
+fn occurrence(game_log: &GameLog, period: &GamePeriod, play_event: &PlayEvent, value: i64) -> Occurrence {
+    let (place, chart) = (play_event.place, play_event.place.chart());
     Occurrence {
-        occurred_at: happening.at,
+        occurred_at: play_event.at,
         value: value as f64,
-        game_clock: Some(flow.clocks.game(happening.clock)),
-        shot_clock: happening.shot_clock.map(|left| flow.clocks.shot(left)),
+        game_clock: Some(game_log.clocks.game(play_event.clock)),
+        shot_clock: play_event.shot_clock.map(|left| game_log.clocks.shot(left)),
         period: period.name.clone(),
         x: Some(place.x as f64),
         y: Some(place.y as f64),
@@ -326,8 +327,8 @@ fn occurrence(flow: &Flow, period: &Period, happening: &Happening, value: i64) -
     }
 }
 
-pub fn possessions(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamPossessions {
-    let view = View::new(flow, team, shown);
+pub fn possessions(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamPossessions {
+    let view = View::new(game_log, team, shown);
     let mut players = BTreeMap::new();
     for (_, possession) in view.possessions() {
         for member in view.on_court(possession) {
@@ -339,52 +340,52 @@ pub fn possessions(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> Team
             });
         }
     }
-    let own = view.possessions().filter(|(_, possession)| flow.sides[possession.side].team == view.team);
+    let own = view.possessions().filter(|(_, possession)| game_log.sides[possession.side].team == view.team);
     TeamPossessions {
         id: wire.id,
         name: wire.name.clone(),
         team_player_details: players.into_values().collect(),
-        possessions: own.map(|(period, possession)| possession_of(flow, period, possession)).collect(),
+        possessions: own.map(|(period, possession)| possession_of(game_log, period, possession)).collect(),
     }
 }
 
-fn possession_of(flow: &Flow, period: &Period, possession: &Possession) -> wire::Possession {
+fn possession_of(game_log: &GameLog, period: &GamePeriod, possession: &GamePossession) -> wire::Possession {
     let five = |side: usize| {
-        possession.on_court[side].iter().map(|place| flow.sides[side].members[*place].player.id).collect()
+        possession.on_court[side].iter().map(|place| game_log.sides[side].members[*place].player.id).collect()
     };
     let (from, to) = (possession.started_at, possession.ended_at);
     wire::Possession {
         _locations: links::locations(Sport::Basketball, &period.id, from, to),
         start_timestamp: from,
         end_timestamp: to,
-        start_game_clock: flow.clocks.game(possession.start_clock),
-        end_game_clock: flow.clocks.game(possession.end_clock),
+        start_game_clock: game_log.clocks.game(possession.start_clock),
+        end_game_clock: game_log.clocks.game(possession.end_clock),
         period: period.name.clone(),
         player_ids: five(possession.side),
         opposing_player_ids: five(1 - possession.side),
-        stats: possession.happenings.iter().map(|happening| possession_stat(flow, happening)).collect(),
+        stats: possession.play_events.iter().map(|play_event| possession_stat(game_log, play_event)).collect(),
         possession_attributes: possession.attributes.clone(),
     }
 }
 
-fn possession_stat(flow: &Flow, happening: &Happening) -> PossessionStat {
-    let mut codes = codes(&happening.act).into_iter().map(|(code, _)| code.to_owned());
+fn possession_stat(game_log: &GameLog, play_event: &PlayEvent) -> PossessionStat {
+    let mut codes = codes(&play_event.act).into_iter().map(|(code, _)| code.to_owned());
     PossessionStat {
-        timestamp: happening.at,
+        timestamp: play_event.at,
         possession_type: codes.next().unwrap_or_default(),
         details: codes.collect(),
-        player_id: flow.sides[happening.side].members[happening.member].player.id,
-        game_clock: Some(flow.clocks.game(happening.clock)),
-        shot_clock: happening.shot_clock.map(|left| flow.clocks.shot(left)),
-        shot_attributes: match happening.act {
-            Act::Shot { three, .. } => Some(shot_attributes(happening, three)),
+        player_id: game_log.sides[play_event.side].members[play_event.member].player.id,
+        game_clock: Some(game_log.clocks.game(play_event.clock)),
+        shot_clock: play_event.shot_clock.map(|left| game_log.clocks.shot(left)),
+        shot_attributes: match play_event.act {
+            Act::Shot { three, .. } => Some(shot_attributes(play_event, three)),
             _ => None,
         },
     }
 }
 
-fn shot_attributes(happening: &Happening, is_3point: bool) -> ShotAttributes {
-    let (place, chart) = (happening.place, happening.place.chart());
+fn shot_attributes(play_event: &PlayEvent, is_3point: bool) -> ShotAttributes {
+    let (place, chart) = (play_event.place, play_event.place.chart());
     ShotAttributes {
         shot_distance_cm: chart.distance_cm(),
         x: place.x as f64,
@@ -396,10 +397,10 @@ fn shot_attributes(happening: &Happening, is_3point: bool) -> ShotAttributes {
     }
 }
 
-pub fn shots(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamShots {
+pub fn shots(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamShots {
     let mut shooters: BTreeMap<i64, PlayerShots> = BTreeMap::new();
-    for (period, member, happening) in View::new(flow, team, shown).happenings() {
-        let Some(shot) = shot(flow, period, happening) else { continue };
+    for (period, member, play_event) in View::new(game_log, team, shown).play_events() {
+        let Some(shot) = shot(game_log, period, play_event) else { continue };
         let id = member.player.id;
         let shooter = shooters.entry(id).or_insert_with(|| PlayerShots {
             id,
@@ -416,12 +417,12 @@ pub fn shots(flow: &Flow, team: usize, wire: &Team, shown: &Shown) -> TeamShots 
     }
 }
 
-/// A happening as a shot, if it is one.
-pub fn shot(flow: &Flow, period: &Period, happening: &Happening) -> Option<Shot> {
-    let Act::Shot { made, three, attributes } = &happening.act else { return None };
-    let (place, chart) = (happening.place, happening.place.chart());
+/// The shot of an event, if it is one.
+pub fn shot(game_log: &GameLog, period: &GamePeriod, play_event: &PlayEvent) -> Option<Shot> {
+    let Act::Shot { made, three, attributes } = &play_event.act else { return None };
+    let (place, chart) = (play_event.place, play_event.place.chart());
     Some(Shot {
-        occurred_at: happening.at,
+        occurred_at: play_event.at,
         is_make: *made,
         is_3point: *three,
         zone: chart.zone(),
@@ -435,8 +436,8 @@ pub fn shot(flow: &Flow, period: &Period, happening: &Happening) -> Option<Shot>
         hoop_player_x: chart.x as f64,
         hoop_player_y: chart.y as f64,
         status: "RECORDED".to_owned(),
-        game_clock: Some(flow.clocks.game(happening.clock)),
-        shot_clock: happening.shot_clock.map(|left| flow.clocks.shot(left)),
+        game_clock: Some(game_log.clocks.game(play_event.clock)),
+        shot_clock: play_event.shot_clock.map(|left| game_log.clocks.shot(left)),
         period: period.name.clone(),
         attributes: attributes.iter().map(|attribute| (*attribute).to_owned()).collect(),
     })

@@ -1,9 +1,9 @@
-//! Absolute links, as the service writes them: they name the vendor's public host whatever the base is (facts 1, 9.12).
+//! Absolute links, as the service writes them: they name the vendor's public host whatever the base is.
 
 use crate::config::Sport;
 
-/// Locations are served in windows of at most this much (facts 2.18).
-pub const LONGEST_WINDOW: i64 = 30 * 60_000;
+/// Maximum window of locations.
+pub const MAX_WINDOW_MS: i64 = 30 * 60_000;
 
 fn host(sport: Sport) -> &'static str {
     match sport {
@@ -33,12 +33,12 @@ pub fn locations(sport: Sport, session_id: &str, from: i64, to: i64) -> String {
     format!("{}/v1/data/sensors/locations?id={session_id}&from={from}&to={to}", host(sport))
 }
 
-/// The windows that together cover a session: each begins where the last one ended.
+/// The windows that cover a session; each begins where the last one ends.
 pub fn windows(sport: Sport, session_id: &str, from: i64, to: i64) -> Vec<String> {
     let mut links = Vec::new();
     let mut start = from;
     while start < to {
-        let end = (start + LONGEST_WINDOW).min(to);
+        let end = (start + MAX_WINDOW_MS).min(to);
         links.push(locations(sport, session_id, start, end));
         start = end;
     }

@@ -1,9 +1,9 @@
-//! What the live side wants of the season: games with clocks of their own, corrections, and a game told as it goes.
+//! The season's live side: games with clocks of their own, corrections, and messages.
 
 use super::Season;
-use super::feed::{Feed, Told};
-use super::flow::Flow;
-use super::ids::Kind;
+use super::feed::{Feed, FeedMessage};
+use super::game_log::GameLog;
+use super::ids::IdKind;
 use super::schedule::MINUTE;
 use crate::config::Sport;
 use crate::resource::schedule::ScheduledGame;
@@ -11,10 +11,10 @@ use crate::resource::stats::TeamStats;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What was done to games from outside, by their place in the season.
+/// Changes to games from outside, by position in the season.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Where the clocks of games stand that do not follow the season's.
+    /// ClockFormat of games that do not follow the season's.
     clocks: Mutex<HashMap<u64, i64>>,
     corrections: Mutex<HashMap<u64, Vec<super::corrections::Correction>>>,
 }
@@ -28,7 +28,7 @@ pub struct Standing<'a> {
     pub shot_clock: Option<String>,
     /// Home first.
     pub score: [i64; 2],
-    /// The highest of what was told.
+    /// The highest version sent.
     pub version: i64,
 }
 
@@ -37,60 +37,61 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Season {
-    /// From now on this game is where `at` is, whatever the season's clock says.
+    /// Sets the game's own clock to `at`, independent of the season's.
     pub fn set_clock(&self, game: usize, at: i64) {
         lock(&self.changes.clocks).insert(game as u64, at);
     }
 
     /// The clock of a game or practice: its own, else the season's.
     pub fn time_of(&self, game: usize, now: i64) -> i64 {
-        self.time_of_event(Kind::Game, game as u64, now)
+        self.time_of_event(IdKind::Game, game as u64, now)
     }
 
-    pub(super) fn time_of_event(&self, kind: Kind, index: u64, now: i64) -> i64 {
+    pub(super) fn time_of_event(&self, kind: IdKind, index: u64, now: i64) -> i64 {
         match kind {
-            Kind::Game => lock(&self.changes.clocks).get(&index).copied().unwrap_or(now),
+            IdKind::Game => lock(&self.changes.clocks).get(&index).copied().unwrap_or(now),
             _ => now,
         }
     }
 
-    /// A correction at the game's clock; the error says what cannot be. Of one game one at a time: who calls sees to it.
+    /// Makes a correction at the game's clock; the error says why it cannot be made. The caller serializes corrections
+    /// of one game.
     pub fn correct(&self, game: usize, player_id: i64, stat: &str, delta: i64, now: i64) -> Result<(), String> {
         if self.sport == Sport::Football {
             return Err("football has no stats that are known, so none that can be corrected".to_owned());
         }
         let index = game as u64;
-        let flow = self.flow(Kind::Game, index).ok_or("no such game")?;
-        let correction = flow.correction(self.time_of(game, now), player_id, stat, delta)?;
-        let mut corrected = Flow::clone(&flow);
+        let game_log = self.game_log(IdKind::Game, index).ok_or("no such game")?;
+        let correction = game_log.correction(self.time_of(game, now), player_id, stat, delta)?;
+        let mut corrected = GameLog::clone(&game_log);
         corrected.correct(correction.clone());
         lock(&self.changes.corrections).entry(index).or_default().push(correction);
         let mut played = lock(&self.played);
-        played.retain(|(key, _)| *key != (Kind::Game, index));
-        played.push_front(((Kind::Game, index), corrected.into()));
+        played.retain(|(key, _)| *key != (IdKind::Game, index));
+        played.push_front(((IdKind::Game, index), corrected.into()));
         Ok(())
     }
 
-    /// A game that was just played, with what was corrected since.
-    pub(super) fn with_corrections(&self, index: u64, mut flow: Flow) -> Flow {
+    /// A game that was just played, with its corrections.
+    pub(super) fn with_corrections(&self, index: u64, mut game_log: GameLog) -> GameLog {
         let corrections = lock(&self.changes.corrections);
-        corrections.get(&index).into_iter().flatten().for_each(|one| flow.correct(one.clone()));
-        flow
+        corrections.get(&index).into_iter().flatten().for_each(|one| game_log.correct(one.clone()));
+        game_log
     }
 
-    /// What is new of a game since `feed` was last here.
-    pub fn tell(&self, game: usize, feed: &mut Feed, now: i64) -> Vec<Told> {
-        match self.flow(Kind::Game, game as u64) {
-            Some(flow) => feed.advance(&flow, &self.games[game], self.time_of(game, now)),
+    /// The messages of a game since `feed` was last here.
+    pub fn new_messages(&self, game: usize, feed: &mut Feed, now: i64) -> Vec<FeedMessage> {
+        match self.game_log(IdKind::Game, game as u64) {
+            Some(game_log) => feed.advance(&game_log, &self.games[game], self.time_of(game, now)),
             None => Vec::new(),
         }
     }
 
-    /// When there is something new to be seen of a game: periods begin, possessions and the game end.
+    /// The moments of a game's changes: periods begin, possessions end, the game ends.
     pub fn moments(&self, game: usize) -> Vec<i64> {
-        let Some(flow) = self.flow(Kind::Game, game as u64) else { return Vec::new() };
+        let Some(game_log) = self.game_log(IdKind::Game, game as u64) else { return Vec::new() };
         let mut moments: Vec<i64> = Vec::new();
-        for period in &flow.periods {
+        for period in &game_log.periods {
             moments.extend([period.started_at + 1, period.ended_at + 1]);
             moments.extend(period.possessions.iter().map(|possession| possession.ended_at));
             if self.sport == Sport::Football {
@@ -113,24 +114,24 @@ impl Season {
             version: 0,
         };
         let now = self.time_of(game, now);
-        let Some(flow) = self.flow(Kind::Game, game as u64) else { return standing };
-        let shown = flow.shown(now);
-        standing.score = flow.score(&shown).unwrap_or_default();
+        let Some(game_log) = self.game_log(IdKind::Game, game as u64) else { return standing };
+        let shown = game_log.visible_at(now);
+        standing.score = game_log.score(&shown).unwrap_or_default();
         let told = shown.iter().flat_map(|(_, possessions)| possessions.iter()).map(|possession| possession.version);
-        let corrected = flow.corrections.iter().map(|correction| correction.version);
+        let corrected = game_log.corrections.iter().map(|correction| correction.version);
         standing.version = told.chain(corrected).max().unwrap_or(0);
         if let Some((period, possessions)) = shown.iter().rev().find(|(period, _)| period.started_at < now) {
             standing.period = Some(period.name.clone());
             if let Some(last) = possessions.last() {
-                standing.game_clock = Some(flow.clocks.game(last.end_clock));
-                let shot_clock = last.happenings.last().and_then(|last| last.shot_clock);
-                standing.shot_clock = shot_clock.map(|left| flow.clocks.shot(left));
+                standing.game_clock = Some(game_log.clocks.game(last.end_clock));
+                let shot_clock = last.play_events.last().and_then(|last| last.shot_clock);
+                standing.shot_clock = shot_clock.map(|left| game_log.clocks.shot(left));
             }
         }
         standing
     }
 
-    /// The stats of both teams over the sessions of a game, home first. None before it begins.
+    /// The stats of both teams over the sessions of a game, home first; empty before it begins.
     pub fn game_stats(&self, game: usize, now: i64) -> Vec<TeamStats> {
         if self.games[game].tipoff_at >= self.time_of(game, now) {
             return Vec::new();

@@ -1,29 +1,30 @@
-//! A season, played and not sampled. Deterministic by seed; games are played when asked for.
+//! A season, played and not sampled. Deterministic by seed; games are played on demand.
 //!
-//! | file | idea |
+//! | file | content |
 //! |---|---|
-//! | `rng`, `ids`, `names` | chance that is the same everywhere, ids that can be read back, invented names |
+//! | `rng`, `ids`, `names` | platform-independent randomness, decodable ids, invented names |
 //! | `teams`, `schedule`, `roster` | who plays whom, when, and with whom |
-//! | `flow` | what happens in a game: periods of possessions of happenings |
+//! | `game_log` | what happens in a game: periods of possessions of events |
 //! | `court`, `play` | the geometry, and the game itself, possession by possession |
-//! | `bench`, `screens`, `clocks` | who is on court, what an offence does before it shoots, clocks as strings |
-//! | `ledger` | happenings as stats, details, possessions and shots |
-//! | `feed`, `corrections`, `live` | a game as the live streams tell it, what is changed after the fact, games with clocks of their own |
+//! | `substitutions`, `ball_screens`, `clocks` | who is on court, what an offence does before it shoots, clocks as strings |
+//! | `ledger` | events as stats, details, possessions and shots |
+//! | `feed`, `corrections`, `live` | messages of the live streams, corrections after the fact, games with clocks of their own |
 //! | `tracking` | where everybody is at a time |
 //! | `practice`, `football` | the other events |
 //! | `events`, `links` | games and practices as the service shows them |
-//! | `broadcast` | a team as the Broadcast API has it |
-//! | `whole` | a game as a whole: its score, shots, plays and ball screens |
+//! | `broadcast` | a team as the Broadcast API shows it |
+//! | `game_view` | a game as a whole: its score, shots, plays and ball screens |
 
-mod bench;
+mod ball_screens;
 mod broadcast;
 mod clocks;
 mod corrections;
 mod court;
 mod events;
 mod feed;
-mod flow;
 mod football;
+mod game_log;
+mod game_view;
 mod ids;
 mod ledger;
 mod links;
@@ -34,12 +35,11 @@ mod practice;
 mod rng;
 mod roster;
 mod schedule;
-mod screens;
+mod substitutions;
 mod teams;
 #[cfg(test)]
 mod tests;
 mod tracking;
-mod whole;
 
 use crate::config::Sport;
 use crate::resource::event::Event;
@@ -51,44 +51,44 @@ use crate::resource::shots::TeamShots;
 use crate::resource::stats::TeamStats;
 use crate::resource::stats_details::TeamDetails;
 use crate::resource::team::Team;
-pub(super) use feed::{Feed, Told};
-use flow::{Flow, Side};
-use ids::{Ids, Kind, Named};
+pub(super) use feed::{Feed, FeedMessage};
+use game_log::{GameLog, Side};
+pub use game_view::GameSnapshot;
+use ids::{IdKind, Ids, NamedId};
 pub(super) use live::Standing;
 use practice::Practice;
 pub(super) use rng::Rng;
-use roster::Member;
-use schedule::{HOUR, Plan};
+use roster::TeamMember;
+use schedule::{HOUR, SeasonPlan};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tracking::Tracker;
-pub use whole::Whole;
 
-/// So many games and practices are kept once they are played; asked for again, another comes out the same.
-const KEPT: usize = 64;
-/// `version` grows through the season; no game has so many happenings.
+/// Number of played games and practices in the cache; replaying gives the same result.
+const MAX_CACHED_GAMES: usize = 64;
+/// `version` grows through the season; no game has this many events.
 const VERSIONS_OF_A_GAME: i64 = 4096;
 
-/// A season: who plays whom, when. What happened in a game is made when it is asked for.
+/// A season: who plays whom, when. Games are played when requested.
 #[derive(Debug)]
 pub struct Season {
     seed: u64,
     sport: Sport,
     ids: Ids,
     teams: Vec<Team>,
-    plan: Plan,
+    plan: SeasonPlan,
     games: Vec<ScheduledGame>,
     /// For each team the numbers of its games, by tipoff.
     games_of_team: Vec<Vec<usize>>,
-    played: Mutex<Kept>,
-    /// Between time steps of locations, in milliseconds.
+    played: Mutex<GameCache>,
+    /// Milliseconds between time steps of locations.
     step: i64,
     changes: live::Changes,
 }
 
-type Kept = VecDeque<((Kind, u64), Arc<Flow>)>;
+type GameCache = VecDeque<((IdKind, u64), Arc<GameLog>)>;
 
-/// What one session (a period, a drill) gave, as the four resources of a session show it.
+/// The four resources of one session (a period, a drill).
 #[derive(Debug)]
 pub struct Session {
     pub event_id: String,
@@ -101,13 +101,13 @@ pub struct Session {
     pub shots: Vec<TeamShots>,
 }
 
-/// Whether something that starts then can overlap the range. Nothing takes six hours: only what can is played.
+/// Whether an event that starts then can overlap the range. None takes six hours, so only these need to be played.
 fn near(at: i64, from: i64, to: i64, now: i64) -> bool {
     at < to.min(now) && at + 6 * HOUR > from
 }
 
 impl Season {
-    /// `now` in epoch milliseconds places the season: it lies late in it. No game is played here.
+    /// Places the season so that it is late in it at `now`, in epoch milliseconds. Plays no game.
     pub fn new(seed: u64, sport: Sport, teams: usize, games: usize, now: i64) -> Self {
         let ids = Ids::new(seed);
         let plan = schedule::plan(seed, sport, teams, games, now);
@@ -133,7 +133,7 @@ impl Season {
         }
     }
 
-    /// The same season with another time between steps of locations, in milliseconds.
+    /// The same season with another time step of locations, in milliseconds.
     pub fn tracked_every(self, step: i64) -> Self {
         Season { step: step.max(1), ..self }
     }
@@ -147,13 +147,13 @@ impl Season {
         &self.games
     }
 
-    /// The part of the season that a game belongs to, and the number of its week.
+    /// A game's part of the season, and the number of its week.
     pub fn week(&self, game: &ScheduledGame) -> (&'static str, i64) {
         schedule::week(&self.plan, game.tipoff_at)
     }
 
-    /// The team's current active players; with a game, all who were on the team then (the departed with `is_active` false).
-    /// `None`: no such team, or the team is not in that game.
+    /// The team's current active players; with a game, all who were on the team then (the departed with `is_active`
+    /// false). `None`: no such team, or the team is not in that game.
     pub fn roster(&self, team_id: i64, game_id: Option<&str>) -> Option<Roster> {
         let team = self.team_index(team_id)?;
         let at = match game_id {
@@ -166,30 +166,30 @@ impl Season {
         Some(roster::roster(&self.teams[team], &self.members(team), at))
     }
 
-    /// A game or practice that has begun by `now`, whole or as far as it went; one to come has no results.
+    /// A game or practice that has begun by `now`, up to `now`; a future one has no results.
     pub fn event(&self, event_id: &str, now: i64) -> Option<Event> {
-        let Named { kind, index, part: 0 } = self.ids.read(event_id)? else { return None };
+        let NamedId { kind, index, part: 0 } = self.ids.read(event_id)? else { return None };
         let now = self.time_of_event(kind, index, now);
         match kind {
-            Kind::Game => {
+            IdKind::Game => {
                 let game = self.games.get(index as usize)?;
                 if game.tipoff_at >= now {
                     return Some(events::coming(self.sport, game));
                 }
-                Some(events::game(self.sport, game, &*self.flow(kind, index)?, now))
+                Some(events::game(self.sport, game, &*self.game_log(kind, index)?, now))
             }
-            Kind::Practice => {
+            IdKind::Practice => {
                 let practice = self.practice(index).filter(|practice| practice.starts_at < now)?;
-                let flow = self.flow(kind, index)?;
+                let game_log = self.game_log(kind, index)?;
                 let (team, kind) =
                     (&self.teams[practice.team], if practice.is_workout { "workout" } else { "practice" });
-                Some(events::practice(self.sport, team, kind, event_id.to_owned(), &flow, now))
+                Some(events::practice(self.sport, team, kind, event_id.to_owned(), &game_log, now))
             }
             _ => None,
         }
     }
 
-    /// Games and practices of a team that overlap `from..to`, by start, as known at `now`. Workouts are not among them.
+    /// Games and practices of a team that overlap `from..to`, by start, as known at `now`, without workouts.
     pub fn team_events(&self, team_id: i64, from: i64, to: i64, now: i64) -> Vec<Event> {
         let Some(team) = self.team_index(team_id) else { return Vec::new() };
         let games = self.games_of_team[team].iter();
@@ -208,7 +208,7 @@ impl Season {
     fn practice_ids(&self, team: usize, workouts: bool, from: i64, to: i64, now: i64) -> Vec<String> {
         let all = self.practices(team).into_iter();
         all.filter(|practice| practice.is_workout == workouts && near(practice.starts_at, from, to, now))
-            .map(|practice| self.ids.text(Kind::Practice, practice.number(), 0))
+            .map(|practice| self.ids.text(IdKind::Practice, practice.number(), 0))
             .collect()
     }
 
@@ -219,12 +219,12 @@ impl Season {
         events
     }
 
-    /// A session that has begun by `now`, as far as it went.
+    /// A session that has begun by `now`, up to `now`.
     pub fn session(&self, session_id: &str, now: i64) -> Option<Arc<Session>> {
-        let (event_id, flow, part, now) = self.period(session_id, now)?;
-        let period = &flow.periods[part];
-        let shown = vec![(period, period.shown(now))];
-        let mut places: Vec<usize> = flow.sides.iter().map(|side| side.team).collect();
+        let (event_id, game_log, part, now) = self.period(session_id, now)?;
+        let period = &game_log.periods[part];
+        let shown = vec![(period, period.visible_at(now))];
+        let mut places: Vec<usize> = game_log.sides.iter().map(|side| side.team).collect();
         places.dedup();
         let teams = || places.iter().map(|place| (*place, &self.teams[*place]));
         let session = Session {
@@ -239,15 +239,15 @@ impl Season {
         };
         Some(Arc::new(match self.sport {
             Sport::Basketball => Session {
-                stats: teams().map(|(place, team)| ledger::stats(&flow, place, team, &shown)).collect(),
-                details: teams().map(|(place, team)| ledger::details(&flow, place, team, &shown)).collect(),
-                possessions: teams().map(|(place, team)| ledger::possessions(&flow, place, team, &shown)).collect(),
-                shots: teams().map(|(place, team)| ledger::shots(&flow, place, team, &shown)).collect(),
+                stats: teams().map(|(place, team)| ledger::stats(&game_log, place, team, &shown)).collect(),
+                details: teams().map(|(place, team)| ledger::details(&game_log, place, team, &shown)).collect(),
+                possessions: teams().map(|(place, team)| ledger::possessions(&game_log, place, team, &shown)).collect(),
+                shots: teams().map(|(place, team)| ledger::shots(&game_log, place, team, &shown)).collect(),
                 ..session
             },
             Sport::Football => {
                 let one = std::slice::from_ref(period);
-                let details = teams().map(|(place, team)| football::details(&flow, place, team, one, now));
+                let details = teams().map(|(place, team)| football::details(&game_log, place, team, one, now));
                 let details: Vec<TeamDetails> = details.collect();
                 let stats = teams().zip(&details);
                 let stats = stats.map(|((_, team), own)| football::stats(team, std::slice::from_ref(own), false));
@@ -256,8 +256,8 @@ impl Season {
         }))
     }
 
-    /// Calls `each` with one batch for each time step in `from..=to` that lies in the session; `None`: no such session.
-    /// Football has none: its field frame is unknown.
+    /// Calls `each` with one batch for each time step in `from..=to` of the session; `None`: no such session. Football
+    /// has none: its field frame is unknown.
     pub fn locations(
         &self,
         session_id: &str,
@@ -266,10 +266,11 @@ impl Season {
         now: i64,
         each: impl FnMut(LocationBatch),
     ) -> Option<()> {
-        let (_, flow, part, now) = self.period(session_id, now)?;
-        let teams = [0, 1].map(|side: usize| &self.teams[flow.sides[side].team]);
-        let seed = rng::mix(self.seed ^ rng::mix(flow.starts_at() as u64 + part as u64));
-        let tracker = Tracker::new(seed, &flow.sides, teams, flow.sides[0].team, &flow.periods[part], self.step);
+        let (_, game_log, part, now) = self.period(session_id, now)?;
+        let teams = [0, 1].map(|side: usize| &self.teams[game_log.sides[side].team]);
+        let seed = rng::mix(self.seed ^ rng::mix(game_log.starts_at() as u64 + part as u64));
+        let tracker =
+            Tracker::new(seed, &game_log.sides, teams, game_log.sides[0].team, &game_log.periods[part], self.step);
         tracker.batches(from, to.min(now)).for_each(each);
         Some(())
     }
@@ -281,18 +282,18 @@ impl Season {
         if self.games[game].tipoff_at >= now {
             return Some(Vec::new());
         }
-        let flow = self.flow(Kind::Game, game as u64)?;
-        let shown = flow.shown(now);
-        let teams = flow.sides.iter().map(|side| (side.team, &self.teams[side.team]));
+        let game_log = self.game_log(IdKind::Game, game as u64)?;
+        let shown = game_log.visible_at(now);
+        let teams = game_log.sides.iter().map(|side| (side.team, &self.teams[side.team]));
         Some(match self.sport {
-            Sport::Basketball => teams.map(|(place, team)| ledger::details(&flow, place, team, &shown)).collect(),
+            Sport::Basketball => teams.map(|(place, team)| ledger::details(&game_log, place, team, &shown)).collect(),
             Sport::Football => {
-                teams.map(|(place, team)| football::details(&flow, place, team, &flow.periods, now)).collect()
+                teams.map(|(place, team)| football::details(&game_log, place, team, &game_log.periods, now)).collect()
             }
         })
     }
 
-    /// A team's sums over a game, or over its games whose start lies in `from..to`.
+    /// A team's sums over a game, or over its games that start in `from..to`.
     pub fn team_game_stats(
         &self,
         team_id: i64,
@@ -312,17 +313,20 @@ impl Season {
             None => games.retain(|index| (from..to).contains(&self.games[*index].tipoff_at)),
         }
         games.retain(|index| self.games[*index].tipoff_at < self.time_of(*index, now));
-        let flows =
-            games.iter().filter_map(|index| Some((self.flow(Kind::Game, *index as u64)?, self.time_of(*index, now))));
+        let flows = games
+            .iter()
+            .filter_map(|index| Some((self.game_log(IdKind::Game, *index as u64)?, self.time_of(*index, now))));
         let wire = &self.teams[team];
         Some(match self.sport {
             Sport::Basketball => {
-                let lines: Vec<_> =
-                    flows.map(|(flow, now)| ledger::game_lines(&flow, team, &flow.shown(now))).collect();
+                let lines: Vec<_> = flows
+                    .map(|(game_log, now)| ledger::game_lines(&game_log, team, &game_log.visible_at(now)))
+                    .collect();
                 ledger::sum(wire, &lines)
             }
             Sport::Football => {
-                let details = flows.map(|(flow, now)| football::details(&flow, team, wire, &flow.periods, now));
+                let details =
+                    flows.map(|(game_log, now)| football::details(&game_log, team, wire, &game_log.periods, now));
                 football::stats(wire, &details.collect::<Vec<_>>(), true)
             }
         })
@@ -332,13 +336,13 @@ impl Season {
         teams::index_of(team_id, self.teams.len())
     }
 
-    /// The place of a game in the season.
+    /// The position of a game in the season.
     pub fn game_index(&self, game_id: &str) -> Option<usize> {
-        let named = self.ids.read(game_id).filter(|named| named.kind == Kind::Game && named.part == 0)?;
+        let named = self.ids.read(game_id).filter(|named| named.kind == IdKind::Game && named.part == 0)?;
         Some(named.index as usize).filter(|index| *index < self.games.len())
     }
 
-    fn members(&self, team: usize) -> Vec<Member> {
+    fn members(&self, team: usize) -> Vec<TeamMember> {
         roster::members(self.seed, self.sport, team, &self.teams[team], &self.plan)
     }
 
@@ -355,31 +359,32 @@ impl Season {
         self.practices(team).into_iter().find(|practice| practice.number() == number)
     }
 
-    /// The event of a session that has begun by `now`, what happens in it, which of its periods the session is, and the
-    /// event's clock.
-    fn period(&self, session_id: &str, now: i64) -> Option<(String, Arc<Flow>, usize, i64)> {
-        let Named { kind, index, part } = self.ids.read(session_id)?;
+    /// The event of a session that has begun by `now`, its log, the index of the session's period, and the event's
+    /// clock.
+    fn period(&self, session_id: &str, now: i64) -> Option<(String, Arc<GameLog>, usize, i64)> {
+        let NamedId { kind, index, part } = self.ids.read(session_id)?;
         let event = match kind {
-            Kind::Period => Kind::Game,
-            Kind::Drill => Kind::Practice,
+            IdKind::GamePeriod => IdKind::Game,
+            IdKind::Drill => IdKind::Practice,
             _ => return None,
         };
-        let (flow, now) = (self.flow(event, index)?, self.time_of_event(event, index, now));
-        flow.periods.get(part as usize).filter(|period| period.started_at < now)?;
-        Some((self.ids.text(event, index, 0), flow, part as usize, now))
+        let (game_log, now) = (self.game_log(event, index)?, self.time_of_event(event, index, now));
+        game_log.periods.get(part as usize).filter(|period| period.started_at < now)?;
+        Some((self.ids.text(event, index, 0), game_log, part as usize, now))
     }
 
-    /// What happened in a game or practice: from what is kept, or played now.
-    fn flow(&self, kind: Kind, index: u64) -> Option<Arc<Flow>> {
+    /// The log of a game or practice, from the cache or played now.
+    fn game_log(&self, kind: IdKind, index: u64) -> Option<Arc<GameLog>> {
         let key = (kind, index);
-        let kept = |queue: &Kept| queue.iter().find(|(name, _)| *name == key).map(|(_, flow)| flow.clone());
-        if let Some(flow) = kept(&self.played.lock().unwrap_or_else(PoisonError::into_inner)) {
-            return Some(flow);
+        let kept =
+            |queue: &GameCache| queue.iter().find(|(name, _)| *name == key).map(|(_, game_log)| game_log.clone());
+        if let Some(game_log) = kept(&self.played.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Some(game_log);
         }
-        // Played without the lock: two threads may both play a game, to the same end.
-        let flow = Arc::new(match kind {
-            Kind::Game => self.with_corrections(index, self.play(index as usize)?),
-            Kind::Practice => {
+        // Played without the lock: two threads may both play a game, with the same result.
+        let game_log = Arc::new(match kind {
+            IdKind::Game => self.with_corrections(index, self.play(index as usize)?),
+            IdKind::Practice => {
                 let practice = self.practice(index)?;
                 practice::play(self.seed, self.ids, practice, self.members(practice.team))
             }
@@ -387,19 +392,19 @@ impl Season {
         });
         let mut queue = self.played.lock().unwrap_or_else(PoisonError::into_inner);
         if kept(&queue).is_none() {
-            queue.truncate(KEPT - 1);
-            queue.push_front((key, flow.clone()));
+            queue.truncate(MAX_CACHED_GAMES - 1);
+            queue.push_front((key, game_log.clone()));
         }
-        Some(flow)
+        Some(game_log)
     }
 
-    fn play(&self, index: usize) -> Option<Flow> {
+    fn play(&self, index: usize) -> Option<GameLog> {
         let fixture = *self.plan.fixtures.get(index)?;
-        let there = |member: &Member| member.left_at.is_none_or(|left_at| fixture.tipoff_at < left_at);
+        let there = |member: &TeamMember| member.left_at.is_none_or(|left_at| fixture.tipoff_at < left_at);
         let sides = [fixture.home, fixture.away]
             .map(|team| Side { team, members: self.members(team).into_iter().filter(there).collect() });
         let rng = Rng::keyed(self.seed, &[0x6A3E, index as u64]);
-        let id = |part| self.ids.text(Kind::Period, index as u64, part);
+        let id = |part| self.ids.text(IdKind::GamePeriod, index as u64, part);
         Some(match self.sport {
             Sport::Basketball => {
                 let hoops = court::hoops(self.seed, fixture.home);

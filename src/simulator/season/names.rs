@@ -1,4 +1,4 @@
-//! Invented names. None is meant to be anyone's.
+//! Invented names, not meant to be anyone's.
 
 use super::rng::Rng;
 
@@ -162,7 +162,7 @@ const LAST: &[&str] = &[
 
 /// The place and the nickname of team `index`: no two teams share both before 946 teams.
 pub fn team(index: usize) -> (&'static str, &'static str) {
-    // The two lists' lengths share no divisor, so the pair comes back only after their product.
+    // The lists' lengths are coprime, so a pair recurs only after their product.
     (PLACES[index % PLACES.len()], NICKNAMES[index % NICKNAMES.len()])
 }
 

@@ -1,21 +1,21 @@
-//! A game, possession by possession: what the clock allows, then chance weighted by the players' skills.
+//! Plays a game, possession by possession: within the clock, by chance weighted with the players' skills.
 
-use super::bench::Bench;
-use super::clocks::Clocks;
+use super::ball_screens::{self, Begin, Screen};
+use super::clocks::ClockFormat;
 use super::court::{self, Chart, Range};
-use super::flow::{Act, Flow, Happening, Hoop, Period, Place, Possession, Side};
+use super::game_log::{Act, CourtPoint, GameLog, GamePeriod, GamePossession, Hoop, PlayEvent, Side};
 use super::rng::Rng;
 use super::roster::Skills;
 use super::schedule::MINUTE;
-use super::screens::{self, Begin, Screen};
+use super::substitutions::Substitutions;
 use crate::resource::possessions::PossessionAttributes;
 
-/// Shot clock of the college game, and what an offensive rebound or a foul sets it to at least.
+/// Shot clock of the college game, and its minimum after an offensive rebound or a foul.
 const SHOT_CLOCK: i64 = 30_000;
 const SHORT_CLOCK: i64 = 20_000;
 const HALF: i64 = 20 * MINUTE;
 const OVERTIME: i64 = 5 * MINUTE;
-/// Short of the real fifteen minutes, so that a half takes two windows of locations and seldom three.
+/// Shorter than the real fifteen minutes, so that a half rarely takes more than two windows of locations.
 const HALF_TIME: i64 = 8 * MINUTE;
 const SHORT_BREAK: i64 = 2 * MINUTE;
 /// Team fouls in a half that bring one-and-one, and two shots.
@@ -23,10 +23,10 @@ const BONUS: i64 = 7;
 const DOUBLE_BONUS: i64 = 10;
 /// The clock stops for advertising at the first whistle below each multiple of this.
 const MEDIA: i64 = 4 * MINUTE;
-/// No place in a side's members.
+/// Not an index of a side's members.
 const NOBODY: usize = usize::MAX;
 
-/// A game from its tipoff on, to a winner. `id` names the session of each part.
+/// Plays a game from its tipoff to a winner. `id` gives the session of each part.
 pub fn game(
     rng: Rng,
     hoops: [Hoop; 2],
@@ -34,11 +34,11 @@ pub fn game(
     tipoff_at: i64,
     sides: [Side; 2],
     id: impl Fn(u64) -> String,
-) -> Flow {
+) -> GameLog {
     let mut floor = Floor::new(rng, hoops, version, tipoff_at, &sides, true);
-    let clocks = Clocks::draw(&mut floor.rng);
+    let clocks = ClockFormat::draw(&mut floor.rng);
     let tip = floor.rng.index(2);
-    let mut periods: Vec<Period> = Vec::new();
+    let mut periods: Vec<GamePeriod> = Vec::new();
     while periods.len() < 2 || floor.score[0] == floor.score[1] {
         let part = periods.len();
         let (name, length, first) = match part {
@@ -57,10 +57,10 @@ pub fn game(
         }
         periods.push(floor.period(id(part as u64), name, length, first));
     }
-    Flow { sides, clocks, periods, corrections: Vec::new() }
+    GameLog { sides, clocks, periods, corrections: Vec::new() }
 }
 
-/// Drills of five against five, `minutes` each, without free throws; a tie stays a tie.
+/// Drills of five against five, `minutes` each, without free throws; ties are allowed.
 pub fn scrimmage(
     rng: Rng,
     hoops: [Hoop; 2],
@@ -69,10 +69,10 @@ pub fn scrimmage(
     sides: [Side; 2],
     drills: &[(&str, i64)],
     id: impl Fn(u64) -> String,
-) -> Flow {
+) -> GameLog {
     let mut floor = Floor::new(rng, hoops, version, starts_at, &sides, false);
-    let clocks = Clocks::draw(&mut floor.rng);
-    let mut periods: Vec<Period> = Vec::new();
+    let clocks = ClockFormat::draw(&mut floor.rng);
+    let mut periods: Vec<GamePeriod> = Vec::new();
     for (part, (name, minutes)) in drills.iter().enumerate() {
         if let Some(last) = periods.last_mut() {
             floor.at += SHORT_BREAK;
@@ -80,42 +80,41 @@ pub fn scrimmage(
         }
         periods.push(floor.period(id(part as u64), (*name).to_owned(), minutes * MINUTE, part % 2));
     }
-    Flow { sides, clocks, periods, corrections: Vec::new() }
+    GameLog { sides, clocks, periods, corrections: Vec::new() }
 }
 
-/// How the side that has the ball came to it.
+/// How the side got the ball.
 enum Start {
     /// From out of bounds, after a whistle.
     Inbound,
     /// From under the own hoop, after a basket: the clock runs.
     Basket,
-    Rebound(usize, Place),
-    Steal(usize, Place),
+    Rebound(usize, CourtPoint),
+    Steal(usize, CourtPoint),
 }
 
-/// What a side makes of the ball: a try to shoot, of which a possession has several after fouls and offensive rebounds.
+/// One try to shoot; a possession has several after fouls and offensive rebounds.
 struct Chance {
     time: i64,
     /// The first of the possession.
     opening: bool,
     /// Before the defence is set.
     fast: bool,
-    /// Who has just won the ball, and where.
-    from: Option<(usize, Place)>,
+    /// The player who has just won the ball, and where.
+    from: Option<(usize, CourtPoint)>,
 }
 
-/// What a shot is to be.
+/// The kind of shot.
 enum Choice {
     Any,
     Layup,
-    /// By who has just rebounded it.
+    /// By the player who has just rebounded it.
     Putback(usize),
-    /// From the own half as the clock runs out, by who has just won the ball if it was won.
-    Heave(Option<(usize, Place)>),
+    /// From the own half as the clock runs out, by the player who has just won the ball, if any.
+    Heave(Option<(usize, CourtPoint)>),
 }
 
-/// How a chance ended.
-enum Outcome {
+enum ChanceOutcome {
     /// The side keeps the ball.
     Again(Chance),
     /// The other side has it, or the period is over.
@@ -130,25 +129,25 @@ struct Floor<'a> {
     hoops: [Hoop; 2],
     free_throws: bool,
     at: i64,
-    /// When there was play last: `at` without the dead time since.
+    /// The last time of play: `at` without the dead time since.
     play_at: i64,
     clock: i64,
     shot_clock: Option<i64>,
     next_media: i64,
-    /// Whether play stands still, so that players may be changed.
+    /// Whether play has stopped, so that players may be changed.
     dead: bool,
-    bench: [Bench; 2],
+    bench: [Substitutions; 2],
     team_fouls: [i64; 2],
     score: [i64; 2],
     version: i64,
-    happenings: Vec<Happening>,
+    play_events: Vec<PlayEvent>,
     attributes: PossessionAttributes,
     screens: Vec<Screen>,
 }
 
 impl<'a> Floor<'a> {
     fn new(mut rng: Rng, hoops: [Hoop; 2], version: i64, at: i64, sides: &'a [Side; 2], free_throws: bool) -> Self {
-        let bench = [Bench::new(&mut rng, &sides[0]), Bench::new(&mut rng, &sides[1])];
+        let bench = [Substitutions::new(&mut rng, &sides[0]), Substitutions::new(&mut rng, &sides[1])];
         Floor {
             rng,
             sides,
@@ -164,18 +163,18 @@ impl<'a> Floor<'a> {
             team_fouls: [0; 2],
             score: [0; 2],
             version,
-            happenings: Vec::new(),
+            play_events: Vec::new(),
             attributes: PossessionAttributes::default(),
             screens: Vec::new(),
         }
     }
 
-    fn period(&mut self, id: String, name: String, length: i64, first: usize) -> Period {
+    fn period(&mut self, id: String, name: String, length: i64, first: usize) -> GamePeriod {
         let started_at = self.at;
         self.clock = length;
         self.next_media = length - MEDIA;
         self.dead = false;
-        self.bench.iter_mut().for_each(Bench::start_period);
+        self.bench.iter_mut().for_each(Substitutions::start_period);
         let mut possessions = Vec::new();
         let (mut side, mut start) = (first, Start::Inbound);
         while self.clock > 0 {
@@ -187,14 +186,14 @@ impl<'a> Floor<'a> {
             possessions.push(possession);
             side = 1 - side;
         }
-        // The horn, and the last look at it.
+        // The end of the period.
         self.at += 3000;
-        Period { id, name, started_at, ended_at: self.at, possessions }
+        GamePeriod { id, name, started_at, ended_at: self.at, possessions }
     }
 
-    fn possession(&mut self, side: usize, start: Start) -> (Possession, Start) {
+    fn possession(&mut self, side: usize, start: Start) -> (GamePossession, Start) {
         let (started_at, start_clock) = (self.at, self.clock);
-        self.happenings = Vec::new();
+        self.play_events = Vec::new();
         self.reset_shot_clock(SHOT_CLOCK);
         let (fast, from) = match start {
             Start::Inbound => (false, None),
@@ -216,12 +215,12 @@ impl<'a> Floor<'a> {
         let mut chance = Chance { time, opening: true, fast, from };
         let next = loop {
             match self.chance(side, chance) {
-                Outcome::Again(again) => chance = again,
-                Outcome::Over(next) => break next,
+                ChanceOutcome::Again(again) => chance = again,
+                ChanceOutcome::Over(next) => break next,
             }
         };
         self.version += 1;
-        let possession = Possession {
+        let possession = GamePossession {
             side,
             started_at,
             ended_at: self.play_at,
@@ -229,7 +228,7 @@ impl<'a> Floor<'a> {
             end_clock: self.clock,
             on_court: [self.bench[0].on_court, self.bench[1].on_court],
             hoop: self.hoops[side],
-            happenings: std::mem::take(&mut self.happenings),
+            play_events: std::mem::take(&mut self.play_events),
             attributes: std::mem::take(&mut self.attributes),
             screens: std::mem::take(&mut self.screens),
             version: self.version,
@@ -237,18 +236,18 @@ impl<'a> Floor<'a> {
         (possession, next)
     }
 
-    fn chance(&mut self, side: usize, chance: Chance) -> Outcome {
+    fn chance(&mut self, side: usize, chance: Chance) -> ChanceOutcome {
         let Chance { mut time, opening, fast, from } = chance;
         let hurried = self.clock <= time;
         if hurried {
             if self.clock < 900 || self.rng.chance(400) {
                 self.run(self.clock);
-                return Outcome::Over(Start::Inbound);
+                return ChanceOutcome::Over(Start::Inbound);
             }
             time = self.clock - self.rng.within(100, 600);
         }
         let begin = Begin { at: self.at, clock: self.clock, shot_clock: self.shot_clock };
-        self.screens.extend(screens::work(&mut self.rng, &mut self.attributes, begin, time));
+        self.screens.extend(ball_screens::work(&mut self.rng, &mut self.attributes, begin, time));
         self.run(time);
         match (from, self.rng.below(1000)) {
             // There was no time to be anywhere else.
@@ -262,7 +261,7 @@ impl<'a> Floor<'a> {
         }
     }
 
-    fn turnover(&mut self, side: usize) -> Outcome {
+    fn turnover(&mut self, side: usize) -> ChanceOutcome {
         let handler = self.pick(side, |skills| skills.usage);
         let point = court::anywhere(&mut self.rng);
         let live = self.rng.chance(560);
@@ -271,18 +270,18 @@ impl<'a> Floor<'a> {
             self.act(side, handler, point, Act::Turnover { live });
             let thief = self.pick(1 - side, |skills| skills.hands);
             let place = self.place(side, point, 500);
-            return Outcome::Over(Start::Steal(thief, place));
+            return ChanceOutcome::Over(Start::Steal(thief, place));
         }
         if self.bench[side].may_foul(handler) && self.rng.chance(200) {
             self.foul(side, handler, side, point);
         }
         self.act(side, handler, point, Act::Turnover { live });
         self.whistle(22_000, 38_000);
-        Outcome::Over(Start::Inbound)
+        ChanceOutcome::Over(Start::Inbound)
     }
 
     /// A foul of the defence that is not on a shot.
-    fn common_foul(&mut self, side: usize, time: i64) -> Outcome {
+    fn common_foul(&mut self, side: usize, time: i64) -> ChanceOutcome {
         let Some(fouler) = self.fouler(1 - side) else { return self.shot(side, Choice::Any, time) };
         let point = court::anywhere(&mut self.rng);
         self.foul(1 - side, fouler, side, point);
@@ -295,11 +294,11 @@ impl<'a> Floor<'a> {
         }
         self.reset_shot_clock(self.shot_clock.unwrap_or(0).max(SHORT_CLOCK));
         let time = self.rng.within(3000, 13_000);
-        Outcome::Again(Chance { time, opening: false, fast: false, from: None })
+        ChanceOutcome::Again(Chance { time, opening: false, fast: false, from: None })
     }
 
     /// A shot, `time` after the ball was won or brought in.
-    fn shot(&mut self, side: usize, choice: Choice, time: i64) -> Outcome {
+    fn shot(&mut self, side: usize, choice: Choice, time: i64) -> ChanceOutcome {
         let shooter = match choice {
             Choice::Putback(member) | Choice::Heave(Some((member, _))) => member,
             _ => self.pick(side, |skills| skills.usage),
@@ -358,7 +357,7 @@ impl<'a> Floor<'a> {
             self.attributes.passes = self.attributes.passes.max(1);
             self.act(side, passer, from, Act::Assist);
         }
-        // Who is far from the hoop when the ball comes off it does not rebound it.
+        // Players far from the hoop cannot rebound.
         let far = point.distance_cm() > 300.0;
         let mut away = [if far { shooter } else { NOBODY }, NOBODY];
         if blocked {
@@ -374,11 +373,11 @@ impl<'a> Floor<'a> {
             let shots = if made { 1 } else { 2 + usize::from(three) };
             return self.free_throws(side, shooter, shots, false);
         }
-        if made { Outcome::Over(Start::Basket) } else { self.rebound(side, away) }
+        if made { ChanceOutcome::Over(Start::Basket) } else { self.rebound(side, away) }
     }
 
-    /// Free throws; with `one_and_one` the second is for a first that went in.
-    fn free_throws(&mut self, side: usize, shooter: usize, shots: usize, one_and_one: bool) -> Outcome {
+    /// Free throws; with `one_and_one` the second needs a made first.
+    fn free_throws(&mut self, side: usize, shooter: usize, shots: usize, one_and_one: bool) -> ChanceOutcome {
         self.shot_clock = None;
         let good = self.sides[side].members[shooter].skills.free_throws;
         let mut made = false;
@@ -395,16 +394,16 @@ impl<'a> Floor<'a> {
             return self.rebound(side, [shooter, NOBODY]);
         }
         self.dead = true;
-        Outcome::Over(Start::Inbound)
+        ChanceOutcome::Over(Start::Inbound)
     }
 
-    /// Every miss is somebody's rebound unless the clock runs out first: a team has none of its own.
-    /// `away`: who of the side, and of the other, cannot be there.
-    fn rebound(&mut self, side: usize, away: [usize; 2]) -> Outcome {
+    /// Every miss is rebounded by a player unless the clock runs out first; there are no team rebounds. `away`: the
+    /// members of either side who cannot be there.
+    fn rebound(&mut self, side: usize, away: [usize; 2]) -> ChanceOutcome {
         let time = self.rng.within(700, 1900);
         if self.clock <= time {
             self.run(self.clock);
-            return Outcome::Over(Start::Inbound);
+            return ChanceOutcome::Over(Start::Inbound);
         }
         self.run(time);
         let place = self.place(side, Chart { x: 0, y: 900 }, 2400);
@@ -414,10 +413,10 @@ impl<'a> Floor<'a> {
             self.happen(side, member, place, Act::Rebound { offensive: true });
             let at_once = self.rng.chance(450);
             let time = if at_once { self.rng.within(800, 2500) } else { self.rng.within(3000, 13_000) };
-            return Outcome::Again(Chance { time, opening: false, fast: false, from: Some((member, place)) });
+            return ChanceOutcome::Again(Chance { time, opening: false, fast: false, from: Some((member, place)) });
         }
         let member = self.pick_but(1 - side, away[1], |skills| skills.boards);
-        Outcome::Over(Start::Rebound(member, place))
+        ChanceOutcome::Over(Start::Rebound(member, place))
     }
 
     fn fouler(&mut self, side: usize) -> Option<usize> {
@@ -432,7 +431,7 @@ impl<'a> Floor<'a> {
         self.happen(side, member, place, Act::Foul);
     }
 
-    /// The clocks and the wall's time run.
+    /// The game clocks and the wall time run.
     fn run(&mut self, time: i64) {
         self.at += time;
         self.clock -= time;
@@ -442,7 +441,7 @@ impl<'a> Floor<'a> {
         self.bench.iter_mut().for_each(|bench| bench.play(time));
     }
 
-    /// Play stands still.
+    /// Play has stopped.
     fn whistle(&mut self, shortest: i64, longest: i64) {
         self.dead = true;
         self.at += self.rng.within(shortest, longest);
@@ -470,8 +469,8 @@ impl<'a> Floor<'a> {
         on_court[self.rng.weighted(&weights).unwrap_or(0)]
     }
 
-    /// A place near a point of the half that a side attacks.
-    fn place(&mut self, attacking: usize, point: Chart, reach: i64) -> Place {
+    /// A point near another in the half that a side attacks.
+    fn place(&mut self, attacking: usize, point: Chart, reach: i64) -> CourtPoint {
         let point = court::near(&mut self.rng, point, reach);
         let height = self.rng.within(900, 1300);
         self.hoops[attacking].at(point, height)
@@ -483,10 +482,10 @@ impl<'a> Floor<'a> {
         self.happen(side, member, place, act);
     }
 
-    fn happen(&mut self, side: usize, member: usize, place: Place, act: Act) {
+    fn happen(&mut self, side: usize, member: usize, place: CourtPoint, act: Act) {
         self.version += 1;
         self.play_at = self.at;
         let (at, clock, shot_clock, score) = (self.at, self.clock, self.shot_clock, self.score);
-        self.happenings.push(Happening { at, clock, shot_clock, side, member, place, act, score });
+        self.play_events.push(PlayEvent { at, clock, shot_clock, side, member, place, act, score });
     }
 }

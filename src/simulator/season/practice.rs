@@ -1,22 +1,23 @@
-//! Practices: about one a week, of drills that the team plays against itself. And workouts, which the service keeps apart.
+//! Practices: about one a week, of drills that the team plays against itself. And workouts, which the service keeps
+//! apart.
 
 use super::court;
-use super::flow::{Flow, Side};
-use super::ids::{Ids, Kind};
+use super::game_log::{GameLog, Side};
+use super::ids::{IdKind, Ids};
 use super::play;
 use super::rng::Rng;
-use super::roster::Member;
-use super::schedule::{DAY, HOUR, MINUTE, Plan};
+use super::roster::TeamMember;
+use super::schedule::{DAY, HOUR, MINUTE, SeasonPlan};
 
 /// Drills and their minutes on the game clock.
 const DRILLS: [(&str, i64); 4] = [("Five on five", 8), ("Transition", 5), ("Shell", 6), ("Scrimmage", 10)];
 
-/// What a workout has.
+/// The parts of a workout.
 const WORKOUT: [(&str, i64); 2] = [("Live shooting", 6), ("Open scrimmage", 8)];
-/// Weeks from one workout of a team to the next.
+/// Weeks between a team's workouts.
 const BETWEEN_WORKOUTS: i64 = 5;
 
-/// A practice of a team, by its week, or its workout.
+/// A practice or workout of a team, by its week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Practice {
     pub team: usize,
@@ -25,7 +26,7 @@ pub struct Practice {
     pub is_workout: bool,
 }
 
-/// Above all weeks.
+/// Greater than every week.
 const WORKOUTS: u64 = 1 << 15;
 
 impl Practice {
@@ -39,9 +40,9 @@ impl Practice {
     }
 }
 
-/// The practices and workouts of a team: in each week of the season a practice on a day without a game, in the morning of the
-/// United States; in some a workout, on another such day.
-pub fn of_team(seed: u64, team: usize, plan: &Plan, tipoffs: &[i64]) -> Vec<Practice> {
+/// The practices and workouts of a team: in each week a practice on a day without a game, in the American morning; in
+/// some weeks a workout on another such day.
+pub fn of_team(seed: u64, team: usize, plan: &SeasonPlan, tipoffs: &[i64]) -> Vec<Practice> {
     let weeks = (plan.ends_at - plan.starts_at) / (7 * DAY);
     (0..weeks)
         .flat_map(|week| {
@@ -62,10 +63,10 @@ pub fn of_team(seed: u64, team: usize, plan: &Plan, tipoffs: &[i64]) -> Vec<Prac
         .collect()
 }
 
-/// What happened in it: the players who are there in two fives, drawn anew for each practice.
-pub fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<Member>) -> Flow {
+/// Plays it: the players present form two fives, drawn anew for each practice.
+pub fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<TeamMember>) -> GameLog {
     let mut rng = Rng::keyed(seed, &[0x94AD, practice.number()]);
-    let mut there: Vec<Member> = members
+    let mut there: Vec<TeamMember> = members
         .into_iter()
         .filter(|member| member.left_at.is_none_or(|left_at| practice.starts_at < left_at))
         .collect();
@@ -75,10 +76,10 @@ pub fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<Member>) -> Fl
     let first = rng.index(2);
     let drills = [DRILLS[first], DRILLS[2], DRILLS[3]];
     let drills = if practice.is_workout { &WORKOUT[..] } else { &drills[..] };
-    // Games count from one up in steps of their own; a week's practices share a step below the first of them.
+    // Games count from one in steps of their own; a week's practices share a step below the first of them.
     let version = 1 + practice.week;
     play::scrimmage(rng, court::hoops(seed, practice.team), version, practice.starts_at, sides, drills, |part| {
-        ids.text(Kind::Drill, practice.number(), part)
+        ids.text(IdKind::Drill, practice.number(), part)
     })
 }
 
@@ -88,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_practice_keeps_clear_of_games_at_any_hour() {
-        let plan = Plan { fixtures: Vec::new(), starts_at: 0, ends_at: 150 * DAY };
+        let plan = SeasonPlan { fixtures: Vec::new(), starts_at: 0, ends_at: 150 * DAY };
         // A game a day on six days of each week, at the hour of practice.
         let tipoffs: Vec<i64> = (0..150).filter(|day| day % 7 != 4).map(|day| day * DAY + 14 * HOUR).collect();
         let (workouts, practices): (Vec<_>, Vec<_>) =
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_team_works_out_every_fifth_week_and_not_on_the_day_of_its_practice() {
-        let plan = Plan { fixtures: Vec::new(), starts_at: 0, ends_at: 150 * DAY };
+        let plan = SeasonPlan { fixtures: Vec::new(), starts_at: 0, ends_at: 150 * DAY };
         for team in 0..7 {
             let all = of_team(1, team, &plan, &[]);
             let days: std::collections::BTreeSet<_> = all.iter().map(|one| one.starts_at.div_euclid(DAY)).collect();

@@ -1,7 +1,7 @@
-//! Chance that is the same on every platform: SplitMix64, whole numbers only.
+//! Randomness that is the same on every platform: SplitMix64, integers only.
 
-/// A stream of chance. Streams of different keys are independent of each other, so that what is made when asked for comes
-/// out the same in any order.
+/// A random stream. Streams of different keys are independent, so that values made on demand do not depend on their
+/// order.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
@@ -14,7 +14,7 @@ pub const fn mix(mut x: u64) -> u64 {
 }
 
 impl Rng {
-    /// The stream that a seed and a key (what it is for, of which team, ..) name.
+    /// The stream of a seed and a key (purpose, team, ..).
     pub fn keyed(seed: u64, key: &[u64]) -> Self {
         Rng(key.iter().fold(mix(seed), |state, part| mix(state ^ mix(*part))))
     }
@@ -25,7 +25,7 @@ impl Rng {
         out
     }
 
-    /// 0 to `n - 1`; 0 where `n` is not positive.
+    /// 0 to `n - 1`; 0 if `n` is not positive.
     pub fn below(&mut self, n: i64) -> i64 {
         ((u128::from(self.next_u64()) * n.max(1) as u128) >> 64) as i64
     }
@@ -35,17 +35,17 @@ impl Rng {
         low + self.below(high - low + 1)
     }
 
-    /// Whether something that happens `permille` times in a thousand happens.
+    /// True in `permille` of a thousand cases.
     pub fn chance(&mut self, permille: i64) -> bool {
         self.below(1000) < permille
     }
 
-    /// A place in `0..n`.
+    /// An index in `0..n`.
     pub fn index(&mut self, n: usize) -> usize {
         self.below(n as i64) as usize
     }
 
-    /// A place in `weights`, in proportion to them. `None` where nothing weighs anything.
+    /// An index of `weights`, in proportion to them. `None` if all are 0.
     pub fn weighted(&mut self, weights: &[i64]) -> Option<usize> {
         let total: i64 = weights.iter().sum();
         if total <= 0 {

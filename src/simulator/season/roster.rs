@@ -1,19 +1,19 @@
-//! Who is on a team, what they are good at, and who left.
+//! The players of a team, their skills, and the departed.
 
 use super::rng::Rng;
-use super::schedule::Plan;
+use super::schedule::SeasonPlan;
 use super::{links, names};
 use crate::config::Sport;
 use crate::resource::roster::{Player, PlayerImages, Roster, SpecialService, TeamImages};
 use crate::resource::stats::PlayerDetails;
 use crate::resource::team::Team;
 
-/// Ids of a team's players follow each other; so many are kept for each team.
+/// Players of a team have consecutive ids; this many are reserved for each team.
 pub const IDS_OF_A_TEAM: i64 = 64;
 const FIRST_PLAYER_ID: i64 = 200_001;
 const FIRST_SENSOR: i64 = 100_001;
 
-/// What a player brings to a game: weights against the team mates', and shifts of probabilities in permille.
+/// A player's skills: weights relative to team mates, and shifts of probabilities in permille.
 #[derive(Debug, Clone)]
 pub struct Skills {
     pub usage: i64,
@@ -23,19 +23,19 @@ pub struct Skills {
     pub boards: i64,
     pub passing: i64,
     pub hands: i64,
-    /// Distance covered while the clock runs, in cm a second.
+    /// Distance covered while the clock runs, in cm per second.
     pub pace: i64,
 }
 
 #[derive(Debug, Clone)]
-pub struct Member {
+pub struct TeamMember {
     pub player: Player,
     pub skills: Skills,
-    /// When the player left the team; `None` for those who are still there.
+    /// When the player left the team, if so.
     pub left_at: Option<i64>,
 }
 
-impl Member {
+impl TeamMember {
     pub fn details(&self) -> PlayerDetails {
         PlayerDetails {
             id: self.player.id,
@@ -47,7 +47,7 @@ impl Member {
 }
 
 /// Everybody who was on the team during the season: the starters, the bench, the departed.
-pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &Plan) -> Vec<Member> {
+pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &SeasonPlan) -> Vec<TeamMember> {
     let mut rng = Rng::keyed(seed, &[0x205E, index as u64]);
     let (active, starters) = match sport {
         Sport::Basketball => (rng.within(12, 14) as usize, 5),
@@ -64,7 +64,7 @@ pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &Plan) 
             let id = FIRST_PLAYER_ID + index as i64 * IDS_OF_A_TEAM + slot as i64;
             let (first, last) = (names::first(&mut rng, team.gender == "WOMEN"), names::last(&mut rng));
             let jersey = &jerseys[slot % jerseys.len()];
-            Member {
+            TeamMember {
                 skills: skills(&mut rng, position, slot < starters),
                 player: Player {
                     id,
@@ -89,8 +89,8 @@ pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &Plan) 
         .collect()
 }
 
-/// The roster as the service shows it: without a game the active players, with one all who were on the team then.
-pub fn roster(team: &Team, members: &[Member], at: Option<i64>) -> Roster {
+/// The roster as the service shows it: the active players; with a game all who were on the team then.
+pub fn roster(team: &Team, members: &[TeamMember], at: Option<i64>) -> Roster {
     let players = members.iter().filter(|member| match (member.left_at, at) {
         (None, _) => true,
         (Some(left_at), Some(at)) => at < left_at,
@@ -115,7 +115,7 @@ pub fn roster(team: &Team, members: &[Member], at: Option<i64>) -> Roster {
     }
 }
 
-/// Basketball jerseys carry the digits 0 to 5 only, so that officials can show a number with two hands; "00" is not "0".
+/// Basketball jerseys use only the digits 0 to 5, which officials can show with two hands; "00" is not "0".
 fn jerseys(sport: Sport) -> Vec<String> {
     match sport {
         Sport::Football => (1..100).map(|number| number.to_string()).collect(),
@@ -158,7 +158,7 @@ fn skills(rng: &mut Rng, position: &str, starter: bool) -> Skills {
     }
 }
 
-/// Two players of a team, at most: one wears a microphone, one is followed by a camera.
+/// At most two players of a team: one wears a microphone, one is followed by a camera.
 fn special_services(rng: &mut Rng, slot: usize) -> Vec<SpecialService> {
     let mut services = Vec::new();
     if slot == 1 && rng.chance(600) {

@@ -1,6 +1,6 @@
-//! Who plays whom, when: rounds by the circle method, spread over about five months around the season's clock.
+//! The fixtures: rounds by the circle method, spread over about five months around the season's clock.
 
-use super::ids::{Ids, Kind};
+use super::ids::{IdKind, Ids};
 use super::rng::Rng;
 use super::{names, teams};
 use crate::config::Sport;
@@ -12,10 +12,10 @@ pub const HOUR: i64 = 60 * MINUTE;
 pub const DAY: i64 = 24 * HOUR;
 const SEASON_DAYS: i64 = 150;
 const LAST_NOW: i64 = 253_402_300_799_999;
-/// How much of the season is over at the season's clock, in percent of the games.
+/// Percentage of games that are over at the season's clock.
 const PLAYED_PERCENT: usize = 87;
 
-/// One game to be played, by the places of its teams in the list.
+/// One game, by the positions of its teams in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fixture {
     pub tipoff_at: i64,
@@ -25,14 +25,14 @@ pub struct Fixture {
 
 /// The fixtures by tipoff, and the first and last moment of the season.
 #[derive(Debug)]
-pub struct Plan {
+pub struct SeasonPlan {
     pub fixtures: Vec<Fixture>,
     pub starts_at: i64,
     pub ends_at: i64,
 }
 
-pub fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) -> Plan {
-    // Any number may be given; a season beyond the year 9999 helps nobody.
+pub fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) -> SeasonPlan {
+    // Callers may pass any number; the bound keeps times before the year 9999.
     let now = now.clamp(0, LAST_NOW);
     let mut rng = Rng::keyed(seed, &[0x5C4E]);
     let men = teams::men_among(sport, team_count);
@@ -40,7 +40,7 @@ pub fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) 
     leagues.iter_mut().for_each(|league| rng.shuffle(league));
     let games_of_a_round: usize = leagues.iter().map(|league| league.len() / 2).sum();
     if games_of_a_round == 0 || games == 0 {
-        return Plan { fixtures: Vec::new(), starts_at: now - SEASON_DAYS * DAY, ends_at: now };
+        return SeasonPlan { fixtures: Vec::new(), starts_at: now - SEASON_DAYS * DAY, ends_at: now };
     }
     let rounds = games.div_ceil(games_of_a_round) as i64;
     let days = SEASON_DAYS.max(rounds);
@@ -52,13 +52,13 @@ pub fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) 
         rng.shuffle(&mut pairs);
         pairs.truncate(games - drawn.len());
         for (home, away) in pairs {
-            // The last day of a round's window is left free, so that no team plays on two days running.
+            // The last day of a round's window is free, so that no team plays on consecutive days.
             let day = first_day + rng.below(window - 1);
             drawn.push((day, tipoff_of_day(&mut rng, window), home, away));
         }
     }
     drawn.sort_unstable();
-    // One game goes on at the season's clock, whatever the hour: its day is where the season is tied to the clock.
+    // One game is going on at the season's clock, whatever the hour: its day ties the season to the clock.
     let running = (drawn.len() * PLAYED_PERCENT / 100).min(drawn.len() - 1);
     let running_tipoff = (now - 20 * MINUTE).div_euclid(30 * MINUTE) * 30 * MINUTE;
     let starts_at = (running_tipoff.div_euclid(DAY) - drawn[running].0) * DAY;
@@ -72,15 +72,15 @@ pub fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) 
         })
         .collect();
     fixtures.sort_unstable_by_key(|fixture| (fixture.tipoff_at, fixture.home));
-    Plan { fixtures, starts_at, ends_at: starts_at + days * DAY }
+    SeasonPlan { fixtures, starts_at, ends_at: starts_at + days * DAY }
 }
 
-/// From noon to the evening of the United States. Where teams play on days running a game is over before midnight UTC.
+/// From noon to evening in the United States. If teams play on consecutive days, a game is over before midnight UTC.
 fn tipoff_of_day(rng: &mut Rng, window: i64) -> i64 {
     17 * HOUR + rng.below(if window >= 2 { 20 } else { 9 }) * 30 * MINUTE
 }
 
-/// The pairs of a round, home first: one team stands, the others walk around it; each lap the homes change.
+/// The pairs of a round, home first: one team is fixed, the others rotate around it; each lap swaps the homes.
 fn pairs_of_round(league: &[usize], round: usize) -> Vec<(usize, usize)> {
     let seats = league.len() + league.len() % 2;
     if seats < 2 {
@@ -91,15 +91,15 @@ fn pairs_of_round(league: &[usize], round: usize) -> Vec<(usize, usize)> {
     (0..seats / 2)
         .filter_map(|place| {
             let (one, other) = (*league.get(seat(place))?, *league.get(seat(seats - 1 - place))?);
-            // The standing team would be at home for a whole lap.
+            // Otherwise the fixed team would be at home for a whole lap.
             let swap = if place == 0 { (turn + lap) % 2 == 1 } else { (place + lap) % 2 == 1 };
             Some(if swap { (other, one) } else { (one, other) })
         })
         .collect()
 }
 
-/// The part of the season that a game belongs to (facts 6.7), and its week: the Monday before the first game begins week 1.
-pub fn week(plan: &Plan, tipoff_at: i64) -> (&'static str, i64) {
+/// A game's part of the season and its week: week 1 begins on the Monday before the first game.
+pub fn week(plan: &SeasonPlan, tipoff_at: i64) -> (&'static str, i64) {
     let of = |fixture: Option<&Fixture>| fixture.map_or(tipoff_at, |fixture| fixture.tipoff_at);
     let (first, last) = (of(plan.fixtures.first()), of(plan.fixtures.last()));
     let passed = (tipoff_at - first) * 100 / (last - first).max(1);
@@ -112,7 +112,7 @@ pub fn week(plan: &Plan, tipoff_at: i64) -> (&'static str, i64) {
     (part, monday_week(tipoff_at) - monday_week(first) + 1)
 }
 
-/// Weeks since one that began with a Monday: the epoch's first day was a Thursday.
+/// Weeks since the first Monday: the epoch's first day was a Thursday.
 fn monday_week(at: i64) -> i64 {
     (at.div_euclid(DAY) + 3).div_euclid(7)
 }
@@ -120,9 +120,9 @@ fn monday_week(at: i64) -> i64 {
 /// The fixture as the service shows it.
 pub fn scheduled(ids: Ids, sport: Sport, teams: &[Team], index: usize, fixture: &Fixture) -> ScheduledGame {
     let (home, away) = (&teams[fixture.home], &teams[fixture.away]);
-    let event_id = ids.text(Kind::Game, index as u64, 0);
+    let event_id = ids.text(IdKind::Game, index as u64, 0);
     let (court, facility) =
-        (ids.text(Kind::Court, fixture.home as u64, 0), ids.text(Kind::Facility, fixture.home as u64, 0));
+        (ids.text(IdKind::Court, fixture.home as u64, 0), ids.text(IdKind::Facility, fixture.home as u64, 0));
     ScheduledGame {
         facility_name: format!(
             "{} {}",
@@ -134,7 +134,7 @@ pub fn scheduled(ids: Ids, sport: Sport, teams: &[Team], index: usize, fixture: 
         tournament: (index % 40 == 17).then(|| "SIM Invitational".to_owned()),
         tipoff_at: fixture.tipoff_at,
         gender: home.gender.clone(),
-        // The only value documented (specification 3), also of games that are over.
+        // The only documented value, also for games that are over.
         status: "ACTIVE".to_owned(),
         kind: home.sport.clone(),
         home_team_id: home.id,
@@ -160,7 +160,7 @@ mod tests {
 
     const NOW: i64 = 1_772_000_000_000;
 
-    fn twice_a_day(plan: &Plan) -> Option<(i64, usize)> {
+    fn twice_a_day(plan: &SeasonPlan) -> Option<(i64, usize)> {
         let mut seen = BTreeSet::new();
         plan.fixtures
             .iter()
@@ -216,7 +216,7 @@ mod tests {
         // 1 January 2024 was a Monday.
         let monday = 1_704_067_200_000;
         let fixtures = [2, 102].map(|day| Fixture { tipoff_at: monday + day * DAY, home: 0, away: 1 });
-        let plan = Plan { fixtures: fixtures.into(), starts_at: monday, ends_at: monday + 103 * DAY };
+        let plan = SeasonPlan { fixtures: fixtures.into(), starts_at: monday, ends_at: monday + 103 * DAY };
         let number = |at| week(&plan, at).1;
         assert_eq!([monday, monday + 7 * DAY - 1, monday + 7 * DAY, monday + 14 * DAY].map(number), [1, 1, 2, 3]);
         let part = |day: i64| week(&plan, monday + (day + 2) * DAY).0;

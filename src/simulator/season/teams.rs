@@ -6,7 +6,7 @@ use crate::resource::team::Team;
 
 pub const FIRST_ID: i64 = 1001;
 const TEAMS_OF_A_CONFERENCE: usize = 12;
-/// From here up half of the teams are women's; a small league stays one, in which everybody meets everybody.
+/// From this number on, half of the teams are women's; a small league stays one, in which all teams meet.
 const MIXED_FROM: usize = 32;
 
 pub fn teams(sport: Sport, count: usize) -> Vec<Team> {
@@ -14,7 +14,7 @@ pub fn teams(sport: Sport, count: usize) -> Vec<Team> {
     (0..count)
         .map(|index| {
             let (place, nickname) = names::team(index);
-            // Names of one league are unique; the second lap of the lists says so in the name.
+            // Names of one league are unique; the second lap of the lists adds a number.
             let lap = index / 946;
             let name = if lap == 0 { format!("{place} {nickname}") } else { format!("{place} {nickname} {}", lap + 1) };
             let gender = if index < men { "MEN" } else { "WOMEN" };
@@ -37,7 +37,7 @@ pub fn teams(sport: Sport, count: usize) -> Vec<Team> {
         .collect()
 }
 
-/// The first so many teams are men's; the others, if any, are women's.
+/// The first teams, this many, are men's; the others, if any, are women's.
 pub fn men_among(sport: Sport, count: usize) -> usize {
     if sport == Sport::Basketball && count >= MIXED_FROM { count - count / 2 } else { count }
 }
@@ -49,7 +49,7 @@ pub fn sport_name(sport: Sport) -> &'static str {
     }
 }
 
-/// The place of a team in the list.
+/// The position of a team in the list.
 pub fn index_of(team_id: i64, count: usize) -> Option<usize> {
     usize::try_from(team_id.checked_sub(FIRST_ID)?).ok().filter(|index| *index < count)
 }

@@ -1,21 +1,21 @@
-//! Where everybody is at a time. A position is a function of the time alone, so that any window can be asked for; sums,
-//! products and square roots only, which every platform rounds alike.
+//! Where everybody is at a time. A position is a function of time alone, so that any window can be computed; only sums,
+//! products and square roots, which every platform rounds alike.
 //!
-//! Players walk between spots drawn for every few seconds, in the half that is attacked, and are where they shoot, rebound or
-//! foul when they do so. While play stands still they go to where it goes on.
+//! Players walk between spots drawn for every few seconds, in the attacked half, and are where they shoot, rebound or
+//! foul when they do. While play has stopped they go to where it resumes.
 
 use super::clocks;
 use super::court::Chart;
-use super::flow::{Act, Happening, Period, Place, Possession, Side};
+use super::game_log::{Act, CourtPoint, GamePeriod, GamePossession, PlayEvent, Side};
 use super::rng::Rng;
 use crate::resource::locations::{Location, LocationBatch};
 use crate::resource::team::Team;
 
-/// Between time steps in the vendor's sample (facts 2.18), in milliseconds.
+/// Milliseconds between time steps, as in the vendor's sample.
 pub const SAMPLED: i64 = 500;
-/// Between the spots that a player goes to.
+/// Milliseconds between the spots that a player goes to.
 const LEG: i64 = 5000;
-/// So long before and after what they do, players are on their way to and from it.
+/// For this long before and after an event, players are on their way to and from it.
 const APPROACH: i64 = 3500;
 const FLIGHT: i64 = 900;
 const FIRST_BALL: usize = 900_001;
@@ -37,7 +37,7 @@ struct Point {
 }
 
 impl Point {
-    fn of(place: Place) -> Self {
+    fn of(place: CourtPoint) -> Self {
         Point { x: place.x as f64, y: place.y as f64, z: place.z as f64 }
     }
 
@@ -63,27 +63,27 @@ pub struct Tracker<'a> {
     sides: &'a [Side; 2],
     teams: [&'a Team; 2],
     ball: String,
-    period: &'a Period,
-    happenings: Vec<&'a Happening>,
-    /// Between time steps, in milliseconds. A finer grid passes through the points of a coarser one.
+    period: &'a GamePeriod,
+    play_events: Vec<&'a PlayEvent>,
+    /// Milliseconds between time steps. A finer grid includes the points of a coarser one.
     step: i64,
 }
 
 impl<'a> Tracker<'a> {
-    /// `seed`: one for each session. `venue`: the place of the home team in the season's list.
+    /// `seed`: one for each session. `venue`: the position of the home team in the season's list.
     pub fn new(
         seed: u64,
         sides: &'a [Side; 2],
         teams: [&'a Team; 2],
         venue: usize,
-        period: &'a Period,
+        period: &'a GamePeriod,
         step: i64,
     ) -> Self {
-        let happenings = period.possessions.iter().flat_map(|possession| &possession.happenings).collect();
-        Tracker { seed, sides, teams, ball: (FIRST_BALL + venue).to_string(), period, happenings, step }
+        let play_events = period.possessions.iter().flat_map(|possession| &possession.play_events).collect();
+        Tracker { seed, sides, teams, ball: (FIRST_BALL + venue).to_string(), period, play_events, step }
     }
 
-    /// One batch for each time step in `from..=to` that lies in the period.
+    /// One batch for each time step in `from..=to` of the period.
     pub fn batches(&self, from: i64, to: i64) -> impl Iterator<Item = LocationBatch> {
         let (start, end, step) = (self.period.started_at, self.period.ended_at, self.step);
         let first = (from.clamp(start, end + 1) - start + step - 1).div_euclid(step);
@@ -104,7 +104,7 @@ impl<'a> Tracker<'a> {
             y: at.y.round(),
             tag,
             tid: None,
-            // Metres a second are millimetres a millisecond; six decimals, as in the vendor's sample.
+            // Metres per second are millimetres per millisecond; six decimals, as in the vendor's sample.
             speed: (at.distance(was) / self.step as f64 * 1e6).round() / 1e6,
             pid: None,
             gc: Some(clocks::of_location(clock)),
@@ -127,8 +127,8 @@ impl<'a> Tracker<'a> {
         Some(LocationBatch { locations })
     }
 
-    /// The possession in progress; while play stands still the one to come, and after the horn the last.
-    fn possession(&self, t: i64) -> Option<(&'a Possession, bool)> {
+    /// The current possession; while play has stopped the next one, and after the end the last.
+    fn possession(&self, t: i64) -> Option<(&'a GamePossession, bool)> {
         let all = &self.period.possessions;
         let begun = all.partition_point(|possession| possession.started_at <= t);
         match all[..begun].last() {
@@ -139,18 +139,18 @@ impl<'a> Tracker<'a> {
 
     fn player(&self, side: usize, seat: usize, member: usize, t: i64) -> Point {
         let walk = self.walk(t, |leg| self.spot(leg, side, seat));
-        self.drawn(walk, t, APPROACH, |happening| happening.side == side && happening.member == member)
+        self.drawn(walk, t, APPROACH, |play_event| play_event.side == side && play_event.member == member)
     }
 
     /// The ball goes from hand to hand, and through the air after a shot.
     fn ball(&self, t: i64) -> Point {
-        let after = self.happenings.partition_point(|happening| happening.at <= t);
-        let (past, coming) = self.happenings.split_at(after);
+        let after = self.play_events.partition_point(|play_event| play_event.at <= t);
+        let (past, coming) = self.play_events.split_at(after);
         let shot = past
             .iter()
             .rev()
-            .take_while(|happening| t - happening.at < FLIGHT)
-            .find(|happening| matches!(happening.act, Act::Shot { .. } | Act::FreeThrow { .. }));
+            .take_while(|play_event| t - play_event.at < FLIGHT)
+            .find(|play_event| matches!(play_event.act, Act::Shot { .. } | Act::FreeThrow { .. }));
         if let Some(shot) = shot {
             let hoop = shot.place.hoop;
             let rim = Point { x: hoop.x as f64, y: hoop.y as f64, z: hoop.z as f64 };
@@ -166,22 +166,22 @@ impl<'a> Tracker<'a> {
             let seat = Rng::keyed(self.seed, &[0xBA11, leg as u64]).index(5);
             self.spot(leg, possession.side, seat)
         });
-        self.drawn(hand, t, FLIGHT, |happening| !matches!(happening.act, Act::Assist | Act::Foul | Act::Block))
+        self.drawn(hand, t, FLIGHT, |play_event| !matches!(play_event.act, Act::Assist | Act::Foul | Act::Block))
     }
 
-    /// Between the spots of the legs before and after.
+    /// Between the spots of the previous and the next leg.
     fn walk(&self, t: i64, spot: impl Fn(i64) -> Point) -> Point {
         let since = t - self.period.started_at;
         let leg = since.div_euclid(LEG);
         spot(leg).towards(spot(leg + 1), ease(since.rem_euclid(LEG) as f64 / LEG as f64))
     }
 
-    /// Where a seat of a lineup is headed for at the start of a leg.
+    /// Where a member of the lineup is heading at the start of a leg.
     fn spot(&self, leg: i64, side: usize, seat: usize) -> Point {
         let Some((possession, live)) = self.possession(self.period.started_at + leg * LEG) else {
             return Point { x: 0.0, y: 0.0, z: 1000.0 };
         };
-        // One spot for as long as play stands still.
+        // One spot for as long as play has stopped.
         let moment = if live { leg } else { possession.started_at };
         let mut rng = Rng::keyed(self.seed, &[0x5B07, moment as u64, seat as u64]);
         let around = |rng: &mut Rng, reach: i64| rng.within(-reach, reach);
@@ -193,11 +193,11 @@ impl<'a> Tracker<'a> {
         Point::of(possession.hoop.at(chart, 1000 + rng.below(120)))
     }
 
-    /// A walk, but for `reach` before and after what happens: on the way to its place, and from it. Straight from one place
-    /// to the next where there is no time for a walk between.
-    fn drawn(&self, walk: Point, t: i64, reach: i64, concerns: impl Fn(&Happening) -> bool) -> Point {
-        let after = self.happenings.partition_point(|happening| happening.at <= t);
-        let (past, coming) = self.happenings.split_at(after);
+    /// Walks, but moves to and from an event's place within `reach` of it, straight from one event to the next if there
+    /// is no time between.
+    fn drawn(&self, walk: Point, t: i64, reach: i64, concerns: impl Fn(&PlayEvent) -> bool) -> Point {
+        let after = self.play_events.partition_point(|play_event| play_event.at <= t);
+        let (past, coming) = self.play_events.split_at(after);
         let last = past.iter().rev().take_while(|last| t - last.at < 2 * reach).find(|last| concerns(last));
         let next = coming.iter().take_while(|next| next.at - t < 2 * reach).find(|next| concerns(next));
         if let (Some(last), Some(next)) = (last, next)
@@ -206,25 +206,25 @@ impl<'a> Tracker<'a> {
             let part = (t - last.at) as f64 / (next.at - last.at) as f64;
             return Point::of(last.place).towards(Point::of(next.place), ease(part));
         }
-        let pull = |happening: &Happening| ease((1.0 - (happening.at - t).abs() as f64 / reach as f64).max(0.0));
-        // More than twice the reach apart: one of them pulls at most.
+        let pull = |play_event: &PlayEvent| ease((1.0 - (play_event.at - t).abs() as f64 / reach as f64).max(0.0));
+        // More than twice the reach apart: at most one of them pulls.
         let near = [last, next].into_iter().flatten();
-        near.fold(walk, |at, happening| at.towards(Point::of(happening.place), pull(happening)))
+        near.fold(walk, |at, play_event| at.towards(Point::of(play_event.place), pull(play_event)))
     }
 }
 
-/// Both clocks at a time. Between two happenings play stands still first and runs up to the second.
-fn clock(possession: &Possession, live: bool, t: i64) -> (i64, Option<i64>) {
+/// Both clocks at a time. Between two events play is first stopped, then runs up to the second.
+fn clock(possession: &GamePossession, live: bool, t: i64) -> (i64, Option<i64>) {
     if !live {
         let over = t > possession.ended_at;
         return (if over { possession.end_clock } else { possession.start_clock }, None);
     }
-    let after = possession.happenings.partition_point(|happening| happening.at <= t);
-    let (past, coming) = possession.happenings.split_at(after);
+    let after = possession.play_events.partition_point(|play_event| play_event.at <= t);
+    let (past, coming) = possession.play_events.split_at(after);
     let (then, left) = coming.first().map_or((possession.ended_at, possession.end_clock), |next| (next.at, next.clock));
     let before = past.last().map_or(possession.start_clock, |last| last.clock);
     let clock = (left + then - t).min(before);
-    // The shot clock that the next happening shows, or the last one where it is set anew by then.
+    // The shot clock of the next event, or of the last one if it is reset by then.
     let next = coming.first().filter(|next| !matches!(next.act, Act::Rebound { .. } | Act::FreeThrow { .. }));
     let shot_clock = match (next, past.last()) {
         (Some(next), _) => next.shot_clock.map(|shown| shown + clock - next.clock),

@@ -1,6 +1,6 @@
-//! Who is let in, and how who is not is told (specification 5 and 7; facts 3.2).
+//! Who is let in, and how who is not is told.
 
-use super::super::gate::{
+use super::super::auth::{
     CANNOT_BE_VERIFIED, DOES_NOT_MATCH, NO_KEY, NO_VALID_DATE, TWO_KEYS, UNAUTHORIZED, WRONG_KEY,
 };
 use super::*;
@@ -213,7 +213,7 @@ fn credentials_look_real_and_are_the_seeds() {
     let (one, two) = (small(), small());
     assert_eq!((one.username(), one.secret(), one.api_key()), (two.username(), two.secret(), two.api_key()));
     assert_eq!((one.username().as_str(), one.secret().len()), ("sim-7", 40));
-    let other = start(Options { seed: 8, games: 0, ..Options::default() });
+    let other = start(SimulatorOptions { seed: 8, games: 0, ..SimulatorOptions::default() });
     assert_ne!((one.secret(), one.api_key()), (other.secret(), other.api_key()));
     assert!(!format!("{one:?}").contains(&one.secret()));
 }

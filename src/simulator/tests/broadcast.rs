@@ -1,4 +1,4 @@
-//! The Broadcast API over the wire (specification 4.10; facts 5).
+//! The Broadcast API over the wire.
 
 use super::*;
 use std::io::BufRead;

@@ -1,4 +1,4 @@
-//! Each endpoint (specification 4 and 7).
+//! Each endpoint.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -485,14 +485,16 @@ fn follow_all(simulator: &Simulator) -> usize {
 
 #[test]
 fn every_link_leads_somewhere() {
-    let simulator = start(Options { seed: 3, teams: 4, games: 8, now: Some(NOW), ..Options::default() });
+    let simulator =
+        start(SimulatorOptions { seed: 3, teams: 4, games: 8, now: Some(NOW), ..SimulatorOptions::default() });
     assert!(follow_all(&simulator) > 200);
 }
 
 #[test]
 fn every_link_of_a_football_season_leads_somewhere() {
     let sport = crate::config::Sport::Football;
-    let simulator = start(Options { seed: 3, sport, teams: 4, games: 8, now: Some(NOW), ..Options::default() });
+    let simulator =
+        start(SimulatorOptions { seed: 3, sport, teams: 4, games: 8, now: Some(NOW), ..SimulatorOptions::default() });
     assert!(follow_all(&simulator) > 40);
 }
 

@@ -9,23 +9,23 @@ use std::time::Instant;
 fn a_port_that_is_taken_is_a_configuration_error() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let error = Simulator::start(Options { port, ..Options::default() }).unwrap_err();
+    let error = Simulator::start(SimulatorOptions { port, ..SimulatorOptions::default() }).unwrap_err();
     assert!(matches!(&error, Error::Configuration(text) if text.contains(&port.to_string())), "{error}");
 }
 
 #[test]
 fn a_season_that_cannot_be_is_refused() {
-    let base = Options::default;
+    let base = SimulatorOptions::default;
     for wrong in [
-        Options { teams: 1, ..base() },
-        Options { teams: usize::MAX, ..base() },
-        Options { games: usize::MAX, ..base() },
-        Options { now: Some(i64::MIN), ..base() },
-        Options { tracking_hz: 0, ..base() },
-        Options { tracking_hz: 30, ..base() },
-        Options { tracking_hz: 1000, ..base() },
-        Options { now: Some(1_771_588_800), ..base() },
-        Options { now: Some(i64::MAX), ..base() },
+        SimulatorOptions { teams: 1, ..base() },
+        SimulatorOptions { teams: usize::MAX, ..base() },
+        SimulatorOptions { games: usize::MAX, ..base() },
+        SimulatorOptions { now: Some(i64::MIN), ..base() },
+        SimulatorOptions { tracking_hz: 0, ..base() },
+        SimulatorOptions { tracking_hz: 30, ..base() },
+        SimulatorOptions { tracking_hz: 1000, ..base() },
+        SimulatorOptions { now: Some(1_771_588_800), ..base() },
+        SimulatorOptions { now: Some(i64::MAX), ..base() },
     ] {
         assert!(matches!(Simulator::start(wrong.clone()), Err(Error::Argument(_))), "{wrong:?}");
     }
@@ -54,7 +54,7 @@ fn closing_ends_open_connections_and_frees_the_port() {
 #[test]
 fn nothing_listens_any_more_when_closing_is_done() {
     for _ in 0..50 {
-        let simulator = start(Options { games: 0, now: Some(NOW), ..Options::default() });
+        let simulator = start(SimulatorOptions { games: 0, now: Some(NOW), ..SimulatorOptions::default() });
         let address = simulator.base_url().replace("http://", "");
         simulator.close();
         assert!(TcpStream::connect(address).is_err());
@@ -62,7 +62,7 @@ fn nothing_listens_any_more_when_closing_is_done() {
 }
 
 fn start_at(port: u16) -> Simulator {
-    start(Options { port, games: 4, now: Some(NOW), ..Options::default() })
+    start(SimulatorOptions { port, games: 4, now: Some(NOW), ..SimulatorOptions::default() })
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn addresses_are_loopback_origins() {
 
 #[test]
 fn the_real_clock_places_the_season_around_today() {
-    let simulator = start(Options { teams: 4, games: 20, ..Options::default() });
+    let simulator = start(SimulatorOptions { teams: 4, games: 20, ..SimulatorOptions::default() });
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis() as i64;
     let games = simulator.games();
     assert!(games[0].tipoff_at < now && games[games.len() - 1].tipoff_at > now);

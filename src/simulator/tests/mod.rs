@@ -6,10 +6,10 @@ mod access;
 mod broadcast;
 mod endpoints;
 mod faults;
+mod game_resources;
 mod life;
-mod whole;
 
-use super::{Options, Privileges, Seen, Simulator};
+use super::{Privileges, Seen, Simulator, SimulatorOptions};
 use serde_json::Value;
 use sha1::{Digest, Sha1};
 use std::io::{self, Read, Write};
@@ -20,13 +20,13 @@ use std::time::{Duration, SystemTime};
 const NOW: i64 = 1_771_588_800_000;
 const DAY: i64 = 86_400_000;
 
-fn start(options: Options) -> Simulator {
+fn start(options: SimulatorOptions) -> Simulator {
     Simulator::start(options).unwrap()
 }
 
 /// A small season at a frozen clock.
 fn small() -> Simulator {
-    start(Options { seed: 7, teams: 6, games: 40, now: Some(NOW), ..Options::default() })
+    start(SimulatorOptions { seed: 7, teams: 6, games: 40, now: Some(NOW), ..SimulatorOptions::default() })
 }
 
 /// HMAC by its definition (RFC 2104), in base64 by its definition (RFC 4648).

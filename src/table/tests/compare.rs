@@ -1,8 +1,8 @@
-//! A body read by the engine and by the oracle.
+//! Compares the engine's and the oracle's reading of a body.
 
 use super::oracle;
 use crate::fuzz::Random;
-use crate::table::{Body, Context, Resource, Survey, Table, decode, survey};
+use crate::table::{Body, Context, Resource, SchemaCheck, Table, check_schema, decode};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, StringArray};
@@ -75,10 +75,10 @@ fn beyond_a_float(text: &[u8]) -> bool {
     })
 }
 
-/// What the survey says of a body: where it says that every table decodes, each does, and the first has as many rows.
-pub fn survey_holds(resource: &'static Resource, text: &[u8], context: &Context) {
+/// Where the schema check says that every table decodes, each does, and the first has as many rows.
+pub fn check_schema_holds(resource: &'static Resource, text: &[u8], context: &Context) {
     let body = Body::from(text);
-    let Ok(Survey { rows: Some(rows), .. }) = survey(resource, &body, context) else { return };
+    let Ok(SchemaCheck { rows: Some(rows), .. }) = check_schema(resource, &body, context) else { return };
     for (number, table) in resource.tables.iter().enumerate() {
         // A new body: this one is known to be JSON.
         let read = decode(resource, table.name, None, &Body::from(text), context);
@@ -94,19 +94,19 @@ pub fn compare(resource: &'static Resource, tables: &[&'static Table], text: &[u
         Err(e) if beyond_serde(&e) => return,
         Err(e) => panic!("no JSON: {e}"),
     };
-    survey_holds(resource, text, &context(random));
+    check_schema_holds(resource, text, &context(random));
     if beyond_a_float(text) {
         return;
     }
-    // What one pass has found out of this body the others use.
+    // What the first pass learns of this body, the others use.
     let known = Body::from(text);
     if random.chance(50) {
-        let _ = survey(resource, &known, &complete());
+        let _ = check_schema(resource, &known, &complete());
     }
     for table in tables {
         let (context, columns) = (context(random), columns(table, random));
         let expected = oracle::decode(resource, table, columns.as_deref(), &value, &context);
-        // Twice: the second time with what the first has learned.
+        // Twice: the second time with the hints of the first.
         for body in [&Body::from(text), &Body::from(text), &known] {
             let read = decode(resource, table.name, columns.as_deref(), body, &context);
             match (&read, &expected) {
@@ -135,13 +135,13 @@ pub fn compare(resource: &'static Resource, tables: &[&'static Table], text: &[u
     }
 }
 
-/// What `serde_json` refuses and JSON does not: numbers beyond a float, and depth.
+/// Errors of `serde_json` for valid JSON: numbers beyond a float, and depth.
 pub fn beyond_serde(error: &serde_json::Error) -> bool {
     let text = error.to_string();
     text.contains("number out of range") || text.contains("recursion limit exceeded")
 }
 
-/// All that a request can know.
+/// A context with every request value.
 pub fn complete() -> Context {
     Context::default().with("session_id", "s").with("team_id", "1").with("game_id", "g")
 }

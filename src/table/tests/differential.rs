@@ -4,11 +4,11 @@ use super::compare::{beyond_serde, compare, complete};
 use super::generator::{self, Manner};
 use crate::fuzz::Random;
 use crate::resource::RESOURCES;
-use crate::table::{Body, DecodeError, Resource, decode, survey, unknown_fields};
+use crate::table::{Body, DecodeError, Resource, check_schema, decode, unknown_fields};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// All; under Miri, which is a thousand times slower, one of them.
+/// All resources; one of them under Miri, which is a thousand times slower.
 fn resources(random: &mut Random) -> Vec<&'static Resource> {
     match cfg!(miri) {
         true => vec![random.pick(RESOURCES)],
@@ -54,7 +54,7 @@ proptest! {
         let mut random = Random(seed);
         for resource in resources(&mut random) {
             for root in resource.roots {
-                let manner = Manner { repeated: 5, ..Manner::any(&mut random) };
+                let manner = Manner { policy: 5, ..Manner::any(&mut random) };
                 let text = generator::body(resource, root, manner, &mut random);
                 compare(resource, resource.tables, text.as_bytes(), &mut random);
             }
@@ -136,7 +136,7 @@ fn of_a_usual_body_one_pass_tells_that_it_decodes() {
                 Err(error) if error.to_string().contains("out of range") => continue,
                 Err(error) => panic!("{error}"),
             };
-            let found = survey(resource, &body, &complete()).unwrap();
+            let found = check_schema(resource, &body, &complete()).unwrap();
             assert_eq!((found.rows, found.unknown), (Some(rows), vec![]), "{} at {:?}", resource.name, root.path);
         }
     }

@@ -1,6 +1,6 @@
 //! Any bytes as a body of any resource: what `serde_json` reads gives the oracle's tables, what it refuses is an error.
 
-use super::compare::{beyond_serde, compare, complete, survey_holds};
+use super::compare::{beyond_serde, check_schema_holds, compare, complete};
 use super::oracle;
 use crate::fuzz::Random;
 use crate::resource::RESOURCES;
@@ -12,12 +12,12 @@ pub(crate) fn resource(bytes: &[u8]) {
     let [number, seed, text @ ..] = bytes else { return };
     let resource = RESOURCES[usize::from(*number) % RESOURCES.len()];
     let mut random = Random(u64::from(*seed));
-    // One is as a rule enough, and several times as fast.
+    // One is usually enough, and several times as fast.
     let one = [random.pick(resource.tables)];
     let tables = if *seed == 0 { resource.tables } else { &one };
     let body = Body::from(text);
     let unknown = unknown_fields(resource, &body);
-    survey_holds(resource, text, &complete());
+    check_schema_holds(resource, text, &complete());
     match serde_json::from_slice::<Value>(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)) {
         Ok(value) => {
             assert_eq!(unknown.is_ok(), oracle::has_root(resource, &value), "{unknown:?}");
@@ -35,7 +35,7 @@ pub(crate) fn resource(bytes: &[u8]) {
                         "{message} at {path}"
                     );
                 }
-                // What is not asked for is not checked, so this may be a table; it is no panic.
+                // Skipped values are not validated, so this may succeed, but must not panic.
                 let some = [table.cols[random.below(table.cols.len())].name.to_string()];
                 let _ = decode(resource, table.name, Some(&some), &body, &complete());
             }

@@ -1,5 +1,4 @@
-//! Random bodies of a resource, made from its declarations: every way in which the service, or a service like it, may write
-//! them.
+//! Random bodies of a resource, made from its declarations, in every notation that a service may use.
 
 use crate::fuzz::Random;
 use crate::table::path::{self, Segment};
@@ -67,7 +66,7 @@ pub struct Manner {
     /// Wrong kinds and missing ids: the body may be an error.
     pub wrong: usize,
     /// Keys said twice.
-    pub repeated: usize,
+    pub policy: usize,
     /// Numbers as text, integers as floats, escapes where none are needed.
     pub odd: usize,
     pub spaces: Spaces,
@@ -91,7 +90,7 @@ impl Manner {
             unknown: percent(random),
             shuffled: random.chance(50),
             wrong: 0,
-            repeated: 0,
+            policy: 0,
             odd: percent(random),
             spaces: random.pick(&[Spaces::None, Spaces::One, Spaces::Indented, Spaces::Wild]),
             most: random.pick(&[1, 3, 6]),
@@ -101,18 +100,18 @@ impl Manner {
 
 /// A body of a resource whose documents lie at `root`.
 pub fn body(resource: &Resource, root: &Root, manner: Manner, random: &mut Random) -> String {
-    let mut writer = Writer { text: String::new(), manner, random, depth: 0 };
+    let mut writer = JsonWriter { text: String::new(), manner, random, depth: 0 };
     if writer.random.chance(5) {
         writer.text.push('\u{feff}');
     }
     writer.space();
-    // What tells the root is there: else the body would be read from another.
+    // The root's members must be present, or the body is read from another root.
     writer.value(&Shape::of(resource, root), true);
     writer.space();
     writer.text
 }
 
-struct Writer<'a> {
+struct JsonWriter<'a> {
     text: String,
     manner: Manner,
     random: &'a mut Random,
@@ -178,7 +177,7 @@ const LINKS: &[&str] = &[
     "https://h/x?from=a&to=",
 ];
 
-impl Writer<'_> {
+impl JsonWriter<'_> {
     fn space(&mut self) {
         match self.manner.spaces {
             Spaces::Wild => {
@@ -195,8 +194,8 @@ impl Writer<'_> {
         }
     }
 
-    fn list<T>(&mut self, brackets: [char; 2], items: Vec<T>, mut each: impl FnMut(&mut Self, T)) {
-        self.text.push(brackets[0]);
+    fn list<T>(&mut self, spans: [char; 2], items: Vec<T>, mut each: impl FnMut(&mut Self, T)) {
+        self.text.push(spans[0]);
         self.depth += 1;
         let empty = items.is_empty();
         for (i, item) in items.into_iter().enumerate() {
@@ -216,7 +215,7 @@ impl Writer<'_> {
         if !empty {
             self.space();
         }
-        self.text.push(brackets[1]);
+        self.text.push(spans[1]);
     }
 
     fn value(&mut self, shape: &Shape, present: bool) {
@@ -247,7 +246,7 @@ impl Writer<'_> {
         enum Member<'s> {
             Field(&'static str, &'s Shape),
             Entry(String, &'s Shape),
-            Unknown,
+            UnknownPath,
         }
         let mut members = Vec::new();
         for (key, field) in &shape.fields {
@@ -265,18 +264,18 @@ impl Writer<'_> {
                 }
             }
         }
-        // What stands in a map is an element of it, known or not.
+        // Each value of a map is an element, known or not.
         while shape.map.is_none() && self.random.chance(self.manner.unknown) {
-            members.push(Member::Unknown);
+            members.push(Member::UnknownPath);
         }
         if self.manner.shuffled {
             self.random.shuffle(&mut members);
         }
-        if !members.is_empty() && self.random.chance(self.manner.repeated) {
+        if !members.is_empty() && self.random.chance(self.manner.policy) {
             match members[self.random.below(members.len())] {
                 Member::Field(key, field) => members.push(Member::Field(key, field)),
                 Member::Entry(ref key, entry) => members.push(Member::Entry(key.clone(), entry)),
-                Member::Unknown => {}
+                Member::UnknownPath => {}
             }
         }
         let has_map = shape.map.is_some();
@@ -290,7 +289,7 @@ impl Writer<'_> {
                 w.key(&key);
                 w.value(entry, false);
             }
-            Member::Unknown => {
+            Member::UnknownPath => {
                 let name = format!("new_{}", w.random.below(6));
                 w.key(&name);
                 if has_map { w.text.push('7') } else { w.anything() }
@@ -365,7 +364,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A value that every type declared here takes.
+    /// A value that all of these types accept.
     fn leaf(&mut self, types: &[Ty]) {
         let has = |wanted: fn(&Ty) -> bool| types.iter().any(wanted);
         if has(|t| matches!(t, Ty::Int64 | Ty::Count | Ty::IsTeamTotal | Ty::TimestampMs | Ty::Int32)) {
@@ -436,7 +435,7 @@ impl Writer<'_> {
     fn entries(&mut self) {
         let mut keys: Vec<&str> =
             CODES.iter().copied().filter(|_| self.random.below(CODES.len()) < self.manner.most).collect();
-        if !keys.is_empty() && self.random.chance(self.manner.repeated) {
+        if !keys.is_empty() && self.random.chance(self.manner.policy) {
             keys.push(keys[0]);
         }
         self.list(['{', '}'], keys, |w, key| {

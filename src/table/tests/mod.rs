@@ -3,11 +3,11 @@
 mod compare;
 #[cfg(test)]
 mod differential;
+#[cfg(test)]
+mod examples;
 pub(crate) mod fuzz;
 #[cfg(test)]
 mod generator;
-#[cfg(test)]
-mod known;
 mod oracle;
 #[cfg(test)]
-mod passed;
+mod skipping;

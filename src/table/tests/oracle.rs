@@ -1,5 +1,5 @@
-//! A slow second reading of the declarations, over `serde_json::Value`: what the engine must equal. It shares the path
-//! parser, the pure scalars and the schema with the engine, and nothing else.
+//! A slow second implementation of the declarations, over `serde_json::Value`, that the engine must match. They share
+//! only the path parser, the pure scalars and the schema.
 
 use crate::table::path::{self, Segment};
 use crate::table::{Col, Context, Resource, Root, Src, Table, Ty, scalars, schema};
@@ -71,7 +71,7 @@ fn needs_without_objects<'a>(root: &'a Root, body: &'a Value) -> impl Iterator<I
     root.needs.iter().copied().filter(move |need| items(need).is_some_and(|items| !items.iter().all(Value::is_object)))
 }
 
-/// Whether a body is an answer of the resource.
+/// Whether a body is a response of the resource.
 pub fn has_root(resource: &Resource, body: &Value) -> bool {
     root(resource, body).is_ok_and(|root| needs_without_objects(root, body).next().is_none())
 }
@@ -163,7 +163,7 @@ pub fn decode(
         },
         None => Ok(None),
     };
-    // With columns that the table declares, the open object may be anything: nobody asked for it.
+    // If only declared columns are requested, the open object is not read.
     let opened = if columns.is_none() || names.iter().any(|n| by_name(n).is_none()) { rows } else { 0 };
     for r in 0..opened {
         for (key, _) in object(r)?.and_then(Value::as_object).into_iter().flatten() {
@@ -219,7 +219,7 @@ fn levels<'a>(row: &[Segment], body: &'a Value) -> Outcome<Vec<Vec<Element<'a>>>
     Ok(levels)
 }
 
-/// A member below a value; none where it, or an object above it, is null or missing.
+/// A member below a value; `None` if it, or an object above it, is null or missing.
 fn member<'a>(value: &'a Value, keys: &[Segment]) -> Outcome<Option<&'a Value>> {
     let Some((Segment::Key(key), rest)) = keys.split_first() else {
         return Ok(Some(value).filter(|v| !v.is_null()));

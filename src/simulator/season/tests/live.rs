@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 type Lines = BTreeMap<(i64, i64), (i64, Map<String, Value>)>;
 
 #[derive(Default)]
-struct Told {
+struct MessageTally {
     feed: Feed,
     lines: Lines,
     shots: usize,
@@ -16,9 +16,9 @@ struct Told {
     classifications: Vec<String>,
 }
 
-impl Told {
+impl MessageTally {
     fn catch_up(&mut self, season: &Season, game: usize, now: i64) {
-        for told in season.tell(game, &mut self.feed, now) {
+        for told in season.new_messages(game, &mut self.feed, now) {
             let data = &told.data;
             match told.source {
                 "marker" => self.markers.push(data["marker"].as_str().unwrap().to_owned()),
@@ -37,7 +37,7 @@ impl Told {
 }
 
 /// As the messages have it: numbers are floats. A player's scores are those of the last basket in either.
-fn shown(season: &Season, game: usize, now: i64) -> Lines {
+fn visible_at(season: &Season, game: usize, now: i64) -> Lines {
     let mut lines = Lines::new();
     for team in season.game_stats(game, now) {
         for line in team.player_stats {
@@ -68,11 +68,11 @@ fn running(season: &Season) -> usize {
 fn what_is_told_is_what_is_shown_at_every_moment() {
     let season = small();
     for game in [3, running(&season), 38] {
-        let mut told = Told::default();
+        let mut told = MessageTally::default();
         for moment in season.moments(game) {
             season.set_clock(game, moment);
             told.catch_up(&season, game, NOW);
-            let shown = shown(&season, game, NOW);
+            let shown = visible_at(&season, game, NOW);
             assert_eq!(values(&told.lines), values(&shown));
             let versions = |lines: &Lines| lines.iter().map(|(who, line)| (*who, line.0)).collect::<Vec<_>>();
             assert_eq!(versions(&told.lines), versions(&shown));
@@ -90,27 +90,29 @@ fn what_is_told_is_what_is_shown_at_every_moment() {
 #[test]
 fn a_game_told_at_once_is_the_game_told_step_by_step() {
     let season = small();
-    let texts = |told: Vec<super::Told>| told.into_iter().map(|one| one.data.to_string()).collect::<Vec<_>>();
+    let texts = |told: Vec<crate::simulator::season::feed::FeedMessage>| {
+        told.into_iter().map(|one| one.data.to_string()).collect::<Vec<_>>()
+    };
     let mut feed = Feed::default();
     let mut steps = Vec::new();
     for moment in season.moments(3) {
         season.set_clock(3, moment);
-        steps.extend(texts(season.tell(3, &mut feed, NOW)));
+        steps.extend(texts(season.new_messages(3, &mut feed, NOW)));
     }
-    assert_eq!(texts(season.tell(3, &mut Feed::default(), NOW)), steps);
+    assert_eq!(texts(season.new_messages(3, &mut Feed::default(), NOW)), steps);
 }
 
 #[test]
 fn corrections_in_a_game_are_told_and_shown_alike_and_move_the_score() {
     let season = small();
     let (game, moments) = (3, season.moments(3));
-    let mut told = Told::default();
+    let mut told = MessageTally::default();
     let scheduled = season.games()[game].clone();
     let mut made = 0;
     for (step, moment) in moments.iter().enumerate() {
         season.set_clock(game, *moment);
         if step % 20 == 10 {
-            let lines = shown(&season, game, NOW);
+            let lines = visible_at(&season, game, NOW);
             let team = if step % 40 == 10 { scheduled.home_team_id } else { scheduled.away_team_id };
             let with_points = |who: &&(i64, i64)| who.0 == team && who.1 != 0 && lines[who].1.contains_key("PTS");
             let Some((_, player)) = lines.keys().find(with_points) else { continue };
@@ -124,7 +126,7 @@ fn corrections_in_a_game_are_told_and_shown_alike_and_move_the_score() {
             made += 1;
         }
         told.catch_up(&season, game, NOW);
-        let shown = shown(&season, game, NOW);
+        let shown = visible_at(&season, game, NOW);
         assert_eq!(values(&told.lines), values(&shown), "after {step}");
         let score = season.standing(game, NOW).score;
         let points = |team| values(&shown).get(&(team, 0)).and_then(|line| line.get("PTS").cloned());

@@ -3,11 +3,11 @@
 
 mod agreement;
 mod game;
+mod game_view;
 mod live;
 mod same;
 mod season;
 mod tracking;
-mod whole;
 
 use super::*;
 use crate::resource::stats_details::Occurrence;

@@ -1,0 +1,97 @@
+//! Settings for display, with their sources. Holds no secrets.
+
+use super::{Config, Environment, Secret, Sport};
+
+/// The source of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingSource {
+    Explicit,
+    Variable(&'static str),
+    /// The documented default, if any.
+    Default,
+}
+
+/// A setting that a variable can set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub name: &'static str,
+    /// `None`: not set. For a secret, its length only.
+    pub shown: Option<String>,
+    pub source: SettingSource,
+}
+
+impl Config {
+    /// The settings in display order.
+    pub fn settings(&self) -> Vec<Setting> {
+        let environment = match self.environment {
+            Environment::Production => "production",
+            Environment::Development => "development",
+        };
+        let sport = match self.sport {
+            Sport::Basketball => "basketball",
+            Sport::Football => "football",
+        };
+        let masked = |secret: &Option<Secret>| secret.as_ref().map(|secret| mask(secret.expose()));
+        [
+            ("environment", Some(environment.into())),
+            ("sport", Some(sport.into())),
+            ("base_url", Some(self.base_url.clone())),
+            ("websocket_url", Some(self.websocket_url.clone())),
+            ("broadcast_base_url", Some(self.broadcast_base_url.clone())),
+            ("username", self.username.clone()),
+            ("secret", masked(&self.secret)),
+            ("api_key", masked(&self.api_key)),
+            ("ca_bundle", self.ca_bundle.clone()),
+        ]
+        .map(|(name, shown)| Setting { name, shown, source: self.source(name) })
+        .into()
+    }
+
+    fn source(&self, name: &str) -> SettingSource {
+        self.sources.iter().find(|(known, _)| *known == name).map_or(SettingSource::Default, |(_, source)| *source)
+    }
+}
+
+/// Describes a secret by its length and whether there are blanks around it, which copying may add.
+fn mask(secret: &str) -> String {
+    let length = secret.chars().count();
+    let blanks = if secret.trim() == secret { "" } else { ", with blanks around it" };
+    format!("set ({length} character{}{blanks})", if length == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::config::ClientOptions;
+
+    #[test]
+    fn each_setting_tells_its_source_and_no_secret() {
+        let variable = |name: &str| match name {
+            "SIDELINE_SECRET" => Some("canary-1 ".to_string()),
+            "SIDELINE_SPORT" => Some("football".to_string()),
+            _ => None,
+        };
+        let options = ClientOptions {
+            username: Some("ann".into()),
+            api_key: Some(Secret::new("canary-2")),
+            base_url: Some("https://host/v1".into()),
+            ..ClientOptions::default()
+        };
+        let settings = options.resolve(&variable).unwrap().settings();
+        let told = |name: &str| {
+            let found = settings.iter().find(|setting| setting.name == name).unwrap();
+            (found.shown.as_deref(), found.source)
+        };
+        assert_eq!(told("username"), (Some("ann"), SettingSource::Explicit));
+        let blanks = "set (9 characters, with blanks around it)";
+        assert_eq!(told("secret"), (Some(blanks), SettingSource::Variable("SIDELINE_SECRET")));
+        assert_eq!(told("api_key"), (Some("set (8 characters)"), SettingSource::Explicit));
+        assert_eq!(told("sport"), (Some("football"), SettingSource::Variable("SIDELINE_SPORT")));
+        assert_eq!(told("environment"), (Some("production"), SettingSource::Default));
+        assert_eq!(told("base_url"), (Some("https://host"), SettingSource::Explicit));
+        assert_eq!(told("websocket_url"), (Some("wss://api-gridtracker.ddsports.com"), SettingSource::Default));
+        assert_eq!(told("ca_bundle"), (None, SettingSource::Default));
+        assert!(!format!("{settings:?}").contains("canary"));
+    }
+}

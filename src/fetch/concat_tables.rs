@@ -1,0 +1,185 @@
+//! The tables of many payloads as one, in order. Each stays a batch of its own: concatenating them would need twice the
+//! memory.
+
+use super::Payload;
+use super::location_windows::{unexpected, with_one_dictionary};
+use crate::error::{Error, Result, Undecodable};
+use crate::scrub::{Scrubbed, Scrubber};
+use crate::table::{self, DecodeError, TOO_WIDE_MESSAGE, is_too_wide};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// The table `name` (`None`: the first) over `payloads`; `shape` gives the schema if there are none. Returns at least
+/// one batch; all share one schema, and one dictionary for each column. Columns that only some bodies have come last,
+/// by name.
+pub fn table(
+    shape: &Payload,
+    payloads: &[Payload],
+    name: Option<&str>,
+    columns: Option<&[String]>,
+) -> Result<(String, Vec<RecordBatch>)> {
+    let resource = shape.with_tables()?;
+    let found = resource.tables.iter().find(|table| name.is_none_or(|name| table.name == name));
+    let Some(declared) = found else {
+        let (asked, has) = (name.unwrap_or_default().to_owned(), shape.tables().join(", "));
+        return Err(Error::Argument(DecodeError::NoTable { asked, has }.to_string()));
+    };
+    let fixed = table::schema(declared);
+    // A code that one body has and another lacks must not be an error.
+    let of_some = columns.is_some_and(|asked| asked.iter().any(|column| fixed.field_with_name(column).is_err()));
+    let parts = decoded(payloads, declared.name, if of_some { None } else { columns })?;
+    let schema = schema(declared.name, &fixed, &parts, columns)?;
+    let rows = parts.iter().map(RecordBatch::num_rows).sum();
+    let bodies = payloads.iter().map(Payload::size).sum();
+    if is_too_wide(schema.fields().len().saturating_sub(fixed.fields().len()), rows, bodies) {
+        let wide = DecodeError::Body { message: TOO_WIDE_MESSAGE.into(), path: "$".into(), offset: 0 };
+        return Err(wide.scrubbed(&Scrubber::default()));
+    }
+    let mut parts = parts.into_iter().map(|part| fitted(part, &schema)).collect::<Result<Vec<_>>>()?;
+    parts.retain(|part| part.num_rows() > 0);
+    if parts.is_empty() {
+        parts.push(RecordBatch::new_empty(schema));
+    }
+    let parts = with_one_dictionary(parts).map_err(|error| unexpected(error).scrubbed(&Scrubber::default()))?;
+    Ok((declared.name.to_owned(), parts))
+}
+
+/// The fixed columns, then the extra columns of any part; of these the requested ones.
+fn schema(name: &str, fixed: &SchemaRef, parts: &[RecordBatch], asked: Option<&[String]>) -> Result<SchemaRef> {
+    let mut more: BTreeMap<String, FieldRef> = BTreeMap::new();
+    for field in parts.iter().flat_map(|part| part.schema().fields().iter().cloned().collect::<Vec<_>>()) {
+        if fixed.field_with_name(field.name()).is_err() {
+            more.insert(field.name().clone(), field);
+        }
+    }
+    let all: Vec<FieldRef> = fixed.fields().iter().cloned().chain(more.into_values()).collect();
+    let one = |column: &String| {
+        all.iter().find(|field| field.name() == column).cloned().ok_or_else(|| {
+            let has = all.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
+            let error = DecodeError::NoColumn { table: name.to_owned(), asked: column.clone(), has };
+            Error::Argument(error.to_string())
+        })
+    };
+    let fields = asked.map(|asked| asked.iter().map(one).collect::<Result<Vec<_>>>()).transpose()?;
+    Ok(Arc::new(Schema::new(fields.unwrap_or(all)).with_metadata(fixed.metadata().clone())))
+}
+
+fn fitted(part: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let rows = part.num_rows();
+    let column = |field: &FieldRef| -> ArrayRef {
+        part.column_by_name(field.name()).cloned().unwrap_or_else(|| new_null_array(field.data_type(), rows))
+    };
+    let columns = schema.fields().iter().map(column).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options)
+        .map_err(|error| unexpected(error).scrubbed(&Scrubber::default()))
+}
+
+/// Decodes each payload's table, on as many threads as there are processors.
+fn decoded(payloads: &[Payload], name: &str, columns: Option<&[String]>) -> Result<Vec<RecordBatch>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut mine = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(payload) = payloads.get(place) else { return mine };
+            // A copy, so that merged responses are not kept beside the single ones.
+            mine.push((place, payload.clone().table(Some(name), columns)));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(payloads.len());
+    let mut all = thread::scope(|scope| {
+        // If no thread can be started, this one does the work.
+        let more = (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok());
+        let more: Vec<_> = more.collect();
+        let mut all = work();
+        for thread in more {
+            all.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_by_key(|(place, _)| *place);
+    let mut batches = Vec::with_capacity(all.len());
+    for (place, table) in all {
+        batches.extend(table.map_err(|error| in_payload(error, place + 1, payloads.len()))?);
+    }
+    Ok(batches)
+}
+
+/// The position in a body says little if there are many.
+fn in_payload(error: Error, number: usize, of: usize) -> Error {
+    match error {
+        Error::Decode(wrong) => {
+            let message = Scrubbed::local(format!("payload {number} of {of}: {}", wrong.message));
+            Error::Decode(Undecodable { message, ..wrong })
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use crate::table::Context;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, Int32Type};
+
+    fn stats(session: &str, code: &str) -> Payload {
+        let body = format!(r#"{{"teams":[{{"id":46,"player_stats":[{{"id":1,"stats":{{"PTS":2,"{code}":7}}}}]}}]}}"#);
+        let context = Context::default().with("session_id", session);
+        Payload::from_bytes("stats", body.as_bytes(), context).unwrap()
+    }
+
+    fn columns(batches: &[RecordBatch]) -> Vec<String> {
+        batches[0].schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    #[test]
+    fn columns_of_some_bodies_come_last_by_name_and_are_null_in_the_others() {
+        let payloads = [stats("a", "ZZ"), stats("b", "AA"), stats("c", "ZZ")];
+        let (name, batches) = table(&payloads[0], &payloads, Some("box_score"), None).unwrap();
+        assert_eq!((name.as_str(), batches.len()), ("box_score", 3));
+        assert!(columns(&batches).ends_with(&["AA".to_owned(), "ZZ".to_owned()]), "{:?}", columns(&batches));
+        assert!(batches.iter().all(|batch| batch.schema() == batches[0].schema()));
+        assert_eq!(batches[1]["AA"].as_primitive::<Float64Type>().value(0), 7.0);
+        assert_eq!((batches[1]["ZZ"].null_count(), batches[2]["ZZ"].null_count()), (1, 0));
+        let asked = ["ZZ".to_owned(), "player_id".to_owned()];
+        let (_, some) = table(&payloads[0], &payloads, Some("box_score"), Some(&asked)).unwrap();
+        assert_eq!((columns(&some), some.len()), (asked.to_vec(), 3));
+        assert!(table(&payloads[0], &payloads, Some("box_score"), Some(&["YY".to_owned()])).is_err());
+    }
+
+    #[test]
+    fn batches_share_one_dictionary_and_no_payload_has_the_schema() {
+        let payloads = [stats("a", "ZZ"), stats("b", "AA")];
+        let (_, batches) = table(&payloads[0], &payloads, None, None).unwrap();
+        let words = |batch: &RecordBatch| batch["stat"].as_dictionary::<Int32Type>().values().clone();
+        assert_eq!(*words(&batches[0]), *words(&batches[1]));
+        let (_, none) = table(&payloads[0], &[], None, None).unwrap();
+        assert_eq!((none.len(), none[0].num_rows(), none[0].schema()), (1, 0, batches[0].schema()));
+        let (_, some) = table(&payloads[0], &[], None, Some(&["stat".to_owned()])).unwrap();
+        assert_eq!(columns(&some), ["stat"]);
+    }
+
+    #[test]
+    fn what_does_not_fit_says_in_which_payload() {
+        let wrong = Payload::from_bytes(
+            "stats",
+            br#"{"teams":[{"id":"x","player_stats":[{"id":1,"stats":{"PTS":1}}]}]}"#,
+            Context::default().with("session_id", "b"),
+        )
+        .unwrap();
+        let Err(Error::Decode(Undecodable { message, .. })) =
+            table(&wrong, &[stats("a", "A"), wrong.clone()], None, None)
+        else {
+            panic!()
+        };
+        assert!(message.starts_with("payload 2 of 2: "), "{message}");
+    }
+}

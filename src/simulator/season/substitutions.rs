@@ -1,0 +1,117 @@
+//! Substitutions: who is on court, by planned minutes and fouls.
+
+use super::game_log::Side;
+use super::rng::Rng;
+use super::schedule::MINUTE;
+
+/// A player with this many fouls stays off: nobody fouls out, so lineups change only between possessions.
+pub const FOUL_TROUBLE: i64 = 4;
+/// Planned share of the game, in permille, of the starters and the first reserves: five full games in all.
+const SHARES: [i64; 9] = [780, 760, 740, 700, 680, 420, 380, 300, 240];
+
+#[derive(Debug)]
+pub struct Substitutions {
+    pub on_court: [usize; 5],
+    pub fouls: Vec<i64>,
+    shares: Vec<i64>,
+    played: Vec<i64>,
+    elapsed: i64,
+}
+
+impl Substitutions {
+    /// The first five members start; the playing time of the others varies from game to game.
+    pub fn new(rng: &mut Rng, side: &Side) -> Self {
+        let count = side.members.len();
+        let mut order: Vec<usize> = (0..count).collect();
+        if count > 5 {
+            rng.shuffle(&mut order[5..]);
+        }
+        let mut shares = vec![0; count];
+        for (member, share) in order.iter().zip(SHARES) {
+            shares[*member] = share;
+        }
+        Substitutions { on_court: [0, 1, 2, 3, 4], fouls: vec![0; count], shares, played: vec![0; count], elapsed: 0 }
+    }
+
+    pub fn play(&mut self, time: i64) {
+        self.elapsed += time;
+        for member in self.on_court {
+            self.played[member] += time;
+        }
+    }
+
+    pub fn may_foul(&self, member: usize) -> bool {
+        self.fouls[member] < FOUL_TROUBLE
+    }
+
+    /// How far a player is beyond the planned time.
+    fn ahead(&self, member: usize) -> i64 {
+        let reserve = if self.shares[member] == 0 { 100 * MINUTE } else { 0 };
+        let stream_faults = if self.may_foul(member) { 0 } else { 1000 * MINUTE };
+        self.played[member] - self.shares[member] * self.elapsed / 1000 + reserve + stream_faults
+    }
+
+    /// Makes up to three changes at a dead ball: the players most ahead of plan go off.
+    pub fn substitute(&mut self, rng: &mut Rng) {
+        for _ in 0..rng.below(4) {
+            let waiting = (0..self.fouls.len()).filter(|member| !self.on_court.contains(member));
+            let Some(fresh) = waiting.min_by_key(|member| self.ahead(*member)) else { return };
+            let Some(seat) = (0..5).max_by_key(|seat| self.ahead(self.on_court[*seat])) else { return };
+            if self.ahead(self.on_court[seat]) - self.ahead(fresh) < rng.within(MINUTE / 3, 2 * MINUTE) {
+                return;
+            }
+            self.on_court[seat] = fresh;
+        }
+    }
+
+    /// The starters return for a new period, except those in foul trouble.
+    pub fn start_period(&mut self) {
+        let count = self.fouls.len();
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|member| (!self.may_foul(*member), *member));
+        for (seat, member) in order.into_iter().take(5).enumerate() {
+            self.on_court[seat] = member;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bench(members: usize) -> Substitutions {
+        let mut shares = vec![0; members];
+        shares[..9].copy_from_slice(&SHARES);
+        Substitutions {
+            on_court: [0, 1, 2, 3, 4],
+            fouls: vec![0; members],
+            shares,
+            played: vec![0; members],
+            elapsed: 0,
+        }
+    }
+
+    #[test]
+    fn minutes_follow_the_plan() {
+        let (mut bench, mut rng) = (bench(13), Rng::keyed(1, &[]));
+        for _ in 0..80 {
+            bench.play(MINUTE / 2);
+            bench.substitute(&mut rng);
+        }
+        for (member, share) in SHARES.iter().enumerate() {
+            let off = bench.played[member] - share * bench.elapsed / 1000;
+            assert!(off.abs() <= 4 * MINUTE, "{member}: {off}");
+        }
+        assert!(bench.played[9..].iter().all(|played| *played == 0));
+    }
+
+    #[test]
+    fn who_is_in_foul_trouble_goes_off_and_stays_off() {
+        let (mut bench, mut rng) = (bench(12), Rng::keyed(2, &[]));
+        bench.fouls[3] = FOUL_TROUBLE;
+        (0..20).for_each(|_| bench.substitute(&mut rng));
+        assert!(!bench.on_court.contains(&3));
+        bench.start_period();
+        assert_eq!(bench.on_court, [0, 1, 2, 4, 5]);
+    }
+}

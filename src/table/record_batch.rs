@@ -1,0 +1,266 @@
+//! From filled builders to a record batch: repeats values above the row level, fills request values, computes derived
+//! columns.
+
+use super::builders::ColumnBuilders;
+use super::columns::{Categories, Lists, MapEntries, Numbers, Texts};
+use super::declaration::{Col, Src, Ty};
+use super::decode::Decoded;
+use super::error::{ErrorKind, ReadResult};
+use super::extent::Room;
+use super::plan::{ColumnRef, ColumnSource, DecodePlan, ExtraKeys, PlannedColumn, ResultColumn, no_column};
+use super::{Context, DecodeError, schema};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{
+    Array, ArrayRef, Int64Array, ListArray, MapArray, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array,
+};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
+use std::sync::Arc;
+
+pub(super) fn finish(
+    plan: &DecodePlan,
+    decoded: Decoded,
+    context: &Context,
+    body: usize,
+) -> Result<RecordBatch, DecodeError> {
+    let Decoded { mut builders, rows, ends, open, .. } = decoded;
+    let fault = |fault: ErrorKind| fault.at(b"{}", 0, |_| String::new());
+    let open = open.finish(rows).map_err(fault)?;
+    let mut room = Room::of(body);
+    room.take(open.len().saturating_mul(rows).saturating_mul(9)).map_err(fault)?;
+    if let ExtraKeys::Named(names) = &plan.open
+        && let Some(missing) = names.iter().find(|name| !open.iter().any(|(n, _)| n == *name))
+    {
+        return Err(no_column(plan.table, missing));
+    }
+    let mut arrays: Vec<Option<ArrayRef>> = vec![None; plan.columns.len()];
+    for (array, planned) in arrays.iter_mut().zip(&plan.columns) {
+        let col = planned.col;
+        let made = match planned.from {
+            ColumnSource::Columns(_) => continue,
+            ColumnSource::Nowhere => nulls(planned, rows, &room).map_err(fault)?,
+            ColumnSource::Request(name) => match request(col, context.get(name), rows, &room).map_err(fault)? {
+                None if col.required => {
+                    let message =
+                        format!("column {} of {} comes from the request: give {name}", col.name, plan.table.name);
+                    return Err(DecodeError::Body { message, path: "$".into(), offset: 0 });
+                }
+                None => nulls(planned, rows, &room).map_err(fault)?,
+                Some(made) => made,
+            },
+            ColumnSource::Body { level, cell } => {
+                let made =
+                    column(&mut builders, cell, ends.get(level).map(Vec::as_slice), col.ty, &room).map_err(fault)?;
+                match col.or_request.and_then(|name| context.get(name)) {
+                    Some(value) if col.by_request => {
+                        request(col, Some(value), rows, &room).map_err(fault)?.unwrap_or(made)
+                    }
+                    Some(value) if made.null_count() > 0 => filled(&made, col, value, &room).map_err(fault)?,
+                    _ => made,
+                }
+            }
+        };
+        check_required(plan, col, &made)?;
+        room.take(size(&made)).map_err(fault)?;
+        *array = Some(made);
+    }
+    for number in
+        plan.result_columns.iter().filter_map(|s| if let ResultColumn::PlannedColumn(i) = s { Some(*i) } else { None })
+    {
+        let planned = &plan.columns[number];
+        let (ColumnSource::Columns(inputs), Src::Derived(how)) = (&planned.from, planned.col.src) else { continue };
+        let inputs: Option<Vec<ArrayRef>> = inputs.iter().map(|i| arrays[*i].clone()).collect();
+        let made = (how.make)(&inputs.ok_or_else(|| fault(ErrorKind::Engine))?, context);
+        check_required(plan, planned.col, &made)?;
+        room.take(size(&made)).map_err(fault)?;
+        arrays[number] = Some(made);
+    }
+    batch(plan, arrays, open, rows).map_err(fault)
+}
+
+fn batch(
+    plan: &DecodePlan,
+    arrays: Vec<Option<ArrayRef>>,
+    mut open: Vec<(String, Numbers<f64>)>,
+    rows: usize,
+) -> ReadResult<RecordBatch> {
+    let mut schema = plan.schema.clone();
+    let mut columns = Vec::with_capacity(plan.result_columns.len() + open.len());
+    let shown_open = |(name, numbers): (String, Numbers<f64>)| -> (FieldRef, ArrayRef) {
+        (schema::open_field(&name), numbers.into_floats())
+    };
+    if open.is_empty() {
+        for result_columns in &plan.result_columns {
+            let ResultColumn::PlannedColumn(number) = result_columns else { return Err(ErrorKind::Engine) };
+            columns.push(arrays[*number].clone().ok_or(ErrorKind::Engine)?);
+        }
+    } else {
+        let mut fields = Vec::with_capacity(plan.result_columns.len() + open.len());
+        for result_columns in &plan.result_columns {
+            let (field, array) = match result_columns {
+                ResultColumn::PlannedColumn(number) => {
+                    (plan.columns[*number].field.clone(), arrays[*number].clone().ok_or(ErrorKind::Engine)?)
+                }
+                ResultColumn::Open(name) => {
+                    let at = open.iter().position(|(n, _)| n == name).ok_or(ErrorKind::Engine)?;
+                    shown_open(open[at].clone())
+                }
+            };
+            fields.push(field);
+            columns.push(array);
+        }
+        if plan.open == ExtraKeys::All {
+            for (field, array) in open.drain(..).map(shown_open) {
+                fields.push(field);
+                columns.push(array);
+            }
+        }
+        schema = Arc::new(Schema::new(fields).with_metadata(schema::metadata(plan.table)));
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|_| ErrorKind::Engine)
+}
+
+/// Checks the columns that are filled or computed on whole arrays, which the decoder cannot check by element.
+fn check_required(plan: &DecodePlan, col: &Col, array: &ArrayRef) -> Result<(), DecodeError> {
+    if !col.required || array.null_count() == 0 {
+        return Ok(());
+    }
+    let message = format!("column {} of {} needs a value in every row", col.name, plan.table.name);
+    Err(DecodeError::Body { message, path: "$".into(), offset: 0 })
+}
+
+/// Bytes of an array's values.
+fn size(array: &ArrayRef) -> usize {
+    array.to_data().get_slice_memory_size().unwrap_or(usize::MAX)
+}
+
+fn nulls(planned: &PlannedColumn, rows: usize, room: &Room) -> ReadResult<ArrayRef> {
+    room.check(rows.saturating_mul(8))?;
+    Ok(new_null_array(planned.field.data_type(), rows))
+}
+
+/// A column's array with one value for each row. `ends` holds the last rows of its elements if it is above the row
+/// level.
+fn column(
+    builders: &mut ColumnBuilders,
+    cell: ColumnRef,
+    ends: Option<&[u32]>,
+    ty: Ty,
+    room: &Room,
+) -> ReadResult<ArrayRef> {
+    let rows = ends.and_then(<[u32]>::last).map_or(0, |rows| *rows as usize);
+    room.check(rows.saturating_mul(8))?;
+    fn take<T: Copy + Default>(numbers: &mut Numbers<T>, ends: Option<&[u32]>) -> Numbers<T> {
+        let numbers = std::mem::take(numbers);
+        match ends {
+            Some(ends) => numbers.repeat(ends),
+            None => numbers,
+        }
+    }
+    Ok(match cell {
+        ColumnRef::Int(i) => {
+            let numbers = take(&mut builders.ints[i as usize], ends);
+            match ty {
+                Ty::Int32 => numbers.into_positions()?,
+                Ty::TimestampMs | Ty::LinkMs(_) => numbers.into_timestamps(),
+                _ => numbers.into_integers(),
+            }
+        }
+        ColumnRef::Float(i) => take(&mut builders.floats[i as usize], ends).into_floats(),
+        ColumnRef::Bool(i) => take(&mut builders.bools[i as usize], ends).into_booleans(),
+        ColumnRef::Category(i) => {
+            std::mem::replace(&mut builders.categories[i as usize], Categories::with_capacity(0)).into_array()?
+        }
+        ColumnRef::Text(i) => {
+            let texts = std::mem::replace(&mut builders.texts[i as usize], Texts::with_capacity(0));
+            match (ends, ty) {
+                (Some(ends), Ty::Category) => texts.repeat_as_categories(ends)?.into_array()?,
+                (Some(ends), _) => Arc::new(texts.repeat(ends, room)?.into_array()?),
+                (None, _) => Arc::new(texts.into_array()?),
+            }
+        }
+        ColumnRef::Ints(i) => {
+            let empty = Lists::new(Numbers::default(), 0);
+            let list = std::mem::replace(&mut builders.int_lists[i as usize], empty);
+            Arc::new(repeat_list(
+                list.into_array(item(DataType::Int64), |n: Numbers<i64>| Ok(n.into_integers()))?,
+                ends,
+                room,
+            )?)
+        }
+        ColumnRef::Texts(i) => {
+            let empty = Lists::new(Texts::with_capacity(0), 0);
+            let list = std::mem::replace(&mut builders.text_lists[i as usize], empty);
+            Arc::new(repeat_list(
+                list.into_array(item(DataType::Utf8), |t: Texts| Ok(Arc::new(t.into_array()?)))?,
+                ends,
+                room,
+            )?)
+        }
+        ColumnRef::Map(i) => {
+            let empty = Lists::new(MapEntries::with_capacity(0), 0);
+            let maps = std::mem::replace(&mut builders.maps[i as usize], empty);
+            let lists = repeat_list(maps.into_array(schema::entries(), MapEntries::into_array)?, ends, room)?;
+            let (field, offsets, entries, nulls) = lists.into_parts();
+            let entries = entries.as_struct().clone();
+            Arc::new(MapArray::try_new(field, offsets, entries, nulls, false).map_err(|_| ErrorKind::Engine)?)
+        }
+    })
+}
+
+fn item(data_type: DataType) -> FieldRef {
+    Arc::new(Field::new("item", data_type, true))
+}
+
+fn repeat_list(list: ListArray, ends: Option<&[u32]>, room: &Room) -> ReadResult<ListArray> {
+    let Some(ends) = ends else { return Ok(list) };
+    // Elements are charged an equal share of the items' bytes.
+    let each = list.values().to_data().get_slice_memory_size().unwrap_or(usize::MAX) / list.values().len().max(1) + 1;
+    let mut start = 0;
+    let mut bytes = 0usize;
+    for (element, end) in ends.iter().enumerate() {
+        let items = list.value_length(element) as usize;
+        bytes = bytes.saturating_add(items.saturating_mul((*end - start) as usize).saturating_mul(each));
+        start = *end;
+    }
+    room.check(bytes)?;
+    let mut elements = Numbers::<u32>::default();
+    elements.values.extend(0..ends.len() as u32);
+    let indices = UInt32Array::from(elements.repeat(ends).values);
+    let policy = arrow_select::take::take(&list, &indices, None).map_err(|_| ErrorKind::TooLarge)?;
+    Ok(policy.as_list::<i32>().clone())
+}
+
+/// A request value for every row; `None` if it is missing or does not fit the type.
+fn request(col: &Col, value: Option<&str>, rows: usize, room: &Room) -> ReadResult<Option<ArrayRef>> {
+    let Some(value) = value else { return Ok(None) };
+    room.check(rows.saturating_mul(8))?;
+    Ok(match col.ty {
+        Ty::Int64 => digits(value).map(|id| -> ArrayRef { Arc::new(Int64Array::from(vec![id; rows])) }),
+        _ => {
+            let mut texts = Texts::with_capacity(1);
+            texts.push(value.as_bytes());
+            Some(Arc::new(texts.repeat(&[rows as u32], room)?.into_array()?))
+        }
+    })
+}
+
+/// An id from another system may not be numeric.
+pub(super) fn digits(id: &str) -> Option<i64> {
+    id.bytes().all(|b| b.is_ascii_digit()).then(|| id.parse().ok())?
+}
+
+/// Fills nulls with the request value.
+fn filled(array: &ArrayRef, col: &Col, value: &str, room: &Room) -> ReadResult<ArrayRef> {
+    room.check(array.null_count().saturating_mul(value.len()))?;
+    if col.ty == Ty::Int64 {
+        let (numbers, value) = (array.as_primitive::<Int64Type>(), digits(value));
+        return Ok(Arc::new(numbers.iter().map(|n| n.or(value)).collect::<Int64Array>()));
+    }
+    let mut texts = Texts::with_capacity(array.len());
+    for text in array.as_string::<i32>() {
+        texts.push(text.unwrap_or(value).as_bytes());
+    }
+    Ok(Arc::new(texts.into_array()?))
+}
