@@ -26,6 +26,7 @@ impl<'a> Cursor<'a> {
             return None;
         }
         let start = padded.as_ptr();
+        // SAFETY: `len` is within `padded`.
         let end = unsafe { start.add(len) };
         Some(Cursor { at: start, start, end, body: PhantomData })
     }

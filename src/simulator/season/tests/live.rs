@@ -90,9 +90,7 @@ fn what_is_told_is_what_is_shown_at_every_moment() {
 #[test]
 fn a_game_told_at_once_is_the_game_told_step_by_step() {
     let season = small();
-    let texts = |told: Vec<crate::simulator::season::feed::FeedMessage>| {
-        told.into_iter().map(|one| one.data.to_string()).collect::<Vec<_>>()
-    };
+    let texts = |told: Vec<super::FeedMessage>| told.into_iter().map(|one| one.data.to_string()).collect::<Vec<_>>();
     let mut feed = Feed::default();
     let mut steps = Vec::new();
     for moment in season.moments(3) {
