@@ -3,6 +3,7 @@
 PYTHON ?= python3
 OUT    ?= demo-output
 SECONDS ?= 600
+SEEDS  ?= 1000
 FUZZ   ?= event_stream websocket journal resource error_body gzip address
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -10,7 +11,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PY     := python tests docs benches examples notebooks .github
 
-.PHONY: help demo test lint lint-rust lint-python lint-dependencies licences test-rust test-python docs site bench fuzz miri notebooks soak spark
+.PHONY: help demo test lint lint-rust lint-python lint-dependencies licences test-rust test-python docs site bench fuzz miri notebooks simulate soak spark
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
@@ -24,6 +25,7 @@ help:
 	@echo "make spark   Spark on loopback, a master and two workers: rows, kills, rates, secrets (some minutes; Java 17)"
 	@echo "make bench   speed against named peers, with a release build; writes benches/REPORT.md"
 	@echo "make fuzz    each target of fuzz/ for SECONDS=$(SECONDS) (nightly Rust, cargo-fuzz)"
+	@echo "make simulate  SEEDS=$(SEEDS) nights of the client on virtual time, each from its seed; SEED=n shows one"
 	@echo "make miri    the unsafe parts under Miri (nightly Rust with miri)"
 
 demo: $(VENV)/.built $(VENV)/.arrow
@@ -99,6 +101,14 @@ fuzz:
 # processor, so the tests that only repeat do less under it. Isolation is lifted for the process id.
 miri:
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --no-default-features --lib -- table:: per_process::
+
+# The trace of one night, or as many nights as SEEDS says.
+simulate:
+ifdef SEED
+	SIDELINE_SEED=$(SEED) cargo test --locked --quiet --no-default-features --lib -- simulation::one_night --exact --ignored --nocapture
+else
+	SIDELINE_SEEDS=$(SEEDS) cargo test --locked --quiet --no-default-features --lib -- simulation::two_hundred_nights --exact --nocapture
+endif
 
 # SOAK_SECONDS (default 3600), SOAK_SEED.
 soak: $(VENV)/.built $(VENV)/.tested-with

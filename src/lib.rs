@@ -46,3 +46,5 @@ mod per_process;
 #[cfg(feature = "python")]
 #[allow(clippy::disallowed_methods)]
 mod python;
+#[cfg(test)]
+mod simulation;

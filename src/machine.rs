@@ -67,7 +67,6 @@ pub fn waker() -> Waker {
 
 /// A machine whose clock and chance come from a test.
 #[cfg(test)]
-#[allow(dead_code)]
 pub mod simulated {
     use std::cell::RefCell;
     use std::rc::Rc;

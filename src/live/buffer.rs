@@ -4,11 +4,10 @@
 use super::item::{Item, Notice, RESTARTED};
 use super::options::{Options, Overflow};
 use super::queue::Queue;
+use super::sync::{Mutex, MutexGuard, PoisonError, wait, waker};
 use crate::error::Error;
-use crate::machine;
 use std::future::poll_fn;
 use std::iter::Peekable;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
@@ -234,12 +233,12 @@ impl Buffer {
     }
 
     /// As `ready`, on this thread and for so long at most; whether there is something to take.
-    pub fn ready_within(&self, wait: Duration) -> bool {
+    pub fn ready_within(&self, limit: Duration) -> bool {
         if self.inner().is_ready() {
             return true;
         }
-        let waker = machine::waker();
-        let is_ready = machine::wait(wait, &waker, |cx| self.poll_ready(cx.waker()));
+        let waker = waker();
+        let is_ready = wait(limit, &waker, |cx| self.poll_ready(cx.waker()));
         if !is_ready {
             self.forget(&waker);
         }
@@ -268,6 +267,12 @@ impl Buffer {
         if inner.end.is_none() {
             inner.state = state;
         }
+    }
+
+    /// What waits takes so many bytes, about.
+    #[cfg(test)]
+    pub fn bytes(&self) -> usize {
+        self.inner().queue.bytes()
     }
 
     pub fn state(&self) -> State {
@@ -310,201 +315,6 @@ impl Inner {
                 self.counts.reconnects += u64::from(is_reconnect);
             }
             Item::Notice(_) => {}
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    // A test that fails is meant to panic.
-    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-    use super::super::item::Update;
-    use super::*;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::Wake;
-
-    fn update(n: i64) -> Item {
-        let text = n.to_string();
-        let received_at = SystemTime::UNIX_EPOCH;
-        Item::Update(Update { event: None, id: "".into(), text, binary: None, seq: Some(n), source: None, received_at })
-    }
-
-    fn notice() -> Item {
-        Item::Notice(Notice::Quiet { since: SystemTime::UNIX_EPOCH })
-    }
-
-    fn numbers(buffer: &Buffer) -> Vec<Option<i64>> {
-        let mut all = Vec::new();
-        while let Taken::Item(item) = buffer.take() {
-            all.push(match item {
-                Item::Update(update) => update.seq,
-                Item::Notice(_) => None,
-            });
-        }
-        all
-    }
-
-    /// Whether they were all put in.
-    fn put(buffer: &Buffer, items: impl IntoIterator<Item = Item>) -> bool {
-        buffer.try_push(&mut items.into_iter().peekable())
-    }
-
-    fn buffer(capacity: usize, overflow: Overflow, notices: bool) -> Buffer {
-        Buffer::new(&Options { buffer: capacity, overflow, notices, ..Options::default() })
-    }
-
-    fn filled(overflow: Overflow, notices: bool, one_by_one: bool) -> Buffer {
-        let buffer = buffer(3, overflow, notices);
-        let items = [update(1), notice(), update(2), update(3), update(4), update(5)];
-        if one_by_one {
-            for item in items {
-                put(&buffer, [item]);
-            }
-        } else {
-            put(&buffer, items);
-        }
-        buffer
-    }
-
-    #[test]
-    fn a_full_buffer_takes_no_more_or_gives_way_as_its_policy_says() {
-        for one_by_one in [true, false] {
-            assert_eq!(numbers(&filled(Overflow::Block, true, one_by_one)), [Some(1), None, Some(2)]);
-            let dropped = filled(Overflow::DropOldest, true, one_by_one);
-            assert_eq!(dropped.counts().dropped, 2);
-            assert_eq!(dropped.counts().gaps, 2);
-            // A gap for 1, the notice, a gap for 2.
-            assert_eq!(numbers(&dropped), [None, None, None, Some(3), Some(4), Some(5)]);
-            let latest = filled(Overflow::Latest, false, one_by_one);
-            assert_eq!((latest.counts().dropped, latest.counts().updates), (4, 5));
-            assert_eq!(numbers(&latest), [Some(5)]);
-        }
-    }
-
-    #[test]
-    fn bytes_bound_the_buffer_under_every_policy_and_one_item_always_fits() {
-        let large = |n: i64| {
-            let Item::Update(update) = update(n) else { panic!() };
-            Item::Update(Update { text: "x".repeat(1_000), ..update })
-        };
-        for overflow in [Overflow::Block, Overflow::DropOldest, Overflow::Latest] {
-            let options = Options { max_buffer_bytes: 4_000, overflow, notices: false, ..Options::default() };
-            let buffer = Buffer::new(&options);
-            let mut items = (0..100).map(large).peekable();
-            buffer.try_push(&mut items);
-            assert!(buffer.inner().queue.bytes() <= 4_000);
-            assert_eq!(items.peek().is_some(), overflow == Overflow::Block);
-        }
-        let small = Buffer::new(&Options { max_buffer_bytes: 10, ..Options::default() });
-        assert!(put(&small, [large(1)]) && !put(&small, [large(2)]));
-    }
-
-    #[test]
-    fn notices_are_never_kept_waiting() {
-        let buffer = buffer(2, Overflow::Block, true);
-        assert!(put(&buffer, [update(1), update(2)]) && !put(&buffer, [update(3)]));
-        assert!(put(&buffer, [notice(), notice()]));
-    }
-
-    #[test]
-    fn quiet_is_an_item_without_notices_until_the_first_update_where_that_is_wanted() {
-        let quiet = || Item::Notice(Notice::Quiet { since: SystemTime::UNIX_EPOCH });
-        for first_quiet in [false, true] {
-            let buffer = Buffer::new(&Options { notices: false, first_quiet, ..Options::default() });
-            assert!(put(&buffer, [quiet(), update(1), quiet()]));
-            let first = if first_quiet { buffer.take() } else { Taken::Nothing };
-            assert_eq!(matches!(first, Taken::Item(Item::Notice(Notice::Quiet { .. }))), first_quiet);
-            assert!(matches!(buffer.take(), Taken::Item(Item::Update(_))), "{first_quiet}");
-            assert!(matches!(buffer.take(), Taken::Nothing), "{first_quiet}");
-        }
-    }
-
-    #[test]
-    fn the_end_comes_after_what_was_put_in_before_and_its_error_once() {
-        let buffer = buffer(3, Overflow::Block, true);
-        assert!(put(&buffer, [update(1)]));
-        buffer.end(Some(Error::Closed));
-        assert!(put(&buffer, [update(2)]));
-        assert!(matches!(buffer.take(), Taken::Item(_)));
-        assert!(matches!(buffer.take(), Taken::Ended(Some(Error::Closed))));
-        assert!(matches!(buffer.take(), Taken::Ended(None)));
-        assert_eq!(buffer.state(), State::Closed);
-    }
-
-    #[tokio::test]
-    async fn a_wait_that_is_given_up_takes_nothing() {
-        let buffer = Arc::new(buffer(3, Overflow::Block, true));
-        for n in 0..100 {
-            let waiting = tokio::time::timeout(Duration::from_micros(n * 7), buffer.ready());
-            let pushing = async { buffer.push(update(n as i64)).await };
-            let _ = tokio::join!(waiting, pushing);
-            assert_eq!(numbers(&buffer), [Some(n as i64)]);
-        }
-    }
-
-    #[tokio::test]
-    async fn a_blocked_push_goes_on_when_there_is_room_and_when_it_ends() {
-        let buffer = Arc::new(buffer(2, Overflow::Block, true));
-        let put = buffer.clone();
-        let task = tokio::spawn(async move {
-            for n in (0..1000).step_by(10) {
-                put.push_all((n..n + 10).map(update)).await;
-            }
-        });
-        let mut taken = Vec::new();
-        while taken.len() < 500 {
-            buffer.ready().await;
-            taken.extend(numbers(&buffer));
-        }
-        buffer.close();
-        tokio::time::timeout(Duration::from_secs(5), task).await.unwrap().unwrap();
-        assert_eq!(taken, (0..taken.len() as i64).map(Some).collect::<Vec<_>>());
-        assert!(matches!(buffer.take(), Taken::Ended(None)));
-    }
-
-    #[test]
-    fn a_waker_is_woken_once_where_something_is_to_be_taken_and_not_once_it_is_forgotten() {
-        #[derive(Default)]
-        struct Heard(AtomicUsize);
-        impl Wake for Heard {
-            fn wake(self: Arc<Self>) {
-                self.0.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        let (heard, forgotten) = (Arc::new(Heard::default()), Arc::new(Heard::default()));
-        let buffer = buffer(3, Overflow::Block, false);
-        for waker in [&heard, &forgotten].map(|heard| Waker::from(heard.clone())) {
-            assert!(buffer.poll_ready(&waker).is_pending());
-        }
-        buffer.forget(&Waker::from(forgotten.clone()));
-        assert_eq!(Arc::strong_count(&forgotten), 1);
-        put(&buffer, [notice()]);
-        assert_eq!(heard.0.load(Ordering::Relaxed), 0, "a notice that is not kept is nothing to take");
-        put(&buffer, [update(1)]);
-        put(&buffer, [update(2)]);
-        assert_eq!(heard.0.load(Ordering::Relaxed), 1);
-        assert!(buffer.poll_ready(&Waker::from(heard.clone())).is_ready());
-        numbers(&buffer);
-        assert!(buffer.poll_ready(&Waker::from(heard.clone())).is_pending());
-        buffer.end(None);
-        assert_eq!((heard.0.load(Ordering::Relaxed), forgotten.0.load(Ordering::Relaxed)), (2, 0));
-    }
-
-    #[test]
-    #[allow(clippy::disallowed_methods)]
-    fn a_thread_that_waits_is_woken_by_an_item_and_by_the_end() {
-        let buffer = Arc::new(buffer(2, Overflow::Block, true));
-        assert!(!buffer.ready_within(Duration::from_millis(1)));
-        for end in [false, true] {
-            let there = buffer.clone();
-            let thread = std::thread::spawn(move || {
-                std::thread::sleep(Duration::from_millis(20));
-                if end { there.end(None) } else { assert!(put(&there, [update(1)])) }
-            });
-            assert!(buffer.ready_within(Duration::from_secs(20)));
-            numbers(&buffer);
-            thread.join().unwrap();
         }
     }
 }

@@ -12,6 +12,7 @@
 //! | `token`, `peer` | its token; its heartbeats and closes |
 //! | `seq`, `sequence`, `runs` | where a message has its number; what numbers are believed: pure |
 //! | `buffer`, `queue` | what was read and not yet taken |
+//! | `sync`, `model` | where threads meet: the locks of the buffer, and its model under shuttle |
 //! | `spent` | texts to be used again |
 //! | `stream` | a stream as its reader holds it |
 //! | `journal`, `replay` | a stream on disk, and as a stream again |
@@ -21,6 +22,8 @@
 mod backoff;
 mod box_score;
 mod buffer;
+#[cfg(test)]
+mod buffer_tests;
 mod event_stream;
 pub mod frames;
 #[cfg(any(test, fuzzing))]
@@ -29,6 +32,8 @@ mod item;
 // Its thread writes to a disk, in real time.
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod journal;
+#[cfg(test)]
+mod model;
 mod options;
 mod peer;
 mod queue;
@@ -40,6 +45,7 @@ mod session;
 mod spent;
 pub mod sse;
 mod stream;
+mod sync;
 pub mod table;
 mod token;
 mod websocket;

@@ -15,6 +15,8 @@ use tokio::time::Instant;
 const PERIOD: Duration = Duration::from_millis(100);
 const MIN_RESPONSES: u32 = 10;
 const MAX_PERIOD: Duration = Duration::from_millis(300);
+/// Responses say nothing any more of what is sent so long after the last of them.
+const STALE: Duration = Duration::from_secs(2);
 /// Refusals count as unusual beyond the usual share plus this one, and two standard deviations.
 const MARGIN: f64 = 0.03;
 /// The same while there is no limit yet: a few refusals at random do not begin one.
@@ -65,6 +67,7 @@ struct Learned {
 #[derive(Debug, Default)]
 struct Period {
     start: Option<Instant>,
+    last_response: Option<Instant>,
     sent: u32,
     accepted: u32,
     refused: u32,
@@ -92,6 +95,9 @@ impl RateLimiter {
 
     /// A request is sent, in its turn. Idle time is not saved up.
     pub(super) fn sent(&mut self, now: Instant) {
+        if self.period.last_response.is_some_and(|last| now.saturating_duration_since(last) >= STALE) {
+            self.period = Period::default();
+        }
         self.period.start.get_or_insert(now);
         self.period.sent += 1;
         if let Some(rate) = self.rate(now) {
@@ -137,7 +143,8 @@ impl RateLimiter {
 
     /// Decreases the rate where a period, or its part so far, has unusually many refusals.
     fn adjust(&mut self, now: Instant) {
-        let Period { start: Some(start), sent, accepted, refused } = self.period else { return };
+        self.period.last_response = Some(now);
+        let Period { start: Some(start), sent, accepted, refused, .. } = self.period else { return };
         let (elapsed, responses) = (now.saturating_duration_since(start), accepted + refused);
         let rate = self.learned_rate(now);
         let limited = self.learned.filter(|_| rate.is_some());

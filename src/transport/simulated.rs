@@ -1,5 +1,4 @@
 //! The other side of the seam, for tests: a simulated network in the place of sockets, for one thread.
-#![allow(dead_code)]
 
 use super::failure::Failure;
 use reqwest::{Request, Response};

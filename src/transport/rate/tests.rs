@@ -352,3 +352,24 @@ fn being_late_does_not_slow_a_users_limit_down() {
     limiter.sent(start + quarter + 2 * MS);
     assert_eq!(limiter.turn(start), start + 2 * quarter);
 }
+
+/// Found by a simulated night: refusals that were too few to end their period slowed down what was sent minutes later.
+#[test]
+fn refusals_of_long_ago_do_not_slow_down_what_is_sent_now() {
+    let (mut limiter, start) = (RateLimiter::new(None), Instant::now());
+    for _ in 0..6 {
+        limiter.sent(start);
+    }
+    for _ in 0..6 {
+        limiter.refused(start, start + 50 * MS, None);
+    }
+    let later = start + Duration::from_secs(60);
+    for _ in 0..40 {
+        limiter.sent(later);
+    }
+    for _ in 0..40 {
+        limiter.accepted(later, later + 50 * MS);
+        limiter.sent(later + 50 * MS);
+    }
+    assert_eq!(limiter.turn(later + 50 * MS), later + 50 * MS);
+}

@@ -1,0 +1,273 @@
+//! Nights on virtual time: the client's own transport and streams against a simulated service, over a simulated network, on a
+//! simulated machine. One seed decides all of it, so that what goes wrong once can be seen again.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `night` | what goes wrong when, drawn from a seed: data |
+//! | `world` | clock, chance, faults, trace, and what failed |
+//! | `network` | connections in memory: late, in pieces, cut at any byte |
+//! | `service` | REST, the event stream and the websocket, by the specification |
+//! | `calls`, `readers` | users, and the properties that hold at each step |
+//! | `end` | the properties of a whole night |
+//!
+//! A property fails with its seed; `make simulate SEED=n` plays that night again, and `MUTANTS.md` says which faults of the
+//! past are found.
+
+// A test that fails is meant to panic, and a simulation prints what it did.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::disallowed_methods)]
+
+mod calls;
+mod end;
+mod network;
+mod night;
+mod readers;
+mod service;
+mod world;
+
+use crate::config::{Options as Settings, Secret, Timeouts};
+use crate::fetch::Drift;
+use crate::live::{self, Live, Options};
+use crate::operation::{self, Value};
+use crate::transport::Transport;
+use crate::{machine, transport};
+use network::Sockets;
+use night::{Event, Night};
+use readers::Reader;
+use service::Kind;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::runtime::{Builder, Handle};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use world::{Client, World};
+
+/// What a night came to.
+#[derive(Debug)]
+struct Outcome {
+    trace: String,
+    counts: BTreeMap<&'static str, u64>,
+    failures: Vec<String>,
+    simulated: Duration,
+}
+
+fn play(night: &Night) -> Outcome {
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(live_through(night))
+}
+
+async fn live_through(night: &Night) -> Outcome {
+    let world = World::new(night);
+    let client = Rc::new(Client::new(world.clone(), night.seed));
+    let _machine = machine::simulated::install(client.clone());
+    let _network = transport::simulated::install(Arc::new(Sockets(world.clone())));
+    let transport = transport_of(night);
+    let drift = Arc::<Drift>::default();
+    let readers = [events(night, &transport), messages(night, &transport)];
+    for reader in &readers {
+        reader.stream.open(&Handle::current());
+        tokio::spawn(reader.clone().run(world.clone()));
+    }
+    let producer = tokio::spawn(produce(world.clone()));
+
+    // Where nothing is refused for its pace, nobody waits but for the service.
+    let is_prompt = !night.has(|event| matches!(event, Event::Throttle(..)));
+    let mut users = JoinSet::new();
+    let mut serial = 0;
+    for (at, event) in &night.events {
+        world.wait_until(*at).await;
+        world.trace(&format!("EVENT {event:?}"));
+        match *event {
+            Event::ClockJump(seconds) => client.jump(seconds),
+            Event::Calls(count, total) => {
+                for _ in 0..count {
+                    serial += 1;
+                    let path = format!("/v1/data/c{serial}");
+                    users.spawn(calls::call(world.clone(), transport.clone(), path, total, None, is_prompt));
+                }
+            }
+            Event::Cancelled(count, after) => {
+                for _ in 0..count {
+                    serial += 1;
+                    let (path, total) = (format!("/v1/data/c{serial}"), Duration::from_secs(60));
+                    users.spawn(calls::call(world.clone(), transport.clone(), path, total, Some(after), is_prompt));
+                }
+            }
+            Event::Batch(count) => {
+                serial += 1;
+                let (world, transport, drift) = (world.clone(), transport.clone(), drift.clone());
+                users.spawn(async move {
+                    calls::batch(world, transport, drift, serial, count).await;
+                    None
+                });
+            }
+            other => world.apply(other),
+        }
+    }
+    world.wait_until(night.length).await;
+    end::check(&world, night, &transport, &readers, users, producer).await;
+    let state = world.state();
+    let (counts, failures) = (state.counts.clone(), state.failures.clone());
+    drop(state);
+    Outcome { trace: world.take_trace(), counts, failures, simulated: world.now() }
+}
+
+fn transport_of(night: &Night) -> Transport {
+    let settings = Settings {
+        username: Some("ann".into()),
+        secret: Some(Secret::new("a secret")),
+        api_key: Some(Secret::new("a key")),
+        base_url: Some("http://127.0.0.1".into()),
+        broadcast_base_url: Some("http://127.0.0.1".into()),
+        websocket_url: Some("ws://127.0.0.1".into()),
+        timeouts: Some(Timeouts {
+            connect: Duration::from_secs(10),
+            read: Duration::from_secs(30),
+            total: Duration::from_secs(60),
+        }),
+        max_retries: Some(night.settings.max_retries),
+        max_concurrency: Some(64),
+        ..Settings::default()
+    };
+    Transport::new(settings.resolve(&|_| None).unwrap()).unwrap()
+}
+
+fn options(night: &Night) -> Options {
+    let settings = &night.settings;
+    Options {
+        overflow: settings.overflow,
+        buffer: settings.buffer,
+        retry_wait: settings.retry_wait,
+        max_event_bytes: service::MAX_EVENT,
+        ..Options::default()
+    }
+}
+
+fn events(night: &Night, transport: &Transport) -> Arc<Reader> {
+    let request = operation::live_stats(&vec![("schedule_id".to_owned(), Value::Text("g1".into()))]).unwrap();
+    Reader::new(Kind::Events, live::event_stream(transport.clone(), request, options(night)).unwrap())
+}
+
+fn messages(night: &Night, transport: &Transport) -> Arc<Reader> {
+    let sources = if night.settings.is_subset { vec!["stats".to_owned(), "clock".to_owned()] } else { Vec::new() };
+    let live = Live { game_id: Some("g1".into()), sources, ..Live::default() };
+    Reader::new(Kind::Messages, live::websocket(transport.clone(), live, options(night)).unwrap())
+}
+
+async fn produce(world: Arc<World>) {
+    loop {
+        let share = 0.5 + world.state().random.chance();
+        sleep(world.settings.message_every.mul_f64(share)).await;
+        world.produce();
+    }
+}
+
+/// The night with as few of its events as it takes to fail in the same way.
+fn shrink(night: &Night) -> Night {
+    // The first words of a property name it.
+    let name =
+        |outcome: &Outcome| outcome.failures.first().map(|text| text.split(' ').take(2).collect::<Vec<_>>().join(" "));
+    let failure = name(&play(night));
+    let mut least = night.clone();
+    let mut size = least.events.len().div_ceil(2);
+    while size > 0 {
+        let mut from = 0;
+        while from < least.events.len() {
+            let mut tried = least.clone();
+            tried.events.drain(from..(from + size).min(least.events.len()));
+            if name(&play(&tried)) == failure {
+                least = tried;
+            } else {
+                from += size;
+            }
+        }
+        size /= 2;
+    }
+    least
+}
+
+/// Plays a night; a failure shows its seed, the events that it takes, and how to see it again.
+fn check(seed: u64) -> Outcome {
+    let night = Night::new(seed);
+    let outcome = play(&night);
+    if !outcome.failures.is_empty() {
+        let least = shrink(&night);
+        panic!(
+            "seed {seed} fails:\n  {}\nwith {:#?}\nof {} events, and {:?}\nagain: make simulate SEED={seed}",
+            outcome.failures.join("\n  "),
+            least.events,
+            night.events.len(),
+            night.settings,
+        );
+    }
+    outcome
+}
+
+/// `SIDELINE_SEEDS` seeds from `SIDELINE_SEED` on, on as many threads as there are processors.
+fn many(first: u64, count: u64) {
+    let begun = std::time::Instant::now();
+    let next = AtomicU64::new(first);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let work = || {
+        let (mut counts, mut simulated) = (BTreeMap::<&str, u64>::new(), Duration::ZERO);
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + count {
+                return (counts, simulated);
+            }
+            let outcome = check(seed);
+            simulated += outcome.simulated;
+            for (what, n) in outcome.counts {
+                *counts.entry(what).or_default() += n;
+            }
+        }
+    };
+    let (mut counts, mut simulated) = (BTreeMap::<&str, u64>::new(), Duration::ZERO);
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for thread in running {
+            let (more, time) = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            simulated += time;
+            for (what, n) in more {
+                *counts.entry(what).or_default() += n;
+            }
+        }
+    });
+    let (hours, took) = (simulated.as_secs_f64() / 3600.0, begun.elapsed().as_secs_f64());
+    println!("{count} nights, {hours:.0} hours in {took:.1} s: {:.0} times faster", hours * 3600.0 / took);
+    for (what, n) in &counts {
+        println!("{n:>10} {what}");
+    }
+    for what in ["cuts", "refusals (429)", "resumptions", "announced restarts", "cancellations"] {
+        assert!(count < 100 || counts.contains_key(what), "no night had {what}");
+    }
+}
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn two_hundred_nights() {
+    many(variable("SIDELINE_SEED").unwrap_or(0), variable("SIDELINE_SEEDS").unwrap_or(200));
+}
+
+/// `make simulate SEED=n` prints what happened.
+#[test]
+#[ignore = "shows one night: make simulate SEED=n"]
+fn one_night() {
+    let seed = variable("SIDELINE_SEED").unwrap_or(0);
+    println!("{}", play(&Night::new(seed)).trace);
+    check(seed);
+}
+
+#[test]
+fn a_seed_gives_the_same_trace_byte_for_byte() {
+    for seed in 0..8 {
+        let (first, second) = (play(&Night::new(seed)).trace, play(&Night::new(seed)).trace);
+        assert!(first.len() > 1000 && first == second, "seed {seed}");
+        assert_ne!(first, play(&Night::new(seed + 1)).trace);
+    }
+}
