@@ -12,7 +12,7 @@ use shuttle::sync::{Arc, Mutex};
 use shuttle::{future, thread};
 use std::time::{Duration, SystemTime};
 
-#[allow(dead_code)]
+#[allow(dead_code, clippy::duplicate_mod)]
 #[path = "buffer.rs"]
 mod buffer;
 
