@@ -5,7 +5,9 @@ from collections import defaultdict
 from pathlib import Path
 
 SRC = Path(__file__).parents[1] / "src"
-FILES = sorted(path for path in SRC.rglob("*.rs") if path.relative_to(SRC).parts[0] not in {"transport", "live"})
+# The simulation of tests has a service and faults too; transport and live are still to be renamed.
+AREAS_OF_THEIR_OWN = {"simulation", "transport", "live"}
+FILES = sorted(path for path in SRC.rglob("*.rs") if path.relative_to(SRC).parts[0] not in AREAS_OF_THEIR_OWN)
 
 TYPE = re.compile(r"^\s*(?:pub(?:\([a-z ]+\))? )?(?:struct|enum|trait|union) (\w+)", re.MULTILINE)
 FUNCTION = re.compile(r"\bfn (\w+)")
@@ -15,9 +17,7 @@ FUNCTIONS = {
     "alike", "apart", "asked", "becomes", "came", "gains", "given", "gone", "had", "hear", "kept", "look", "looked", "meet",
     "meets", "met", "opened", "passed", "tell", "told", "usual", "what",
 }  # fmt: skip
-CONSTANTS = re.compile(
-    r"MOST\w*|LONGEST\w*|SHORTEST\w*|FARTHEST\w*|DEEPEST\w*|SHORT|FEW|KEPT|SHOWN|NAMED|ENOUGH|NEAR|BEHIND|SOON|LONG|MANY|ROOM|TOLD"
-)
+CONSTANTS = re.compile(r"MOST\w*|LONGEST\w*|SHORTEST\w*|FARTHEST\w*|DEEPEST\w*|SHORT|FEW|KEPT|SHOWN|NAMED|ENOUGH|NEAR|BEHIND|SOON|LONG|MANY|ROOM|TOLD")
 
 
 def _names(pattern: re.Pattern[str]) -> dict[str, list[str]]:

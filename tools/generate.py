@@ -338,6 +338,8 @@ def stub(source: str) -> str:
         has_text = ast.get_docstring(node) is not None
         if has_text:
             del lines[first.lineno - 1 : first.end_lineno]
+            if not text and len(node.body) == 1:
+                lines[first.lineno - 2] += " ..."
         if text:
             indent = " " * (node.col_offset + 4)
             quoted = textwrap.indent(f'"""{text.strip()}', indent, lambda line: bool(line.strip())).rstrip()

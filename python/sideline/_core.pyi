@@ -21,20 +21,20 @@ _Limits: TypeAlias = tuple[float | None, float | None, float]
 
 @final
 class CoreClient:
-    """The settings of a client, and the connections that this process has for them."""
+    """The settings of a client, and its connections in this process."""
     def __new__(cls, options: Mapping[str, object]) -> CoreClient: ...
     def call_sync(self, operation: str, arguments: dict[str, Any], timeout: _Limits | None) -> Payload: ...
     async def call_async(self, operation: str, arguments: dict[str, Any], timeout: _Limits | None) -> Payload: ...
     def token_sync(self, game_id: object, timeout: _Limits | None) -> str: ...
     async def token_async(self, game_id: object, timeout: _Limits | None) -> str: ...
     def settings(self) -> list[tuple[str, str | None, str]]:
-        """What is set and where it came from: name, value as it may be shown, source."""
+        """Name, value without secrets, and source of each setting."""
     def proxy(self) -> tuple[str, str] | None:
-        """The proxy of requests to the REST API and what names it."""
+        """The proxy of requests to the REST API, and the setting or variable that names it."""
     def string_to_sign(self) -> str:
-        """What a request for the teams would be signed over now."""
+        """The string to sign of a request for the teams, at this moment."""
     def check_credentials(self, *, broadcast: bool = False) -> None:
-        """Raises what the first signed request would (or the first of the Broadcast API), where a credential is missing or
+        """Raises the error of the first signed request (or the first of the Broadcast API) if a credential is missing or
         the client is closed.
         """
     def probe_sync(self) -> dict[str, Any]: ...
@@ -55,7 +55,7 @@ class CoreClient:
 
 @final
 class CoreProgress:
-    """How far a batch is, to be read while it runs."""
+    """The progress of a running batch."""
     def __new__(cls) -> CoreProgress: ...
     @property
     def done(self) -> int: ...
@@ -64,18 +64,18 @@ class CoreProgress:
 
 @final
 class CoreUnits:
-    """What the units of a batch came to. A row and a payload of Python's for each takes as long as a tenth of a small request, and
-    no socket is served meanwhile: they are made when they are first looked at.
+    """The outcome of each unit of a batch. Python objects are made on first access: making a row and a payload for each
+    unit takes a tenth of a small request, while no socket is served.
     """
     @property
     def plain(self) -> bool:
-        """Whether every unit came, and brought nothing that no table knows: then nobody need look at them."""
+        """Whether every unit has a response without unknown fields, so that none needs a closer look."""
     def made(self) -> list[tuple[Payload | None, Exception | None, tuple[Any, ...]]]:
-        """For each unit what came, why it did not, and its row of `coverage`."""
+        """For each unit its response, its error, and its row of `coverage`."""
 
 @final
 class CoreSimulator:
-    """A running simulator. `sideline.Simulator` is its face."""
+    """The core of `sideline.Simulator`."""
     def __new__(
         cls, *, seed: int, sport: str, teams: int, games: int, now: object, port: int, tracking_hz: int
     ) -> CoreSimulator: ...
@@ -94,7 +94,7 @@ class CoreSimulator:
     def teams(self) -> list[dict[str, Any]]: ...
     def games(self) -> list[dict[str, Any]]: ...
     def requests(self) -> list[dict[str, Any]]:
-        """A dict for each request that was answered, or cut."""
+        """The request log: a dict for each request that got a response or was cut."""
     def add_fault(
         self,
         path: str,
@@ -118,12 +118,12 @@ class CoreSimulator:
         times: int | None,
         probability: float,
     ) -> None:
-        """A fault, by the names of `faults.add`."""
+        """Adds a fault; the parameters are those of `faults.add`."""
     def clear_faults(self) -> None: ...
     heartbeat: float
     with_ids: bool
     def play(self, game_id: object, speed: float | None) -> None:
-        """`None`: as fast as its readers take it."""
+        """`None`: as fast as the readers take it."""
     def correct(self, game_id: object, player_id: int, stat: str, delta: int) -> None: ...
     def revoke_tokens(self, token: str | None) -> None: ...
     def add_stall(
@@ -140,7 +140,7 @@ class CoreSimulator:
 
 @final
 class Payload:
-    """One response of the service: `to_dict()` loses nothing of it, `table()` and `to_*()` give fixed, typed columns.
+    """One response of the service: `to_dict()` loses nothing, `table()` and `to_*()` have fixed, typed columns.
 
     It is read as the body's dict is: by key, `len`, iteration.
 
@@ -160,7 +160,7 @@ class Payload:
         game_id: str | int | UUID | None = None,
         team_id: int | str | None = None,
     ) -> Payload:
-        """The same for a body that lies in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
+        """Makes a payload from a body in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
 
         The ids are those of the request, which the body does not repeat. Raises `ValueError` for an unknown operation.
 
@@ -169,7 +169,7 @@ class Payload:
         [{'team_id': 7, 'name': 'Comets'}]
         """
     def to_dict(self) -> Any:
-        """The JSON as Python objects, nothing dropped; a new object at each call.
+        """The JSON as Python objects, with nothing dropped; a new object at each call.
 
         >>> client.teams().to_dict()["teams"][0]["sport"]
         'BASKETBALL'
@@ -179,14 +179,14 @@ class Payload:
         """The bytes of the body."""
     @property
     def _size(self) -> int:
-        """How many bytes came: of several answers their sum, for which nothing is joined."""
+        """Number of bytes received, in all responses; merges nothing."""
     @property
     def _met(self) -> list[tuple[str, str | None, int, bool]]:
-        """What no table knows, as it was found on arrival: path, JSON type, byte, and whether the client met it first here."""
+        """The unknown fields found on arrival: path, JSON type, byte offset, and whether they are new to the client."""
     def _refusal(self) -> DecodeError | None:
-        """The exception with which `strict` refuses it; `None`: nothing in it is unknown."""
+        """The exception that `strict=True` raises; `None` without unknown fields."""
     def table(self, name: TableName | None = None, columns: Sequence[str] | None = None, names: bool = False) -> Table:
-        """One table of the body; none named is the first. `columns` limits what is built.
+        """One table of the body, by default the first. `columns` limits and orders the columns.
 
         With `names=True` each column of ids is followed, at the end of the table, by one of names: `team_name`,
         `player_name`, or of lists of ids `player_names`. They are those of the same body; where it has none they are null.
@@ -199,71 +199,73 @@ class Payload:
         ['player_id', 'points', 'player_name']
         """
     def to_arrow(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> pyarrow.Table:
-        """As ``table(name, columns).to_arrow()``: a `pyarrow.Table`.
+        """Like ``table(name, columns).to_arrow()``: a `pyarrow.Table`.
 
         >>> client.teams().to_arrow().schema.field("team_id").type
         DataType(int64)
         """
     def to_polars(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> polars.DataFrame:
-        """As ``table(name, columns).to_polars()``: a `polars.DataFrame`.
+        """Like ``table(name, columns).to_polars()``: a `polars.DataFrame`.
 
         >>> client.teams().to_polars()["team_id"].is_unique().all()
         True
         """
     def to_pandas(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> pandas.DataFrame:
-        """As ``table(name, columns).to_pandas()``: a `pandas.DataFrame`.
+        """Like ``table(name, columns).to_pandas()``: a `pandas.DataFrame`.
 
         >>> client.teams().to_pandas().team_id.is_unique
         True
         """
     @property
     def tables(self) -> list[TableName]:
-        """The names of the tables that this body holds, the one that is meant when none is named first."""
+        """The names of the tables in this body, the default first."""
     def unknown_fields(self) -> list[str]:
-        """Paths of the unknown fields in the body: those that the service added, or renamed.
+        """Paths of the unknown fields in the body: fields that the service added or renamed.
 
         >>> sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 7, "mascot": "owl"}]}').unknown_fields()
         ['teams[].mascot']
         """
     @property
     def parts(self) -> list[Payload]:
-        """The single answers where several were joined; else this one alone."""
+        """The single responses if several were merged, else this one alone."""
     @property
     def operation(self) -> str:
-        """The operation that gave it."""
+        """The operation that returned it."""
     @property
     def status(self) -> int | None:
-        """The HTTP status; `None` for a body that lay in a file. Of joined answers this and what follows is the first one's."""
+        """The HTTP status; `None` for a body from a file. For merged responses this and the following are those of the
+        first one.
+        """
     @property
     def headers(self) -> Mapping[str, str]:
-        """The response headers: a mapping whose names are of any case. A name that came twice has both values, in their order
-        and with `, ` between them; `request_id` is the first that is not empty.
+        """The response headers: a mapping with case-insensitive names. A repeated header has its values joined by `, `;
+        `request_id` is the first one that is not empty.
         """
     @property
     def request_id(self) -> str | None:
-        """The service's id of the request, where it named one."""
+        """The service's request id, if any."""
     @property
     def url(self) -> str | None:
-        """The address that answered, without secrets."""
+        """The URL that responded, without secrets."""
     @property
     def elapsed(self) -> timedelta | None:
-        """From the first attempt's start to the last byte: a `datetime.timedelta`."""
+        """Time from the start of the first attempt to the last byte: a `datetime.timedelta`."""
     @property
     def fetched_at(self) -> datetime | None:
-        """When the answer was complete: an aware `datetime.datetime`."""
+        """When the response was complete: an aware `datetime.datetime`."""
     def __getitem__(self, key: Any, /) -> Any: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
     def __contains__(self, key: object, /) -> bool: ...
     def __bool__(self) -> bool: ...
     def keys(self) -> KeysView[str]:
-        """Those of `to_dict()`."""
+        """The keys of `to_dict()`."""
     def values(self) -> ValuesView[Any]:
-        """Those of `to_dict()`."""
+        """The values of `to_dict()`."""
     def items(self) -> ItemsView[str, Any]:
-        """Those of `to_dict()`."""
+        """The items of `to_dict()`."""
     def get(self, key: str, default: Any = None) -> Any:
-        """As `get` of `to_dict()`.
+        """Like `get` of `to_dict()`.
 
         >>> client.teams().get("no such key", "nothing")
         'nothing'
@@ -272,7 +274,7 @@ class Payload:
 
 @disjoint_base
 class Table:
-    """A named Arrow table. pyarrow, polars, DuckDB and others read it as it stands: ``pl.DataFrame(table)``,
+    """A named Arrow table. pyarrow, polars, DuckDB and others read it without conversion: ``pl.DataFrame(table)``,
     ``pa.table(table)``, ``duckdb.sql("from table")``.
 
     >>> table = client.stats(session_id).table("box_score")
@@ -283,7 +285,7 @@ class Table:
     def __new__(cls, name: str, data: object) -> Self: ...
     @staticmethod
     def from_arrow(data: object, name: str | None = None) -> Table:
-        """Any Arrow table as a `Table`: of pyarrow, polars, DuckDB, or what else has `__arrow_c_stream__`.
+        """Any Arrow table as a `Table`: from pyarrow, polars, DuckDB, or any object with `__arrow_c_stream__`.
 
         Raises `TypeError` for anything else.
 
@@ -298,45 +300,46 @@ class Table:
     def _restore(name: str, state: object) -> Table: ...
     @property
     def name(self) -> str:
-        """Its name, as in `sideline.SCHEMAS`."""
+        """The table's name, as in `sideline.SCHEMAS`."""
     @property
     def num_rows(self) -> int:
-        """How many rows it has."""
+        """The number of rows."""
     @property
     def column_names(self) -> list[str]:
-        """The columns' names, in their order."""
+        """The column names, in order."""
     @property
     def schema(self) -> Schema:
-        """Names, types, units and meanings of the columns."""
+        """Names, types, units and descriptions of the columns."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     def to_arrow(self, columns: Sequence[str] | None = None) -> pyarrow.Table:
-        """A `pyarrow.Table`, of all columns or of those named.
+        """A `pyarrow.Table` of all or of the named columns.
 
         >>> client.teams().table().to_arrow().column_names[:2]
         ['team_id', 'name']
         """
     def to_polars(self, columns: Sequence[str] | None = None) -> polars.DataFrame:
-        """A `polars.DataFrame`, of all columns or of those named; needs no pyarrow.
+        """A `polars.DataFrame` of all or of the named columns; needs no pyarrow.
 
         >>> client.teams().table().to_polars(["team_id"]).dtypes
         [Int64]
         """
     def to_pandas(self, columns: Sequence[str] | None = None) -> pandas.DataFrame:
-        """A `pandas.DataFrame`: categories are categoricals, times aware, and what may be null is of a type that has nulls.
+        """A `pandas.DataFrame` with categoricals, aware times, and nullable types for columns that may be null.
 
         >>> client.teams().table(columns=["sport"]).to_pandas().sport.dtype.name
         'category'
         """
     def to_parquet(self, path: str | PathLike[str]) -> None:
-        """Write a Parquet file, by pyarrow or, without it, by polars.
+        """Writes a Parquet file, with pyarrow or, without it, with polars.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     client.teams().table().to_parquet(f"{folder}/teams.parquet")
         """
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a CSV file with a header, UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is empty.
+        """Writes a CSV file with a header, in UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is
+        empty.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -344,13 +347,13 @@ class Table:
         """
     def __getitem__(self, column: str, /) -> list[Any]: ...
     def _select(self, columns: Sequence[str] | None) -> Table:
-        """Some columns, in the order of their names."""
+        """Some columns, in the order named."""
     def _take(self, places: Sequence[int]) -> Table:
-        """The rows at these places, in their order."""
+        """The rows at these positions, in this order."""
     def _with_texts(self, columns: Sequence[tuple[str, str, list[Any], bool]]) -> Table:
-        """With columns of texts, or of lists of texts, at the end: name, meaning, a value for each row."""
+        """The table with additional columns of texts or lists of texts: name, description, a value for each row."""
     def to_dicts(self) -> list[dict[str, Any]]:
-        """A list with a dict for each row; times are aware datetimes. It needs no library.
+        """A list with a dict for each row; times are aware datetimes. Needs no library.
 
         A time before the year 1 or after 9999, which no datetime can hold, is a text: as ISO 8601 writes it, or
         ``<out of range>`` beyond that. `to_arrow()` and `to_polars()` have it as it is.
@@ -372,7 +375,7 @@ class Table:
 
 @final
 class Schema:
-    """The columns of a table: a sequence of `Field`, by name too.
+    """The columns of a table: a sequence of `Field`, also by name.
 
     >>> sideline.SCHEMAS["teams"].names[:3]
     ['team_id', 'name', 'gender']
@@ -381,19 +384,19 @@ class Schema:
     """
     @property
     def name(self) -> str:
-        """The table's name."""
+        """The name of the table."""
     @property
     def names(self) -> list[str]:
-        """The columns' names."""
+        """The column names, in order."""
     @property
     def fields(self) -> list[Field]:
-        """The columns, in their order."""
+        """The columns, in order."""
     @property
     def description(self) -> str | None:
-        """What a row is."""
+        """The meaning of a row."""
     def __arrow_c_schema__(self) -> object: ...
     def to_arrow(self) -> pyarrow.Schema:
-        """A `pyarrow.Schema`, with unit and meaning in the metadata of its fields.
+        """A `pyarrow.Schema`, with unit and description in the metadata of its fields.
 
         >>> sideline.SCHEMAS["locations"].to_arrow().field("x").metadata[b"unit"]
         b'mm'
@@ -420,44 +423,44 @@ class Field:
         """The Arrow type, as pyarrow writes it."""
     @property
     def nullable(self) -> bool:
-        """Whether it may be null."""
+        """Whether the column may be null."""
     @property
     def unit(self) -> str | None:
-        """Such as `cm` or `s`; `None` where there is none."""
+        """The unit, such as `cm` or `s`, if any."""
     @property
     def frame(self) -> str | None:
-        """Of a coordinate: ``court`` or ``hoop``, as `sideline.court` describes them; `None` elsewhere."""
+        """For a coordinate, ``court`` or ``hoop``, as `sideline.court` describes them; else `None`."""
     @property
     def description(self) -> str | None:
-        """The meaning of the column."""
+        """The description of the column."""
 
 @final
 class CoreStream:
-    """A stream of this process: a child made by `fork` has neither its thread nor its socket."""
+    """A live stream. It belongs to one process: a forked child has neither its thread nor its socket."""
     def open(self) -> None:
-        """Connects, the first time it is called."""
+        """Connects; only the first call has an effect."""
     def take(self) -> Update | Notice | None:
-        """The next item where one is there, else `None`: see `ended`."""
+        """The next item if there is one, else `None`; see `ended`."""
     def next(self) -> Update | Notice | None:
         """Waits for the next item; `None` at the end. Ctrl-C ends the wait."""
     def next_within(self, seconds: float) -> Update | Notice | None:
-        """As `next`, for so many seconds at most: `None` then too."""
+        """Like `next`, for at most `seconds`; `None` then too."""
     def wait(self) -> Awaitable[None]:
-        """Ends when there is something to take. It takes nothing: to give it up loses nothing."""
+        """Completes when there is an item. It takes nothing, so cancelling it loses nothing."""
     def take_in_turn(self) -> Update | Notice | None:
-        """As `take`, but also `None` when the event loop is due for a turn: see `is_turn_due`."""
+        """Like `take`, but also `None` when the event loop is due for a turn; see `is_turn_due`."""
     @property
     def is_turn_due(self) -> bool:
-        """Whether items were taken for so long that other tasks of the event loop wait."""
+        """Whether items were taken for so long that other tasks of the event loop should run."""
     def begin_turn(self) -> None:
-        """The event loop had its turn."""
+        """Records that the event loop had its turn."""
     def record(self, path: str | PathLike[str], sync_every: float | None) -> None:
-        """From now on what is taken is appended to a journal."""
+        """From now on, appends the items taken to a journal."""
     def close(self) -> None:
-        """Raises where a journal's last items could not be written; it is closed all the same."""
+        """Raises if the last items of a journal could not be written; the stream is closed all the same."""
     @property
     def ended(self) -> bool:
-        """Whether there is nothing more to take, ever."""
+        """Whether the stream has ended and all items were taken."""
     @property
     def state(self) -> Literal["new", "connecting", "connected", "waiting", "closed"]: ...
     @property
@@ -465,11 +468,11 @@ class CoreStream:
         """When the newest update was received: an aware `datetime.datetime`."""
     @property
     def stats(self) -> tuple[int, int, int, int, int, int, float]:
-        """Updates, bytes, reconnects, gaps, repeats, dropped, and the lag in seconds."""
+        """Updates, bytes, reconnects, gaps, duplicates, dropped updates, and the lag in seconds."""
 
 @final
 class Update:
-    """One message of a live stream, as it came: `to_dict()`, `text`, `raw`.
+    """One message of a live stream, as received: `to_dict()`, `text`, `raw`.
 
     >>> with client.live_stats(live_game_id, notices=False) as stream:
     ...     update = next(stream)
@@ -477,7 +480,7 @@ class Update:
     ('message', True, True)
     """
     def to_dict(self) -> Any:
-        """The JSON as Python objects, nothing dropped; a new object at each call.
+        """The JSON as Python objects, with nothing dropped; a new object at each call.
 
         Raises `DecodeError` where the message is no JSON: `text` has it then.
 
@@ -490,26 +493,26 @@ class Update:
         """The message as text."""
     @property
     def raw(self) -> bytes:
-        """The message as bytes, as they came."""
+        """The message as received, in bytes."""
     @property
     def event(self) -> str:
-        """The event's type; "message" where the service names none."""
+        """The event type; "message" if the service sends none."""
     @property
     def id(self) -> str | None:
-        """The last event id in force; `None` where the stream has none."""
+        """The last event id; `None` if the stream has none."""
     @property
     def seq(self) -> int | None:
-        """The number of a sequenced message of the websocket."""
+        """The sequence number of a websocket message."""
     @property
     def source(self) -> str | None:
-        """The source of a message of the websocket."""
+        """The source of a websocket message."""
     @property
     def received_at(self) -> datetime:
         """When it was received: an aware `datetime.datetime`."""
 
 @final
 class CoreBoxScore:
-    """The box score kept from updates."""
+    """A box score maintained from updates."""
     def feed(self, update: Update) -> bool: ...
     def seed(self, raw: bytes) -> None: ...
     def table(self) -> Table: ...
@@ -517,14 +520,14 @@ class CoreBoxScore:
     def ignored(self) -> int: ...
 
 def _certificate(der: bytes) -> tuple[str, int] | None:
-    """Who issued a certificate (DER), and its end in epoch seconds; `None` where it is none."""
+    """Issuer of a certificate (DER), and its expiry in epoch seconds; `None` if it is not a certificate."""
 
 def _epoch_ms(name: str, time: object) -> int:
-    """A time, as operations take it, in epoch milliseconds."""
+    """A time in epoch milliseconds, accepting what operations accept."""
 
 def _ids(name: str, values: Sequence[object]) -> list[int | str]:
-    """Ids as plain integers and texts. One that is neither stays as it is where it can be a key, else it is its text: it is one
-    unit's failure.
+    """Ids as plain integers and texts. Any other id stays as it is if it is hashable, else it becomes its text; it is the
+    failure of one unit only.
     """
 
 def _batch_sync(
@@ -534,7 +537,7 @@ def _batch_sync(
     progress: CoreProgress,
     tick: Callable[[], object] | None,
 ) -> tuple[Payload, CoreUnits]:
-    """Waits for all units; `tick` is called about twenty times a second, and what it raises ends the call."""
+    """Waits for all units. `tick` is called about twenty times a second, and an exception in it ends the call."""
 
 def _batch_async(
     client: CoreClient,
@@ -543,38 +546,37 @@ def _batch_async(
     progress: CoreProgress,
 ) -> Awaitable[tuple[Payload, CoreUnits]]: ...
 def _batch_table(shape: Payload, payloads: Sequence[Payload], name: str | None, columns: Sequence[str] | None) -> Table:
-    """One table over many payloads; `shape` knows it where there are none."""
+    """One table over many payloads; `shape` gives the schema if there are none."""
 
-def _coverage_table(rows: Sequence[tuple[Any, ...]]) -> Table:
-    """The table `coverage`."""
+def _coverage_table(rows: Sequence[tuple[Any, ...]]) -> Table: ...
 
 def _items_table(items: Sequence[object], name: str) -> Table:
     """Items of a stream as a table: `live_items` or `stat_updates`."""
 
 def _live(client: CoreClient, what: dict[str, Any], options: dict[str, Any]) -> CoreStream:
-    """Opens nothing yet. `what` by the names of the parameters of `live` that say what to receive, `options` by the others."""
+    """Creates a stream without connecting. `what` are the parameters of `live` that say what to receive, `options` the
+    others.
+    """
 
 def _live_stats(client: CoreClient, arguments: dict[str, Any], options: dict[str, Any]) -> CoreStream:
-    """Opens nothing yet. `options` by the names of the parameters of `live_stats`."""
+    """Creates a stream without connecting. `options` are the parameters of `live_stats`."""
 
 def _operations() -> list[dict[str, Any]]:
     """Every operation that is a method of the clients, in order."""
 
 def _own_table(name: str, json: bytes) -> Table:
-    """A table of what the package itself found: its rows as a JSON array."""
+    """A table of the package's own, from rows as a JSON array."""
 
 def _repair_journal(
     path: str | PathLike[str], out: str | PathLike[str] | None
 ) -> tuple[int, int, list[tuple[int, int, datetime | None, datetime | None]]]:
-    """Saves what is whole of a journal: its frames, its items and what was lost."""
+    """Saves the undamaged part of a journal: its frames, its items and the damaged parts."""
 
 def _replay(path: str | PathLike[str], speed: float | None, options: dict[str, Any]) -> CoreStream:
-    """A journal as a stream; its beginning is read now. `options` by the names of the parameters of `replay`."""
+    """Opens a journal as a stream and reads its beginning. `options` are the parameters of `replay`."""
 
 def _schemas() -> dict[str, Schema]:
-    """Every table's schema, by name."""
+    """The schemas of all tables, by name."""
 
 def _shutdown() -> None:
-    """Stops the threads; registered with `atexit` by the first client. Without it one process of fifty crashed at exit in the
-    prototype, a thread being about to attach to an interpreter that was gone.
-    """
+    """Stops the threads; registered with `atexit`. Otherwise a thread that attaches during the exit can crash the process."""

@@ -379,6 +379,7 @@ impl Schema {
 
 #[pymethods]
 impl Schema {
+    /// The name of the table.
     #[getter]
     fn name(&self) -> &str {
         &self.name
