@@ -548,7 +548,8 @@ def _batch_async(
 def _batch_table(shape: Payload, payloads: Sequence[Payload], name: str | None, columns: Sequence[str] | None) -> Table:
     """One table over many payloads; `shape` gives the schema if there are none."""
 
-def _coverage_table(rows: Sequence[tuple[Any, ...]]) -> Table: ...
+def _coverage_table(rows: Sequence[tuple[Any, ...]]) -> Table:
+    """A table of the rows of `coverage`."""
 
 def _items_table(items: Sequence[object], name: str) -> Table:
     """Items of a stream as a table: `live_items` or `stat_updates`."""

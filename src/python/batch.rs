@@ -171,6 +171,7 @@ pub fn batch_table(
     })
 }
 
+/// A table of the rows of `coverage`.
 #[pyfunction]
 #[pyo3(name = "_coverage_table")]
 pub fn coverage_table(py: Python<'_>, rows: Vec<Bound<'_, PyTuple>>) -> PyResult<PyTable> {
