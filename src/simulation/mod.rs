@@ -1,17 +1,16 @@
-//! Nights on virtual time: the client's own transport and streams against a simulated service, over a simulated network, on a
-//! simulated machine. One seed decides all of it, so that what goes wrong once can be seen again.
+//! Nights on virtual time: the client's transport and streams against a simulated service, network and machine, drawn from one
+//! seed.
 //!
-//! | file | what lives there |
+//! | file | content |
 //! |---|---|
-//! | `night` | what goes wrong when, drawn from a seed: data |
-//! | `world` | clock, chance, faults, trace, and what failed |
-//! | `network` | connections in memory: late, in pieces, cut at any byte |
+//! | `night` | the schedule of faults and user actions, drawn from a seed |
+//! | `world` | clock, randomness, active faults, trace and failures |
+//! | `network` | in-memory connections: delayed, fragmented, cut at any byte |
 //! | `service` | REST, the event stream and the websocket, by the specification |
-//! | `calls`, `readers` | users, and the properties that hold at each step |
+//! | `calls`, `readers` | users, and the properties of each step |
 //! | `end` | the properties of a whole night |
 //!
-//! A property fails with its seed; `make simulate SEED=n` plays that night again, and `MUTANTS.md` says which faults of the
-//! past are found.
+//! A failure prints its seed, which `make simulate SEED=n` runs again. `MUTANTS.md` lists faults that the properties find.
 
 // A test that fails is meant to panic, and a simulation prints what it did.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::disallowed_methods)]
