@@ -68,7 +68,6 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[in
         monkeypatch.setattr(Store, name, write)
 
     watched("try_replace")
-    watched("append")
 
     def set_at(number: int | None) -> list[int]:
         counted[0], at[0] = 0, number

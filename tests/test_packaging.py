@@ -34,7 +34,7 @@ SOURCE = {
     *("PKG-INFO", "pyproject.toml", "Cargo.toml", "Cargo.lock", "Makefile", "clippy.toml", "rustfmt.toml", "mkdocs.yml"),
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"),
     *("CODE_OF_CONDUCT.md", "SECURITY.md", "THIRD-PARTY-LICENSES.txt", "about.hbs", "about.toml", "deny.toml"),
-    *("src", "python", "tests", "docs", "examples", "notebooks", "benches"),
+    *("src", "python", "tests", "docs", "examples", "notebooks", "benches", "tools"),
 }
 """All that may lie at the top of a source distribution."""
 
