@@ -92,7 +92,7 @@ def assert_consistent(service: Service) -> None:
                 players: Counter[str] = Counter()
                 for player, stats in totals.items():
                     players.update(stats if player else {})
-                assert totals[0] == players
+                assert Counter(totals[0]) == players
                 made = [shot for player in own_shots["player_shots"] for shot in player["shots"]]
                 assert (len(made), sum(shot["is_make"] for shot in made)) == (totals[0]["FGA"], totals[0]["FG"])
                 counted = Counter(code for one in own["possessions"] for stat in one["stats"] for code in {stat["possession_type"], *stat["details"]})
