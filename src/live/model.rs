@@ -12,6 +12,7 @@ use shuttle::sync::{Arc, Mutex};
 use shuttle::{future, thread};
 use std::time::{Duration, SystemTime};
 
+// The same file, compiled against the locks of shuttle; the model uses only a part of it.
 #[allow(dead_code, clippy::duplicate_mod)]
 #[path = "buffer.rs"]
 mod buffer;
