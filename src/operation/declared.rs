@@ -4,10 +4,10 @@
 
 use super::argument::{Argument, Kind::*, arg};
 use super::arguments::ArgumentReader;
-use super::ranges;
-use super::{Auth, Call, Merge, Request, SUBSCRIPTION_TOKEN, encode};
-use crate::config::{Config, Sport};
-use crate::error::{Error, Result};
+use super::query::*;
+use super::{Auth, Call, Request, SUBSCRIPTION_TOKEN, encode};
+use crate::config::Config;
+use crate::error::Result;
 use crate::resource::{
     Resource, ball_screens, broadcast, catch_up, event, game_shots, locations, play_by_play, possessions, roster,
     schedule, shots, stats, stats_details, team, videos,
@@ -22,11 +22,11 @@ pub struct Operation {
     /// With `{argument}` in place of an id.
     pub(super) path: &'static str,
     pub arguments: &'static [Argument],
-    /// What tables know of the request: names in the path or the query, and the columns that they fill.
+    /// Request values for tables: the name in the path or query, and the column that it fills.
     pub(super) context_params: &'static [(&'static str, &'static str)],
     pub resource: Option<&'static Resource>,
     pub reach: Reach,
-    queries: fn(&mut ArgumentReader, &Target) -> Result<Queries>,
+    queries: fn(&mut ArgumentReader, &QueryTarget) -> Result<Queries>,
     pub doc: Doc,
 }
 
@@ -56,21 +56,6 @@ pub struct Doc {
 }
 
 const NO_DOC: Doc = Doc { summary: "", details: "", raises: "", section: "", example: "" };
-
-/// What an operation's queries are made for.
-struct Target<'a> {
-    config: &'a Config,
-    /// Base and path, for errors found before sending.
-    url: String,
-}
-
-type Query = Vec<(&'static str, String)>;
-
-/// The query of each request of a call.
-struct Queries {
-    each: Vec<Query>,
-    join: Merge,
-}
 
 const TEAM: (&str, &str) = ("team_id", "team_id");
 const GAME: (&str, &str) = ("game_id", "game_id");
@@ -599,7 +584,7 @@ client.broadcast_locomotion(game_id, team_id).status
 pub(super) const FOLLOW: &str = "follow";
 pub(super) const GET: &str = "get";
 
-/// What a catch-up asks for: its place in the path, and the name that the tables know it by.
+/// The requested resources of a catch-up: the name in the path, and the tables' name.
 pub(super) const PARTS: &str = "resources";
 
 /// The name in `{name}`.
@@ -608,7 +593,7 @@ pub(super) fn placeholder(segment: &str) -> Option<&str> {
 }
 
 impl Operation {
-    /// Adds a value of the path or the query to what the tables know.
+    /// Adds a value of the path or query to the context.
     pub(super) fn add_context(&self, context: Context, name: &str, value: &str) -> Context {
         match self.context_params.iter().find(|(wire, _)| *wire == name) {
             Some((_, known_as)) => context.with(known_as, value),
@@ -616,7 +601,7 @@ impl Operation {
         }
     }
 
-    /// The resource; of a catch-up with the tables of the parts that were asked for.
+    /// The resource; for a catch-up with the tables of the requested parts.
     pub(super) fn resource_for(&self, context: &Context) -> Option<&'static Resource> {
         context.get(PARTS).map_or(self.resource, catch_up::of)
     }
@@ -645,7 +630,7 @@ impl Operation {
             Auth::Signed => &config.base_url,
             Auth::ApiKey => &config.broadcast_base_url,
         };
-        let queries = (self.queries)(reader, &Target { config, url: format!("{base}{path}") })?;
+        let queries = (self.queries)(reader, &QueryTarget { config, url: format!("{base}{path}") })?;
         let request = |query: Query| Request {
             operation: self.name,
             auth: self.auth,
@@ -656,112 +641,4 @@ impl Operation {
         };
         Ok(Call { requests: queries.each.into_iter().map(request).collect(), join: queries.join })
     }
-}
-
-impl Target<'_> {
-    /// Refuses a range as the service would.
-    fn refuse(&self, violated: &[&'static str], status: u16, from: i64, to: i64) -> Result<()> {
-        ranges::refuse(violated, status, format!("{}?from={from}&to={to}", self.url))
-    }
-}
-
-fn one(query: Query) -> Result<Queries> {
-    Ok(Queries { each: vec![query], join: Merge::Single })
-}
-
-fn range(from: i64, to: i64) -> Query {
-    vec![("from", from.to_string()), ("to", to.to_string())]
-}
-
-/// The arguments that are sent as they are.
-fn declared_query(reader: &mut ArgumentReader, _: &Target) -> Result<Queries> {
-    one(reader.parameters()?)
-}
-
-fn roster_query(reader: &mut ArgumentReader, _: &Target) -> Result<Queries> {
-    let mut query = reader.parameters()?;
-    // The documented default; the vendor's newer pages put it into the path, so it is better left unsaid.
-    query.retain(|(name, value)| *name != "reference" || value != "SHOTTRACKER");
-    one(query)
-}
-
-fn schedule_query(reader: &mut ArgumentReader, target: &Target) -> Result<Queries> {
-    let sport = reader.wire("sport")?.and_then(|sport| Sport::parse(&sport)).unwrap_or(target.config.sport);
-    let mut query = vec![("type", sport.wire_name().into())];
-    query.extend(reader.parameters()?);
-    one(query)
-}
-
-fn matchup_query(reader: &mut ArgumentReader, _: &Target) -> Result<Queries> {
-    let teams = reader.all("team_ids")?;
-    if !(1..=2).contains(&teams.len()) || teams.iter().any(String::is_empty) {
-        return Err(Error::Argument(
-            "team_ids is the id of one team, or a list of one or two: a matchup has no more, and no empty id".into(),
-        ));
-    }
-    let mut query = range_of(reader)?;
-    query.extend(teams.into_iter().map(|team| ("team_id", team)));
-    for name in ["reference", "gender"] {
-        query.push((name, reader.required(name)?));
-    }
-    one(query)
-}
-
-/// A range whose end may be absent.
-fn range_of(reader: &mut ArgumentReader) -> Result<Query> {
-    let mut query = vec![("from", reader.required("start")?)];
-    query.extend(reader.wire("end")?.map(|to| ("to", to)));
-    Ok(query)
-}
-
-/// What is requested of a game, as it stands in the path.
-fn parts(reader: &mut ArgumentReader) -> Result<String> {
-    let names = reader.all(PARTS)?.join(",");
-    match catch_up::of(&names) {
-        Some(_) => Ok(names),
-        None => Err(Error::Argument(format!(
-            "resources is {names:?}; it must be one or more of {}, each once",
-            catch_up::PARTS.join(", ")
-        ))),
-    }
-}
-
-fn team_events_queries(reader: &mut ArgumentReader, target: &Target) -> Result<Queries> {
-    let (from, to) = (reader.required_time("start")?, reader.required_time("end")?);
-    target.refuse(&ranges::order_rules(from, to), 422, from, to)?;
-    let (games, workouts) = (reader.flag("games_only")?, reader.flag("workouts_only")?);
-    let query = |(from, to)| {
-        let mut query = range(from, to);
-        query.extend(games.then(|| ("gamesonly", "true".into())));
-        query.extend(workouts.then(|| ("workoutsonly", "true".into())));
-        query
-    };
-    Ok(Queries { each: ranges::months(from, to).into_iter().map(query).collect(), join: Merge::Events })
-}
-
-/// A game goes with `from=1&to=2`: the service requires both and ignores them then.
-fn team_game_stats_query(reader: &mut ArgumentReader, target: &Target) -> Result<Queries> {
-    match (reader.wire("game_id")?, reader.time("start")?, reader.time("end")?) {
-        (Some(game), None, None) => {
-            let mut query = range(1, 2);
-            query.push(("event_id", game));
-            one(query)
-        }
-        (None, Some(from), Some(to)) => {
-            target.refuse(&ranges::bounded_rules(from, to), 422, from, to)?;
-            one(range(from, to))
-        }
-        _ => Err(Error::Argument("team_game_stats takes a game (game_id=) or a range (start= and end=)".into())),
-    }
-}
-
-fn locations_queries(reader: &mut ArgumentReader, _: &Target) -> Result<Queries> {
-    let session = reader.required("session_id")?;
-    let (from, to) = (reader.required_time("start")?, reader.required_time("end")?);
-    let query = |(from, to)| {
-        let mut query = vec![("id", session.clone())];
-        query.extend(range(from, to));
-        query
-    };
-    Ok(Queries { each: ranges::windows(from, to)?.into_iter().map(query).collect(), join: Merge::Locations })
 }

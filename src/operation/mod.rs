@@ -3,6 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `declared` | the operations, as data |
+//! | `query` | queries that do not follow from the data alone |
 //! | `argument` | what an argument of an operation is, as data |
 //! | `arguments` | ids, times and texts as users write them |
 //! | `live` | subscriptions of streams |
@@ -14,6 +15,7 @@ mod arguments;
 mod declared;
 mod link;
 mod live;
+mod query;
 pub mod ranges;
 
 pub use arguments::time;

@@ -35,6 +35,7 @@ mod payload;
 mod pickle;
 mod pickle_table;
 mod runtime;
+mod schema;
 mod simulator;
 mod stream;
 mod table;
@@ -62,8 +63,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<client::CoreClient>()?;
     module.add_class::<payload::PyPayload>()?;
     module.add_class::<table::PyTable>()?;
-    module.add_class::<table::Schema>()?;
-    module.add_class::<table::Field>()?;
+    module.add_class::<schema::Schema>()?;
+    module.add_class::<schema::Field>()?;
     module.add_class::<batch::CoreProgress>()?;
     module.add_class::<batch::CoreUnits>()?;
     module.add_class::<simulator::CoreSimulator>()?;
@@ -83,7 +84,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stream::replay, module)?)?;
     module.add_function(wrap_pyfunction!(stream::repair_journal, module)?)?;
     module.add_function(wrap_pyfunction!(table::own_table, module)?)?;
-    module.add_function(wrap_pyfunction!(table::schemas, module)?)?;
+    module.add_function(wrap_pyfunction!(schema::schemas, module)?)?;
     module.add_function(wrap_pyfunction!(operations::operations, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
     // Also without a client: tables can be made from files.

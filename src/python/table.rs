@@ -1,15 +1,16 @@
-//! One Arrow table, and the fixed schema of each.
+//! One Arrow table.
 
+use crate::python::schema::Schema;
 use crate::python::{capsule, convert, errors, pickle_table, to_dicts};
 use crate::resource;
 use crate::scrub::{self, Scrubber};
 use crate::table as engine;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
-use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema as ArrowSchema, SchemaRef, TimeUnit};
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
+use arrow_schema::{ArrowError, Field as ArrowField, Schema as ArrowSchema, SchemaRef};
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyCapsule, PyList, PyString, PyTuple};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use std::sync::Arc;
 #[pyclass(frozen, subclass, module = "sideline", name = "Table")]
 pub struct PyTable {
     name: String,
-    schema: SchemaRef,
+    pub(super) schema: SchemaRef,
     /// All of this schema. The batches of several bodies stay separate: concatenating them would need twice the memory.
     batches: Vec<RecordBatch>,
 }
@@ -70,7 +71,7 @@ impl PyTable {
 }
 
 /// The function that restores a table, and its arguments.
-type Pickled<'py, T = PyAny> = (Bound<'py, PyAny>, (String, Bound<'py, T>));
+pub(super) type Pickled<'py, T = PyAny> = (Bound<'py, PyAny>, (String, Bound<'py, T>));
 
 #[pymethods]
 impl PyTable {
@@ -101,7 +102,7 @@ impl PyTable {
 
     /// Any Arrow table, under a name.
     #[staticmethod]
-    fn _from_arrow(py: Python<'_>, name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(super) fn _from_arrow(py: Python<'_>, name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
         errors::guard(py, || {
             let (schema, mut batches) = capsule::read(data)?;
             if batches.is_empty() {
@@ -131,7 +132,7 @@ impl PyTable {
 
     /// Names, types, units and descriptions of the columns.
     #[getter]
-    fn schema(&self) -> Schema {
+    pub(super) fn schema(&self) -> Schema {
         Schema { name: self.name.clone(), schema: self.schema.clone() }
     }
 
@@ -356,217 +357,6 @@ impl PyTable {
     }
 }
 
-/// The columns of a table: a sequence of `Field`, also by name.
-///
-/// >>> sideline.SCHEMAS["teams"].names[:3]
-/// ['team_id', 'name', 'gender']
-/// >>> sideline.SCHEMAS["shots"]["distance_cm"].unit
-/// 'cm'
-#[pyclass(frozen, module = "sideline", eq)]
-#[derive(PartialEq)]
-pub struct Schema {
-    name: String,
-    schema: SchemaRef,
-}
-
-impl Schema {
-    fn of_table(name: &str) -> Option<Self> {
-        let tables = resource::tables();
-        let table = tables.iter().find(|table| table.name == name)?;
-        Some(Schema { name: name.to_owned(), schema: engine::schema(table) })
-    }
-}
-
-#[pymethods]
-impl Schema {
-    /// The name of the table.
-    #[getter]
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The column names, in order.
-    #[getter]
-    fn names(&self) -> Vec<String> {
-        self.schema.fields().iter().map(|field| field.name().clone()).collect()
-    }
-
-    /// The columns, in order.
-    #[getter]
-    fn fields(&self) -> Vec<Field> {
-        self.schema.fields().iter().map(|field| Field(field.as_ref().clone())).collect()
-    }
-
-    /// The meaning of a row.
-    #[getter]
-    fn description(&self) -> Option<String> {
-        let tables = resource::tables();
-        tables.iter().find(|table| table.name == self.name).map(|table| table.doc.to_owned())
-    }
-
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::of_schema(py, &self.schema)
-    }
-
-    /// A `pyarrow.Schema`, with unit and description in the metadata of its fields.
-    ///
-    /// >>> sideline.SCHEMAS["locations"].to_arrow().field("x").metadata[b"unit"]
-    /// b'mm'
-    fn to_arrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
-        let py = slf.py();
-        errors::guard(py, || py.import("sideline._frames")?.call_method1("schema_to_arrow", (slf,)))
-    }
-
-    /// A schema of `sideline.SCHEMAS` is pickled as its name, any other as an empty table.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
-        let (py, this) = (slf.py(), slf.get());
-        let columns = if Schema::of_table(&this.name).as_ref() == Some(this) {
-            py.None().into_bound(py)
-        } else {
-            let empty = PyTable::new(py, this.name.clone(), vec![RecordBatch::new_empty(this.schema.clone())])?;
-            Bound::new(py, empty)?.into_any()
-        };
-        Ok((slf.get_type().getattr("_restore")?, (this.name.clone(), columns)))
-    }
-
-    #[staticmethod]
-    fn _restore(py: Python<'_>, name: String, columns: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if !columns.is_none() {
-            return Ok(PyTable::_from_arrow(py, name, columns)?.schema());
-        }
-        let unknown = || PyValueError::new_err(format!("this version of sideline has no table {name:?}"));
-        Schema::of_table(&name).ok_or_else(unknown)
-    }
-
-    fn __len__(&self) -> usize {
-        self.schema.fields().len()
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(PyList::new(py, self.fields())?.try_iter()?.into_any())
-    }
-
-    fn __contains__(&self, name: &str) -> bool {
-        self.schema.field_with_name(name).is_ok()
-    }
-
-    fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Field> {
-        if let Ok(name) = key.cast::<PyString>() {
-            let name = name.to_cow()?;
-            let field = self.schema.field_with_name(&name).ok();
-            return field.map(|field| Field(field.clone())).ok_or_else(|| PyKeyError::new_err(name.into_owned()));
-        }
-        let position: isize = key.extract()?;
-        let fields = self.schema.fields();
-        let position = if position < 0 { position + fields.len() as isize } else { position };
-        let field = usize::try_from(position).ok().and_then(|position| fields.get(position));
-        field.map(|field| Field(field.as_ref().clone())).ok_or_else(|| PyIndexError::new_err("no such column"))
-    }
-
-    fn __repr__(&self) -> String {
-        let mut text = format!("<sideline.Schema {}", self.name);
-        for field in self.schema.fields() {
-            text.push_str("\n  ");
-            text.push_str(&Field(field.as_ref().clone()).line());
-        }
-        text.push('>');
-        text
-    }
-
-    fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
-        let py = slf.py();
-        errors::guard(py, || py.import("sideline._text")?.call_method1("schema_html", (slf,)))
-    }
-}
-
-/// One column of a schema.
-///
-/// >>> x = sideline.SCHEMAS["locations"]["x"]
-/// >>> x.type, x.nullable, x.unit, x.frame
-/// ('double', True, 'mm', 'court')
-#[pyclass(frozen, module = "sideline", eq)]
-#[derive(PartialEq)]
-pub struct Field(ArrowField);
-
-impl Field {
-    fn metadata(&self, key: &str) -> Option<&str> {
-        self.0.metadata().get(key).map(String::as_str).filter(|text| !text.is_empty())
-    }
-
-    fn line(&self) -> String {
-        let mut text = format!("{}: {}", scrub::visible(self.0.name()), self.type_name());
-        if self.0.is_nullable() {
-            text.push('?');
-        }
-        if let Some(unit) = self.unit() {
-            text.push_str(&format!(" [{unit}]"));
-        }
-        if let Some(description) = self.description() {
-            text.push_str(&format!("  {description}"));
-        }
-        text
-    }
-}
-
-#[pymethods]
-impl Field {
-    /// The column's name.
-    #[getter]
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    /// The Arrow type, as pyarrow writes it.
-    #[getter]
-    #[pyo3(name = "type")]
-    fn type_name(&self) -> String {
-        type_name(self.0.data_type())
-    }
-
-    /// Whether the column may be null.
-    #[getter]
-    fn nullable(&self) -> bool {
-        self.0.is_nullable()
-    }
-
-    /// The unit, such as `cm` or `s`, if any.
-    #[getter]
-    fn unit(&self) -> Option<&str> {
-        self.metadata("unit")
-    }
-
-    /// For a coordinate, ``court`` or ``hoop``, as `sideline.court` describes them; else `None`.
-    #[getter]
-    fn frame(&self) -> Option<&str> {
-        self.metadata("frame")
-    }
-
-    /// The description of the column.
-    #[getter]
-    fn description(&self) -> Option<&str> {
-        self.metadata("description")
-    }
-
-    /// Pickled as a schema with this column alone.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
-        let (py, this) = (slf.py(), slf.get());
-        let schema = Arc::new(ArrowSchema::new(vec![this.0.clone()]));
-        let table = PyTable::new(py, String::new(), vec![RecordBatch::new_empty(schema)])?;
-        Ok((slf.get_type().getattr("_restore")?, (Bound::new(py, table)?.into_any(),)))
-    }
-
-    #[staticmethod]
-    fn _restore(py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let table = PyTable::_from_arrow(py, String::new(), columns)?;
-        let field = table.schema.fields().first().map(|field| Field(field.as_ref().clone()));
-        field.ok_or_else(|| PyValueError::new_err("a pickled column without its name"))
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<sideline.Field {}>", self.line())
-    }
-}
-
 /// A column of texts, or of lists of texts.
 fn texts(values: &Bound<'_, PyList>, is_list: bool) -> PyResult<ArrayRef> {
     if !is_list {
@@ -583,30 +373,6 @@ fn texts(values: &Bound<'_, PyList>, is_list: bool) -> PyResult<ArrayRef> {
     Ok(Arc::new(column.finish()))
 }
 
-fn type_name(data_type: &DataType) -> String {
-    match data_type {
-        DataType::Int64 => "int64".into(),
-        DataType::Int32 => "int32".into(),
-        DataType::Float64 => "double".into(),
-        DataType::Boolean => "bool".into(),
-        DataType::Utf8 => "string".into(),
-        DataType::Binary => "binary".into(),
-        DataType::Timestamp(TimeUnit::Millisecond, Some(zone)) => format!("timestamp[ms, tz={zone}]"),
-        DataType::Dictionary(key, value) => {
-            format!("dictionary<values={}, indices={}>", type_name(value), type_name(key))
-        }
-        DataType::List(field) => format!("list<{}>", type_name(field.data_type())),
-        DataType::Map(entries, _) => match entries.data_type() {
-            DataType::Struct(parts) => {
-                let parts: Vec<String> = parts.iter().map(|part| type_name(part.data_type())).collect();
-                format!("map<{}>", parts.join(", "))
-            }
-            other => other.to_string(),
-        },
-        other => other.to_string(),
-    }
-}
-
 /// A table of the package's own, from rows as a JSON array.
 #[pyfunction]
 #[pyo3(name = "_own_table")]
@@ -616,19 +382,5 @@ pub fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<PyTable> {
         let batch = engine::decode(resource, name, None, &engine::Body::from(json), &engine::Context::default());
         let batch = batch.map_err(|error| errors::raise(py, error.scrubbed(&Scrubber::default())))?;
         PyTable::new(py, name.to_owned(), vec![batch])
-    })
-}
-
-/// The schemas of all tables, by name.
-#[pyfunction]
-#[pyo3(name = "_schemas")]
-pub fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    errors::guard(py, || {
-        let all = PyDict::new(py);
-        for table in resource::tables() {
-            let schema = Schema { name: table.name.to_owned(), schema: engine::schema(table) };
-            all.set_item(table.name, Bound::new(py, schema)?)?;
-        }
-        Ok(all)
     })
 }
