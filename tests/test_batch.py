@@ -95,6 +95,24 @@ def faults_on_a_fifth(service: sideline.Simulator) -> None:
 # What a call may be given.
 
 
+class ArrowArray:
+    """An Arrow array of a library that Python cannot iterate."""
+
+    def __init__(self, ids: list[Any], type: pa.DataType | None = None) -> None:
+        self.array = pa.array(ids, type)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> object:
+        return self.array.__arrow_c_array__(requested_schema)
+
+
+class ArrowStream:
+    def __init__(self, ids: list[Any]) -> None:
+        self.chunks = pa.chunked_array([ids[:1], ids[1:]])
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.chunks.__arrow_c_stream__(requested_schema)
+
+
 CONTAINERS: dict[str, Callable[[list[str]], Any]] = {
     "list": list,
     "tuple": tuple,
@@ -108,6 +126,12 @@ CONTAINERS: dict[str, Callable[[list[str]], Any]] = {
     "arrow": pa.array,
     "arrow chunks": lambda ids: pa.chunked_array([ids[:1], ids[1:]]),
     "arrow dictionary": lambda ids: pa.array(ids).dictionary_encode(),
+    "arrow large strings": lambda ids: pa.array(ids, pa.large_string()),
+    "arrow string views": lambda ids: pa.array(ids, pa.string_view()),
+    "arrow capsules": ArrowArray,
+    "arrow capsules of a dictionary": lambda ids: ArrowArray(pa.array(ids).dictionary_encode()),
+    "arrow capsules of string views": lambda ids: ArrowArray(ids, pa.string_view()),
+    "arrow stream": ArrowStream,
     "arrow scalars": lambda ids: list(pa.array(ids)),
 }
 
@@ -120,13 +144,26 @@ def test_every_kind_of_container_gives_a_batch_in_its_order(client: sideline.Cli
     assert ids_in(batch) == sessions[:3]
 
 
-@pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pl.Series, pa.array], ids=lambda make: f"{make.__module__}.{make.__name__}")
+@pytest.mark.parametrize(
+    "make", [list, tuple, np.array, pd.Series, pl.Series, pa.array, ArrowArray, ArrowStream], ids=lambda make: f"{make.__module__}.{make.__name__}"
+)
 def test_ids_that_are_numbers_come_in_the_same_containers(service: sideline.Simulator, client: sideline.Client, make: Callable[[list[int]], Any]) -> None:
     teams = [team["id"] for team in service.teams[:3]]
     assert [row["team_id"] for row in client.roster(make(teams)).table("team").to_dicts()] == teams
     first = teams[0]
     near = client.roster(range(first, first + 1))
     assert near.ids == [first]
+
+
+def test_a_column_that_holds_no_ids_is_refused_before_any_request(service: sideline.Simulator, client: sideline.Client) -> None:
+    asked = len(service.requests)
+    with pytest.raises(TypeError, match=r"session_id is a column of ids \(integers or texts\), not ArrowArray of Float64"):
+        client.stats(ArrowArray([1.5]))
+    with pytest.raises(TypeError, match="not ArrowArray of Struct"):
+        client.stats(ArrowArray([{"session_id": "x"}]))
+    batch = client.stats(ArrowArray(["a", None]), on_error="keep")
+    assert [unit["status"] for unit in batch.coverage.to_dicts()] == ["missing", "failed"]
+    assert len(service.requests) == asked + 1
 
 
 def test_one_id_gives_a_payload_however_it_is_written(service: sideline.Simulator, client: sideline.Client) -> None:
@@ -156,7 +193,7 @@ def test_no_ids_give_an_empty_batch_with_its_schemas(service: sideline.Simulator
         ({"a", "b"}, TypeError, "no order"),
         (frozenset("a"), TypeError, "no order"),
         ({"a": 1}, TypeError, "a list or a column, not a dict"),
-        (sideline.Payload.from_bytes("teams", b"{}"), TypeError, "what has a column session_id: this Payload has none"),
+        (sideline.Payload.from_bytes("teams", b"{}"), TypeError, "a table with a column session_id: this Payload has none"),
         (pd.DataFrame({"session_id": ["a"]}), TypeError, "not a DataFrame"),
         (b"a", TypeError, "^session_id is an id .* or several in a list, not bytes: decode it to str"),
         (bytearray(b"a"), TypeError, "not bytearray: decode it to str"),
@@ -312,7 +349,7 @@ def test_under_faults_the_planned_are_the_five_states_and_rows_are_the_fetched(s
     before = len(service.requests)
     whole = batch.retry()
     asked = [seen.path.split("/")[4] for seen in service.requests[before:]]
-    assert sorted(asked) == sorted(holes), "a retry asks for what did not come, and for nothing else"
+    assert sorted(asked) == sorted(holes), "a retry requests the missing units and nothing else"
     account(whole, sessions)
     assert whole.complete
     assert not batch.complete, "a batch does not change"
@@ -341,7 +378,7 @@ def test_a_dropped_unit_is_seen(client: sideline.Client, sessions: list[str]) ->
 def test_missing_units_raise_and_fetched_ones_are_in_the_exception(service: sideline.Simulator, once: sideline.Client, sessions: list[str]) -> None:
     service.faults.add(f"*/{sessions[1]}/stats", status=500)
     service.faults.add(f"*/{sessions[3]}/stats", cut_at=10)
-    with pytest.raises(sideline.IncompleteError, match=r"2 of 5 units did not come \(2 failed\)") as raised:
+    with pytest.raises(sideline.IncompleteError, match=r"2 of 5 units are missing \(2 failed\)") as raised:
         once.stats(sessions[:5])
     batch = raised.value.batch
     assert batch is not None
@@ -453,7 +490,7 @@ def test_credentials_that_are_refused_are_heard_of_at_once_and_every_id_has_the_
     before = len(service.requests)
     with service.client(**wrong, max_concurrency=64) as asks:
         batch = asks.stats(ids, on_error="keep", progress=False)
-        with pytest.raises(sideline.IncompleteError, match=r"2000 of 2000 units.*SIDELINE_SECRET.*refused the credentials, so that 1[789]\d\d were not"):
+        with pytest.raises(sideline.IncompleteError, match=r"2000 of 2000 units.*SIDELINE_SECRET.*refused the credentials, so 1[789]\d\d were not"):
             batch.raise_if_incomplete()
     asked = len(service.requests) - before
     assert asked <= until_refused(64)
@@ -796,4 +833,4 @@ def test_a_thousand_take_the_memory_of_their_bodies_and_tables(service: sideline
 def test_of_many_holes_ten_are_shown(client: sideline.Client) -> None:
     shown = client.stats([f"no-{number}" for number in range(25)], on_error="keep")._repr_html_()
     assert shown.count("missing: no-") == 10
-    assert "15 more that did not come" in shown
+    assert "15 more missing units" in shown

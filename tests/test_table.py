@@ -288,3 +288,49 @@ def test_numbers_stand_at_the_right_and_texts_at_the_left(table: sideline.Table)
     html = table._repr_html_()
     assert "<td>46</td>" in html
     assert '<td style="text-align:left">ACTIVE</td>' in html
+
+
+# What another library asks for.
+
+
+def stream_as(table: sideline.Table, schema: pa.Schema) -> pa.Table:
+    """The table as a consumer gets it that requests a schema."""
+    capsule = table.__arrow_c_stream__(schema.__arrow_c_schema__())
+
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return capsule
+
+    return pa.table(Stream())
+
+
+def test_a_requested_schema_is_honoured_without_pyarrow() -> None:
+    ids = sideline.Table.from_arrow(pa.table({"id": [1, 2, None], "name": ["a", "b", None]}))
+    wanted = pa.schema({"id": pa.int16(), "name": pa.large_string()}, metadata={"of": "me"})
+    found = stream_as(ids, wanted)
+    assert found.schema.equals(wanted, check_metadata=True)
+    assert found.to_pydict() == {"id": [1, 2, None], "name": ["a", "b", None]}
+
+
+DAY = datetime(2026, 11, 1, 20, 0, 0, 250_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        (pa.array([1, 70_000]), pa.schema({"x": pa.int16()})),
+        (pa.array([1, 70_000]), pa.schema({"x": pa.binary()})),
+        (pa.array([1, 70_000]), pa.schema({"y": pa.int64()})),
+        (pa.array([1, 70_000]), pa.schema({"x": pa.int64(), "y": pa.int64()})),
+        (pa.array([1, 70_000]), pa.schema({"x": pa.struct({"y": pa.int64()})})),
+        (pa.array([1, None]), pa.schema([pa.field("x", pa.int32(), nullable=False)])),
+        (pa.array([1.5]), pa.schema({"x": pa.int64()})),
+        (pa.array([0.1]), pa.schema({"x": pa.float32()})),
+        (pa.array(["x"]), pa.schema({"x": pa.int64()})),
+        (pa.array([DAY], pa.timestamp("ms", "UTC")), pa.schema({"x": pa.timestamp("s", "UTC")})),
+    ],
+    ids=str,
+)
+def test_a_requested_schema_is_ignored_if_a_value_would_change(column: pa.Array, wanted: pa.Schema) -> None:
+    found = stream_as(sideline.Table.from_arrow(pa.table({"x": column})), wanted)
+    assert found["x"].combine_chunks() == column

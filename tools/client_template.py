@@ -22,7 +22,7 @@ from sideline._find import (
 from sideline._progress import ProgressOption
 from sideline._timeout import Timeout, call_limits
 from sideline._types import CatchUpResource, GameIds, Id, Ids, LazyModule, Many, OnError, TableName, Time
-from sideline.batch import AsyncBatch, fetch_async, question
+from sideline.batch import AsyncBatch, fetch_async, query
 from sideline.errors import NotFound, SidelineError
 
 if TYPE_CHECKING:
@@ -102,10 +102,10 @@ class AsyncClient(BaseClient):
         progress: ProgressOption,
         timeout: Timeout | float | None,
     ) -> Payload | AsyncBatch:
-        """A payload where the first argument is one id, a batch where it holds several."""
-        asked = question(operation, arguments, timeout)
-        if asked is not None:
-            return await fetch_async(self, asked, on_error, progress)
+        """Return a payload for one id, a batch for several."""
+        found = query(operation, arguments, timeout)
+        if found is not None:
+            return await fetch_async(self, found, on_error, progress)
         if on_error != "raise" or progress is not None:
             raise TypeError("on_error and progress are for many ids: write [id] for a batch of one")
         return await self._request(operation, arguments, timeout)

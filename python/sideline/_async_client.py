@@ -23,7 +23,7 @@ from sideline._find import (
 from sideline._progress import ProgressOption
 from sideline._timeout import Timeout, call_limits
 from sideline._types import CatchUpResource, GameIds, Id, Ids, LazyModule, Many, OnError, TableName, Time
-from sideline.batch import AsyncBatch, fetch_async, question
+from sideline.batch import AsyncBatch, fetch_async, query
 from sideline.errors import NotFound, SidelineError
 
 if TYPE_CHECKING:
@@ -109,10 +109,10 @@ class AsyncClient(BaseClient):
         progress: ProgressOption,
         timeout: Timeout | float | None,
     ) -> Payload | AsyncBatch:
-        """A payload where the first argument is one id, a batch where it holds several."""
-        asked = question(operation, arguments, timeout)
-        if asked is not None:
-            return await fetch_async(self, asked, on_error, progress)
+        """Return a payload for one id, a batch for several."""
+        found = query(operation, arguments, timeout)
+        if found is not None:
+            return await fetch_async(self, found, on_error, progress)
         if on_error != "raise" or progress is not None:
             raise TypeError("on_error and progress are for many ids: write [id] for a batch of one")
         return await self._request(operation, arguments, timeout)
@@ -170,7 +170,7 @@ class AsyncClient(BaseClient):
             team_id: the team; several return an `AsyncBatch`.
             game_id: the players at the time of this game; default: the current ones.
             reference: the system that the ids are of; default: the service's own.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -276,7 +276,7 @@ class AsyncClient(BaseClient):
             end: the end of the range.
             games_only: leave practices out.
             workouts_only: return live workouts, which are left out otherwise.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -343,7 +343,7 @@ class AsyncClient(BaseClient):
             game_id: one game; without it give a range.
             start: the beginning of the range.
             end: the end of the range.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -391,7 +391,7 @@ class AsyncClient(BaseClient):
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
             team_id: only events of this team.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -432,7 +432,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -480,7 +480,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -531,7 +531,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -578,7 +578,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -625,7 +625,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -686,7 +686,7 @@ class AsyncClient(BaseClient):
             start: the beginning of the range.
             end: the end of the range.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -728,7 +728,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -770,7 +770,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -812,7 +812,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -855,7 +855,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -896,7 +896,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -948,7 +948,7 @@ class AsyncClient(BaseClient):
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
             resources: "stats", "details", "shots" or "possessions"; one or several, each once.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1114,7 +1114,7 @@ class AsyncClient(BaseClient):
         Parameters:
             team_id: the team; several return an `AsyncBatch`.
             game_id: the players at the time of this game.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1158,7 +1158,7 @@ class AsyncClient(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return an `AsyncBatch`.
             mock: request the service's sample game, which never ends, with the schedule id "mock-service".
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1200,7 +1200,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             schedule_id: the game, by its schedule id; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1249,7 +1249,7 @@ class AsyncClient(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return an `AsyncBatch`.
             team_id: the team.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;

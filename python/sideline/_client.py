@@ -23,7 +23,7 @@ from sideline._find import (
 from sideline._progress import ProgressOption
 from sideline._timeout import Timeout, call_limits
 from sideline._types import CatchUpResource, GameIds, Id, Ids, LazyModule, Many, OnError, TableName, Time
-from sideline.batch import Batch, fetch_sync, question
+from sideline.batch import Batch, fetch_sync, query
 from sideline.errors import NotFound, SidelineError
 
 if TYPE_CHECKING:
@@ -106,10 +106,10 @@ class Client(BaseClient):
         progress: ProgressOption,
         timeout: Timeout | float | None,
     ) -> Payload | Batch:
-        """A payload where the first argument is one id, a batch where it holds several."""
-        asked = question(operation, arguments, timeout)
-        if asked is not None:
-            return fetch_sync(self, asked, on_error, progress)
+        """Return a payload for one id, a batch for several."""
+        found = query(operation, arguments, timeout)
+        if found is not None:
+            return fetch_sync(self, found, on_error, progress)
         if on_error != "raise" or progress is not None:
             raise TypeError("on_error and progress are for many ids: write [id] for a batch of one")
         return self._request(operation, arguments, timeout)
@@ -167,7 +167,7 @@ class Client(BaseClient):
             team_id: the team; several return a `Batch`.
             game_id: the players at the time of this game; default: the current ones.
             reference: the system that the ids are of; default: the service's own.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -273,7 +273,7 @@ class Client(BaseClient):
             end: the end of the range.
             games_only: leave practices out.
             workouts_only: return live workouts, which are left out otherwise.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -340,7 +340,7 @@ class Client(BaseClient):
             game_id: one game; without it give a range.
             start: the beginning of the range.
             end: the end of the range.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -388,7 +388,7 @@ class Client(BaseClient):
         Parameters:
             game_id: the game; several return a `Batch`.
             team_id: only events of this team.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -429,7 +429,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -477,7 +477,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -528,7 +528,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -575,7 +575,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -622,7 +622,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -683,7 +683,7 @@ class Client(BaseClient):
             start: the beginning of the range.
             end: the end of the range.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -725,7 +725,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -767,7 +767,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -809,7 +809,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -852,7 +852,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -893,7 +893,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -945,7 +945,7 @@ class Client(BaseClient):
         Parameters:
             game_id: the game; several return a `Batch`.
             resources: "stats", "details", "shots" or "possessions"; one or several, each once.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1111,7 +1111,7 @@ class Client(BaseClient):
         Parameters:
             team_id: the team; several return a `Batch`.
             game_id: the players at the time of this game.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1155,7 +1155,7 @@ class Client(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return a `Batch`.
             mock: request the service's sample game, which never ends, with the schedule id "mock-service".
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1197,7 +1197,7 @@ class Client(BaseClient):
 
         Parameters:
             schedule_id: the game, by its schedule id; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1246,7 +1246,7 @@ class Client(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return a `Batch`.
             team_id: the team.
-            on_error: of several ids, "raise" `IncompleteError` where one did not come, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;

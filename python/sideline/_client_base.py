@@ -107,7 +107,7 @@ class BaseClient(Streams):
         The schema is known without a request. Columns, `head`, and terms of a filter on `session_id`, `game_id` and
         `team_id` become fewer requests; an id that the plan does not have gives no row. Times of rows narrow nothing:
         give `start` and `end`. It takes the arguments of `plan`, is never awaited, and the plan is made once, with the
-        first rows. A query raises `IncompleteError` where a unit did not come.
+        first rows. A query raises `IncompleteError` if a unit is missing.
 
         Raises `ValueError` for `box_score`, whose columns depend on the data: scan `player_stats`.
 

@@ -522,6 +522,9 @@ class CoreBoxScore:
 def _certificate(der: bytes) -> tuple[str, int] | None:
     """Issuer of a certificate (DER), and its expiry in epoch seconds; `None` if it is not a certificate."""
 
+def _arrow_ids(name: str, given: object) -> list[int | str | None] | None:
+    """The ids of an Arrow array, from any library; `None` if the object has no Arrow data."""
+
 def _epoch_ms(name: str, time: object) -> int:
     """A time in epoch milliseconds, accepting what operations accept."""
 

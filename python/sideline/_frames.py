@@ -32,16 +32,6 @@ def to_arrow(table: "Table") -> "pyarrow.Table":
     return library("pyarrow", "arrow").table(table)
 
 
-def stream_as(table: "Table", schema: object) -> object | None:
-    """Return a stream of the table in a requested schema, both as capsules, or `None` if the cast fails."""
-    try:
-        pyarrow: Any = import_module("pyarrow")
-        target = pyarrow.Schema._import_from_c_capsule(schema)  # noqa: SLF001
-        return pyarrow.table(table).cast(target).__arrow_c_stream__()  # type: ignore[no-any-return]
-    except (ImportError, ValueError, TypeError, NotImplementedError, KeyError):
-        return None
-
-
 def schema_to_arrow(schema: "Schema") -> "pyarrow.Schema":
     return library("pyarrow", "arrow").schema(schema)
 

@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
     @property
     def payload(self) -> Payload | None:
         """The response, if it counts as data."""
-        return self.ended.payload if self.ended.came else None
+        return self.ended.payload if self.ended.is_answered else None
 
 
 def client_of(plan: Plan) -> "Client":
@@ -113,7 +113,7 @@ def _windows(client: "Client", units: Sequence[PlanUnit]) -> list[Outcome]:
 
 def raise_holes(plan: Plan, found: Sequence[Outcome]) -> None:
     """Raise `IncompleteError` if a unit is missing."""
-    holes = [one for one in found if not one.ended.came and not one.is_unavailable]
+    holes = [one for one in found if not one.ended.is_answered and not one.is_unavailable]
     if not holes:
         return
     counts = Counter(hole.ended.status for hole in holes)

@@ -1,4 +1,4 @@
-"""Many ids at once: what came, what did not, and why."""
+"""Many ids at once: the responses, and why the others are missing."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,6 +10,7 @@ from sideline._core import (
     CoreUnits,
     Payload,
     Table,
+    _arrow_ids,
     _batch_async,
     _batch_sync,
     _batch_table,
@@ -32,16 +33,15 @@ else:
 __all__ = ["AsyncBatch", "Batch", "OnError"]
 
 STATUSES = ("fetched", "empty", "forbidden", "missing", "failed")
-"""How a unit of a batch may end; the first two are what a complete batch has. Archives know more."""
+"""The outcomes of a unit of a batch. A complete batch has only the first two. Archives have more."""
 
-HOLES = 10
-"""So many of those that did not come are shown."""
+MAX_HOLES_SHOWN = 10
 
 _STATUS, _ATTEMPTS = 6, 10
-"""Their places in a row of `coverage`."""
+"""Positions in a row of `coverage`."""
 
 
-class Question(NamedTuple):
+class Query(NamedTuple):
     """One operation for many ids."""
 
     operation: str
@@ -53,15 +53,15 @@ class Question(NamedTuple):
     timeout: tuple[float | None, float | None, float] | None
     """Connect, read and total."""
     game_ids: list[Any] | None = None
-    """The game of each id, where they differ."""
+    """The game of each id, if they differ."""
 
 
 class Unit(NamedTuple):
-    """One operation for one id, ended."""
+    """The outcome of one operation for one id."""
 
     id: int | str
     payload: Payload | None
-    """What came; with an error beside it where it does not fit."""
+    """The response, even if it cannot be decoded."""
     error: Exception | None
     row: tuple[Any, ...]
     """Its row of `coverage`."""
@@ -73,33 +73,33 @@ class Unit(NamedTuple):
         return status
 
     @property
-    def came(self) -> bool:
-        """Whether it is one of those that a complete batch has."""
+    def is_answered(self) -> bool:
+        """Return whether the unit is no hole: it was fetched or is empty."""
         return self.status in STATUSES[:2]
 
 
 class BaseBatch:
-    """What both batches share: nothing of it sends a request."""
+    """What both kinds of batch share; it sends no request."""
 
     def __init__(
         self,
         client: "sideline.Client | sideline.AsyncClient",
-        question: Question,
+        query: Query,
         shape: Payload,
         units: "Sequence[Unit] | CoreUnits",
     ) -> None:
         self._client: Any = client
-        self._question, self._shape = question, shape
-        # Of units that all came nothing is made before it is looked at.
+        self._query, self._shape = query, shape
+        # Units without a hole are not built before someone reads them.
         self._whole = units if isinstance(units, CoreUnits) else None
         self._made = [] if isinstance(units, CoreUnits) else list(units)
 
     @property
     def _units(self) -> list[Unit]:
         if (whole := self._whole) is not None:
-            made = [Unit(one, *unit) for one, unit in zip(self._question.ids, whole.made(), strict=True)]
+            made = [Unit(one, *unit) for one, unit in zip(self._query.ids, whole.made(), strict=True)]
             if self._whole is not None:
-                # In this order: another thread may look meanwhile.
+                # In this order: another thread may read meanwhile.
                 self._made, self._whole = made, None
         return self._made
 
@@ -108,13 +108,13 @@ class BaseBatch:
 
     @property
     def operation(self) -> str:
-        """What was asked."""
-        return self._question.operation
+        """The operation, such as `stats`."""
+        return self._query.operation
 
     @property
     def ids(self) -> list[int | str]:
-        """The ids asked for, in order."""
-        return list(self._question.ids)
+        """The requested ids, in order."""
+        return list(self._query.ids)
 
     @property
     def tables(self) -> list[TableName]:
@@ -122,11 +122,11 @@ class BaseBatch:
         return self._shape.tables
 
     def table(self, name: TableName | None = None, columns: Sequence[str] | None = None, names: bool = False) -> Table:
-        """One table over all payloads, in the order of the ids; none named is the first.
+        """Return one table over all payloads, in the order of the ids; by default the first of `tables`.
 
-        It keeps an Arrow batch for each payload, so that nothing is held twice. `box_score` has a column for each code
-        that any of them has, those of no fixed place at the end, by name. `names=True` is as for a payload: the names
-        are those of all bodies. Raises `ValueError` where there is no such table or column.
+        It keeps an Arrow batch for each payload, without copying. `box_score` has a column for each code of any
+        payload; codes without a fixed position are at the end, by name. `names=True` is as for a payload, with the
+        names of all bodies. Raises `ValueError` if there is no such table or column.
 
         >>> client.stats([session_id, session_id]).table(columns=["session_id", "stat"]).column_names
         ['session_id', 'stat']
@@ -152,7 +152,7 @@ class BaseBatch:
 
     @property
     def coverage(self) -> Table:
-        """The table `coverage`: a row for each unit that was planned, in order, with its status.
+        """The table `coverage`: one row with the status of each planned unit, in order.
 
         >>> client.stats([session_id]).coverage.to_dicts()[0]["status"]
         'fetched'
@@ -161,7 +161,7 @@ class BaseBatch:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many units ended how: fetched, empty, forbidden, missing, failed. Their sum is what was planned.
+        """The number of units by status: fetched, empty, forbidden, missing, failed.
 
         >>> client.stats([session_id]).counts
         {'fetched': 1, 'empty': 0, 'forbidden': 0, 'missing': 0, 'failed': 0}
@@ -172,14 +172,14 @@ class BaseBatch:
     @property
     def complete(self) -> bool:
         """Whether every unit was fetched or is empty."""
-        return self._whole is not None or all(unit.came for unit in self._units)
+        return self._whole is not None or all(unit.is_answered for unit in self._units)
 
     @property
     def errors(self) -> dict[int | str, Exception]:
-        """Why units did not come, by their id: what a call for that id alone would have raised.
+        """The error of each missing unit by its id: what a call with this id alone would have raised.
 
-        Once the service refuses the credentials themselves the other ids are not asked for: each has that
-        `AuthenticationError` too, and no attempt in `coverage`.
+        Once the service refuses the credentials, the remaining ids are not requested: each has that
+        `AuthenticationError` too, and no attempts in `coverage`.
 
         >>> list(client.stats([session_id, "no-such-session"], on_error="keep").errors)
         ['no-such-session']
@@ -194,34 +194,34 @@ class BaseBatch:
         if self.complete:
             return
         counts = {status: count for status, count in self.counts.items() if count and status not in STATUSES[:2]}
-        holes = [unit for unit in self._units if not unit.came]
+        holes = [unit for unit in self._units if not unit.is_answered]
         batch: Any = self
-        unasked = sum(isinstance(unit.error, AuthenticationError) and not unit.row[_ATTEMPTS] for unit in holes)
-        refused = f" The service refused the credentials, so that {unasked} were not asked for." if unasked else ""
+        skipped = sum(isinstance(unit.error, AuthenticationError) and not unit.row[_ATTEMPTS] for unit in holes)
+        refused = f" The service refused the credentials, so {skipped} were not requested." if skipped else ""
         raise IncompleteError(
-            f"{self.operation}: {len(holes)} of {len(self._units)} units did not come "
+            f"{self.operation}: {len(holes)} of {len(self._units)} units are missing "
             f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is "
-            f"{self._question.name} {holes[0].id}: {holes[0].error}.{refused} What came is in the exception's .batch, "
-            "whose .coverage lists every unit and whose .retry() asks again for what is not there; "
-            'on_error="keep" gives the batch instead',
+            f"{self._query.name} {holes[0].id}: {holes[0].error}.{refused} The exception's .batch holds the fetched "
+            "ones: its .coverage lists every unit, and its .retry() requests the missing ones again. Pass "
+            'on_error="keep" to get the batch without this error',
             batch=batch,
         )
 
     def __iter__(self) -> Iterator[Payload]:
-        return (unit.payload for unit in self._units if unit.came and unit.payload is not None)
+        return (unit.payload for unit in self._units if unit.is_answered and unit.payload is not None)
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Payload: ...
     @overload
     def __getitem__(self, place: slice) -> list[Payload]: ...
     def __getitem__(self, place: SupportsIndex | slice) -> Payload | list[Payload]:
-        """The payload at a place among those that were fetched, as iteration has them."""
+        """Return the payload at a position among those that iteration yields."""
         if not isinstance(place, slice) and not hasattr(place, "__index__"):
-            raise TypeError(f"a batch is read by place, such as batch[0], not by {type(place).__name__}")
+            raise TypeError(f"a batch is indexed by position, such as batch[0], not by {type(place).__name__}")
         return list(self)[place]
 
     def __len__(self) -> int:
-        return len(self._question.ids) if self._whole is not None else sum(unit.came for unit in self._units)
+        return len(self._query.ids) if self._whole is not None else sum(unit.is_answered for unit in self._units)
 
     def __bool__(self) -> bool:
         return True
@@ -237,8 +237,8 @@ class BaseBatch:
 
         fetched = [unit.payload.fetched_at for unit in self._units if unit.payload is not None]
         last = max((at for at in fetched if at is not None), default=None)
-        holes = [(f"{unit.status}: {unit.id}", str(unit.error)) for unit in self._units if not unit.came]
-        left_out = len(holes) - HOLES
+        holes = [(f"{unit.status}: {unit.id}", str(unit.error)) for unit in self._units if not unit.is_answered]
+        left_out = len(holes) - MAX_HOLES_SHOWN
         return facts_html(
             self.operation,
             {
@@ -248,16 +248,16 @@ class BaseBatch:
                 "bytes": sum(payload._size for payload in self),
                 "last fetched": None if last is None else f"{last:%Y-%m-%d %H:%M:%S} UTC",
                 "tables": ", ".join(self.tables) or "none: use to_dict() of each payload",
-                **dict(holes[:HOLES]),
-                "and": f"{left_out:,} more that did not come: see .coverage" if left_out > 0 else None,
+                **dict(holes[:MAX_HOLES_SHOWN]),
+                "and": f"{left_out:,} more missing units: see .coverage" if left_out > 0 else None,
             },
         )
 
 
 class Batch(BaseBatch):
-    """The payloads of several ids, in their order, and the coverage of each.
+    """The payloads of several ids, in the order of the ids, and the coverage of each.
 
-    It is complete when every unit was fetched or is empty. It iterates over the payloads that came, `len` counts them.
+    It is complete if every unit was fetched or is empty. It iterates over these payloads, and `len` counts them.
 
     >>> batch = client.stats([session_id, "no-such-session"], on_error="keep")
     >>> batch
@@ -273,12 +273,12 @@ class Batch(BaseBatch):
         on_error: OnError = "raise",
         progress: ProgressOption = None,
     ) -> "Batch":
-        """Requests again what did not come, and nothing else: a new batch of all units, in the same order.
+        """Request only the missing units again, and return a new batch of all units in the same order.
 
-        What was forbidden or missing is requested again too.
+        Units that were forbidden are requested again too.
 
         Parameters:
-            client: another client to request with, such as one whose secret is right; default: the one that was used.
+            client: another client, such as one with the right secret; default: the client of this batch.
             on_error, progress: as for the call that returned this batch.
 
         Raises `TypeError` for an `AsyncClient`.
@@ -289,11 +289,11 @@ class Batch(BaseBatch):
         >>> batch.complete, batch.retry().complete
         (False, True)
         """
-        return fetch_sync(_same_class(self._client, client), self._question, on_error, progress, before=self)
+        return fetch_sync(_same_class(self._client, client), self._query, on_error, progress, before=self)
 
 
 class AsyncBatch(BaseBatch):
-    """The payloads of several ids, as a `Batch`; an `AsyncClient` returns it, and `retry` is a coroutine.
+    """The batch of an `AsyncClient`: like `Batch`, but `retry` is a coroutine.
 
     >>> batch = await client.stats([session_id, "no-such-session"], on_error="keep")
     >>> batch
@@ -307,9 +307,9 @@ class AsyncBatch(BaseBatch):
         on_error: OnError = "raise",
         progress: ProgressOption = None,
     ) -> "AsyncBatch":
-        """Requests again what did not come, and nothing else: a new batch of all units, in the same order.
+        """Request only the missing units again, and return a new batch of all units in the same order.
 
-        As `Batch.retry`. Raises `TypeError` for a `Client`.
+        See `Batch.retry`. Raises `TypeError` for a `Client`.
 
         >>> service.faults.add("*/stats", status=503)
         >>> batch = await client.stats([session_id], on_error="keep")
@@ -318,22 +318,22 @@ class AsyncBatch(BaseBatch):
         >>> batch.complete, again.complete
         (False, True)
         """
-        return await fetch_async(_same_class(self._client, client), self._question, on_error, progress, before=self)
+        return await fetch_async(_same_class(self._client, client), self._query, on_error, progress, before=self)
 
 
 def _same_class(used: Any, given: Any) -> Any:
-    """The client to request with: the given one, if any, where it is of the class of the one that was used."""
+    """Return the given client, or else the one that was used; both must be of the same class."""
     from sideline._client import Client
 
     expected = Client if isinstance(used, Client) else sideline.AsyncClient
     if given is not None and not isinstance(given, expected):
         name, kind = expected.__name__, type(given).__name__
-        raise TypeError(f"client is of the class {name}, as the one that asked, not {kind}")
+        raise TypeError(f"client must be a {name}, like the client of this batch, not {kind}")
     return used if given is None else given
 
 
 def keys(name: str, given: object) -> tuple[list[Any], list[Any] | None] | None:
-    """The ids of a payload, batch or table that has a column of them, each once, and the game of each session.
+    """Return the distinct ids of a payload, batch or table that has a column of them, and the game of each session.
 
     `None`: it is none of these.
     """
@@ -352,7 +352,7 @@ def keys(name: str, given: object) -> tuple[list[Any], list[Any] | None] | None:
     if name not in names:
         kind = type(given).__name__
         raise TypeError(
-            f"{name} is one id, several in a list or a column, or what has a column {name}: this {kind} has none"
+            f"{name} is one id, a list or column of ids, or a table with a column {name}: this {kind} has none"
         )
     found: dict[Any, Any] = {}
     for row in rows:
@@ -362,13 +362,16 @@ def keys(name: str, given: object) -> tuple[list[Any], list[Any] | None] | None:
 
 
 def many(name: str, given: object) -> list[int | str] | None:
-    """The ids of a container with an order; `None`: it is one id, or nothing that holds ids."""
+    """Return the ids of an ordered container; `None`: it is one id, or no container."""
     if isinstance(given, (bytes, bytearray, memoryview)):
         # Python reads them as numbers.
         kind = type(given).__name__
         raise TypeError(f"{name} is an id (int, str or UUID) or several in a list, not {kind}: decode it to str")
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
+    if isinstance(given, (str, int)):
         return None
+    if not hasattr(given, "__iter__"):
+        arrow = _arrow_ids(name, given)
+        return None if arrow is None else _ids(name, arrow)
     if isinstance(given, (set, frozenset)):
         raise TypeError(f"{name} is a {type(given).__name__}, which has no order: write sorted({name})")
     if isinstance(given, Mapping) or hasattr(given, "columns"):
@@ -381,8 +384,8 @@ def many(name: str, given: object) -> list[int | str] | None:
     return _ids(name, list(values))
 
 
-def question(operation: str, arguments: Mapping[str, Any], timeout: Timeout | float | None) -> Question | None:
-    """The question of a call whose first argument holds many ids; `None`: it holds one."""
+def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | float | None) -> Query | None:
+    """Return the query of a call with many ids as its first argument; `None`: it is one id."""
     (name, given), *others = arguments.items()
     found = keys(name, given)
     ids, games = (many(name, given), None) if found is None else (_ids(name, found[0]), found[1])
@@ -393,13 +396,13 @@ def question(operation: str, arguments: Mapping[str, Any], timeout: Timeout | fl
         games = _games(of_user, len(ids))
         if games is not None:
             rest["game_id"] = None
-    # An iterator is read now: a retry sends the same.
+    # An iterator is read now, so that a retry sends the same.
     kept = {name: list(value) if isinstance(value, Iterator) else value for name, value in rest.items()}
-    return Question(operation, name, ids, kept, call_limits(timeout), games)
+    return Query(operation, name, ids, kept, call_limits(timeout), games)
 
 
 def _games(given: object, count: int) -> list[Any] | None:
-    """The game of each of `count` ids; `None`: one for all."""
+    """Return the game of each of `count` ids; `None`: one for all."""
     found = keys("game_id", given)
     games = many("game_id", given) if found is None else found[0]
     if games is not None and len(games) != count:
@@ -415,19 +418,19 @@ def check(on_error: str) -> None:
 
 def fetch_sync(
     client: "sideline.Client",
-    question: Question,
+    query: Query,
     on_error: OnError,
     progress: ProgressOption,
     before: BaseBatch | None = None,
 ) -> Batch:
-    """The batch of a question, waited for; of the units `before` those that did not come."""
+    """Fetch the units of a query, or only those missing in the batch `before`."""
     check(on_error)
-    run = _Run(client, question, progress, before)
+    run = _Run(client, query, progress, before)
     try:
-        came = _batch_sync(client._core, run.open_question(), run.strict, run.counters, run.bar)
+        found = _batch_sync(client._core, run.open_query(), run.strict, run.counters, run.bar)
     finally:
         run.end()
-    batch = Batch(client, question, *run.units(*came))
+    batch = Batch(client, query, *run.units(*found))
     if on_error == "raise":
         batch.raise_if_incomplete()
     return batch
@@ -435,71 +438,73 @@ def fetch_sync(
 
 async def fetch_async(
     client: "sideline.AsyncClient",
-    question: Question,
+    query: Query,
     on_error: OnError,
     progress: ProgressOption,
     before: BaseBatch | None = None,
 ) -> AsyncBatch:
-    """The batch of a question, awaited."""
+    """Fetch the units of a query, as `fetch_sync`."""
     # Not at the top: a synchronous client needs no asyncio.
     import asyncio
 
     check(on_error)
-    run = _Run(client, question, progress, before)
-    running = asyncio.ensure_future(_batch_async(client._core, run.open_question(), run.strict, run.counters))
+    run = _Run(client, query, progress, before)
+    running = asyncio.ensure_future(_batch_async(client._core, run.open_query(), run.strict, run.counters))
     try:
         while run.bar is not None and not running.done():
             run.bar()
             await asyncio.wait({running}, timeout=UPDATE_INTERVAL)
-        came = await running
+        found = await running
     finally:
         running.cancel()
         run.end()
-    batch = AsyncBatch(client, question, *run.units(*came))
+    batch = AsyncBatch(client, query, *run.units(*found))
     if on_error == "raise":
         batch.raise_if_incomplete()
     return batch
 
 
 class _Run:
-    """One run of a question: the units that are still to come, and those of the batch before."""
+    """One run of a query: the units to fetch, and those of the batch before."""
 
     def __init__(
         self,
         client: "sideline.Client | sideline.AsyncClient",
-        question: Question,
+        query: Query,
         progress: ProgressOption,
         before: BaseBatch | None,
     ) -> None:
-        self._question = question
+        self._query = query
         self.strict: bool = client._options["strict"]
         self._kept: list[Unit | None] = (
-            [None] * len(question.ids) if before is None else [unit if unit.came else None for unit in before._units]
+            [None] * len(query.ids)
+            if before is None
+            else [unit if unit.is_answered else None for unit in before._units]
         )
         self._open = [place for place, unit in enumerate(self._kept) if unit is None]
         self.counters = CoreProgress()
-        self.bar = bar(progress, question.operation, len(self._open), self.counters)
+        self.bar = bar(progress, query.operation, len(self._open), self.counters)
 
-    def open_question(self) -> Question:
-        """The question for the units that are still to come."""
-        ids, games = self._question.ids, self._question.game_ids
-        return self._question._replace(
+    def open_query(self) -> Query:
+        """Return the query for the units to fetch."""
+        ids, games = self._query.ids, self._query.game_ids
+        return self._query._replace(
             ids=[ids[place] for place in self._open],
             game_ids=None if games is None else [games[place] for place in self._open],
         )
 
     def end(self) -> None:
-        """Tell the bar that nothing more comes."""
+        """Close the progress bar."""
         if self.bar is not None:
             self.bar(ended=True)
 
-    def units(self, shape: Payload, came: CoreUnits) -> "tuple[Payload, Sequence[Unit] | CoreUnits]":
-        """The shape of a batch, and all of its units."""
-        if came.plain and len(self._open) == len(self._kept):
-            return shape, came
+    def units(self, shape: Payload, found: CoreUnits) -> "tuple[Payload, Sequence[Unit] | CoreUnits]":
+        """Return the shape of a batch, and all its units."""
+        if found.plain and len(self._open) == len(self._kept):
+            return shape, found
         units = list(self._kept)
-        for place, (payload, error, row) in zip(self._open, came.made(), strict=True):
-            units[place] = Unit(self._question.ids[place], payload, error, row)
+        for place, (payload, error, row) in zip(self._open, found.made(), strict=True):
+            units[place] = Unit(self._query.ids[place], payload, error, row)
             if payload is not None and payload._met:
                 report_drift(payload, warn=not self.strict)
         return shape, [unit for unit in units if unit]

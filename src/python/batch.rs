@@ -7,7 +7,7 @@ use crate::operation::Value;
 use crate::python::client::{CoreClient, with_pickle_hint};
 use crate::python::payload::PyPayload;
 use crate::python::table::PyTable;
-use crate::python::{convert, errors, runtime};
+use crate::python::{capsule, convert, errors, runtime, to_dicts};
 use crate::resource::coverage::Covered;
 use futures_util::FutureExt;
 use pyo3::exceptions::PyOverflowError;
@@ -112,6 +112,19 @@ pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> 
         Ok(other) => Err(errors::internal(py, &format!("an id that is {other}"))),
     };
     errors::guard(py, || values.iter().zip(convert::ids(name, &values)?).map(plain).collect())
+}
+
+/// The ids of an Arrow array, from any library; `None` if the object has no Arrow data.
+#[pyfunction]
+#[pyo3(name = "_arrow_ids")]
+pub fn arrow_ids<'py>(py: Python<'py>, name: &str, given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
+    errors::guard(py, || {
+        if !capsule::is_arrow(given)? {
+            return Ok(None);
+        }
+        let chunks = capsule::read_ids(name, given)?;
+        to_dicts::column(py, chunks.iter()).map(Some)
+    })
 }
 
 /// A time in epoch milliseconds, accepting what operations accept.

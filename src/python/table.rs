@@ -136,22 +136,16 @@ impl PyTable {
         Schema { name: self.name.clone(), schema: self.schema.clone() }
     }
 
-    /// A requested schema is a hint, which may be ignored.
+    /// A requested schema is ignored if a value does not fit it.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         slf: Bound<'py, Self>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        if let Some(wanted) = requested_schema {
-            let cast = || py.import("sideline._frames")?.call_method1("stream_as", (&slf, wanted));
-            let cast = errors::guard(py, cast)?;
-            if !cast.is_none() {
-                return Ok(cast);
-            }
-        }
+    ) -> PyResult<Bound<'py, PyCapsule>> {
         let table = slf.get();
-        Ok(capsule::of_batches(py, table.schema.clone(), table.batches.clone())?.into_any())
+        errors::guard(slf.py(), || {
+            capsule::of_batches(slf.py(), &table.schema, &table.batches, requested_schema.as_ref())
+        })
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

@@ -229,7 +229,7 @@ def _fetch_batch(client: "Client", units: Sequence[Unit], on_ended: Callable[[in
         next((one.error for one, row in zip(units_of(batch), rows, strict=True) if not row["attempts"]), None)
     )
     for unit, one, row in zip(units, units_of(batch), rows, strict=True):
-        if one.came and one.payload is not None:
+        if one.is_answered and one.payload is not None:
             yield Fetched(operation, size_of(one.payload), partial(_read, unit, one.payload, row))
         else:
             yield Fetched(operation, 0, partial(_returned, _failed(unit, one.error, one.payload, row)))

@@ -10,7 +10,7 @@ from typing import Any
 from sideline._core import Table
 from sideline._text import LEFT_STYLE, facts_html, visible
 from sideline.archive._plan import SETTLED_STATUSES
-from sideline.batch import HOLES
+from sideline.batch import MAX_HOLES_SHOWN
 from sideline.errors import IncompleteError
 
 
@@ -100,7 +100,7 @@ class ArchiveInfo:
         lines = [f"archive {self.root}"]
         lines += [f"  {name}: {value}" for name, value in self._facts().items()]
         lines += [f"  {name:<20}{rows:>12,} rows" for name, rows in self.rows.items()]
-        lines += [f"  hole: {hole_line(hole)}" for hole in self.holes[:HOLES]]
+        lines += [f"  hole: {hole_line(hole)}" for hole in self.holes[:MAX_HOLES_SHOWN]]
         return "\n".join(lines)
 
     def _facts(self) -> dict[str, Any]:
@@ -124,6 +124,6 @@ class ArchiveInfo:
 
 
 def _holes_html(holes: Sequence[dict[str, Any]]) -> str:
-    shown = "".join(f"<li>{escape(hole_line(hole))}</li>" for hole in holes[:HOLES])
-    more = f"<li>and {len(holes) - HOLES:,} more</li>" if len(holes) > HOLES else ""
+    shown = "".join(f"<li>{escape(hole_line(hole))}</li>" for hole in holes[:MAX_HOLES_SHOWN])
+    more = f"<li>and {len(holes) - MAX_HOLES_SHOWN:,} more</li>" if len(holes) > MAX_HOLES_SHOWN else ""
     return f"<ul>{shown}{more}</ul>" if holes else ""
