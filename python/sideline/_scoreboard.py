@@ -16,7 +16,7 @@ __all__ = ["GameView", "Play", "Scoreboard", "Shot", "TeamView"]
 
 MAX_PLAYERS = 60
 """Rows of a team's box score."""
-MAX_PLAYS = 15
+MAX_PLAYS = 12
 MAX_NOTICES = 10
 MAX_SHOTS = 1000
 MAX_TEXT = 60
@@ -113,6 +113,7 @@ class Scoreboard:
         self._title = _text(title)
         self._score = score
         self._sides: dict[str, int] = {}
+        self._names: dict[int, str] = {}
         self._scores: dict[str, int] = {}
         self._period: str | None = None
         self._clock: str | None = None
@@ -208,6 +209,11 @@ class Scoreboard:
                 self._sides[side] = team
             if score is not None:
                 self._scores[side] = score
+        # A box score has no team without a line, so none before the game.
+        for team_fields in _dicts(data.get("teams")):
+            named, name = _whole(team_fields.get("id")), team_fields.get("name")
+            if named in self._sides.values() and isinstance(name, str) and name:
+                self._names[named] = _text(name)
 
     def _read_clock(self, data: Mapping[str, Any], *, is_numbered: bool) -> None:
         period = data.get("period")
@@ -280,7 +286,7 @@ class Scoreboard:
     def _team(self, team: int, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Sequence[str]]) -> TeamView:
         side = next((side for side, known in self._sides.items() if known == team), "")
         total = next((row for row in rows if row["is_team_total"]), None)
-        name = next((row["team_name"] for row in rows if row["team_name"]), None)
+        name = next((row["team_name"] for row in rows if row["team_name"]), None) or self._names.get(team)
         score = next((total[code] for code in ("PTS", "TEAM_SCORE") if total and total.get(code) is not None), None)
         players = [row for row in rows if not row["is_team_total"]][:MAX_PLAYERS]
         return {

@@ -21,7 +21,7 @@ INTERVAL = 0.25
 """Seconds between two views, at least."""
 TERMINAL_NOTICES = 3
 TERMINAL_PLAYS = 6
-WIDE = 150
+WIDE = 145
 """Columns of a terminal in which two box scores stand side by side."""
 
 COLOURS = ("cyan", "yellow")
@@ -71,31 +71,37 @@ def in_terminal(stream: LiveStream, on_item: Callable[[object], object], is_stop
         board.add(item)
         on_item(item)
 
-    with Live(console=console, auto_refresh=False, vertical_overflow="ellipsis") as screen:
+    def shown() -> RenderableType:
+        return render(board.view(stream.state, stream.stats), console.width)
 
-        def show() -> None:
-            screen.update(render(board.view(stream.state, stream.stats), console.width), refresh=True)
-
+    # While it runs, it is cut at the height of the terminal; the last state is printed whole.
+    with Live(console=console, auto_refresh=False, transient=True) as screen:
         try:
-            follow(stream, add, show, is_stopped)
+            follow(stream, add, lambda: screen.update(shown(), refresh=True), is_stopped)
         finally:
-            # The last state is printed whole.
-            screen.vertical_overflow = "visible"
+            last = shown()
+    console.print(last)
 
 
 def render(view: GameView, width: int) -> "RenderableType":
     """Return a view as something that rich prints; texts of the service are never read as markup."""
-    from rich.columns import Columns
     from rich.console import Group
+    from rich.table import Table
     from rich.text import Text
 
     parts: list[RenderableType] = [_score(view), _status(view)]
     for notice in view["notices"][:TERMINAL_NOTICES]:
         parts.append(Text(notice["text"], style="bold red" if notice["kind"] == "gap" else "dim"))
     boxes = [_box(team, view["columns"], COLOURS[place]) for place, team in enumerate(view["teams"])]
-    parts.append(Columns(boxes, padding=(0, 3)) if width >= WIDE else Group(*boxes))
+    if width >= WIDE:
+        side_by_side = Table.grid(padding=(0, 3))
+        side_by_side.add_row(*boxes)
+        boxes = [side_by_side]
+    for box in boxes:
+        parts += [Text(), box]
+    parts.append(Text())
     for play in view["plays"][:TERMINAL_PLAYS]:
-        parts.append(Text.assemble((f"{play['at']:<12} ", "dim"), play["text"], (f"  {play['team']}", "dim")))
+        parts.append(Text.assemble((f"{play['at']:<12} ", "dim"), f"{play['text']}  ", (play["team"], "dim")))
     return Group(*parts)
 
 
@@ -121,17 +127,16 @@ def _status(view: GameView) -> "RenderableType":
 
 
 def _box(team: TeamView, columns: list[str], colour: str) -> "Table":
-    from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(team["name"], f"bold {colour}"), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("Player", footer="Team", max_width=24, no_wrap=True)
+    title = Text(team["name"], f"bold {colour}")
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table.add_column("Player", max_width=24, no_wrap=True)
     for name in columns:
         table.add_column(Text(name), justify="right", no_wrap=True)
     for row in team["rows"]:
         table.add_row(Text(row["name"]), *map(Text, row["values"]))
     if team["total"] is not None:
-        table.add_section()
         table.add_row(Text("Team"), *map(Text, team["total"]), style="bold")
     return table
