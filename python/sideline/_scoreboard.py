@@ -212,7 +212,7 @@ class Scoreboard:
         # A box score has no team without a line, so none before the game.
         for team_fields in _dicts(data.get("teams")):
             named, name = _whole(team_fields.get("id")), team_fields.get("name")
-            if named in self._sides.values() and isinstance(name, str) and name:
+            if named is not None and named in self._sides.values() and isinstance(name, str) and name:
                 self._names[named] = _text(name)
 
     def _read_clock(self, data: Mapping[str, Any], *, is_numbered: bool) -> None:
