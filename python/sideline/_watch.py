@@ -71,7 +71,7 @@ def in_terminal(stream: LiveStream, on_item: Callable[[object], object], is_stop
         board.add(item)
         on_item(item)
 
-    def shown() -> RenderableType:
+    def shown() -> "RenderableType":
         return render(board.view(stream.state, stream.stats), console.width)
 
     # While it runs, it is cut at the height of the terminal; the last state is printed whole.
