@@ -59,12 +59,14 @@ def can_redraw() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and find_spec("rich") is not None
 
 
-def in_terminal(stream: LiveStream, on_item: Callable[[object], object], is_stopped: Callable[[], bool]) -> None:
+def in_terminal(
+    stream: LiveStream, score: LiveBoxScore, on_item: Callable[[object], object], is_stopped: Callable[[], bool]
+) -> None:
     """Show a stream in the terminal until it ends or is stopped; the last state stays there."""
     from rich.console import Console
     from rich.live import Live
 
-    board = Scoreboard(title_of(stream), LiveBoxScore())
+    board = Scoreboard(title_of(stream), score)
     console = Console()
 
     def add(item: object) -> None:

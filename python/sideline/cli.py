@@ -22,7 +22,7 @@ from sideline.simulator import Simulator
 
 if TYPE_CHECKING:
     from sideline._client import Client
-    from sideline.live import LiveStream
+    from sideline.live import LiveBoxScore, LiveStream
 
 __all__ = ["main"]
 
@@ -414,13 +414,18 @@ def _live(args: argparse.Namespace) -> int:
         args.refuse("--port needs --serve")
     refusal = _Refusal()
     args.game_id = args.game_id if args.game is None else args.game
-    with Client() as client, _until_stopped() as is_stopped, _stream(client, args) as stream:
-        if args.serve:
-            _serve(stream, refusal, is_stopped, args.port or 0)
-        elif not args.json and can_redraw():
-            in_terminal(stream, refusal.add, is_stopped)
-        else:
-            _print(stream, refusal, is_stopped, as_json=args.json)
+    is_redrawn = not args.json and can_redraw()
+    with Client() as client:
+        stream = _stream(client, args)
+        # Before signals only set a flag, so that Ctrl-C ends these requests.
+        score = _score_so_far(client, args.game_id if args.serve or is_redrawn else None)
+        with _until_stopped() as is_stopped, stream:
+            if args.serve:
+                _serve(stream, score, refusal, is_stopped, args.port or 0)
+            elif is_redrawn:
+                in_terminal(stream, score, refusal.add, is_stopped)
+            else:
+                _print(stream, refusal, is_stopped, as_json=args.json)
     return _status_of_stream(stream, refusal.reason)
 
 
@@ -434,18 +439,36 @@ class _Refusal:
             self.reason = item.reason
 
 
-def _serve(stream: "LiveStream", refusal: _Refusal, stopped: Callable[[], bool], port: int) -> None:
+def _score_so_far(client: "Client", game_id: str | None) -> "LiveBoxScore":
+    """Return a box score with the names of teams and players, which messages may lack; an error is only printed."""
+    from sideline.live import LiveBoxScore
+
+    score = LiveBoxScore()
+    if game_id is None:
+        return score
+    try:
+        sides = client.game(game_id).to_dict().get("game_attributes") or {}
+        for team in (sides.get("home_team_id"), sides.get("away_team_id")):
+            if team is not None:
+                score.seed(client.team_game_stats(team, game_id=game_id))
+    except (SidelineError, ValueError) as error:
+        print(f"sideline: names of players may be missing: {error}", file=sys.stderr, flush=True)
+    return score
+
+
+def _serve(
+    stream: "LiveStream", score: "LiveBoxScore", refusal: _Refusal, stopped: Callable[[], bool], port: int
+) -> None:
     """Serve a page until the stream ends; notices are also printed."""
     from sideline._display import describe_notice
     from sideline._serve import LivePage
-    from sideline.live import LiveBoxScore
 
     def tell(item: object) -> None:
         refusal.add(item)
         if not isinstance(item, Update):
             print(describe_notice(item), file=sys.stderr, flush=True)
 
-    with LivePage(stream, LiveBoxScore(), port, tell) as page:
+    with LivePage(stream, score, port, tell) as page:
         print(page.url, flush=True)
         while not stopped() and not page.wait(0.2):
             pass
