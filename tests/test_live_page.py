@@ -8,6 +8,7 @@ import os
 import queue
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -283,6 +284,7 @@ def test_a_forked_child_leaves_the_page_open() -> None:
         follower = Follower(shown)
         follower.until(lambda state: bool(state["teams"]) and score(state) == 3)
         if (child := os.fork()) == 0:
+            signal.alarm(30)
             shown.close()
             os._exit(0)
         os.waitpid(child, 0)

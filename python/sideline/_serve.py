@@ -6,6 +6,7 @@ import json
 import os
 import re
 import socket
+import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -282,6 +283,8 @@ class Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a browser that went away."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class Handler(BaseHTTPRequestHandler):
