@@ -24,7 +24,7 @@ import pytest
 
 import sideline
 from browser import CHROMIUM, Tab, browser
-from sideline._serve import MAX_BROWSERS, MAX_CONNECTIONS, LivePage, News, event, page, refusal
+from sideline._serve import MAX_BROWSERS, MAX_CONNECTIONS, Handler, LivePage, News, event, page, refusal
 from streams import HEAD, server, then_hold
 
 HOSTILE = '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'
@@ -296,7 +296,8 @@ def test_a_forked_child_leaves_the_page_open() -> None:
 # Bounds.
 
 
-def test_a_browser_that_does_not_read_delays_neither_the_stream_nor_others() -> None:
+def test_a_browser_that_does_not_read_delays_neither_the_stream_nor_others_nor_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Handler, "timeout", None)
     with served(document(1)) as (shown, _):
         slow = Follower(shown)
         slow.next()
@@ -307,7 +308,8 @@ def test_a_browser_that_does_not_read_delays_neither_the_stream_nor_others() -> 
         _, state = quick.next()
         assert state["title"] == "199"
         quick.close()
-        slow.close()
+    assert shown._server._connections == set()
+    slow.close()
 
 
 def test_a_reader_that_comes_late_gets_the_newest_view_alone() -> None:
