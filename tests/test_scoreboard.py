@@ -238,7 +238,8 @@ def printed(seen: GameView, width: int) -> str:
 def test_a_terminal_shows_it_and_reads_no_markup(width: int) -> None:
     gap = sideline.Gap(AT, AT + timedelta(seconds=3), "reset")
     text = printed(view(summary("[red]Home[/red]"), shot(HOME, 11, 5), stats(HOME, 11, 8, {"PTS": 2}, at=5), gap), width)
-    assert "[red]Home[/red]" in text
+    assert text.startswith("[red]Home[/red] –   Away –")
+    assert "".join(text.split()).count("[red]Home[/red]") == 3, "the score, the box score, the play"
     assert "12:30.0" in text
     assert "nothing was received" in " ".join(text.split())
     assert "two point make" in " ".join(text.split())
