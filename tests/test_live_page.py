@@ -481,3 +481,17 @@ def test_a_browser_says_that_sideline_is_gone_and_finds_it_again(tab: Tab) -> No
         assert "lost" not in tab.text("#status")
     tab.open("about:blank")
     tab.complaints.clear()
+
+
+@needs_browser
+def test_a_browser_that_was_one_too_many_tries_again(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sideline._serve.HEARTBEAT", 0.1)
+    with served(document(3)) as (shown, _):
+        followers = [Follower(shown) for _ in range(MAX_BROWSERS)]
+        tab.open(shown.url)
+        tab.wait("document.querySelector('#status').innerText.includes('lost its connection')")
+        for follower in followers:
+            follower.close()
+        tab.wait(f"{POINTS} === '3 –'")
+    tab.open("about:blank")
+    tab.complaints.clear()
