@@ -50,7 +50,10 @@ class Tab:
             self.complaints.append(parameters["entry"]["text"])
 
     def open(self, url: str) -> None:
+        """Begins another document, and returns once its elements are there."""
+        self.run("window.isBefore = true")
         self.send("Page.navigate", url=url)
+        self.wait("!window.isBefore && document.readyState !== 'loading'")
 
     def run(self, expression: str) -> Any:
         """The value of an expression; a promise is awaited."""

@@ -301,6 +301,9 @@ def test_a_browser_that_does_not_read_delays_neither_the_stream_nor_others_nor_t
     with served(document(1)) as (shown, _):
         slow = Follower(shown)
         slow.next()
+        # The views are the test's from now on.
+        shown._stopped.set()
+        assert shown.wait(60)
         # Far more than a socket holds.
         for number in range(200):
             shown._news.publish({"title": str(number), "notices": ["x" * 200_000]})  # type: ignore[typeddict-item]
