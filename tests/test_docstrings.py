@@ -58,7 +58,21 @@ def of_the_extension() -> Iterator[doctest.DocTest]:
 
 SHOWN = tuple(
     f"sideline.{name}"
-    for name in ("_answers", "_async_client", "_audit", "_client", "_display", "_metrics", "_plan", "_progress", "_season", "_streams", "_timeout", "archive")
+    for name in (
+        "_answers",
+        "_async_client",
+        "_audit",
+        "_client",
+        "_display",
+        "_metrics",
+        "_plan",
+        "_progress",
+        "_season",
+        "_serve",
+        "_streams",
+        "_timeout",
+        "archive",
+    )
 )
 """Private modules of public names."""
 FOUND = pkgutil.walk_packages(sideline.__path__, "sideline.")

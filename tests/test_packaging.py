@@ -132,7 +132,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         names = {name for name in archive.namelist() if not name.endswith("/")}
     extension = {name for name in names if EXTENSION.fullmatch(name)}
     about = {name for name in names if re.match(r"sideline-[^/]+\.dist-info/", name)}
-    sources = {f"sideline/{path.relative_to(PACKAGE).as_posix()}" for kind in ("*.py", "*.pyi") for path in PACKAGE.rglob(kind)}
+    sources = {f"sideline/{path.relative_to(PACKAGE).as_posix()}" for kind in ("*.py", "*.pyi", "*.html") for path in PACKAGE.rglob(kind)}
     assert len(extension) == 1
     assert {name.partition("/")[2] for name in about} == DIST_INFO
     # Spark finds its data sources by the names of top-level modules.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sideline._progress import Progress
     from sideline._schemas import Schemas
     from sideline._season import AsyncSeason, Season
+    from sideline._serve import LivePage
     from sideline._timeout import Timeout
     from sideline.archive import Archive, SyncReport
     from sideline.batch import AsyncBatch, Batch
@@ -76,6 +77,7 @@ __all__ = [
     "InternalError",
     "InvalidRequest",
     "LiveBoxScore",
+    "LivePage",
     "LiveStream",
     "NotFound",
     "Notice",
@@ -121,6 +123,7 @@ _MODULES = {
     "Field": "_core",
     "Gap": "live",
     "LiveBoxScore": "live",
+    "LivePage": "_serve",
     "LiveStream": "live",
     "Notice": "live",
     "Part": "_plan",

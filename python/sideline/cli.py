@@ -22,7 +22,7 @@ from sideline.simulator import Simulator
 
 if TYPE_CHECKING:
     from sideline._client import Client
-    from sideline.live import LiveStream
+    from sideline.live import LiveBoxScore, LiveStream
 
 __all__ = ["main"]
 
@@ -176,15 +176,20 @@ def _parser() -> argparse.ArgumentParser:
 
     live = commands.add_parser(
         "live",
-        help="print a live stream, until Ctrl-C",
-        description="Print a line for each update of a live stream, and its notices on standard error, until Ctrl-C. "
-        "Exit status: 0, or 1 if the service refused and nothing was received.",
+        help="watch a game in the terminal or a browser, until Ctrl-C",
+        description="Show score, clock, box score, last plays and notices of a game in the terminal, if rich is "
+        "installed. Otherwise, and if standard output is not a terminal, print a line for each update, and notices on "
+        "standard error. With --serve, show the game as a page for browsers on this machine. Exit status: 0, or 1 if "
+        "the service refused and nothing was received.",
     )
-    _add_stream(live)
-    live.add_argument(
+    _add_stream(live).add_argument("game", nargs="?", metavar="GAME", help="the same as --game-id GAME")
+    shown = live.add_mutually_exclusive_group()
+    shown.add_argument(
         "--json", action="store_true", help="print each update as the service sent it, one JSON document per line"
     )
-    live.set_defaults(run=_live)
+    shown.add_argument("--serve", action="store_true", help="print the address of a page that shows the game")
+    live.add_argument("--port", type=int, metavar="PORT", help="with --serve: its port (default: any free port)")
+    live.set_defaults(run=_live, refuse=live.error)
 
     record = commands.add_parser(
         "record",
@@ -295,10 +300,11 @@ def _complete(args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-def _add_stream(parser: argparse.ArgumentParser) -> None:
+def _add_stream(parser: argparse.ArgumentParser) -> "argparse._MutuallyExclusiveGroup":
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--schedule-id", metavar="ID", help="the Broadcast API's event stream of a game")
     which.add_argument("--game-id", metavar="ID", help="the live websocket of a game")
+    return which
 
 
 def _demo(args: argparse.Namespace) -> int:
@@ -402,10 +408,70 @@ def _doctor(args: argparse.Namespace) -> int:
 
 def _live(args: argparse.Namespace) -> int:
     from sideline._client import Client
+    from sideline._watch import can_redraw, in_terminal
 
-    with Client() as client, _until_stopped() as is_stopped, _stream(client, args) as stream:
-        refusal = _print(stream, is_stopped, as_json=args.json)
-    return _status_of_stream(stream, refusal)
+    if args.port is not None and not args.serve:
+        args.refuse("--port needs --serve")
+    refusal = _Refusal()
+    args.game_id = args.game_id if args.game is None else args.game
+    is_redrawn = not args.json and can_redraw()
+    with Client() as client:
+        stream = _stream(client, args)
+        # Before signals only set a flag, so that Ctrl-C ends these requests.
+        score = _score_so_far(client, args.game_id if args.serve or is_redrawn else None)
+        with _until_stopped() as is_stopped, stream:
+            if args.serve:
+                _serve(stream, score, refusal, is_stopped, args.port or 0)
+            elif is_redrawn:
+                in_terminal(stream, score, refusal.add, is_stopped)
+            else:
+                _print(stream, refusal, is_stopped, as_json=args.json)
+    return _status_of_stream(stream, refusal.reason)
+
+
+class _Refusal:
+    """The reason of the last refusal among the items of a stream, if the service responded with a status."""
+
+    reason: str | None = None
+
+    def add(self, item: object) -> None:
+        if isinstance(item, Disconnected) and item.status is not None:
+            self.reason = item.reason
+
+
+def _score_so_far(client: "Client", game_id: str | None) -> "LiveBoxScore":
+    """Return a box score with the names of teams and players, which messages may lack; an error is only printed."""
+    from sideline.live import LiveBoxScore
+
+    score = LiveBoxScore()
+    if game_id is None:
+        return score
+    try:
+        sides = client.game(game_id).to_dict().get("game_attributes") or {}
+        for team in (sides.get("home_team_id"), sides.get("away_team_id")):
+            if team is not None:
+                score.seed(client.team_game_stats(team, game_id=game_id))
+    except (SidelineError, ValueError) as error:
+        print(f"sideline: names of players may be missing: {error}", file=sys.stderr, flush=True)
+    return score
+
+
+def _serve(
+    stream: "LiveStream", score: "LiveBoxScore", refusal: _Refusal, stopped: Callable[[], bool], port: int
+) -> None:
+    """Serve a page until the stream ends; notices are also printed."""
+    from sideline._display import describe_notice
+    from sideline._serve import LivePage
+
+    def tell(item: object) -> None:
+        refusal.add(item)
+        if not isinstance(item, Update):
+            print(describe_notice(item), file=sys.stderr, flush=True)
+
+    with LivePage(stream, score, port, tell) as page:
+        print(page.url, flush=True)
+        while not stopped() and not page.wait(0.2):
+            pass
 
 
 def _record(args: argparse.Namespace) -> int:
@@ -471,12 +537,11 @@ def _repair(args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-def _print(stream: "LiveStream", stopped: Callable[[], bool], *, as_json: bool) -> str | None:
-    """Print items; return the last refusal, if the service responded with a status."""
+def _print(stream: "LiveStream", refusal: _Refusal, stopped: Callable[[], bool], *, as_json: bool) -> None:
+    """Print items until the stream ends."""
     from sideline._display import describe_notice, describe_update
 
     core = core_of_stream(stream)
-    refusal: str | None = None
     while not stopped():
         item = core.next_within(0.2)
         if item is None and core.ended and (item := core.take()) is None:
@@ -485,9 +550,7 @@ def _print(stream: "LiveStream", stopped: Callable[[], bool], *, as_json: bool) 
             print(_document(item) if as_json else describe_update(item), flush=True)
         elif item is not None:
             print(describe_notice(item), file=sys.stderr, flush=True)
-        if isinstance(item, Disconnected) and item.status is not None:
-            refusal = item.reason
-    return refusal
+        refusal.add(item)
 
 
 def _document(update: Update) -> str:

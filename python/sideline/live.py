@@ -7,11 +7,14 @@ from datetime import datetime
 from os import PathLike
 from time import monotonic
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
 from sideline._text import facts_html
 from sideline.errors import StreamClosed
+
+if TYPE_CHECKING:
+    from sideline._serve import LivePage
 
 __all__ = [
     "Batches",
@@ -280,6 +283,29 @@ class LiveStream:
         from sideline._display import View, run, screen
 
         run(View(self, LiveBoxScore() if score is None else score), screen(), every)
+
+    def serve(self, score: "LiveBoxScore | None" = None, *, port: int = 0) -> "LivePage":
+        """Show the stream in a browser: score, clock, box score, shot chart, last plays, gaps (docs/live.md).
+
+        The page takes the items in a thread until it is closed, so do not iterate over the stream as well; `record` it
+        before to keep them. Only this machine can open the page, and nothing is loaded from elsewhere. Closing the page
+        closes the stream, unless the stream was entered with `with`.
+
+        Parameters:
+            score: the box score to update, such as a seeded one; default: a new one.
+            port: default: any free port.
+
+        Raises `OSError` if the port is in use.
+
+        >>> with client.live(live_game_id).serve() as page:
+        ...     page
+        <sideline.LivePage http://127.0.0.1:..., open>
+        """
+        if not 0 <= port <= 65_535:
+            raise ValueError(f"port is {port}; it must be from 0 to 65535")
+        from sideline._serve import LivePage
+
+        return LivePage(self, LiveBoxScore() if score is None else score, port)
 
     @property
     def state(self) -> State:

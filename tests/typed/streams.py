@@ -37,4 +37,8 @@ def watch(client: sideline.Client, game_id: str, journal: Path) -> sideline.Tabl
     for table in sideline.replay(journal, None).batches(max_rows=100, table="stat_updates"):
         assert_type(table, sideline.Table)
     print(told(next(sideline.replay(journal, speed=None))))
+    with sideline.replay(journal).serve(score, port=0) as page:
+        assert_type(page, sideline.LivePage)
+        assert_type(page.url, str)
+        assert_type(page.wait(timeout=0.1), bool)
     return score.table()

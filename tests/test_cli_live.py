@@ -1,0 +1,157 @@
+"""`sideline live`: lines for scripts, a scoreboard in a terminal, a page for browsers."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import sideline
+from sideline.cli import _score_so_far, main
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of POSIX")
+
+WITHOUT_RICH = "import sys; sys.modules['rich'] = None; from sideline.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+@pytest.fixture
+def played() -> Iterator[tuple[dict[str, str], str, list[str]]]:
+    """The environment that leads to a game that was played to its end, its id and its scores."""
+    with sideline.Simulator(seed=11, teams=4, games=8, now="2027-03-01T12:00:00Z") as season, season.client() as asks:
+        game = season.games[-1]
+        with asks.live(game["event_id"], sources=["marker"]) as stream:
+            season.play(game["event_id"], speed=None)
+            next(item for item in stream if isinstance(item, sideline.Update) and "GAME_ENDED" in item.text)
+        totals = [asks.team_game_stats(game[side], game_id=game["event_id"]).table("box_score").to_dicts()[0] for side in ("home_team_id", "away_team_id")]
+        yield {**os.environ, **season.environ}, game["event_id"], [f"{row['team_name']} {row['PTS']:g}" for row in totals]
+
+
+@contextmanager
+def started(env: dict[str, str], *arguments: str, **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """A process of Python that does not outlive the test."""
+    with subprocess.Popen([sys.executable, *arguments], env=env, **options) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+PIPES: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+
+
+def in_terminal(env: dict[str, str], *command: str, until: str) -> tuple[str, int]:
+    """What a command writes into a terminal of 150 columns until a text comes and it is interrupted, and its status."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 150, 0, 0))
+    written, end = b"", time.monotonic() + 60
+    with started({**env, "TERM": "xterm"}, *command, stdin=theirs, stdout=theirs, stderr=theirs) as running:
+        os.close(theirs)
+        while running.poll() is None or select.select([ours], [], [], 0)[0]:
+            assert time.monotonic() < end, written
+            if select.select([ours], [], [], 0.2)[0]:
+                try:
+                    written += os.read(ours, 65536)
+                except OSError:  # Linux, when the other side is closed
+                    break
+            if until.encode() in written and until:
+                running.send_signal(signal.SIGINT)
+                until = ""
+        status = running.wait(timeout=60)
+    os.close(ours)
+    return written.decode(), status
+
+
+def test_a_terminal_shows_the_score_and_ends_cleanly(played: tuple[dict[str, str], str, list[str]]) -> None:
+    env, game, scores = played
+    out, status = in_terminal(env, "-m", "sideline", "live", game, until="game ended")
+    assert status == 0, out
+    last = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", out).rpartition(scores[0])
+    assert last[1], out
+    assert scores[1] in last[2].splitlines()[0]
+    assert re.search(r"Team +\d+ +\d+", last[2])
+    assert "connected" in last[2]
+    assert "\x1b[?25h" in out, "the cursor is shown again"
+    assert "Traceback" not in out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["-c", WITHOUT_RICH, "live"], ["-m", "sideline", "live", "--json"]],
+    ids=["without rich", "json"],
+)
+def test_a_terminal_shows_lines_without_rich_and_for_json(played: tuple[dict[str, str], str, list[str]], command: list[str]) -> None:
+    env, game, _ = played
+    out, status = in_terminal(env, *command, game, until='"source":"clock"' if "-c" in command else '"source": "clock"')
+    assert status == 0
+    assert "\x1b" not in out
+    assert out.count('"marker"') > 2
+
+
+def test_scripts_get_lines_by_either_name_of_the_game(played: tuple[dict[str, str], str, list[str]]) -> None:
+    env, game, _ = played
+    for arguments in ([game], ["--game-id", game]):
+        with started(env, "-m", "sideline", "live", *arguments, **PIPES) as running:
+            line = next(line for line in running.stdout if " marker 1 " in line)
+            running.send_signal(signal.SIGINT)
+            _, errors = running.communicate(timeout=60)
+        assert re.match(r'\d\d:\d\d:\d\dZ marker 1 \{"type":"marker",', line)
+        assert (running.returncode, "connected" in errors) == (0, True)
+
+
+def test_a_page_is_served_until_the_command_is_stopped(played: tuple[dict[str, str], str, list[str]]) -> None:
+    env, game, _ = played
+    with started(env, "-m", "sideline", "live", game, "--serve", **PIPES) as running:
+        found = re.fullmatch(r"http://(127\.0\.0\.1:\d+)/\n", running.stdout.readline())
+        assert found is not None
+        assert "connected" in running.stderr.readline()
+        connection = http.client.HTTPConnection(found[1], timeout=30)
+        connection.request("GET", "/")
+        assert b"<title>Live game</title>" in connection.getresponse().read()
+        connection.close()
+        running.send_signal(signal.SIGINT)
+        out, errors = running.communicate(timeout=60)
+    assert (running.returncode, out, errors) == (0, "", "")
+
+
+def test_the_box_score_so_far_brings_names_and_without_it_the_game_is_shown(
+    service: sideline.Simulator, client: sideline.Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = _score_so_far(client, service.games[0]["event_id"]).table().to_dicts()
+    assert len({row["team_id"] for row in rows}) == 2
+    assert all(row["last_name"] for row in rows if not row["is_team_total"])
+    assert capsys.readouterr().err == ""
+    assert _score_so_far(client, "no-such-game").table().num_rows == 0
+    assert "sideline: names of players may be missing: " in capsys.readouterr().err
+    assert _score_so_far(client, None).table().num_rows == 0
+
+
+def test_a_page_that_cannot_be_served_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], service: sideline.Simulator) -> None:
+    for name, value in service.environ.items():
+        monkeypatch.setenv(name, value)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["live", "g1", "--serve", "--port", str(port)]) == 1
+    assert f"sideline: [Errno 98] port {port} is in use; choose another one" in capsys.readouterr().err.replace("Errno 48", "Errno 98")
+
+
+@pytest.mark.parametrize("arguments", [["g1", "--port", "8000"], [], ["g1", "--game-id", "g1"], ["g1", "--schedule-id", "g1"], ["g1", "--serve", "--json"]])
+def test_wrong_usage_is_2(arguments: list[Any]) -> None:
+    with pytest.raises(SystemExit) as error:
+        main(["live", *arguments])
+    assert error.value.code == 2

@@ -1,0 +1,507 @@
+"""A live stream as a page: what a browser gets, who gets nothing, and that no browser delays the stream."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import queue
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sideline
+from browser import CHROMIUM, Tab, browser
+from sideline._serve import MAX_BROWSERS, MAX_CONNECTIONS, Handler, LivePage, News, event, page, refusal
+from streams import HEAD, server, then_hold
+
+HOSTILE = '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'
+
+
+def document(points: int, name: str = "Home", made: int = 1, **more: Any) -> bytes:
+    """An event with a whole document."""
+    details = {"id": 11, "firstname": name, "lastname": "Lane", "profile_image_link": ""}
+    lines = [{"id": 0, "stats": {"PTS": points}}, {"id": 11, "player_details": details, "stats": {"PTS": points, "FG": made, "FGA": 2}}]
+    teams = [{"id": 1, "name": name, "player_stats": lines}, {"id": 2, "name": "Away", "player_stats": []}]
+    fields = {"home_team_id": 1, "away_team_id": 2, "period": "H1", "game_clock": "12:30.0", "teams": teams, **more}
+    return b"data: %s\n\n" % json.dumps(fields).encode()
+
+
+@contextmanager
+def served(*first: bytes) -> Iterator[tuple[LivePage, Callable[[bytes], None]]]:
+    """A page over a stream that sends what it is told to."""
+    waiting: queue.Queue[bytes | None] = queue.Queue()
+
+    def connection(to: socket.socket) -> None:
+        to.sendall(HEAD + b"".join(first))
+        while data := waiting.get():
+            to.sendall(data)
+
+    with server([connection]) as made, made.client() as client, client.live_stats("g1") as stream, stream.serve() as shown:
+        try:
+            yield shown, waiting.put
+        finally:
+            waiting.put(None)
+
+
+def port_of(shown: LivePage) -> int:
+    return int(shown.url.rstrip("/").rpartition(":")[2])
+
+
+def get(shown: LivePage, path: str = "/", method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
+    with closing(http.client.HTTPConnection("127.0.0.1", port_of(shown), timeout=30)) as connection:
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        response = connection.getresponse()
+        return response.status, dict(response.getheaders()), b"" if path == "/events" and response.status == 200 else response.read()
+
+
+class Follower:
+    """A browser's side of the events, read as they come."""
+
+    def __init__(self, shown: LivePage) -> None:
+        self.connection = socket.create_connection(("127.0.0.1", port_of(shown)), timeout=30)
+        self.connection.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{port_of(shown)}\r\n\r\n".encode())
+        self.file = self.connection.makefile("rb")
+        self.head = b"".join(iter(self.file.readline, b"\r\n"))
+
+    def next(self) -> tuple[str, dict[str, Any]]:
+        kind = ""
+        for line in self.file:
+            if line.startswith(b"event: "):
+                kind = line[7:].decode().strip()
+            elif line.startswith(b"data: "):
+                return kind, json.loads(line[6:])
+        raise EOFError
+
+    def until(self, is_so: Callable[[dict[str, Any]], bool]) -> list[tuple[str, dict[str, Any]]]:
+        """Events until the state that they add up to is so."""
+        state, events = {}, []
+        while not (state and is_so(state)):
+            events.append(self.next())
+            state |= events[-1][1]
+        return events
+
+    def close(self) -> None:
+        self.file.close()
+        self.connection.close()
+
+
+def score(state: dict[str, Any]) -> Any:
+    return state["teams"][0]["score"] if state["teams"] else None
+
+
+# What is sent.
+
+
+def test_an_event_is_the_whole_state_then_changes_then_heartbeats() -> None:
+    before, after = {"a": "1", "b": "[2]"}, {"a": "1", "b": "[3]"}
+    assert event(None, before) == b'event: state\ndata: {"a":1,"b":[2]}\n\n'
+    assert event(before, after) == b'event: change\ndata: {"b":[3]}\n\n'
+    assert event(after, after) == b":\n\n"
+
+
+def test_a_browser_gets_the_whole_state_then_changes_and_the_whole_again_when_it_returns() -> None:
+    with served(document(3)) as (shown, send):
+        first = Follower(shown)
+        kind, state = first.next()
+        assert kind == "state"
+        assert {"title", "teams", "shots", "plays", "notices", "clock"} <= set(state)
+        if score(state) is None:
+            first.until(lambda state: bool(state.get("teams")) and score(state) == 3)
+        send(document(5))
+        [*_, (kind, change)] = first.until(lambda state: "teams" in state and score(state) == 5)
+        assert kind == "change"
+        assert "title" not in change
+        assert "shots" not in change
+        first.close()
+        again = Follower(shown)
+        kind, state = again.next()
+        assert (kind, score(state), state["title"], state["period"]) == ("state", 5, "live_stats g1", "H1")
+        again.close()
+
+
+def test_hostile_text_is_one_line_of_json() -> None:
+    with served(document(3, HOSTILE + "\r\n\r\nevent: state\ndata: {}\u2028")) as (shown, _):
+        follower = Follower(shown)
+        [*_, (_, state)] = follower.until(lambda state: bool(state.get("teams")) and score(state) == 3)
+        assert state["teams"][0]["name"].startswith("</script>")
+        follower.close()
+
+
+# Who gets nothing.
+
+
+@pytest.mark.parametrize(
+    ("path", "hosts", "origin", "site", "status"),
+    [
+        ("/", ["127.0.0.1:80"], None, None, None),
+        ("/", ["127.0.0.1"], None, None, None),
+        ("/", ["LOCALHOST"], None, None, None),
+        ("/", ["localhost:8000"], None, None, HTTPStatus.MISDIRECTED_REQUEST),
+        ("/", ["evil.example:80"], None, None, HTTPStatus.MISDIRECTED_REQUEST),
+        ("/", [], None, None, HTTPStatus.MISDIRECTED_REQUEST),
+        ("/", ["localhost", "localhost"], None, None, HTTPStatus.MISDIRECTED_REQUEST),
+        ("/events", ["localhost"], "http://localhost", "same-origin", None),
+        ("/events", ["localhost"], None, "none", None),
+        ("/events", ["localhost"], "http://evil.example", None, HTTPStatus.FORBIDDEN),
+        ("/events", ["localhost"], "null", None, HTTPStatus.FORBIDDEN),
+        ("/events", ["localhost"], None, "cross-site", HTTPStatus.FORBIDDEN),
+        ("/events", ["localhost"], None, "same-site", HTTPStatus.FORBIDDEN),
+        ("/../secret", ["localhost"], None, None, HTTPStatus.NOT_FOUND),
+    ],
+)
+def test_a_request_is_refused_unless_it_is_the_pages_own(path: str, hosts: list[str], origin: str | None, site: str | None, status: HTTPStatus | None) -> None:
+    assert refusal(path, hosts, origin, site, 80) == status
+
+
+def test_every_response_keeps_other_sites_out() -> None:
+    with served(document(3)) as (shown, _):
+        answers = [
+            get(shown),
+            get(shown, "/events"),
+            get(shown, "/other"),
+            get(shown, Host="evil.example"),
+            get(shown, "/events", Origin="http://evil.example"),
+            get(shown, method="POST"),
+        ]
+        assert [status for status, _, _ in answers] == [200, 200, 404, 421, 403, 501]
+        for _, headers, _ in answers:
+            assert not [name for name in headers if name.lower().startswith("access-control")]
+            assert "default-src 'none'" in headers["Content-Security-Policy"]
+            assert "unsafe" not in headers["Content-Security-Policy"]
+            assert (headers["X-Content-Type-Options"], headers["X-Frame-Options"]) == ("nosniff", "DENY")
+            assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert b"Home" not in answers[4][2]
+
+
+def test_the_page_is_one_document_without_addresses() -> None:
+    html, policy = page()
+    text = html.decode()
+    assert set(re.findall(r"https?://[^\"']+", text)) == {"http://www.w3.org/2000/svg"}, "a namespace, which nothing loads"
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|style=| on\w+=", text)
+    assert policy.count("'sha256-") == 2
+    assert '<html lang="en">' in text
+
+
+def test_no_credential_reaches_the_page(tmp_path: Path) -> None:
+    with sideline.Simulator(seed=11, teams=4, games=8) as service, service.client() as client:
+        with client.live(service.games[-1]["event_id"]) as stream, stream.serve() as shown:
+            service.play(service.games[-1]["event_id"], speed=None)
+            follower = Follower(shown)
+            events = follower.until(lambda state: state["is_over"])
+            follower.close()
+            token = client.subscription_token(service.games[-1]["event_id"])
+            sent = json.dumps(events) + get(shown)[2].decode() + repr(shown) + shown._repr_html_()
+    assert not [secret for secret in (service.secret, service.api_key, service.username, str(token)) if secret in sent]
+
+
+# Life.
+
+
+def test_a_port_in_use_is_named() -> None:
+    with served() as (shown, _), sideline.Client(api_key="k") as client:
+        with pytest.raises(OSError, match=rf"port {port_of(shown)} is in use; choose another one, or 0 for any free port"):
+            client.live_stats("g2").serve(port=port_of(shown))
+        with pytest.raises(ValueError, match="port is 70000; it must be from 0 to 65535"):
+            client.live_stats("g2").serve(port=70_000)
+
+
+def test_closing_ends_browsers_threads_and_the_stream_but_not_one_that_was_entered() -> None:
+    before = threading.active_count()
+    with server([then_hold(document(3))]) as made, made.client() as client:
+        with client.live_stats("g1") as stream:
+            with stream.serve() as shown:
+                follower = Follower(shown)
+                follower.until(lambda state: bool(state["teams"]))
+            assert stream.state == "connected"
+            with pytest.raises(EOFError):
+                follower.until(lambda _: False)
+            follower.close()
+            with pytest.raises(OSError, match="refused"):
+                get(shown)
+            shown.close()
+            assert repr(shown).endswith(", closed>")
+        other = client.live_stats("g1")
+        with other.serve():
+            pass
+        assert other.state == "closed"
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("sideline page")] == []
+    assert threading.active_count() <= before + 1
+
+
+def test_an_error_of_the_stream_is_shown_and_raised_by_wait() -> None:
+    body = b'{"message":"no k"}'
+    refused = b"HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    with server([lambda to: to.sendall(refused)]) as made, made.client() as client, client.live_stats("g1").serve() as shown:
+        with pytest.raises(sideline.AuthenticationError):
+            shown.wait(60)
+        follower = Follower(shown)
+        _, state = follower.next()
+        follower.close()
+        assert state["state"] == "closed"
+        assert "401" in state["error"]
+        assert "canary" not in json.dumps(state)
+
+
+def test_a_journal_is_served_to_its_end(tmp_path: Path) -> None:
+    with server([then_hold(document(3) + document(5))]) as made, made.client() as client:
+        with client.live_stats("g1").record(tmp_path / "g.journal") as stream:
+            for _ in range(3):
+                next(stream)
+    score_now = sideline.LiveBoxScore()
+    with sideline.replay(tmp_path / "g.journal", speed=None).serve(score_now) as shown:
+        assert shown.wait(60)
+        follower = Follower(shown)
+        assert score(follower.next()[1]) == 5
+        follower.close()
+    assert score_now.table().to_dicts()[0]["PTS"] == 5
+
+
+def test_a_script_that_forgets_to_close_the_page_ends(tmp_path: Path) -> None:
+    code = "import sideline, sys; client = sideline.Client(api_key='k', broadcast_base_url=sys.argv[1]); print(client.live_stats('g1').serve().url)"
+    with server([then_hold(document(3))]) as made:
+        done = subprocess.run([sys.executable, "-W", "error", "-c", code, made.base_url], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("http://127.0.0.1:")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_leaves_the_page_open() -> None:
+    with served(document(3)) as (shown, send):
+        follower = Follower(shown)
+        follower.until(lambda state: bool(state["teams"]) and score(state) == 3)
+        if (child := os.fork()) == 0:
+            signal.alarm(30)
+            shown.close()
+            os._exit(0)
+        os.waitpid(child, 0)
+        send(document(9))
+        follower.until(lambda state: "teams" in state and score(state) == 9)
+        follower.close()
+
+
+# Bounds.
+
+
+def test_a_browser_that_does_not_read_delays_neither_the_stream_nor_others_nor_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Handler, "timeout", None)
+    with served(document(1)) as (shown, _):
+        slow = Follower(shown)
+        slow.next()
+        # The views are the test's from now on.
+        shown._stopped.set()
+        assert shown.wait(60)
+        # Far more than a socket holds.
+        for number in range(200):
+            shown._news.publish({"title": str(number), "notices": ["x" * 200_000]})  # type: ignore[typeddict-item]
+        quick = Follower(shown)
+        _, state = quick.next()
+        assert state["title"] == "199"
+        quick.close()
+    assert shown._server._connections == set()
+    slow.close()
+
+
+def test_a_reader_that_comes_late_gets_the_newest_view_alone() -> None:
+    news = News()
+    for number in range(3):
+        news.publish({"title": str(number)})  # type: ignore[typeddict-item]
+    seen = news.newer(None, 0)
+    assert seen == {"title": '"2"'}
+    news.publish({"title": "2"})  # type: ignore[typeddict-item]
+    assert news.newer(seen, 0) is seen, "nothing changed"
+
+
+def test_so_many_browsers_and_connections_are_admitted_and_no_more() -> None:
+    with served(document(1)) as (shown, _):
+        followers = [Follower(shown) for _ in range(MAX_BROWSERS)]
+        status, _, body = get(shown, "/events")
+        assert status == 503
+        assert b"16 browsers follow this page already" in body
+        assert get(shown)[0] == 200, "the page itself can be opened"
+        idle = [socket.create_connection(("127.0.0.1", port_of(shown))) for _ in range(MAX_CONNECTIONS - MAX_BROWSERS)]
+        end = time.monotonic() + 60
+        while len(shown._server._connections) < MAX_CONNECTIONS:
+            assert time.monotonic() < end
+        with pytest.raises((OSError, http.client.HTTPException)):
+            get(shown)
+        for connection in idle:
+            connection.close()
+        followers[0].close()
+        # The next changes reveal that it has gone.
+        for number in range(10_000):
+            shown._news.publish({"title": str(number)})  # type: ignore[typeddict-item]
+            with suppress(OSError, http.client.HTTPException):
+                if get(shown, "/events")[0] == 200:
+                    break
+            assert time.monotonic() < end
+        for follower in followers:
+            follower.close()
+
+
+# A real browser.
+
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    folder = tmp_path_factory.mktemp("browser")
+    with browser(folder) as tab:
+        yield tab
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+POINTS = "[...document.querySelectorAll('#score strong')].map(one => one.textContent).join(' ')"
+
+
+def overflows(tab: Tab, width: int) -> Any:
+    """What reaches beyond the width of the page, which a browser of a phone would zoom out to show."""
+    beyond = f"getBoundingClientRect().right > {width + 1}"
+    found = (
+        f"[...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll > *, .hidden') && one.{beyond}).map(one => one.outerHTML.slice(0, 90))"
+    )
+    return tab.run(found) or tab.run(f"Math.max(0, document.documentElement.scrollWidth - {width})")
+
+
+CONTRASTS = """
+(() => {
+  const parts = text => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(c => c / 255).map(c => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+    .reduce((sum, c, at) => sum + c * [.2126, .7152, .0722][at], 0);
+  const ground = one => {
+    for (; one; one = one.parentElement) {
+      const [r, g, b, a = 1] = parts(getComputedStyle(one).backgroundColor);
+      if (a) return [r, g, b];
+    }
+    return [255, 255, 255];
+  };
+  return [...document.querySelectorAll("body *")].filter(one => !["SCRIPT", "STYLE", "NOSCRIPT", "TITLE"].includes(one.tagName)
+      && [...one.childNodes].some(node => node.nodeType === 3 && node.textContent.trim())).map(one => {
+    const [low, high] = [light(parts(getComputedStyle(one).color)), light(ground(one))].sort((a, b) => a - b);
+    return [(high + .05) / (low + .05), one.outerHTML.slice(0, 90)];
+  }).filter(([ratio]) => ratio < 4.5);
+})()
+"""
+
+
+@needs_browser
+def test_a_played_game_with_cuts_ends_with_rests_score_in_a_browser(tab: Tab) -> None:
+    with sideline.Simulator(seed=11, teams=4, games=8, now="2027-03-01T12:00:00Z") as season, season.client() as asks:
+        game = season.games[-1]
+        with asks.live(game["event_id"], retry_wait=0.01, max_wait=0.02) as stream, stream.serve() as shown:
+            tab.requests.clear()
+            tab.open(shown.url)
+            tab.wait("document.querySelector('#status').innerText.includes('connected')")
+            season.play(game["event_id"], speed=1500)
+            for half in ("H1", "H2"):
+                tab.wait(f"document.querySelector('#clock').innerText.startsWith('{half}')")
+                season.streams.cut()
+            tab.wait("document.querySelector('#clock').innerText.includes('ended')")
+            teams = [asks.team_game_stats(game[side], game_id=game["event_id"]).table("box_score").to_dicts() for side in ("home_team_id", "away_team_id")]
+            totals = [next(row for row in rows if row["is_team_total"]) for rows in teams]
+            expected = " ".join(f"{row['PTS']:g}" for row in totals)
+            tab.wait(f"{POINTS} === '{expected}'")
+            assert tab.run("document.title").startswith(expected.replace(" ", "–"))
+            # Each player's points, beside the name.
+            for place, rows in enumerate(teams):
+                lines = f"[...document.querySelectorAll('table')[{place}].tBodies[0].rows].map(row => [row.cells[0].textContent, row.cells[1].textContent])"
+                told = [(name, float(points or 0)) for name, points in tab.run(lines)]
+                assert sorted(told) == sorted((f"{row['first_name']} {row['last_name']}", row["PTS"] or 0) for row in rows if not row["is_team_total"])
+            gaps = stream.stats.gaps
+            assert gaps >= 2
+            assert f"{gaps} gaps" in tab.text("#status")
+            assert tab.run("document.querySelectorAll('#notices .gap').length") >= 1
+            taken = sum(row["FGA"] for row in totals)
+            assert tab.run("document.querySelectorAll('.made, .missed').length") == taken
+            assert tab.run("document.querySelectorAll('.made').length") == sum(row["FG"] for row in totals)
+            for width in (375, 1280):
+                tab.resize(width)
+                assert overflows(tab, width) == 0
+            for scheme in ("light", "dark"):
+                tab.prefer(scheme)
+                assert tab.run(CONTRASTS) == []
+            assert all(address.startswith((shown.url, "data:")) for address in tab.requests), tab.requests
+            assert tab.complaints == []
+            # Another visit shows the same.
+            tab.open(shown.url)
+            tab.wait(f"{POINTS} === '{expected}'")
+
+
+@needs_browser
+def test_a_hostile_name_is_text_in_a_browser(tab: Tab) -> None:
+    shot = {"is_make": True, "hoop_player_x": 1, "hoop_player_y": 1, "period": HOSTILE}
+    hostile = json.loads(document(3, HOSTILE)[6:])
+    hostile |= {"period": HOSTILE, "game_clock": HOSTILE}
+    hostile["teams"][0]["player_shots"] = [{"id": 11, "shots": [shot]}]
+    with served(b"data: %s\n\n" % json.dumps(hostile).encode(), b'data: {"marker": %s}\n\n' % json.dumps(HOSTILE).encode()) as (shown, _):
+        tab.resize(375)
+        tab.open(shown.url)
+        tab.wait("!!document.querySelector('.made') && !!document.querySelector('#plays li')")
+        assert tab.run("[window.pwned, document.images.length, document.scripts.length]") == [None, 0, 1]
+        assert "<script>window.pwned=1</script>" in tab.text("#score .name")
+        assert overflows(tab, 375) == 0
+    assert tab.complaints == []
+
+
+@needs_browser
+def test_the_page_can_be_read_by_all_in_a_browser(tab: Tab) -> None:
+    with served(document(3)) as (shown, send):
+        tab.open(shown.url)
+        tab.wait(f"{POINTS} === '3 –'")
+        assert tab.run("document.querySelector('#score').ariaLive") == "polite"
+        assert tab.run("[...document.querySelectorAll('th')].every(one => ['col', 'row'].includes(one.scope))")
+        assert tab.run("[...document.querySelectorAll('table')].every(one => one.caption.textContent)")
+        assert tab.run("[...document.querySelectorAll('section')].every(one => document.getElementById(one.getAttribute('aria-labelledby')).textContent)")
+        assert tab.run("[...document.querySelectorAll('.scroll')].every(one => one.tabIndex === 0 && one.ariaLabel)")
+        assert tab.run("[document.querySelectorAll('main').length, document.querySelectorAll('h1').length]") == [1, 1]
+        # A score that did not change is not read out again.
+        tab.run("new MutationObserver(() => { window.said = (window.said || 0) + 1 }).observe(document.querySelector('#score'), {childList: true})")
+        send(document(3, made=2))
+        tab.wait("document.querySelector('#box').innerText.includes('2–2')")
+        assert tab.run("window.said") is None
+        send(document(5))
+        tab.wait(f"{POINTS} === '5 –'")
+        assert tab.run("window.said") == 1
+
+
+@needs_browser
+def test_a_browser_says_that_sideline_is_gone_and_finds_it_again(tab: Tab) -> None:
+    with served(document(3)) as (shown, _):
+        port = port_of(shown)
+        tab.open(shown.url)
+        tab.wait(f"{POINTS} === '3 –'")
+    tab.wait("document.querySelector('#status').innerText.includes('lost its connection')")
+    with server([then_hold(document(8))]) as made, made.client() as client, client.live_stats("g1").serve(port=port):
+        tab.wait(f"{POINTS} === '8 –'")
+        assert "lost" not in tab.text("#status")
+    tab.open("about:blank")
+    tab.complaints.clear()
+
+
+@needs_browser
+def test_a_browser_that_was_one_too_many_tries_again(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sideline._serve.HEARTBEAT", 0.1)
+    with served(document(3)) as (shown, _):
+        followers = [Follower(shown) for _ in range(MAX_BROWSERS)]
+        tab.open(shown.url)
+        tab.wait("document.querySelector('#status').innerText.includes('lost its connection')")
+        for follower in followers:
+            follower.close()
+        tab.wait(f"{POINTS} === '3 –'")
+    tab.open("about:blank")
+    tab.complaints.clear()

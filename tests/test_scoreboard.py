@@ -1,0 +1,254 @@
+"""What is shown of a watched game: from items of its stream to a view, without any connection."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+import sideline
+from sideline import court
+from sideline._court_svg import half_court
+from sideline._scoreboard import MAX_NOTICES, MAX_PLAYS, MAX_SHOTS, GameView, Scoreboard
+from sideline._watch import render
+from sideline.live import StreamStats
+
+AT = datetime(2027, 3, 1, 12, 0, 5, tzinfo=UTC)
+STATS = StreamStats(updates=3, bytes=90, reconnects=0, gaps=0, repeats=0, dropped=0, lag=0.0)
+HOME, AWAY = 1, 2
+
+
+def update(message: Any, seq: int | None = None) -> sideline.Update:
+    restored: sideline.Update = getattr(sideline.Update, "_restore")(  # noqa: B009
+        None, "", message if isinstance(message, str) else json.dumps(message), None, seq, None, AT - datetime(1970, 1, 1, tzinfo=UTC)
+    )
+    return restored
+
+
+def stats(team: int, player: int, version: int, values: dict[str, float], classification: str = "TWO_POINT_MAKE", at: int = 1) -> sideline.Update:
+    data = {"occurred_at": at, "team_id": team, "player_id": player, "stats": values, "classification": classification, "version": version}
+    return update({"type": "stats", "data": data}, seq=version)
+
+
+def shot(team: int, player: int, at: int, **more: Any) -> sideline.Update:
+    fields = {"is_make": True, "is_3point": False, "hoop_player_x": 100.0, "hoop_player_y": 2000.0, "period": "H1", "game_clock": "10:00.0"}
+    return update({"type": "shots", "data": {"team_id": team, "player_id": player, "occurred_at": at, **fields, **more}}, seq=at)
+
+
+def summary(home: str = "Home", away: str = "Away", **more: Any) -> sideline.Update:
+    player = {"id": 11, "player_details": {"id": 11, "firstname": "Ada", "lastname": "Lane", "profile_image_link": ""}, "version": 1, "stats": {"PTS": 2}}
+    teams = [{"id": team, "name": name, "player_stats": [player] if team == HOME else []} for team, name in ((HOME, home), (AWAY, away))]
+    return update({"home_team_id": HOME, "away_team_id": AWAY, "period": "H1", "game_clock": "12:30.0", "teams": teams, **more})
+
+
+def board(*items: object) -> Scoreboard:
+    made = Scoreboard("live g1", sideline.LiveBoxScore())
+    for item in items:
+        made.add(item)
+    return made
+
+
+def view(*items: object) -> GameView:
+    return board(*items).view("connected", STATS)
+
+
+def test_before_the_first_item_there_is_a_view() -> None:
+    seen = view()
+    assert (seen["title"], seen["state"], seen["updates"], seen["teams"], seen["clock"]) == ("live g1", "connected", 3, [], None)
+
+
+def test_teams_names_and_scores_are_those_of_the_box_score_and_corrections_replace_them() -> None:
+    items = [summary(), stats(HOME, 0, 5, {"PTS": 8}), stats(HOME, 11, 5, {"PTS": 8, "FG": 4, "FGA": 6}), stats(AWAY, 0, 6, {"PTS": 6})]
+    home, away = view(*items)["teams"]
+    assert (home["name"], home["side"], home["score"], away["name"], away["score"]) == ("Home", "home", 8, "Away", 6)
+    columns = view(*items)["columns"]
+    [row] = home["rows"]
+    assert row["name"] == "Ada Lane"
+    assert dict(zip(columns, row["values"], strict=True))["FG"] == "4–6"
+    corrected = view(*items, stats(HOME, 0, 7, {"PTS": 6}, "DELETED_TWO_POINT_MAKE"), stats(HOME, 0, 5, {"PTS": 99}))
+    assert corrected["teams"][0]["score"] == 6
+
+
+@pytest.mark.parametrize(
+    ("message", "scores"),
+    [
+        ({"home_team_id": HOME, "away_team_id": "2", "home_score": 3, "away_score": 5}, [3, 5]),
+        ({"homeTeamScore": {"teamId": "1", "value": 5}, "awayTeamScore": {"teamId": "2", "value": 3}, "gameClock": "00:10:00"}, [5, 3]),
+        ({"home_team_id": HOME, "away_team_id": AWAY}, [None, None]),
+    ],
+)
+def test_sides_and_scores_of_a_message_count_where_the_box_score_has_none(message: dict[str, Any], scores: list[int | None]) -> None:
+    seen = view(update(message))
+    assert [(team["name"], team["side"]) for team in seen["teams"]] == [("team 1", "home"), ("team 2", "away")]
+    assert [team["score"] for team in seen["teams"]] == scores
+    assert view(update(message), stats(AWAY, 0, 9, {"PTS": 40}))["teams"][1]["score"] == 40
+
+
+def test_the_clock_is_the_newest_and_never_that_of_a_repeated_message() -> None:
+    def clock(at: int, text: str | None, period: str = "H1", seq: int | None = None) -> sideline.Update:
+        return update({"source": "clock", "data": {"occurred_at": at, "period": period, "game_clock": text}}, seq)
+
+    assert view(clock(5, "10:00.0"), clock(9, "09:00.0"), clock(7, "09:30.0"))["clock"] == "09:00.0"
+    assert view(clock(5, "10:00.0"), clock(9, None))["clock"] is None
+    seen = view(clock(5, "10:00.0", "H2"), clock(9, "19:00.0", "H1", seq=3))
+    assert (seen["period"], seen["clock"]) == ("H2", "10:00.0")
+    assert view(clock(5, "1", "Q1", seq=1))["period"] == "Q1"
+
+
+def test_a_game_that_ended_says_so() -> None:
+    marker = update({"type": "marker", "data": {"marker": "GAME_ENDED", "period": "H2", "occurred_at": 9}}, seq=4)
+    seen = view(marker, marker)
+    assert seen["is_over"]
+    assert seen["plays"] == [{"at": "H2", "team": "", "text": "game ended"}]
+
+
+def test_a_shot_is_where_the_hoops_frame_has_it() -> None:
+    seen = view(summary(), shot(HOME, 11, 5), shot(HOME, 11, 5), shot(AWAY, 21, 6, is_make=False, is_3point=True))
+    assert [(one["team"], one["x"], one["y"], one["made"]) for one in seen["shots"]] == [(0, 100.0, 2000.0, True), (1, 100.0, 2000.0, False)]
+    assert [one["text"] for one in seen["shots"]] == ["Ada Lane, 2 points, made, H1 10:00.0", "player 21, 3 points, missed, H1 10:00.0"]
+
+
+def test_a_position_on_the_court_is_moved_to_the_hoops_frame() -> None:
+    positions = {"player_x": 3117.0, "player_y": 7899.0, "hoop_x": -44.0, "hoop_y": 12783.0}
+    [one] = view(summary(), shot(HOME, 11, 5, hoop_player_x=None, **positions))["shots"]
+    assert (one["x"], one["y"]) == court.transform(3117.0, 7899.0, court.COURT, court.HOOP, hoop=(-44.0, 12783.0))
+    for wrong in (
+        {"hoop_player_x": None},
+        {"hoop_player_x": "1"},
+        {"hoop_player_y": 1e9},
+        {"is_make": None},
+        {"hoop_player_x": None, **positions, "hoop_y": 0},
+    ):
+        assert view(summary(), shot(HOME, 11, 5, **wrong))["shots"] == []
+
+
+def test_shots_of_a_whole_document_are_shown() -> None:
+    shots = [{"is_make": True, "is_3point": True, "hoop_player_x": x, "hoop_player_y": 7000} for x in (1, 2)]
+    document = {"teams": [{"id": HOME, "player_stats": [], "player_shots": [{"id": 11, "shots": shots}]}]}
+    assert [one["x"] for one in view(summary(), update(document), update(document))["shots"]] == [1, 2]
+
+
+def test_a_play_has_the_clock_of_its_shot_and_repeats_are_left_out() -> None:
+    items = [summary(), shot(HOME, 11, 5), stats(HOME, 11, 8, {"PTS": 2}, at=5), stats(HOME, 0, 8, {"PTS": 2}, at=5), stats(HOME, 11, 9, {}, "STEAL", at=7)]
+    plays = [{"at": "H1", "team": "Home", "text": "Ada Lane: steal"}, {"at": "H1 10:00.0", "team": "Home", "text": "Ada Lane: two point make"}]
+    assert view(*items, *items, stats(HOME, 11, 10, {"DIST": 2.0}, "DISTANCE"))["plays"] == plays
+
+
+@dataclass(frozen=True)
+class Recovered(sideline.Notice):
+    """A class of items that this version does not know."""
+
+    gap: object
+    updates: tuple[sideline.Update, ...]
+
+
+def test_an_item_of_an_unknown_class_is_a_notice_and_its_updates_count() -> None:
+    gap = sideline.Gap(AT, AT + timedelta(seconds=3), "reset")
+    seen = view(summary(), gap, Recovered(gap, (stats(HOME, 0, 9, {"PTS": 21}),)), object())
+    assert [notice["kind"] for notice in seen["notices"]] == ["object", "recovered", "gap"]
+    assert seen["notices"][-1]["text"] == "12:00:05Z to 12:00:08Z: nothing was received"
+    assert seen["teams"][0]["score"] == 21
+
+
+def test_another_sports_box_score_has_its_own_columns() -> None:
+    seen = view(stats(HOME, 11, 1, {"RUSH_YARDS": 12, "TACKLES": 3}), stats(HOME, 0, 1, {"TEAM_SCORE": 7, "RUSH_YARDS": 40}))
+    assert seen["columns"] == ["RUSH_YARDS", "TACKLES"]
+    assert (seen["teams"][0]["score"], seen["teams"][0]["rows"][0]["values"]) == (7, ["12", "3"])
+
+
+def test_whatever_is_received_the_view_is_bounded() -> None:
+    made = board(summary("H" * 10_000, "\x1b[31m\u202eAway"))
+    for number in range(MAX_SHOTS + 50):
+        made.add(shot(HOME, 11, number))
+        made.add(stats(HOME, 11, number, {}, "STEAL\x00" * 1000, at=number))
+        made.add(sideline.Disconnected(AT, "reset" * 1000, None, number, None))
+    seen = made.view("waiting", STATS, "x" * 10_000)
+    assert (len(seen["shots"]), len(seen["plays"]), len(seen["notices"])) == (MAX_SHOTS, MAX_PLAYS, MAX_NOTICES)
+    assert seen["shots"][-1]["text"].startswith("Ada Lane")
+    assert seen["teams"][1]["name"] == "\\x1b[31m\\u202eAway"
+    texts = [seen["error"], seen["teams"][0]["name"], *(play["text"] for play in seen["plays"]), *(one["text"] for one in seen["notices"])]
+    assert max(len(text or "") for text in texts) <= 300
+    assert all((text or "").isprintable() for text in texts)
+
+
+NAMES = st.sampled_from(
+    [
+        "type",
+        "data",
+        "teams",
+        "id",
+        "player_stats",
+        "player_shots",
+        "shots",
+        "stats",
+        "team_id",
+        "player_id",
+        "occurred_at",
+        "version",
+        "classification",
+        "marker",
+        "period",
+        "game_clock",
+        "gameClock",
+        "home_team_id",
+        "away_team_id",
+        "home_score",
+        "homeTeamScore",
+        "teamId",
+        "value",
+        "is_make",
+        "hoop_player_x",
+        "hoop_player_y",
+        "player_x",
+        "player_y",
+        "hoop_x",
+        "hoop_y",
+        "name",
+        "PTS",
+    ]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | st.sampled_from([1, 2, 11, "1", "GAME_ENDED", "stats"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=6),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.dictionaries(NAMES, VALUES, max_size=8), st.none() | st.integers(0, 9)), max_size=5))
+def test_any_message_leaves_a_view_that_is_json(messages: list[tuple[dict[str, Any], int | None]]) -> None:
+    seen = view(summary(), *(update(message, seq) for message, seq in messages), update("no JSON"), update([1]))
+    assert json.loads(json.dumps(seen, allow_nan=False)) == seen
+
+
+def printed(seen: GameView, width: int) -> str:
+    out = StringIO()
+    Console(file=out, width=width).print(render(seen, width))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_terminal_shows_it_and_reads_no_markup(width: int) -> None:
+    gap = sideline.Gap(AT, AT + timedelta(seconds=3), "reset")
+    text = printed(view(summary("[red]Home[/red]"), shot(HOME, 11, 5), stats(HOME, 11, 8, {"PTS": 2}, at=5), gap), width)
+    assert text.startswith("[red]Home[/red] –   Away –")
+    assert "".join(text.split()).count("[red]Home[/red]") == 3, "the score, the box score, the play"
+    assert "12:30.0" in text
+    assert "nothing was received" in " ".join(text.split())
+    assert "two point make" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= width
+    assert printed(view(), width).startswith("live g1")
+
+
+def test_the_drawn_court_has_the_dimensions_of_the_rules() -> None:
+    svg = half_court(court.COLLEGE_MEN)
+    assert 'viewBox="-7920 -13025.4 15840 14925.6"' in svg
+    assert f"A{court.COLLEGE_MEN.arc:g} {court.COLLEGE_MEN.arc:g} 0 0 0 {court.COLLEGE_MEN.corner:g}" in svg
+    assert half_court(court.INTERNATIONAL) != svg
