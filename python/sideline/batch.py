@@ -381,6 +381,12 @@ def many(name: str, given: object) -> list[int | str] | None:
     return _ids(name, list(values))
 
 
+def several(name: str, given: object) -> list[int | str] | None:
+    """The ids of an argument such as `team_ids`: of a container, or of what has a column `team_id`."""
+    found = keys(name.removesuffix("s"), given)
+    return many(name, given) if found is None else _ids(name, found[0])
+
+
 def question(operation: str, arguments: Mapping[str, Any], timeout: Timeout | float | None) -> Question | None:
     """The question of a call whose first argument holds many ids; `None`: it holds one."""
     (name, given), *others = arguments.items()
