@@ -9,6 +9,7 @@ EXAMPLE = re.compile(r"^>>> .*\n?(?:^.+\n?)*", re.M)
 SEVERAL = re.compile(r"^( +)(\w+(?:, \w+)+):( .*(?:\n\1 +.*)*)", re.M)
 PAGE = re.compile(r'docs/(\w+)\.md(?:,\s+"([^"]+)")?')
 
+
 class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         rewrite(pkg)

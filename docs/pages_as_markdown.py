@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import griffe
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mkdocs.config.defaults import MkDocsConfig
-    from mkdocs.structure.files import Files
     from mkdocs.structure.nav import Navigation
 
 ROOT = Path(__file__).parent.parent
@@ -29,7 +28,7 @@ _pages: dict[str, tuple[str, str]] = {}
 """The title and the address of each page, by the name of its source, in the order of the navigation."""
 
 
-def on_nav(nav: Navigation, *, config: MkDocsConfig, files: Files) -> None:
+def on_nav(nav: Navigation, **_: Any) -> None:
     """Remember the pages."""
     _pages.clear()
     for page in nav.pages:

@@ -2,8 +2,9 @@
 
     python tools/look_at_site.py FOLDER [PAGE ..]
 
-Builds the site, opens each page (default: all) at the widths of a desktop and of a phone, and saves FOLDER/PAGE-WIDTH.png.
-Exits with 1 if a page scrolls sideways, or if the search finds nothing. Requires Chromium (`apt install chromium`).
+Builds the site, opens each page (default: all) at the widths of a desktop and of a phone, and saves
+FOLDER/PAGE-WIDTH.png. Exits with 1 if a page is wider than its window, or if the search finds nothing. Requires
+Chromium (`apt install chromium`).
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ class Tab:
         return message
 
     def open(self, address: str, width: int) -> None:
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600
+        )
         self.call("Page.navigate", url=address)
         self.receive(lambda message: message.get("method") == "Page.loadEventFired")
         # The theme wraps tables and lays out the navigation after the load.
@@ -96,11 +99,19 @@ def browser() -> Iterator[Tab]:
     if program is None:
         sys.exit(f"no browser found: install one of {', '.join(BROWSERS)}")
     with tempfile.TemporaryDirectory() as profile:
-        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--remote-debugging-port=0", f"--user-data-dir={profile}"]
+        options = [
+            "--headless",
+            "--no-sandbox",
+            "--hide-scrollbars",
+            "--remote-debugging-port=0",
+            f"--user-data-dir={profile}",
+        ]
         process = subprocess.Popen([program, *options], stderr=subprocess.PIPE, text=True)
         try:
             assert process.stderr is not None
-            address = next(found[1] for line in process.stderr if (found := re.match(r"DevTools listening on (\S+)", line)))
+            address = next(
+                found[1] for line in process.stderr if (found := re.match(r"DevTools listening on (\S+)", line))
+            )
             threading.Thread(target=process.stderr.read, daemon=True).start()
             with connect(address, max_size=None, proxy=None) as connection:
                 yield Tab(connection)
