@@ -30,18 +30,28 @@ def kind(type: pa.DataType) -> str:
     return "category" if pa.types.is_dictionary(type) else str(type).replace("<item: ", "<")
 
 
+def about(field: pa.Field) -> dict[str, str]:
+    return {key.decode(): value.decode() for key, value in field.metadata.items()}
+
+
+def unit(field: pa.Field) -> str:
+    """Return the unit, and the frame of a coordinate; "" if there is none."""
+    said = about(field)
+    return " ".join(filter(None, (said.get("unit"), f"({said['frame']})" if "frame" in said else "")))
+
+
 def page() -> str:
     parts = [HEAD]
     for name, declared in sideline.SCHEMAS.items():
         schema = pa.schema(declared)
-        parts.append(
-            f"\n## {name}\n\n{schema.metadata[b'description'].decode()}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n"
-        )
-        for field in schema:
-            about = {key.decode(): value.decode() for key, value in field.metadata.items()}
+        units = [unit(field) for field in schema]
+        heads = ["column", "type", *(["unit"] if any(units) else []), "meaning"]
+        parts.append(f"\n## {name}\n\n{schema.metadata[b'description'].decode()}\n\n")
+        parts.append(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}\n")
+        for field, measured in zip(schema, units, strict=True):
             column = f"`{field.name}`{'?' if field.nullable else ''}"
-            unit = " ".join(filter(None, (about.get("unit"), f"({about['frame']})" if "frame" in about else "")))
-            parts.append(f"| {column} | {kind(field.type)} | {unit} | {about['description']} |\n")
+            cells = [column, kind(field.type), *([measured] if any(units) else []), about(field)["description"]]
+            parts.append(f"| {' | '.join(cells)} |\n")
         if name == "violations":
             parts.append("\nThe rules: [Audit](audit.md#the-rules).\n")
     return "".join(parts)
