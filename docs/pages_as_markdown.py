@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"^\| \[[^]]+\]\(docs/(\w+\.md)\) \| (.+) \|$", re.M)
-LINK = re.compile(r"\]\((?:docs/)?(\w+\.md)(#[\w-]+)?\)")
+LINK = re.compile(r"\]\((\w+\.(?:md|png))(#[\w-]+)?\)")
 DIRECTIVE = re.compile(r"^::: (\S+)$", re.M)
 
 _pages: dict[str, tuple[str, str]] = {}
@@ -47,12 +47,11 @@ def on_post_build(*, config: MkDocsConfig) -> None:
 
 
 def relinked(text: str, folder: str) -> str:
-    """Return a page whose links lead to the Markdown of other pages, from its folder in the site."""
+    """Return a page whose links lead to the Markdown of other pages, and to pictures, from its folder in the site."""
 
     def link(found: re.Match[str]) -> str:
-        if found[1] not in _pages:
-            return found[0]
-        return f"]({posixpath.relpath(_pages[found[1]][1], folder or '.')}{found[2] or ''})"
+        address = _pages[found[1]][1] if found[1] in _pages else found[1]
+        return f"]({posixpath.relpath(address, folder or '.')}{found[2] or ''})"
 
     return LINK.sub(link, text)
 

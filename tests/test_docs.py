@@ -142,7 +142,7 @@ def check_markdown_of(site: Path) -> None:
     for path in site.rglob("*.html.md"):
         assert path.with_suffix("").exists(), "it stands beside its page"
         text = path.read_text(encoding="utf-8")
-        for link in re.findall(r"\]\((?!https://)([^)#\s]+\.md)", text):
+        for link in re.findall(r"\]\((?!https://)([^)#\s]+\.(?:md|png))", text):
             assert (path.parent / link).exists(), f"{path}: {link}"
     reference = (site / "reference" / "index.html.md").read_text(encoding="utf-8")
     assert ":::" not in reference
