@@ -7,11 +7,17 @@ import griffe
 
 EXAMPLE = re.compile(r"^>>> .*\n?(?:^.+\n?)*", re.M)
 SEVERAL = re.compile(r"^( +)(\w+(?:, \w+)+):( .*(?:\n\1 +.*)*)", re.M)
+PAGE = re.compile(r'docs/(\w+)\.md(?:,\s+"([^"]+)")?')
 
 
 class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         rewrite(pkg)
+        # Inherited members would come first: streams before the requests, which every user needs first.
+        for module in ("_client", "_async_client"):
+            for client in pkg[module].classes.values():
+                for name, member in client.inherited_members.items():
+                    client.set_member(name, griffe.Alias(name, member.final_target, parent=client))
 
 
 def rewrite(of: griffe.Object) -> None:
@@ -22,6 +28,17 @@ def rewrite(of: griffe.Object) -> None:
         # Markdown reads `>>>` as quotations.
         text = EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", of.docstring.value)
         # A line for several parameters is split.
-        of.docstring.value = SEVERAL.sub(
+        text = SEVERAL.sub(
             lambda found: "\n".join(f"{found[1]}{name}:{found[3]}" for name in found[2].split(", ")), text
         )
+        of.docstring.value = PAGE.sub(lambda found: link(found[1], found[2]), text)
+
+
+def link(page: str, section: str | None) -> str:
+    """Return a link from the reference to a page that a docstring cites."""
+    name = page.capitalize()
+    if section is None:
+        return f"[{name}]({page}.md)"
+    section = " ".join(section.split())
+    slug = re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", section.lower()).strip())
+    return f"[{name}, {section}]({page}.md#{slug})"

@@ -10,8 +10,9 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -125,11 +126,47 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         assert of.__doc__.split("`")[0].splitlines()[0] in text
     assert ">>> client.teams()" in text
     assert "<blockquote>" not in page
+    assert page.index('id="sideline.Client.teams"') < page.index('id="sideline.Client.live"'), "requests come before streams"
+    assert '<a href="../wire/#list-teams">' in page
+    check_markdown_of(tmp_path / "site")
+
+
+def check_markdown_of(site: Path) -> None:
+    """Each page is there as Markdown, its links lead to others, and llms.txt lists all."""
+    lines = (site / "llms.txt").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# sideline" and lines[2].startswith("> ")
+    listed = {found[1] for line in lines if (found := re.fullmatch(r"- \[[^]]+\]\((\S+)\): .+", line))}
+    copies = {path.relative_to(site).as_posix() for path in site.rglob("*.html.md")}
+    assert listed == copies
+    assert len(copies) == len(list(DOCS.glob("*.md")))
+    for path in site.rglob("*.html.md"):
+        assert path.with_suffix("").exists(), "it stands beside its page"
+        text = path.read_text(encoding="utf-8")
+        for link in re.findall(r"\]\((?!https://)([^)#\s]+\.(?:md|png))", text):
+            assert (path.parent / link).exists(), f"{path}: {link}"
+    reference = (site / "reference" / "index.html.md").read_text(encoding="utf-8")
+    assert ":::" not in reference
+    assert "#### sideline.Client.teams\n\n```python\nteams(*, timeout:" in reference
+
+
+def pages_in(nav: list[Any]) -> Iterator[str]:
+    for entry in nav:
+        for page in entry.values():
+            yield from [page] if isinstance(page, str) else pages_in(page)
 
 
 def test_every_page_is_in_the_sites_navigation() -> None:
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    assert sorted(page for entry in site["nav"] for page in entry.values()) == sorted(path.name for path in DOCS.glob("*.md"))
+    assert sorted(pages_in(site["nav"])) == sorted(path.name for path in DOCS.glob("*.md"))
+
+
+def test_every_page_that_the_package_cites_has_that_section() -> None:
+    cited = re.compile(r'docs/(\w+)\.md(?:,\s+"([^"]+)")?')
+    found = {place for path in (ROOT / "python").rglob("*.py*") if path.suffix in (".py", ".pyi") for place in cited.findall(path.read_text(encoding="utf-8"))}
+    assert ("wire", "List teams") in found
+    for page, section in found:
+        text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+        assert not section or f"# {' '.join(section.split())}\n" in text, f"docs/{page}.md has no section {section!r}"
 
 
 def test_every_public_name_is_in_the_reference() -> None:

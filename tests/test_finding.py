@@ -361,3 +361,18 @@ def test_numpys_times_say_what_to_write_and_its_days_are_days(second: Service, a
     with pytest.raises(ValueError, match="names no day: NaT"):
         asks.schedule(np.datetime64("NaT"))
     assert asks.schedule(np.datetime64(start.date())).raw == asks.schedule(start.date()).raw
+
+
+def test_found_teams_go_where_team_ids_are_wanted(client: sideline.Client, service: sideline.Simulator, tmp_path: Path) -> None:
+    [team] = client.find_team("mariners")["team_id"]
+    found, days = client.find_team("mariners"), {"start": "2026-11-01", "end": "2026-11-03"}
+    planned, by_number = (client.plan("shots", team_ids=teams, **days).units.to_dicts() for teams in (found, [team]))
+    assert planned == by_number != []
+    games = client.schedule("2026-11-01", "2026-11-03", team_id=team)
+    assert client.plan("shots", game_ids=games).units.to_dicts() == client.plan("shots", game_ids=games.table()["game_id"]).units.to_dicts()
+    archive = sideline.Archive(tmp_path / "season", client)
+    archive.sync(game_ids=games, progress=False)
+    assert archive.info().games == games.table().num_rows
+    for wrong in (games, client.teams().table(columns=["name"])):
+        with pytest.raises(TypeError, match="team_id is one id, several in a list or a column, or what has a column team_id"):
+            archive.sync(team_ids=wrong, **days)

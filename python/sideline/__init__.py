@@ -3,7 +3,7 @@
     import sideline
 
     with sideline.Simulator(seed=7) as service, service.client() as client:
-        client.teams().to_dicts()
+        print(client.teams().table())
 
 Nothing happens at import: each name is loaded when it is first used.
 """

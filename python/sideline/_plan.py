@@ -23,7 +23,7 @@ from sideline._access import planned_units, table_from_arrow
 from sideline._core import Schema, Table
 from sideline._frames import library
 from sideline._types import LazyModule, TableName
-from sideline.batch import many
+from sideline.batch import several
 
 if TYPE_CHECKING:
     import pyarrow
@@ -413,5 +413,5 @@ def schema(table: str, columns: Sequence[str] | None) -> Schema:
 
 def ids(name: str, values: object) -> list[str]:
     """Return one id or many as the text that tables have, without duplicates."""
-    found = many(name, values)
+    found = several(name, values)
     return list(dict.fromkeys(map(str, [values] if found is None else found)))

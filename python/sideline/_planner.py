@@ -12,7 +12,7 @@ from sideline._types import TableName
 from sideline.archive import _plan
 from sideline.archive._discovery import Discovery
 from sideline.archive._listing import Event
-from sideline.batch import many
+from sideline.batch import several
 from sideline.errors import IncompleteError
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _milliseconds(time: "Time | datetime | None") -> int | None:
 
 
 def _teams(values: object) -> list[int]:
-    found = many("team_ids", values)
+    found = several("team_ids", values)
     return _plan.team_numbers(_ids("team_ids", [values]) if found is None else found)
 
 

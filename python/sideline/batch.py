@@ -384,6 +384,12 @@ def many(name: str, given: object) -> list[int | str] | None:
     return _ids(name, list(values))
 
 
+def several(name: str, given: object) -> list[int | str] | None:
+    """Return the ids of an argument such as `team_ids`: a container, or a table with a column `team_id`."""
+    found = keys(name.removesuffix("s"), given)
+    return many(name, given) if found is None else _ids(name, found[0])
+
+
 def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | float | None) -> Query | None:
     """Return the query of a call with many ids as its first argument; `None`: it is one id."""
     (name, given), *others = arguments.items()

@@ -113,7 +113,8 @@ def usage(
 
     - `usage`: (FGA + 0.44 FTA + TO) T / (MP (team FGA + 0.44 team FTA + team TO));
     - `assist_share`: AST / (MP / T team FG - FG), the team mates' field goals that the player assisted;
-    - `rebound_share`: REB T / (MP (team REB + opponents' REB)), null without the opponents' rows.
+    - `rebound_share`: REB T / (MP (team REB + opponents' REB)), null unless the rows are of two teams. For several
+      games, group by game: `by=["game_id"]`.
 
     Parameters:
         box_score: `client.stats`, or a table `box_score` or `player_stats`, with the teams' own rows (player 0).

@@ -43,7 +43,7 @@ from sideline._access import core_of, table_from_arrow
 from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import ProgressOption
-from sideline._types import LazyModule, Time
+from sideline._types import Ids, LazyModule, Time
 from sideline.archive import _audits, _compaction, _plan, _read
 from sideline.archive._changes import KEYS, Changes, current_state, state_at
 from sideline.archive._changes import changes as changes_between
@@ -57,7 +57,7 @@ from sideline.archive._storage_options import Options
 from sideline.archive._store import Store, internal_schemas, public_schema
 from sideline.archive._sync import Sync
 from sideline.archive._writer import coverage_row, to_arrow
-from sideline.batch import many
+from sideline.batch import several
 
 if TYPE_CHECKING:
     import deltalake
@@ -121,8 +121,8 @@ class Archive:
 
     def sync(
         self,
-        team_ids: Iterable[int] | int | None = None,
-        game_ids: Iterable[str] | str | None = None,
+        team_ids: "Ids | None" = None,
+        game_ids: "Ids | None" = None,
         start: "Time | None" = None,
         end: "Time | None" = None,
         *,
@@ -138,7 +138,7 @@ class Archive:
         stored row. `docs/trust.md` says what each status means, and when a game or session counts as withdrawn.
 
         Parameters:
-            team_ids: default: all teams that the client may read.
+            team_ids: their ids, or a table with them; default: all teams that the client may read.
             game_ids: only these games, without schedule and rosters; `start` and `end` are not needed.
             start, end: the range; without `end` it ends now.
             tables: the tables to store, with the other tables of their bodies; default: all but `locations`.
@@ -184,8 +184,8 @@ class Archive:
 
     def _check_sync(
         self,
-        team_ids: Iterable[int] | int | None,
-        game_ids: Iterable[str] | str | None,
+        team_ids: "Ids | None",
+        game_ids: "Ids | None",
         start: "Time | None",
         end: "Time | None",
         tables: Iterable[str] | None,
@@ -408,7 +408,7 @@ class Archive:
 
     def status(
         self,
-        team_ids: Iterable[int] | int | None = None,
+        team_ids: "Ids | None" = None,
         since: "Time | None" = None,
         *,
         correction_window: timedelta = _CORRECTION_WINDOW,
@@ -530,8 +530,8 @@ def _id_list(name: str, ids: Any) -> list[Any] | None:
     if ids is None:
         return None
     # Ids of an archive have no order, so a set is accepted.
-    several = many(name, sorted(ids) if isinstance(ids, (set, frozenset)) else ids)
-    return _ids(name, [ids]) if several is None else several
+    found = several(name, sorted(ids) if isinstance(ids, (set, frozenset)) else ids)
+    return _ids(name, [ids]) if found is None else found
 
 
 def _team_ids(ids: Any) -> list[int] | None:
