@@ -118,6 +118,9 @@ pub fn decode(
         Err(DecodeStop::Error(error)) => return Err(error),
         Err(DecodeStop::DuplicateKey) => None,
     };
+    if let Some(error) = syntax_error(body) {
+        return Err(error);
+    }
     // The last value of a duplicate key counts, and the first one may be the cause of the error.
     let again = match duplicate_keys::normal_form(json(body)) {
         Ok(normal) => decode_once(resource, table, columns, &normal, context, DuplicatePolicy::KeepFirst),
@@ -179,10 +182,13 @@ pub fn check_fields(resource: &'static Resource, body: &Body, _: &Context) -> Re
     check_body(resource, body, None)
 }
 
-/// Checks by its keys that a body has the resource's root.
+/// Checks by its keys that a body has the resource's root. For a body that is not JSON, decoding reports the error.
 pub fn check_root(resource: &'static Resource, body: &Body) -> Result<(), DecodeError> {
     let padded = body.padded();
     let Err(missing) = roots::find(resource, open(body, &padded)?) else { return Ok(()) };
+    if syntax_error(body).is_some() {
+        return Ok(());
+    }
     match in_normal_form(body, |_, cursor| roots::find(resource, cursor).is_ok()) {
         Some(true) => Ok(()),
         _ => Err(missing.into()),
@@ -197,11 +203,17 @@ pub fn check_schema(resource: &'static Resource, body: &Body, context: &Context)
 fn check_body(resource: &'static Resource, body: &Body, context: Option<&Context>) -> Result<SchemaCheck, DecodeError> {
     let padded = body.padded();
     let cursor = open(body, &padded)?;
-    let error = match check_once(resource, body, context, cursor) {
+    let stopped = match check_once(resource, body, context, cursor) {
         Ok(found) => return Ok(found),
-        Err(CheckStop::Body(error)) => return Err(error),
-        Err(CheckStop::Root(error)) => Some(error),
-        Err(CheckStop::DuplicateKey) => None,
+        Err(stopped) => stopped,
+    };
+    if let Some(error) = syntax_error(body) {
+        return Err(error);
+    }
+    let error = match stopped {
+        CheckStop::Body(error) => return Err(error),
+        CheckStop::Root(error) => Some(error),
+        CheckStop::DuplicateKey => None,
     };
     let again = in_normal_form(body, |normal, cursor| check_once(resource, normal, context, cursor));
     let root = match (again, error) {
@@ -249,6 +261,18 @@ fn in_normal_form<T>(body: &Body, read: impl FnOnce(&Body, Cursor) -> T) -> Opti
     let normal = duplicate_keys::normal_form(json(body)).ok()?;
     let padded = normal.padded();
     start(&padded).map(|cursor| read(&normal, cursor))
+}
+
+/// What makes a body no JSON: the same text and byte for tables, dicts and the schema check. `None` if it is JSON.
+#[cold]
+pub(crate) fn syntax_error(body: &Body) -> Option<DecodeError> {
+    let padded = body.padded();
+    let mut cursor = match open(body, &padded) {
+        Ok(cursor) => cursor,
+        Err(error) => return Some(error),
+    };
+    let fault = cursor.validate_document().err()?;
+    Some(fault.at(body.as_slice(), cursor.position(), |_| String::new()))
 }
 
 /// The JSON path of a byte of the body, such as `$.teams[0].id`.
