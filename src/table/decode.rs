@@ -287,15 +287,6 @@ impl<'a> TableDecoder<'a> {
             return Ok(0);
         }
         loop {
-            if keys.is_skippable(expected)
-                && let Some(last) = keys.skip(expected, cursor)
-            {
-                (previous, expected) = (last + 1, keys.expected(last + 1));
-                if !cursor.with_copy(|cursor| cursor.has_next_item(b'}'))? {
-                    return Ok(seen & !nulls);
-                }
-                continue;
-            }
             let step = match keys.steps.get(expected) {
                 Some(step) if step.is_at(cursor) => {
                     cursor.advance(step.len());

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `body`, `span_index` | a body's bytes and padding; where its long values end |
 //! | `declaration`, `path` | the language of declarations |
-//! | `plan`, `plan_cache`, `keys`, `skip_template` | a compiled declaration; the keys of its objects and their usual order |
+//! | `plan`, `plan_cache`, `keys` | a compiled declaration; the keys of its objects and their usual order |
 //! | `cursor`, `number`, `text`, `skip`, `simd` | reading JSON |
 //! | `roots`, `decode`, `lists`, `extra_columns`, `duplicate_keys` | running a plan over a body |
 //! | `columns`, `builders`, `scalars`, `record_batch`, `schema` | values to Arrow |
@@ -40,7 +40,6 @@ mod schema_check;
 mod schema_tree;
 mod simd;
 mod skip;
-mod skip_template;
 mod span_index;
 mod text;
 

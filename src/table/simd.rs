@@ -82,59 +82,7 @@ pub(super) fn flat_prefix16(block: &[u8; 16]) -> usize {
     (u32::from(token_end_mask(block)) | 1 << 16).trailing_zeros() as usize
 }
 
-/// Replaces each digit by 0xFF, which occurs in no text.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) fn without_digits(block: &[u8; 16]) -> [u8; 16] {
-    use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_or_si128, _mm_set1_epi8, _mm_storeu_si128,
-        _mm_sub_epi8,
-    };
-    let mut without = [0; 16];
-    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from an array of sixteen and written to another.
-    unsafe {
-        let bytes = _mm_loadu_si128(block.as_ptr().cast::<__m128i>());
-        let values = _mm_sub_epi8(bytes, _mm_set1_epi8(b'0' as i8));
-        let digits = _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values);
-        _mm_storeu_si128(without.as_mut_ptr().cast::<__m128i>(), _mm_or_si128(bytes, digits));
-    }
-    without
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) use portable_without_digits as without_digits;
-
-#[cfg(any(test, not(target_arch = "x86_64")))]
-#[inline(always)]
-pub(super) fn portable_without_digits(block: &[u8; 16]) -> [u8; 16] {
-    block.map(|byte| if byte.is_ascii_digit() { 0xFF } else { byte })
-}
-
-/// Bytes that differ from `other` after replacing digits.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) fn diff_mask(block: &[u8; 16], other: &[u8; 16]) -> u32 {
-    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8};
-    let block = without_digits(block);
-    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from arrays of sixteen.
-    let same = unsafe {
-        let [block, other] = [&block, other].map(|bytes| _mm_loadu_si128(bytes.as_ptr().cast::<__m128i>()));
-        _mm_movemask_epi8(_mm_cmpeq_epi8(block, other))
-    };
-    same as u32 ^ 0xFFFF
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) use portable_diff_mask as diff_mask;
-
-#[cfg(any(test, not(target_arch = "x86_64")))]
-#[inline(always)]
-pub(super) fn portable_diff_mask(block: &[u8; 16], other: &[u8; 16]) -> u32 {
-    let pairs = portable_without_digits(block).into_iter().zip(other).enumerate();
-    pairs.fold(0, |mask, (place, (byte, other))| mask | u32::from(byte != *other) << place)
-}
-
-/// Like [`plain_sixteen`], for 64 bytes.
+/// Like [`plain_prefix16`], for 64 bytes.
 #[inline(always)]
 pub(super) fn plain_prefix64(block: &[u8; 64]) -> usize {
     let parts = block.as_chunks::<16>().0.iter().enumerate();
@@ -339,21 +287,6 @@ mod tests {
                 let expected = !0xFFFF | u32::from(!byte.is_ascii_digit()) << place;
                 assert_eq!(non_digit_mask(&block), expected, "{byte} at {place}");
                 assert_eq!(portable_non_digit_mask(&block), expected, "{byte} at {place}");
-            }
-        }
-    }
-
-    #[test]
-    fn each_byte_at_each_place_is_the_same_for_both_ways_digits_aside() {
-        let kept = portable_without_digits(b"{\"a\":\"12\",\"b?\": ");
-        for place in (0..16).step_by(STEP) {
-            for byte in 0..=255u8 {
-                let mut block = *b"{\"a\":\"34\",\"b?\": ";
-                let is_same = byte == block[place] || matches!((byte, kept[place]), (b'0'..=b'9' | 0xFF, 0xFF));
-                block[place] = byte;
-                assert_eq!(without_digits(&block), portable_without_digits(&block), "{byte} at {place}");
-                assert_eq!(diff_mask(&block, &kept), u32::from(!is_same) << place, "{byte} at {place}");
-                assert_eq!(portable_diff_mask(&block, &kept), diff_mask(&block, &kept), "{byte} at {place}");
             }
         }
     }
