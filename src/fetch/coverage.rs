@@ -2,9 +2,10 @@
 
 use super::plan::UnitKeys;
 use crate::error::{ApiErrorKind, Error, Result};
+use crate::json::Body;
 use crate::resource::coverage::{COVERAGE, Covered};
 use crate::scrub::Scrubber;
-use crate::table::{self, Body, Context};
+use crate::table::{self, Context};
 use crate::transport::Response;
 use arrow_array::RecordBatch;
 use std::time::{SystemTime, UNIX_EPOCH};

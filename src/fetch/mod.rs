@@ -26,10 +26,11 @@ pub use drift::{Drift, DriftField, UnknownField, refusal};
 pub use plan::{BatchPlan, PlannedId, Unit, plan};
 
 use crate::error::{Error, Result};
+use crate::json::Body;
 use crate::operation::{self, Call, Merge};
 use crate::resource::Resource;
 use crate::scrub::Scrubber;
-use crate::table::{self, Body, Context, DecodeError, SchemaCheck};
+use crate::table::{self, Context, DecodeError, SchemaCheck};
 use crate::transport::{Attempts, Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;

@@ -3,9 +3,10 @@
 
 use super::item::{Item, Notice, Update};
 use crate::error::{Error, Result};
+use crate::json::Body;
 use crate::resource::live::{LIVE_ITEMS, LiveItem, STAT_UPDATES};
 use crate::scrub::Scrubber;
-use crate::table::{self, Body, Context};
+use crate::table::{self, Context};
 use arrow_array::RecordBatch;
 use serde::Deserialize;
 use std::time::{SystemTime, UNIX_EPOCH};

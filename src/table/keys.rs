@@ -1,9 +1,9 @@
 //! The keys of one kind of object, and which usually follows which. The service writes keys in a fixed order, so after
 //! a few objects nearly every key is found by one comparison with the predicted one.
 
-use super::cursor::Cursor;
 use super::plan::{ColumnRef, Op};
-use super::simd::Prefix16;
+use crate::json::Cursor;
+use crate::json::simd::Prefix16;
 
 /// Unknown keys beyond this number are not learned but skipped by name, so that a body cannot fill memory.
 const MAX_LEARNED_KEYS: usize = 256;
@@ -169,7 +169,7 @@ impl ObjectKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Body;
+    use crate::json::Body;
 
     fn at(key: &str, text: &str) -> bool {
         let body = Body::from(text.as_bytes());

@@ -10,9 +10,10 @@
 mod keys;
 mod strings;
 
+use crate::json::{self, Body, Cursor, ErrorKind, JsonError, Number, json_path};
 use crate::python::errors;
 use crate::scrub::Scrubber;
-use crate::table::{self, Body, Cursor, DecodeError, ErrorKind, Number};
+use crate::table::DecodeError;
 use keys::{KeyCache, KeyId, ObjectKey};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList};
@@ -25,7 +26,7 @@ const MAX_DEPTH: u8 = 200;
 /// A body's JSON as Python objects.
 pub fn objects<'py>(py: Python<'py>, body: &Body, scrubber: &Scrubber) -> PyResult<Bound<'py, PyAny>> {
     let padded = body.padded();
-    let Some(cursor) = table::start(&padded) else { return Err(errors::internal(py, "a body without its padding")) };
+    let Some(cursor) = json::start(&padded) else { return Err(errors::internal(py, "a body without its padding")) };
     read(py, cursor).map_err(|(stopped, offset)| match stopped {
         ParseError::Python(error) => *error,
         ParseError::Body(fault) => errors::raise(py, decode_error(body, fault, offset).scrubbed(scrubber)),
@@ -35,14 +36,15 @@ pub fn objects<'py>(py: Python<'py>, body: &Body, scrubber: &Scrubber) -> PyResu
 /// What is wrong with a body: the error of its JSON, which tables report too, or a limit of the dicts.
 #[cold]
 fn decode_error(body: &Body, fault: BodyError, offset: usize) -> DecodeError {
-    table::syntax_error(body).unwrap_or_else(|| match fault {
-        BodyError::Json(fault) => fault.at(body.as_slice(), offset, |_| String::new()),
-        BodyError::TooDeep => DecodeError::Body {
+    let error = json::syntax_error(body).unwrap_or_else(|| match fault {
+        BodyError::Json(fault) => fault.at(body.as_slice(), offset),
+        BodyError::TooDeep => JsonError {
             message: format!("arrays and objects are nested more than {MAX_DEPTH} deep"),
-            path: table::json_path(body, offset),
+            path: json_path::at(body.as_slice(), offset),
             offset,
         },
-    })
+    });
+    error.into()
 }
 
 enum ParseError {
@@ -144,7 +146,12 @@ impl<'py> Builder<'py, '_> {
             before = key.id();
             let value = self.element(before)?;
             match key {
-                ObjectKey::CachedKey(id) => dict.set_item(self.caches.keys.get(id).ok_or(ErrorKind::Engine)?, value)?,
+                ObjectKey::CachedKey(id) => dict.set_item(
+                    self.caches.keys.get(id).ok_or_else(|| {
+                        ParseError::Python(Box::new(errors::internal(self.py, "a key that is not cached")))
+                    })?,
+                    value,
+                )?,
                 ObjectKey::Own(key) => dict.set_item(key, value)?,
             }
             more = self.cursor.has_next_item(b'}')?;

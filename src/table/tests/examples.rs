@@ -1,12 +1,12 @@
 //! Expected tables of bodies written by hand, without the oracle.
 
+use crate::json::Body;
 use crate::resource::{
     event, game_shots, locations, play_by_play, possessions, roster, schedule, shots, stats, stats_details, team,
 };
 use crate::table::decode::DuplicatePolicy;
 use crate::table::{
-    Body, Context, DecodeError, Resource, Table, Ty, absent, col, decode, decode_once, read_elsewhere, root,
-    unknown_fields,
+    Context, DecodeError, Resource, Table, Ty, absent, col, decode, decode_once, read_elsewhere, root, unknown_fields,
 };
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};

@@ -1,7 +1,8 @@
 //! Members that no column reads are skipped: values between them are still read, and errors still found.
 
+use crate::json::Body;
 use crate::resource::{locations, possessions};
-use crate::table::{Body, Context, DecodeError, Resource, decode};
+use crate::table::{Context, DecodeError, Resource, decode};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};

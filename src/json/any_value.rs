@@ -67,7 +67,7 @@ impl Span<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Body;
+    use crate::json::Body;
 
     /// The number read, and the position of the cursor after it.
     fn number(text: &str) -> (String, usize) {

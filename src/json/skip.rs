@@ -223,7 +223,7 @@ impl Cursor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Body;
+    use crate::json::Body;
 
     fn both(text: &str) -> (ReadResult<()>, ReadResult<()>, usize) {
         let body = Body::from(text.as_bytes());
