@@ -183,8 +183,8 @@ mod tests {
 
     /// The table of the merged body.
     fn joined(bodies: &[String]) -> RecordBatch {
-        let bodies: Vec<&[u8]> = bodies.iter().map(String::as_bytes).collect();
-        let body = Body::from(merge(Merge::Locations, &bodies).unwrap());
+        let bodies: Vec<Body> = bodies.iter().map(|body| Body::from(body.as_bytes())).collect();
+        let body = Body::from(merge(Merge::Locations, &bodies.iter().collect::<Vec<_>>()).unwrap());
         decode(&LOCATIONS, "locations", None, &body, &Context::default()).unwrap()
     }
 

@@ -88,7 +88,7 @@ impl Payload {
             return Ok(&only.body);
         }
         let join = || {
-            let bodies: Vec<&[u8]> = self.parts.iter().map(|part| part.body.as_slice()).collect();
+            let bodies: Vec<&Body> = self.parts.iter().map(|part| &*part.body).collect();
             merge_json::merge(self.join, &bodies).map(|joined| Arc::new(Body::from(joined)))
         };
         self.body.get_or_init(join).as_ref().map_err(|error| self.error(error.clone()))

@@ -7,6 +7,7 @@
 //! | `plan`, `plan_cache`, `keys` | a compiled declaration; the keys of its objects and their usual order |
 //! | `roots`, `decode`, `lists`, `extra_columns`, `duplicate_keys` | running a plan over a body |
 //! | `columns`, `builders`, `scalars`, `record_batch`, `schema` | values to Arrow |
+//! | `from_rows` | tables of the package's own, without a body |
 //! | `error` | why a body does not give a table |
 //! | `extent` | limits on the size of a table |
 //! | `schema_check`, `schema_tree` | checking a body against the declarations without building anything |
@@ -19,6 +20,7 @@ mod duplicate_keys;
 mod error;
 mod extent;
 mod extra_columns;
+pub(crate) mod from_rows;
 mod keys;
 mod lists;
 mod path;
