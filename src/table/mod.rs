@@ -37,7 +37,8 @@ mod schema_tree;
 pub(crate) mod tests;
 
 pub use declaration::{
-    Col, Derivation, Resource, Root, Src, Table, Ty, absent, col, derived, index, key, read_elsewhere, request, root,
+    Col, Derivation, Resource, Root, Src, Table, Ty, absent, col, concat, derived, index, key, read_elsewhere, request,
+    root, same_rows_elsewhere,
 };
 pub(crate) use extent::{TOO_WIDE_MESSAGE, is_too_wide};
 pub use schema::schema;
