@@ -242,12 +242,15 @@ const fn placed<const N: usize>(mut cols: [Col; N], elsewhere: &[Col]) -> [Col; 
     let mut number = 0;
     while number < elsewhere.len() {
         let Col { name, ty, src, .. } = elsewhere[number];
-        let Some(at) = position(&cols, name) else { panic!("the table has no such column") };
-        // Keep the request value: for a game it takes precedence over the body, for a session it fills in for the body.
-        if let (Src::Request(asked), Src::Path(_)) = (cols[at].src, src) {
-            (cols[at].or_request, cols[at].by_request) = (Some(asked), same(asked, "game_id"));
+        let found = position(&cols, name);
+        assert!(found.is_some(), "the table has no such column");
+        if let Some(at) = found {
+            // Keep the request value: for a game it takes precedence over the body, for a session it fills in for it.
+            if let (Src::Request(asked), Src::Path(_)) = (cols[at].src, src) {
+                (cols[at].or_request, cols[at].by_request) = (Some(asked), same(asked, "game_id"));
+            }
+            (cols[at].ty, cols[at].src) = (ty, src);
         }
-        (cols[at].ty, cols[at].src) = (ty, src);
         number += 1;
     }
     cols
