@@ -105,7 +105,7 @@ fuzz:
 # Miri checks each unsafe block: bounds, provenance, initialisation, data races. It is about a thousand times slower than a
 # processor, so the tests that only repeat do less under it. Isolation is lifted for the process id.
 miri:
-	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --no-default-features --lib -- table:: fork_safe::
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --no-default-features --lib -- json:: table:: fork_safe::
 
 # The trace of one night, or as many nights as SEEDS says.
 simulate:

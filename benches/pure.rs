@@ -7,6 +7,7 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::Value;
+use sideline::json::Body;
 use sideline::live::journal::{Reader, Writer};
 use sideline::live::seq::marks;
 use sideline::live::sequence::{Sequence, Verdict};
@@ -14,7 +15,7 @@ use sideline::live::sse::{Decoder, Frame};
 use sideline::live::{Item, Update};
 use sideline::resource::by_name;
 use sideline::signer::authorization;
-use sideline::table::{self, Body, Context};
+use sideline::table::{self, Context};
 use std::hint::black_box;
 use std::time::SystemTime;
 

@@ -1,7 +1,7 @@
 //! sideline: the client of a sports tracking data service, its decoder and its simulator.
 //!
 //! Data flows one way: [`operation`] → [`transport`] (sign, send, retry) → bytes → [`resource`] (the schema of a body) →
-//! [`table`] (the decoding engine) → Arrow.
+//! [`table`] (the decoding engine over the reader, [`json`]) → Arrow.
 //!
 //! | module | content |
 //! |---|---|
@@ -13,6 +13,7 @@
 //! | [`signer`] | the string to sign and the Authorization header: pure |
 //! | [`operation`] | the operations of the service |
 //! | [`resource`] | the response bodies: wire models and tables |
+//! | [`json`] | the reader: one cursor over a body |
 //! | [`table`] | JSON bytes to Arrow, driven by declarations; knows no resource |
 //! | [`transport`] | HTTP: retry, server clock, limits |
 //! | [`fetch`] | ranges, plan, payload: several requests as one result |
@@ -24,6 +25,7 @@ pub mod advice;
 pub mod config;
 pub mod error;
 pub mod fetch;
+pub mod json;
 pub mod live;
 mod machine;
 pub mod operation;

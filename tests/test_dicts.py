@@ -65,40 +65,56 @@ def test_a_body_is_read_as_python_reads_it(text: str) -> None:
         assert shown(body, read) == shown(body, by_python) != "no JSON"
 
 
+EARLY = "the body ends early (truncated?)"
+
 REFUSED = [
-    (b"", "EOF while parsing a value", "$", 0),
-    (b'{"a"', "EOF while parsing an object", "$.a", 4),
-    (b'{"a":1,}', "trailing comma", "$.a", 7),
-    (b"[1,]", "trailing comma", "$[1]", 3),
-    (b'{"a" 1}', "expected `:`", "$.a", 5),
-    (b"{a:1}", "key must be a string", "$", 1),
-    (b'{"t": [{}, {"id": nul}]}', "expected ident", "$.t[1].id", 21),
-    (b"NaN", "expected value", "$", 0),
-    (b"-Infinity", "invalid number", "$", 1),
-    (b"01", "invalid number", "$", 1),
-    (b"5.", "EOF while parsing a value", "$", 2),
-    (b"1 2", "trailing characters", "$", 2),
-    (b"[1 2]", "expected `,` or `]`", "$[0]", 3),
-    (b'{"a":1 "b":2}', "expected `,` or `}`", "$.a", 7),
-    (b'"a\nb"', "control character (\\u0000-\\u001F) found while parsing a string", "$", 2),
-    (b'"\\x"', "invalid escape", "$", 2),
-    (b'["\\ud800"]', "unexpected end of hex escape", "$[0]", 8),
-    (b'["\xff"]', "invalid unicode code point", "$[0]", 2),
-    (b'["a long text with \xed\xa0\x80 in it"]', "invalid unicode code point", "$[0]", 19),
-    (b'{"\xc0\x80": 1}', "invalid unicode code point", "$", 2),
-    (BYTE_ORDER_MARK + b"[x]", "expected value", "$[0]", 4),
-    (b"1" * 4301, "number out of range", "$", 4301),
-    (b"[" * 202, "recursion limit exceeded", "$" + "[0]" * 32 + "…", 201),
-    (b'{"a":' * 100_000, "recursion limit exceeded", "$" + ".a" * 32 + "…", 1005),
+    (b"", EARLY, "$", 0),
+    (b'{"a"', EARLY, "$.a", 4),
+    (b'{"a":1,}', "expected a key in quotes, found '}'", "$.a", 7),
+    (b"[1,]", "expected a value, found ']'", "$[1]", 3),
+    (b'{"a" 1}', "expected ':' after a key, found a number", "$.a", 5),
+    (b"{a:1}", "expected a key in quotes, found 'a'", "$", 1),
+    (b'{"t": [{}, {"id": nul}]}', "expected a value, found 'n'", "$.t[1].id", 18),
+    (b'{"teams": tru}', "expected a value, found 't'", "$.teams", 10),
+    (b"NaN", "expected a value, found 'N'", "$", 0),
+    (b"-Infinity", "not a number that JSON knows", "$", 1),
+    (b"01", "not a number that JSON knows", "$", 1),
+    (b"5.", EARLY, "$", 2),
+    (b"1 2", "expected the end of the body, found a number", "$", 2),
+    (b"[1 2]", "expected ',' or ']', found a number", "$[0]", 3),
+    (b'{"a":1 "b":2}', "expected ',' or '}', found a string", "$.a", 7),
+    (b'"a\nb"', "a control character in a string", "$", 2),
+    (b'"\\x"', "an escape in a string that JSON does not know", "$", 1),
+    (b'["\\ud800"]', "half of a surrogate pair in a string", "$[0]", 2),
+    (b'["\xff"]', "the body is not UTF-8", "$[0]", 2),
+    (b'["a long text with \xed\xa0\x80 in it"]', "the body is not UTF-8", "$[0]", 19),
+    (b'{"\xc0\x80": 1}', "the body is not UTF-8", "$", 2),
+    (BYTE_ORDER_MARK + b"[x]", "expected a value, found 'x'", "$[0]", 4),
+    (b"[" * 100_000, EARLY, "$" + "[0]" * 32 + "…", 100_000),
+]
+
+BEYOND_LIMITS = [
+    (b"1" * 4301, "the number is out of range", "$", 0),
+    (b"[" * 202 + b"]" * 202, "arrays and objects are nested more than 200 deep", "$" + "[0]" * 32 + "…", 201),
+    (b'{"a":' * 1000 + b"1" + b"}" * 1000, "arrays and objects are nested more than 200 deep", "$" + ".a" * 32 + "…", 1005),
 ]
 
 
-@pytest.mark.parametrize(("body", "message", "path", "offset"), REFUSED, ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize(("body", "message", "path", "offset"), REFUSED + BEYOND_LIMITS, ids=lambda value: repr(value)[:20])
 def test_what_is_no_json_is_reported_with_its_place(body: bytes, message: str, path: str, offset: int) -> None:
     with pytest.raises(sideline.DecodeError) as caught:
         read(body)
     assert str(caught.value) == f"{message} at {path} (byte {offset})"
     assert (caught.value.path, caught.value.offset) == (path, offset)
+
+
+@pytest.mark.parametrize(("body", "message", "path", "offset"), REFUSED, ids=lambda value: repr(value)[:20])
+def test_tables_and_the_schema_check_report_the_same(body: bytes, message: str, path: str, offset: int) -> None:
+    payload = sideline.Payload.from_bytes("teams", body)
+    for broken in (payload.to_dict, payload.table, payload.unknown_fields):
+        with pytest.raises(sideline.DecodeError) as caught:
+            broken()
+        assert str(caught.value) == f"{message} at {path} (byte {offset})"
 
 
 TEXTS = st.text(st.sampled_from('ab"\\/\n\x00é€🏀'), max_size=45) | st.text(max_size=80)

@@ -2,9 +2,8 @@
 
 use super::plan::UnitKeys;
 use crate::error::{ApiErrorKind, Error, Result};
-use crate::resource::coverage::{COVERAGE, Covered};
-use crate::scrub::Scrubber;
-use crate::table::{self, Body, Context};
+use crate::resource::coverage::{Covered, TABLE};
+use crate::table::from_rows::{categories, from_columns, integers, small_integers, texts, times};
 use crate::transport::Response;
 use arrow_array::RecordBatch;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -67,9 +66,27 @@ fn epoch_ms(at: SystemTime) -> Option<i64> {
 }
 
 pub fn table(rows: &[Covered]) -> Result<RecordBatch> {
-    let json = serde_json::to_vec(rows).map_err(|error| Error::Argument(error.to_string()))?;
-    table::decode(&COVERAGE, "coverage", None, &Body::from(json), &Context::default())
-        .map_err(|error| error.scrubbed(&Scrubber::default()))
+    fn text(value: &Option<String>) -> Option<&str> {
+        value.as_deref()
+    }
+    let columns = vec![
+        categories(rows.iter().map(|row| Some(row.operation.as_str()))),
+        integers(rows.iter().map(|row| row.team_id)),
+        texts(rows.iter().map(|row| text(&row.game_id))),
+        texts(rows.iter().map(|row| text(&row.session_id))),
+        times(rows.iter().map(|row| row.start)),
+        times(rows.iter().map(|row| row.end)),
+        categories(rows.iter().map(|row| Some(row.status.as_str()))),
+        integers(rows.iter().map(|row| i64::try_from(row.rows).ok())),
+        texts(rows.iter().map(|row| text(&row.request_id))),
+        texts(rows.iter().map(|row| text(&row.error))),
+        small_integers(rows.iter().map(|row| i32::try_from(row.attempts).ok())),
+        times(rows.iter().map(|row| row.fetched_at)),
+        texts(rows.iter().map(|row| Some(row.unit.as_str()))),
+        times(rows.iter().map(|row| row.served_at)),
+        times(rows.iter().map(|row| row.listed_at)),
+    ];
+    from_columns(&TABLE, columns).map_err(|error| Error::Internal(error.to_string()))
 }
 
 #[cfg(test)]
@@ -77,6 +94,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use crate::error::ApiError;
+    use crate::scrub::Scrubber;
 
     fn answered(kind: ApiErrorKind) -> std::result::Result<Option<usize>, Error> {
         Err(Error::Api(Box::new(ApiError {

@@ -1,7 +1,8 @@
 //! Several windows of locations as one table. Each is decoded separately and stays a batch of its own. Peak memory:
 //! bodies, table, and one column copy.
 
-use crate::table::{Body, Context, DecodeError, Resource, decode};
+use crate::json::Body;
+use crate::table::{Context, DecodeError, Resource, decode};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray};
@@ -182,8 +183,8 @@ mod tests {
 
     /// The table of the merged body.
     fn joined(bodies: &[String]) -> RecordBatch {
-        let bodies: Vec<&[u8]> = bodies.iter().map(String::as_bytes).collect();
-        let body = Body::from(merge(Merge::Locations, &bodies).unwrap());
+        let bodies: Vec<Body> = bodies.iter().map(|body| Body::from(body.as_bytes())).collect();
+        let body = Body::from(merge(Merge::Locations, &bodies.iter().collect::<Vec<_>>()).unwrap());
         decode(&LOCATIONS, "locations", None, &body, &Context::default()).unwrap()
     }
 

@@ -1,20 +1,89 @@
-//! Merges several responses into one: pure, bytes in and bytes out. Elements are copied as raw text, and what surrounds
+//! Merges several responses into one: pure, bodies in and bytes out. Elements are copied as raw text, and what surrounds
 //! them is the first response's.
 
+use crate::json::{self, Body, Cursor, ErrorKind, ReadResult};
 use crate::operation::Merge;
 use crate::table::DecodeError;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 /// The bodies in the order of their requests, in the root shape of the first that has one.
-pub(super) fn merge(how: Merge, bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
-    match (how, bodies) {
-        (Merge::Events, [_, _, ..]) => parts(bodies, "events").map(|parts| write(bodies, &parts, &events(&parts))),
-        (Merge::Locations, [_, _, ..]) => locations(bodies),
-        // A single response, or one that cannot be merged, is unchanged.
-        (_, first) => Ok(first.first().map_or_else(Vec::new, |body| body.to_vec())),
+pub(super) fn merge(how: Merge, bodies: &[&Body]) -> Result<Vec<u8>, DecodeError> {
+    let [first, _, ..] = bodies else {
+        return Ok(bodies.first().map_or_else(Vec::new, |body| body.as_slice().to_vec()));
+    };
+    if how == Merge::Single {
+        return Ok(first.as_slice().to_vec());
+    }
+    if let Some(error) = bodies.iter().find_map(|body| json::syntax_error(body)) {
+        return Err(error.into());
+    }
+    let padded: Vec<Cow<[u8]>> = bodies.iter().map(|body| body.padded()).collect();
+    let parts = |key: &str| -> ReadResult<Vec<JsonPart>> {
+        bodies.iter().zip(&padded).map(|(body, padded)| part_of_body(body.as_slice(), padded, key)).collect()
+    };
+    let merged = match how {
+        Merge::Events => parts("events").and_then(|parts| Ok(write(first.as_slice(), &parts, &events(&parts)?))),
+        // The root is the list itself; a single batch counts as a list of one.
+        _ => parts("").and_then(|parts| Ok(write(first.as_slice(), &parts, &locations(&parts)?))),
+    };
+    merged.map_err(|kind| kind.at(first.as_slice(), 0).into())
+}
+
+/// A value of a body, and its text.
+#[derive(Debug, Clone, Copy)]
+struct JsonValue<'a> {
+    start: Cursor<'a>,
+    text: &'a [u8],
+}
+
+impl<'a> JsonValue<'a> {
+    fn next(cursor: &mut Cursor<'a>) -> ReadResult<Self> {
+        let start = *cursor;
+        cursor.skip_value()?;
+        Ok(JsonValue { start, text: cursor.span_from(&start).bytes() })
+    }
+
+    /// The elements of an array.
+    fn elements(self) -> ReadResult<Vec<JsonValue<'a>>> {
+        let (mut cursor, mut elements) = (self.start, Vec::new());
+        cursor.advance(1);
+        let mut more = cursor.has_first_item(b']');
+        while more {
+            elements.push(JsonValue::next(&mut cursor)?);
+            more = cursor.has_next_item(b']')?;
+        }
+        Ok(elements)
+    }
+
+    /// The values of an object's keys; none of a value that is no object.
+    fn members<const N: usize>(self, keys: [&str; N]) -> ReadResult<[Option<JsonValue<'a>>; N]> {
+        let (mut cursor, mut found) = (self.start, [None; N]);
+        let is_object = cursor.peek_byte() == b'{';
+        cursor.advance(1);
+        let mut more = is_object && cursor.has_first_item(b'}');
+        while more {
+            let key = cursor.string()?;
+            cursor.colon()?;
+            let value = JsonValue::next(&mut cursor)?;
+            if let Some(at) = keys.iter().position(|known| known.as_bytes() == &*key) {
+                found[at] = Some(value);
+            }
+            more = cursor.has_next_item(b'}')?;
+        }
+        Ok(found)
+    }
+
+    fn is_empty_object(self) -> bool {
+        let mut cursor = self.start;
+        cursor.advance(1);
+        !cursor.has_first_item(b'}')
+    }
+
+    /// An id, which may be a number here and a string there. Null is none.
+    fn id(self) -> Option<&'a [u8]> {
+        let quoted = self.text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
+        (self.text != b"null").then_some(quoted.unwrap_or(self.text))
     }
 }
 
@@ -22,13 +91,13 @@ pub(super) fn merge(how: Merge, bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError
 #[derive(Debug)]
 struct JsonPart<'a> {
     shape: RootShape<'a>,
-    elements: Vec<&'a str>,
+    elements: Vec<JsonValue<'a>>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum RootShape<'a> {
-    /// `{"events": [..]}`, with the text of the list or of its only element.
-    Wrapped(&'a str),
+    /// `{"events": [..]}`, with the text before and after the list or its only element.
+    Wrapped(&'a [u8], &'a [u8]),
     /// `[..]`.
     List,
     /// The element itself.
@@ -37,124 +106,91 @@ enum RootShape<'a> {
     Nothing,
 }
 
-fn parts<'a>(bodies: &[&'a [u8]], key: &'static str) -> Result<Vec<JsonPart<'a>>, DecodeError> {
-    bodies.iter().map(|body| part(body, key)).collect()
+fn part_of_body<'a>(body: &'a [u8], padded: &'a [u8], key: &str) -> ReadResult<JsonPart<'a>> {
+    let mut cursor = json::start(padded).ok_or(ErrorKind::Unpadded)?;
+    cursor.whitespace();
+    part(body, 0, JsonValue::next(&mut cursor)?, key)
 }
 
-fn part<'a>(body: &'a [u8], key: &'static str) -> Result<JsonPart<'a>, DecodeError> {
-    let root: &RawValue = read(body)?;
-    let nothing = JsonPart { shape: RootShape::Nothing, elements: Vec::new() };
-    Ok(match first_byte(root.get()) {
-        b'[' => JsonPart { shape: RootShape::List, elements: list(body, root)? },
-        b'{' => {
-            let members: BTreeMap<String, &RawValue> = read(body)?;
-            match members.get(key) {
-                Some(value) => match first_byte(value.get()) {
-                    b'[' => JsonPart { shape: RootShape::Wrapped(value.get()), elements: list(body, value)? },
-                    b'{' => JsonPart { shape: RootShape::Wrapped(value.get()), elements: vec![value.get()] },
-                    _ => nothing,
-                },
-                None if members.is_empty() => nothing,
-                None => JsonPart { shape: RootShape::Single, elements: vec![root.get()] },
+/// `whole`: the text of the value and of what surrounds it, from byte `base` of the body.
+fn part<'a>(whole: &'a [u8], base: usize, root: JsonValue<'a>, key: &str) -> ReadResult<JsonPart<'a>> {
+    let (shape, elements) = match root.start.peek_byte() {
+        b'[' => (RootShape::List, root.elements()?),
+        b'{' => match root.members([key])? {
+            [Some(list)] => {
+                let at = list.start.position() - base;
+                let shape = RootShape::Wrapped(&whole[..at], &whole[at + list.text.len()..]);
+                match list.start.peek_byte() {
+                    b'[' => (shape, list.elements()?),
+                    b'{' => (shape, vec![list]),
+                    _ => (RootShape::Nothing, Vec::new()),
+                }
             }
-        }
-        _ => nothing,
-    })
+            [None] if root.is_empty_object() => (RootShape::Nothing, Vec::new()),
+            [None] => (RootShape::Single, vec![root]),
+        },
+        _ => (RootShape::Nothing, Vec::new()),
+    };
+    Ok(JsonPart { shape, elements })
 }
 
 /// Events by id; each keeps its first place. An event that spans the border of two ranges is in both responses.
-fn events<'a>(parts: &[JsonPart<'a>]) -> Vec<&'a str> {
-    #[derive(Deserialize)]
-    struct EventId<'a> {
-        #[serde(borrow)]
-        id: Option<&'a RawValue>,
-    }
-    let mut seen = HashSet::new();
-    let is_new = |element: &&str| match serde_json::from_str::<EventId>(element) {
-        Ok(EventId { id: Some(id) }) => seen.insert(id.get().trim_matches('"').to_string()),
+fn events<'a>(parts: &[JsonPart<'a>]) -> ReadResult<Vec<Cow<'a, [u8]>>> {
+    let (mut seen, mut events) = (HashSet::new(), Vec::new());
+    for event in parts.iter().flat_map(|part| &part.elements) {
+        let [id] = event.members(["id"])?;
         // Events without an id are all kept.
-        _ => true,
-    };
-    parts.iter().flat_map(|part| part.elements.iter().copied()).filter(is_new).collect()
+        if id.and_then(JsonValue::id).is_none_or(|id| seen.insert(id)) {
+            events.push(Cow::Borrowed(event.text));
+        }
+    }
+    Ok(events)
 }
 
 /// Locations by (t, tag, player). Adjacent windows share the instant between them: the later one leaves out what the
 /// earlier one has.
-fn locations(bodies: &[&[u8]]) -> Result<Vec<u8>, DecodeError> {
-    // The root is the list itself; a single batch counts as a list of one.
-    let parts = parts(bodies, "")?;
-    let mut before: HashSet<LocationKey> = HashSet::new();
-    let mut joined: Vec<Cow<str>> = Vec::new();
-    for (part, body) in parts.iter().zip(bodies) {
+fn locations<'a>(parts: &[JsonPart<'a>]) -> ReadResult<Vec<Cow<'a, [u8]>>> {
+    let mut before = HashSet::new();
+    let mut joined = Vec::new();
+    for window in parts {
         let mut here = HashSet::new();
-        for batch in &part.elements {
-            let list_in_batch =
-                self::part(batch.as_bytes(), "locations").map_err(|error| within(error, body, batch))?;
-            let RootShape::Wrapped(_) = list_in_batch.shape else {
-                joined.push(Cow::Borrowed(batch));
+        for batch in &window.elements {
+            let list = part(batch.text, batch.start.position(), *batch, "locations")?;
+            let RootShape::Wrapped(..) = list.shape else {
+                joined.push(Cow::Borrowed(batch.text));
                 continue;
             };
-            let kept: Vec<&str> = list_in_batch
-                .elements
-                .iter()
-                .copied()
-                .filter(|location| match key(location) {
-                    Some(key) => {
-                        let is_new = !before.contains(&key);
-                        here.insert(key);
-                        is_new
-                    }
-                    None => true,
-                })
-                .collect();
-            if kept.len() == list_in_batch.elements.len() {
-                joined.push(Cow::Borrowed(batch));
+            let mut kept = Vec::new();
+            for location in &list.elements {
+                let [t, tag, player] = location.members(["t", "tag", "pid"])?;
+                let key = t.map(|t| (t.id(), tag.and_then(JsonValue::id), player.and_then(JsonValue::id)));
+                if key.is_none_or(|key| !before.contains(&key)) {
+                    kept.push(Cow::Borrowed(location.text));
+                }
+                here.extend(key);
+            }
+            if kept.len() == list.elements.len() {
+                joined.push(Cow::Borrowed(batch.text));
             } else if !kept.is_empty() {
-                let written = write(&[batch.as_bytes()], &[list_in_batch], &kept);
-                joined.push(Cow::Owned(String::from_utf8_lossy(&written).into_owned()));
+                joined.push(Cow::Owned(write(batch.text, &[list], &kept)));
             }
         }
         before = here;
     }
-    drop(before);
-    Ok(write(bodies, &parts, &joined))
-}
-
-type LocationKey<'a> = (&'a str, Option<&'a str>, Option<&'a str>);
-
-fn key(location: &str) -> Option<LocationKey<'_>> {
-    #[derive(Deserialize)]
-    struct LocationId<'a> {
-        #[serde(borrow)]
-        t: &'a RawValue,
-        #[serde(borrow)]
-        tag: Option<&'a RawValue>,
-        #[serde(borrow)]
-        pid: Option<&'a RawValue>,
-    }
-    // An id may be a number here and a string there.
-    fn plain(value: &RawValue) -> &str {
-        value.get().trim_matches('"')
-    }
-    let location: LocationId = serde_json::from_str(location).ok()?;
-    Some((plain(location.t), location.tag.map(plain), location.pid.map(plain)))
+    Ok(joined)
 }
 
 /// The elements in the root shape of the first part that has one; several elements do not fit a single-element shape.
-fn write<T: AsRef<str>>(bodies: &[&[u8]], parts: &[JsonPart], elements: &[T]) -> Vec<u8> {
-    let first = parts.iter().zip(bodies).find(|(part, _)| !matches!(part.shape, RootShape::Nothing));
-    let (before, after): (&[u8], &[u8]) = match first {
-        None => return bodies.first().map_or_else(Vec::new, |body| body.to_vec()),
-        Some((JsonPart { shape: RootShape::Single, .. }, _)) if elements.len() == 1 => {
-            return elements[0].as_ref().as_bytes().to_vec();
-        }
-        Some((JsonPart { shape: RootShape::Wrapped(old), .. }, body)) => {
-            let at = offset(body, old);
-            (&body[..at], &body[at + old.len()..])
-        }
-        Some(_) => (&[], &[]),
+/// Without a shape, the `first` body.
+fn write(first: &[u8], parts: &[JsonPart], elements: &[Cow<[u8]>]) -> Vec<u8> {
+    let shape = parts.iter().map(|part| part.shape).find(|shape| !matches!(shape, RootShape::Nothing));
+    let (before, after): (&[u8], &[u8]) = match (shape, elements) {
+        (None, _) => return first.to_vec(),
+        (Some(RootShape::Single), [element]) => return element.to_vec(),
+        (Some(RootShape::Wrapped(before, after)), _) => (before, after),
+        (Some(_), _) => (&[], &[]),
     };
-    let size = elements.iter().map(|element| element.as_ref().len() + 1).sum::<usize>();
+    let size = elements.iter().map(|element| element.len() + 1).sum::<usize>();
     let mut written = Vec::with_capacity(before.len() + size + 2 + after.len());
     written.extend_from_slice(before);
     written.push(b'[');
@@ -162,49 +198,11 @@ fn write<T: AsRef<str>>(bodies: &[&[u8]], parts: &[JsonPart], elements: &[T]) ->
         if place > 0 {
             written.push(b',');
         }
-        written.extend_from_slice(element.as_ref().as_bytes());
+        written.extend_from_slice(element);
     }
     written.push(b']');
     written.extend_from_slice(after);
     written
-}
-
-/// The offset of a text in the body it was read from.
-fn offset(body: &[u8], text: &str) -> usize {
-    (text.as_ptr() as usize).saturating_sub(body.as_ptr() as usize)
-}
-
-fn first_byte(text: &str) -> u8 {
-    text.as_bytes().first().copied().unwrap_or(b' ')
-}
-
-fn list<'a>(body: &'a [u8], value: &'a RawValue) -> Result<Vec<&'a str>, DecodeError> {
-    let elements: Vec<&RawValue> = read(value.get().as_bytes()).map_err(|error| within(error, body, value.get()))?;
-    Ok(elements.into_iter().map(RawValue::get).collect())
-}
-
-fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, DecodeError> {
-    serde_json::from_slice(text).map_err(|error| DecodeError::Body {
-        message: error.to_string(),
-        path: "$".into(),
-        offset: offset_of_line(text, error.line(), error.column()),
-    })
-}
-
-/// serde_json counts lines and columns, both from 1.
-fn offset_of_line(text: &[u8], line: usize, column: usize) -> usize {
-    let before: usize = text.split(|byte| *byte == b'\n').take(line.saturating_sub(1)).map(|line| line.len() + 1).sum();
-    (before + column.saturating_sub(1)).min(text.len())
-}
-
-/// An error within a part of a body, with offsets from the body's start.
-fn within(error: DecodeError, body: &[u8], part: &str) -> DecodeError {
-    match error {
-        DecodeError::Body { message, path, offset: at } => {
-            DecodeError::Body { message, path, offset: at + offset(body, part) }
-        }
-        other => other,
-    }
 }
 
 #[cfg(test)]
@@ -214,8 +212,8 @@ mod tests {
     use serde_json::{Value, json};
 
     fn joined(how: Merge, bodies: &[&str]) -> String {
-        let bodies: Vec<&[u8]> = bodies.iter().map(|body| body.as_bytes()).collect();
-        String::from_utf8(merge(how, &bodies).unwrap()).unwrap()
+        let bodies: Vec<Body> = bodies.iter().map(|body| Body::from(body.as_bytes())).collect();
+        String::from_utf8(merge(how, &bodies.iter().collect::<Vec<_>>()).unwrap()).unwrap()
     }
 
     #[test]
@@ -278,8 +276,11 @@ mod tests {
 
     #[test]
     fn a_body_that_cannot_be_joined_says_where() {
-        let bodies: [&[u8]; 2] = [b"{\"events\":[]}", b"{\"events\":\n [{]}"];
-        let DecodeError::Body { offset, path, .. } = merge(Merge::Events, &bodies).unwrap_err() else { panic!() };
-        assert_eq!((path.as_str(), offset), ("$", 14));
+        let bodies = [&b"{\"events\":[]}"[..], b"{\"events\":\n [{]}"].map(Body::from);
+        let DecodeError::Body { message, offset, path } = merge(Merge::Events, &bodies.each_ref()).unwrap_err() else {
+            panic!()
+        };
+        assert_eq!((path.as_str(), offset), ("$.events[0]", 14));
+        assert_eq!(message, "expected a key in quotes, found ']'");
     }
 }

@@ -26,10 +26,11 @@ pub use drift::{Drift, DriftField, UnknownField, refusal};
 pub use plan::{BatchPlan, PlannedId, Unit, plan};
 
 use crate::error::{Error, Result};
+use crate::json::Body;
 use crate::operation::{self, Call, Merge};
 use crate::resource::Resource;
 use crate::scrub::Scrubber;
-use crate::table::{self, Body, Context, DecodeError, SchemaCheck};
+use crate::table::{self, Context, DecodeError, SchemaCheck};
 use crate::transport::{Attempts, Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
@@ -87,7 +88,7 @@ impl Payload {
             return Ok(&only.body);
         }
         let join = || {
-            let bodies: Vec<&[u8]> = self.parts.iter().map(|part| part.body.as_slice()).collect();
+            let bodies: Vec<&Body> = self.parts.iter().map(|part| &*part.body).collect();
             merge_json::merge(self.join, &bodies).map(|joined| Arc::new(Body::from(joined)))
         };
         self.body.get_or_init(join).as_ref().map_err(|error| self.error(error.clone()))

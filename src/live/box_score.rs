@@ -3,9 +3,10 @@
 
 use super::item::Update;
 use crate::error::{Error, Result};
+use crate::json::Body;
 use crate::resource::stats::{PlayerDetails, STATS};
 use crate::scrub::Scrubber;
-use crate::table::{self, Body, Context};
+use crate::table::{self, Context};
 use arrow_array::RecordBatch;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value, json};

@@ -1,11 +1,12 @@
-//! Items of a stream as Arrow tables. They are written as JSON and read by the decoding engine, so that their columns are
-//! declared where all others are.
+//! Items of a stream as Arrow tables, whose columns are declared where all others are.
 
 use super::item::{Item, Notice, Update};
 use crate::error::{Error, Result};
-use crate::resource::live::{LIVE_ITEMS, LiveItem, STAT_UPDATES};
+use crate::json::Body;
+use crate::resource::live::{ITEMS, LiveItem, STAT_UPDATES};
 use crate::scrub::Scrubber;
-use crate::table::{self, Body, Context};
+use crate::table::from_rows::{categories, from_columns, integers, texts, times};
+use crate::table::{self, Context};
 use arrow_array::RecordBatch;
 use serde::Deserialize;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,9 +14,26 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// A row for each item.
 pub fn items(items: &[Item]) -> Result<RecordBatch> {
     let rows: Vec<LiveItem> = items.iter().map(row).collect();
-    let json = serde_json::to_vec(&rows).map_err(|error| Error::Argument(error.to_string()))?;
-    table::decode(&LIVE_ITEMS, "live_items", None, &Body::from(json.as_slice()), &Context::default())
-        .map_err(|error| error.scrubbed(&Scrubber::default()))
+    fn text(value: &Option<String>) -> Option<&str> {
+        value.as_deref()
+    }
+    let columns = vec![
+        categories(rows.iter().map(|row| Some(row.kind.as_str()))),
+        times(rows.iter().map(|row| Some(row.at))),
+        categories(rows.iter().map(|row| text(&row.event))),
+        texts(rows.iter().map(|row| text(&row.id))),
+        integers(rows.iter().map(|row| row.seq)),
+        categories(rows.iter().map(|row| text(&row.source))),
+        texts(rows.iter().map(|row| text(&row.text))),
+        times(rows.iter().map(|row| row.start)),
+        times(rows.iter().map(|row| row.end)),
+        texts(rows.iter().map(|row| text(&row.reason))),
+        integers(rows.iter().map(|row| row.status.map(i64::from))),
+        integers(rows.iter().map(|row| row.attempt.map(i64::from))),
+        times(rows.iter().map(|row| row.retry_at)),
+        integers(rows.iter().map(|row| row.dropped)),
+    ];
+    from_columns(&ITEMS, columns).map_err(|error| Error::Internal(error.to_string()))
 }
 
 /// A row for each stat code of each stats message among the items; other items have none.

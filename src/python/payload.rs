@@ -1,10 +1,11 @@
 //! One response of the service: its bytes, read as dict or table on demand.
 
 use crate::fetch::{self, DriftField};
+use crate::json::Body;
 use crate::python::dicts::objects;
 use crate::python::table::PyTable;
 use crate::python::{convert, errors, pickle};
-use crate::table::{Body, Context};
+use crate::table::Context;
 use crate::transport::Response;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

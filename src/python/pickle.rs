@@ -2,9 +2,10 @@
 
 use crate::error::Result;
 use crate::fetch::Payload;
+use crate::json::Body;
 use crate::operation::{Merge, context_name};
 use crate::scrub::Scrubber;
-use crate::table::{Body, Context};
+use crate::table::Context;
 use crate::transport::Response;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

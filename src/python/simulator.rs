@@ -1,13 +1,13 @@
 //! The service on loopback, for Python.
 
 use crate::config::Sport;
+use crate::json::Body;
 use crate::python::dicts::objects;
 use crate::python::{convert, errors, interpreter_exit, payload};
 use crate::scrub::Scrubber;
 use crate::simulator::{
     Fault, Gzip, Privileges, Seen, Simulator, SimulatorOptions, StreamFault, StreamFaultKind, Throttle,
 };
-use crate::table::Body;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};

@@ -373,7 +373,7 @@ fn texts(values: &Bound<'_, PyList>, is_list: bool) -> PyResult<ArrayRef> {
 pub fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<PyTable> {
     errors::guard(py, || {
         let Some(resource) = resource::by_name(name) else { return Err(errors::internal(py, "no such table")) };
-        let batch = engine::decode(resource, name, None, &engine::Body::from(json), &engine::Context::default());
+        let batch = engine::decode(resource, name, None, &crate::json::Body::from(json), &engine::Context::default());
         let batch = batch.map_err(|error| errors::raise(py, error.scrubbed(&Scrubber::default())))?;
         PyTable::new(py, name.to_owned(), vec![batch])
     })

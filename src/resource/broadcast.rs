@@ -1,7 +1,7 @@
 //! The known part of the Broadcast API's bodies: a team with its players.
 
 use super::roster::{self, SpecialService};
-use crate::table::{Resource, Table, Ty::*, col, read_elsewhere, root};
+use crate::table::{Resource, Table, Ty::*, col, root, same_rows_elsewhere};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,9 @@ pub static BROADCAST_ROSTER: Resource = Resource {
 };
 
 static PLAYERS: Table = Table {
-    cols: &read_elsewhere(roster::PLAYER_COLUMNS, &[col("position", Category, ".position_abbr")]),
+    cols: &same_rows_elsewhere(
+        roster::PLAYER_COLUMNS,
+        &[col("team_id", Int64, "id"), col("position", Category, ".position_abbr")],
+    ),
     ..roster::PLAYERS
 };

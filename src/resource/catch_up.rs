@@ -4,8 +4,10 @@ use super::game_shots::{self, GameShot};
 use super::game_totals::GameTotals;
 use super::play_by_play::{self, Play};
 use super::possessions::{self, TeamPossessions};
-use super::stats;
-use crate::table::{Resource, Table, Ty::*, absent, col, index, key, read_elsewhere, root};
+use super::stats::{self, STAT_CODES, stat_codes};
+use crate::table::{
+    Col, Resource, Table, Ty::*, absent, col, concat, index, key, read_elsewhere, root, same_rows_elsewhere,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -105,66 +107,39 @@ fn with(names: &[&str]) -> Resource {
     }
 }
 
+/// Whose line it is.
+const PLAYER: [Col; 8] = [
+    col("team_id", Int64, "stats[].tid"),
+    absent("team_name", Text),
+    col("player_id", Int64, "stats[].pid"),
+    absent("first_name", Text),
+    absent("last_name", Text),
+    col("is_team_total", IsTeamTotal, "stats[].pid"),
+    absent("version", Count),
+    absent("games_played", Count),
+];
+
+const STAT: [Col; 9] = concat(PLAYER, [key("stat", "stats[].totalStats{}")]);
+
 static PLAYER_STATS: Table = Table {
     rows: "stats[].totalStats{}",
-    cols: &read_elsewhere(
-        stats::LINES,
-        &[
-            col("team_id", Int64, "stats[].tid"),
-            absent("team_name", Text),
-            col("player_id", Int64, "stats[].pid"),
-            absent("first_name", Text),
-            absent("last_name", Text),
-            col("is_team_total", IsTeamTotal, "stats[].pid"),
-            absent("version", Count),
-            absent("games_played", Count),
-            key("stat", "stats[].totalStats{}"),
-        ],
-    ),
+    cols: &read_elsewhere(stats::LINES, &STAT, &["value"]),
     ..stats::PLAYER_STATS
 };
+
+const BOXES: [Col; PLAYER.len() + STAT_CODES] = concat(PLAYER, stat_codes!(".totalStats"));
 
 static BOX_SCORE: Table = Table {
     rows: "stats[]",
     open: Some(".totalStats"),
-    cols: &read_elsewhere(
-        stats::BOXES,
-        &[
-            col("team_id", Int64, ".tid"),
-            absent("team_name", Text),
-            col("player_id", Int64, ".pid"),
-            absent("first_name", Text),
-            absent("last_name", Text),
-            col("is_team_total", IsTeamTotal, ".pid"),
-            absent("version", Count),
-            absent("games_played", Count),
-            col("FG", Float64, ".totalStats.FG"),
-            col("FGA", Float64, ".totalStats.FGA"),
-            col("FG2", Float64, ".totalStats.FG2"),
-            col("FGA2", Float64, ".totalStats.FGA2"),
-            col("FG3", Float64, ".totalStats.FG3"),
-            col("FGA3", Float64, ".totalStats.FGA3"),
-            col("FT", Float64, ".totalStats.FT"),
-            col("FTA", Float64, ".totalStats.FTA"),
-            col("PTS", Float64, ".totalStats.PTS"),
-            col("AST", Float64, ".totalStats.AST"),
-            col("TO", Float64, ".totalStats.TO"),
-            col("STL", Float64, ".totalStats.STL"),
-            col("BLK", Float64, ".totalStats.BLK"),
-            col("REB", Float64, ".totalStats.REB"),
-            col("OFFENSIVE_REB", Float64, ".totalStats.OFFENSIVE_REB"),
-            col("DEFENSIVE_REB", Float64, ".totalStats.DEFENSIVE_REB"),
-            col("FL", Float64, ".totalStats.FL"),
-            col("DIST", Float64, ".totalStats.DIST"),
-        ],
-    ),
+    cols: &read_elsewhere(stats::BOXES, &BOXES, &[]),
     ..stats::BOX_SCORE
 };
 
 // A game has several sessions: a possession's is in the link to its locations.
 static POSSESSIONS: Table = Table {
     rows: "possessions[].possessions[]",
-    cols: &read_elsewhere(
+    cols: &same_rows_elsewhere(
         possessions::COLUMNS,
         &[
             col("session_id", LinkText("id"), "._locations"),
@@ -178,7 +153,7 @@ static POSSESSIONS: Table = Table {
 
 static POSSESSION_EVENTS: Table = Table {
     rows: "possessions[].possessions[].stats[]",
-    cols: &read_elsewhere(
+    cols: &same_rows_elsewhere(
         possessions::EVENT_COLUMNS,
         &[
             col("session_id", LinkText("id"), "possessions[].possessions[]._locations"),
@@ -192,6 +167,6 @@ static POSSESSION_EVENTS: Table = Table {
 
 static POSSESSION_PLAYERS: Table = Table {
     rows: "possessions[].team_player_details[]",
-    cols: &read_elsewhere(possessions::PLAYER_COLUMNS, &[col("team_id", Int64, "possessions[].id")]),
+    cols: &same_rows_elsewhere(possessions::PLAYER_COLUMNS, &[col("team_id", Int64, "possessions[].id")]),
     ..possessions::PLAYERS
 };

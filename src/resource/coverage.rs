@@ -1,9 +1,8 @@
 //! The coverage of a batch, sync or plan: the outcome of each unit.
 
 use crate::table::{Resource, Table, Ty::*, col, root};
-use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Covered {
     pub operation: String,
     pub team_id: Option<i64>,
@@ -24,7 +23,7 @@ pub struct Covered {
 
 pub static COVERAGE: Resource = Resource { name: "coverage", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
 
-static TABLE: Table = Table {
+pub(crate) static TABLE: Table = Table {
     name: "coverage",
     doc: "One row for each unit of work that was planned: one operation for one id.",
     rows: "",

@@ -93,6 +93,7 @@ pub(super) static TABLE: Table = Table {
             col("shot_clock_s", ClockSeconds, ".sc"),
             col("period", Category, ".prd"),
         ],
+        &["attributes", "defender_ids"],
     ),
     ..shots::TABLE
 };

@@ -1,10 +1,9 @@
 //! Stream items as tables: every item, and the stats messages of the websocket.
 
 use crate::table::{Resource, Table, Ty::*, col, key, root};
-use serde::{Deserialize, Serialize};
 
 /// Any item of a stream as a row; fields that its kind lacks are absent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LiveItem {
     pub kind: String,
     pub at: i64,
@@ -24,7 +23,7 @@ pub struct LiveItem {
 
 pub static LIVE_ITEMS: Resource = Resource { name: "live_items", roots: &[root("[]")], tables: &[&ITEMS], known: &[] };
 
-static ITEMS: Table = Table {
+pub(crate) static ITEMS: Table = Table {
     name: "live_items",
     doc: "One row for each item of a live stream, notices among them.",
     rows: "",

@@ -1,6 +1,6 @@
 //! Box-score stats of a session, and of a team over a game or range.
 
-use crate::table::{Col, Resource, Table, Ty::*, col, key, request, root};
+use crate::table::{Col, Resource, Table, Ty::*, col, concat, key, request, root};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -73,6 +73,38 @@ pub(super) const VERSION: Col =
 const GAMES_PLAYED: Col =
     col("games_played", Count, "player_stats[].games_played").doc("games in the range").unit("games");
 
+/// Whose line it is.
+const PLAYER: [Col; 10] =
+    [SESSION_ID, GAME_ID, TEAM_ID, TEAM_NAME, PLAYER_ID, FIRST_NAME, LAST_NAME, IS_TEAM_TOTAL, VERSION, GAMES_PLAYED];
+
+/// The stat codes with a column of their own, in the object at a path from the row.
+macro_rules! stat_codes {
+    ($stats:literal) => {
+        [
+            col("FG", Float64, concat!($stats, ".FG")).doc("field goals made"),
+            col("FGA", Float64, concat!($stats, ".FGA")).doc("field goal attempts"),
+            col("FG2", Float64, concat!($stats, ".FG2")).doc("two-point field goals made"),
+            col("FGA2", Float64, concat!($stats, ".FGA2")).doc("two-point field goal attempts"),
+            col("FG3", Float64, concat!($stats, ".FG3")).doc("three-point field goals made"),
+            col("FGA3", Float64, concat!($stats, ".FGA3")).doc("three-point field goal attempts"),
+            col("FT", Float64, concat!($stats, ".FT")).doc("free throws made"),
+            col("FTA", Float64, concat!($stats, ".FTA")).doc("free throw attempts"),
+            col("PTS", Float64, concat!($stats, ".PTS")).doc("points"),
+            col("AST", Float64, concat!($stats, ".AST")).doc("assists"),
+            col("TO", Float64, concat!($stats, ".TO")).doc("turnovers"),
+            col("STL", Float64, concat!($stats, ".STL")).doc("steals"),
+            col("BLK", Float64, concat!($stats, ".BLK")).doc("blocks"),
+            col("REB", Float64, concat!($stats, ".REB")).doc("rebounds"),
+            col("OFFENSIVE_REB", Float64, concat!($stats, ".OFFENSIVE_REB")).doc("offensive rebounds"),
+            col("DEFENSIVE_REB", Float64, concat!($stats, ".DEFENSIVE_REB")).doc("defensive rebounds"),
+            col("FL", Float64, concat!($stats, ".FL")).doc("fouls"),
+            col("DIST", Float64, concat!($stats, ".DIST")).unit("cm").doc("distance travelled"),
+        ]
+    };
+}
+pub(super) use stat_codes;
+pub(super) const STAT_CODES: usize = stat_codes!("").len();
+
 pub(super) static PLAYER_STATS: Table = Table {
     name: "player_stats",
     doc: "One row for each player (or team total) and stat code.",
@@ -80,20 +112,13 @@ pub(super) static PLAYER_STATS: Table = Table {
     open: None,
     cols: &LINES,
 };
-pub(super) const LINES: [Col; 12] = [
-    SESSION_ID,
-    GAME_ID,
-    TEAM_ID,
-    TEAM_NAME,
-    PLAYER_ID,
-    FIRST_NAME,
-    LAST_NAME,
-    IS_TEAM_TOTAL,
-    VERSION,
-    GAMES_PLAYED,
-    key("stat", "player_stats[].stats{}").required().doc("stat code"),
-    col("value", Float64, "@").doc("value; DIST in cm, the others counts"),
-];
+pub(super) const LINES: [Col; 12] = concat(
+    PLAYER,
+    [
+        key("stat", "player_stats[].stats{}").required().doc("stat code"),
+        col("value", Float64, "@").doc("value; DIST in cm, the others counts"),
+    ],
+);
 
 pub(super) static BOX_SCORE: Table = Table {
     name: "box_score",
@@ -102,33 +127,4 @@ pub(super) static BOX_SCORE: Table = Table {
     open: Some(".stats"),
     cols: &BOXES,
 };
-pub(super) const BOXES: [Col; 28] = [
-    SESSION_ID,
-    GAME_ID,
-    TEAM_ID,
-    TEAM_NAME,
-    PLAYER_ID,
-    FIRST_NAME,
-    LAST_NAME,
-    IS_TEAM_TOTAL,
-    VERSION,
-    GAMES_PLAYED,
-    col("FG", Float64, ".stats.FG").doc("field goals made"),
-    col("FGA", Float64, ".stats.FGA").doc("field goal attempts"),
-    col("FG2", Float64, ".stats.FG2").doc("two-point field goals made"),
-    col("FGA2", Float64, ".stats.FGA2").doc("two-point field goal attempts"),
-    col("FG3", Float64, ".stats.FG3").doc("three-point field goals made"),
-    col("FGA3", Float64, ".stats.FGA3").doc("three-point field goal attempts"),
-    col("FT", Float64, ".stats.FT").doc("free throws made"),
-    col("FTA", Float64, ".stats.FTA").doc("free throw attempts"),
-    col("PTS", Float64, ".stats.PTS").doc("points"),
-    col("AST", Float64, ".stats.AST").doc("assists"),
-    col("TO", Float64, ".stats.TO").doc("turnovers"),
-    col("STL", Float64, ".stats.STL").doc("steals"),
-    col("BLK", Float64, ".stats.BLK").doc("blocks"),
-    col("REB", Float64, ".stats.REB").doc("rebounds"),
-    col("OFFENSIVE_REB", Float64, ".stats.OFFENSIVE_REB").doc("offensive rebounds"),
-    col("DEFENSIVE_REB", Float64, ".stats.DEFENSIVE_REB").doc("defensive rebounds"),
-    col("FL", Float64, ".stats.FL").doc("fouls"),
-    col("DIST", Float64, ".stats.DIST").unit("cm").doc("distance travelled"),
-];
+pub(super) const BOXES: [Col; PLAYER.len() + STAT_CODES] = concat(PLAYER, stat_codes!(".stats"));

@@ -1,9 +1,9 @@
 //! The columns of a table while it is decoded, each in the storage of its type.
 
 use super::columns::{Categories, Lists, MapEntries, Numbers, Texts};
-use super::cursor::Cursor;
 use super::plan::{ColumnRef, Op};
 use super::scalars;
+use crate::json::Cursor;
 
 /// The column builders of a plan, by type.
 #[derive(Debug)]

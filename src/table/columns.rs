@@ -1,9 +1,9 @@
 //! Column builders: plain vectors and the positions of nulls. A builder holds one value for each element of its level;
 //! values above the row level are repeated for their rows at the end.
 
-use super::cursor::Span;
-use super::error::{ErrorKind, ReadResult};
+use super::error::{DecodeErrorKind, DecodeResult};
 use super::extent::Room;
+use crate::json::{ErrorKind, Span, simd};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, StringArray, StructArray,
@@ -95,7 +95,7 @@ impl Numbers<i64> {
         Arc::new(Int64Array::new(self.values.into(), nulls))
     }
 
-    pub fn into_positions(self) -> ReadResult<ArrayRef> {
+    pub fn into_positions(self) -> DecodeResult<ArrayRef> {
         let nulls = self.nulls.finish(self.values.len());
         let values: Result<Vec<i32>, _> = self.values.into_iter().map(i32::try_from).collect();
         Ok(Arc::new(Int32Array::new(values.map_err(|_| ErrorKind::Range)?.into(), nulls)))
@@ -179,11 +179,11 @@ impl Texts {
         }
     }
 
-    fn check(&self) -> ReadResult<()> {
-        if i32::try_from(self.data.len()).is_ok() { Ok(()) } else { Err(ErrorKind::TooLarge) }
+    fn check(&self) -> DecodeResult<()> {
+        if i32::try_from(self.data.len()).is_ok() { Ok(()) } else { Err(DecodeErrorKind::TooLarge) }
     }
 
-    pub fn repeat(&self, ends: &[u32], room: &Room) -> ReadResult<Self> {
+    pub fn repeat(&self, ends: &[u32], room: &Room) -> DecodeResult<Self> {
         self.check()?;
         let (mut size, mut start) = (0usize, 0);
         for (element, end) in ends.iter().enumerate() {
@@ -192,7 +192,7 @@ impl Texts {
         }
         room.check(size)?;
         if i32::try_from(size).is_err() {
-            return Err(ErrorKind::TooLarge);
+            return Err(DecodeErrorKind::TooLarge);
         }
         let mut rows = Texts::with_capacity(0);
         rows.data.reserve(size);
@@ -222,7 +222,7 @@ impl Texts {
     }
 
     /// Like `repeat`, for an open set of few values: each text is stored once, and only if a row has it.
-    pub fn repeat_as_categories(&self, ends: &[u32]) -> ReadResult<Categories> {
+    pub fn repeat_as_categories(&self, ends: &[u32]) -> DecodeResult<Categories> {
         self.check()?;
         let mut rows = Categories::with_capacity(ends.last().map_or(0, |end| *end as usize));
         self.nulls.runs(ends, |element, null, end| {
@@ -239,7 +239,7 @@ impl Texts {
         Ok(rows)
     }
 
-    pub fn into_array(self) -> ReadResult<StringArray> {
+    pub fn into_array(self) -> DecodeResult<StringArray> {
         self.check()?;
         let nulls = self.nulls.finish(self.offsets.len() - 1);
         let is_whole = self.offsets.last().is_some_and(|last| *last as usize == self.data.len());
@@ -251,7 +251,7 @@ impl Texts {
             // the end of the data; ASCII is UTF-8 at any boundary; `finish` returns as many nulls as there are values.
             return Ok(unsafe { StringArray::new_unchecked(offsets, data, nulls) });
         }
-        StringArray::try_new(offsets, data, nulls).map_err(|_| ErrorKind::Engine)
+        StringArray::try_new(offsets, data, nulls).map_err(|_| DecodeErrorKind::Engine)
     }
 }
 
@@ -283,7 +283,7 @@ impl Categories {
 
     #[inline(always)]
     pub fn push_span(&mut self, text: Span) {
-        let head = (super::simd::low_bytes(text.word(0), text.len()), text.len());
+        let head = (simd::low_bytes(text.word(0), text.len()), text.len());
         let key = match self.heads.get(self.last as usize) {
             Some(last) if *last == head && text.len() <= 8 => self.last,
             _ => self.find(head, text.bytes()),
@@ -336,11 +336,11 @@ impl Categories {
         key
     }
 
-    pub fn into_array(self) -> ReadResult<ArrayRef> {
+    pub fn into_array(self) -> DecodeResult<ArrayRef> {
         let nulls = self.keys.nulls.finish(self.keys.values.len());
         let keys = Int32Array::new(self.keys.values.into(), nulls);
         let values = Arc::new(self.values.into_array()?);
-        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values).map_err(|_| ErrorKind::Engine)?))
+        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values).map_err(|_| DecodeErrorKind::Engine)?))
     }
 }
 
@@ -376,11 +376,15 @@ impl<T> Lists<T> {
         self.ends.push(self.ends.last().copied().unwrap_or(0));
     }
 
-    pub fn into_array(self, item: FieldRef, items: impl FnOnce(T) -> ReadResult<ArrayRef>) -> ReadResult<ListArray> {
+    pub fn into_array(
+        self,
+        item: FieldRef,
+        items: impl FnOnce(T) -> DecodeResult<ArrayRef>,
+    ) -> DecodeResult<ListArray> {
         let nulls = self.nulls.finish(self.ends.len());
         let offsets: Vec<i32> = std::iter::once(0).chain(self.ends).collect();
         ListArray::try_new(item, OffsetBuffer::new(ScalarBuffer::from(offsets)), items(self.items)?, nulls)
-            .map_err(|_| ErrorKind::Engine)
+            .map_err(|_| DecodeErrorKind::Engine)
     }
 }
 
@@ -399,9 +403,9 @@ impl MapEntries {
         self.values.values.len()
     }
 
-    pub fn into_array(self) -> ReadResult<ArrayRef> {
+    pub fn into_array(self) -> DecodeResult<ArrayRef> {
         let parts: Vec<ArrayRef> = vec![Arc::new(self.keys.into_array()?), self.values.into_floats()];
-        Ok(Arc::new(StructArray::try_new(super::schema::entry(), parts, None).map_err(|_| ErrorKind::Engine)?))
+        Ok(Arc::new(StructArray::try_new(super::schema::entry(), parts, None).map_err(|_| DecodeErrorKind::Engine)?))
     }
 }
 
@@ -428,8 +432,8 @@ mod tests {
     #[test]
     fn bytes_that_are_no_texts_are_no_array() {
         // Each byte alone is invalid; together they would be one letter.
-        assert_eq!(texts(&[Some(b"\xC3"), Some(b"\xA9")]).into_array(), Err(ErrorKind::Engine));
+        assert_eq!(texts(&[Some(b"\xC3"), Some(b"\xA9")]).into_array(), Err(DecodeErrorKind::Engine));
         let beyond = Texts { data: b"ab".to_vec(), offsets: vec![0, 3], nulls: Nulls::default() };
-        assert_eq!(beyond.into_array(), Err(ErrorKind::Engine));
+        assert_eq!(beyond.into_array(), Err(DecodeErrorKind::Engine));
     }
 }

@@ -199,28 +199,93 @@ pub const fn absent(name: &'static str, ty: Ty) -> Col {
     column(name, ty, Src::Absent)
 }
 
-/// The columns of a table read from another kind of body: those in `elsewhere` are read from there, all others are
-/// unchanged. A table that several bodies share is declared once.
-pub const fn read_elsewhere<const N: usize>(mut cols: [Col; N], elsewhere: &[Col]) -> [Col; N] {
+/// The columns of a table read from another kind of body, so that a table that several bodies share is declared once.
+/// Each column that is read from the body is in `elsewhere`, with its place there, or named as `unchanged`; a column in
+/// neither does not compile.
+pub const fn read_elsewhere<const N: usize>(cols: [Col; N], elsewhere: &[Col], unchanged: &[&str]) -> [Col; N] {
+    let mut kept = 0;
+    while kept < unchanged.len() {
+        assert!(position(&cols, unchanged[kept]).is_some(), "the table has no such unchanged column");
+        kept += 1;
+    }
+    let mut at = 0;
+    while at < N {
+        let mut is_placed = position(elsewhere, cols[at].name).is_some() || cols[at].src.path().is_none();
+        let mut kept = 0;
+        while kept < unchanged.len() {
+            is_placed |= same(unchanged[kept], cols[at].name);
+            kept += 1;
+        }
+        assert!(is_placed, "a column of the table has no place in the other body");
+        at += 1;
+    }
+    placed(cols, elsewhere)
+}
+
+/// Like [`read_elsewhere`], of rows that are the same objects in both bodies: columns with a path from the row are
+/// unchanged, and those with a path from the document are in `elsewhere`.
+pub const fn same_rows_elsewhere<const N: usize>(cols: [Col; N], elsewhere: &[Col]) -> [Col; N] {
+    let mut at = 0;
+    while at < N {
+        let is_of_row = match cols[at].src.path() {
+            Some(path) => matches!(path.as_bytes(), [b'.' | b'@', ..]),
+            None => true,
+        };
+        let is_placed = is_of_row || position(elsewhere, cols[at].name).is_some();
+        assert!(is_placed, "a column of the table has no place in the other body");
+        at += 1;
+    }
+    placed(cols, elsewhere)
+}
+
+const fn placed<const N: usize>(mut cols: [Col; N], elsewhere: &[Col]) -> [Col; N] {
     let mut number = 0;
     while number < elsewhere.len() {
         let Col { name, ty, src, .. } = elsewhere[number];
-        let (mut at, mut found) = (0, false);
-        while at < N {
-            if same(cols[at].name, name) {
-                // Keep the request value: for a game it takes precedence over the body, for a session it fills in for
-                // the body.
-                if let (Src::Request(asked), Src::Path(_)) = (cols[at].src, src) {
-                    (cols[at].or_request, cols[at].by_request) = (Some(asked), same(asked, "game_id"));
-                }
-                (cols[at].ty, cols[at].src, found) = (ty, src, true);
+        let found = position(&cols, name);
+        assert!(found.is_some(), "the table has no such column");
+        if let Some(at) = found {
+            // Keep the request value: for a game it takes precedence over the body, for a session it fills in for it.
+            if let (Src::Request(asked), Src::Path(_)) = (cols[at].src, src) {
+                (cols[at].or_request, cols[at].by_request) = (Some(asked), same(asked, "game_id"));
             }
-            at += 1;
+            (cols[at].ty, cols[at].src) = (ty, src);
         }
-        assert!(found, "the table has no such column");
         number += 1;
     }
     cols
+}
+
+/// Two lists of columns as one; `N` is the sum of their lengths.
+pub const fn concat<const A: usize, const B: usize, const N: usize>(first: [Col; A], second: [Col; B]) -> [Col; N] {
+    assert!(A + B == N && A > 0);
+    let (mut cols, mut at) = ([first[0]; N], 0);
+    while at < N {
+        cols[at] = if at < A { first[at] } else { second[at - A] };
+        at += 1;
+    }
+    cols
+}
+
+const fn position(cols: &[Col], name: &str) -> Option<usize> {
+    let mut at = 0;
+    while at < cols.len() {
+        if same(cols[at].name, name) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+impl Src {
+    /// Where in the body it is, if it is there.
+    const fn path(&self) -> Option<&'static str> {
+        match self {
+            Src::Path(path) | Src::Key(path) | Src::Index(path) => Some(path),
+            Src::Request(_) | Src::Derived(_) | Src::Absent => None,
+        }
+    }
 }
 
 const fn same(a: &str, b: &str) -> bool {

@@ -2,14 +2,13 @@
 
 use super::builders::ColumnBuilders;
 use super::columns::{Categories, Lists, MapEntries, Numbers, Texts};
-use super::cursor::Cursor;
 use super::duplicate_keys::DuplicateKeys;
-use super::error::{ErrorKind, Expected, ReadResult};
+use super::error::{DecodeErrorKind, DecodeResult};
 use super::extra_columns::ExtraColumns;
 use super::keys::ObjectKeys;
 use super::plan::{ColumnRef, DecodeHints, DecodePlan, Level, LevelKind, Op};
 use super::scalars;
-use super::span_index::{self, SpanIndex};
+use crate::json::{Cursor, ErrorKind, Expected, SpanIndex, end_of};
 use std::borrow::Cow;
 
 /// The result of a pass over a body.
@@ -27,7 +26,7 @@ pub(super) struct Decoded {
 /// What to do with a duplicate key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DuplicatePolicy {
-    /// Stop with `ErrorKind::DuplicateKey`.
+    /// Stop with `DecodeErrorKind::DuplicateKey`.
     Stop,
     /// Keep the first value.
     KeepFirst,
@@ -48,7 +47,7 @@ pub(super) fn run(
     cursor: Cursor,
     policy: DuplicatePolicy,
     skip_mode: SkipMode,
-) -> Result<Decoded, (ErrorKind, usize)> {
+) -> Result<Decoded, (DecodeErrorKind, usize)> {
     let hints = plan.hints();
     let elements = |level: usize| {
         let guess = (hints.density[level] * cursor.len() as f64 * 1.05) as usize + 8;
@@ -113,14 +112,14 @@ pub(super) struct TableDecoder<'a> {
 }
 
 impl<'a> TableDecoder<'a> {
-    fn body(&mut self) -> ReadResult<()> {
+    fn body(&mut self) -> DecodeResult<()> {
         self.cursor.whitespace();
         if !self.cursor.consume_null() {
             let plan = self.plan;
             self.element(0, &plan.levels[0], 0)?;
         }
         self.cursor.whitespace();
-        if self.cursor.is_at_end() { Ok(()) } else { Err(ErrorKind::Trailing) }
+        if self.cursor.is_at_end() { Ok(()) } else { Err(ErrorKind::Trailing.into()) }
     }
 
     fn finish(mut self) -> Decoded {
@@ -139,7 +138,7 @@ impl<'a> TableDecoder<'a> {
         Decoded { builders: self.builders, rows: self.rows, ends: self.ends, open: self.open, spans }
     }
 
-    fn level(&mut self, number: u32) -> ReadResult<()> {
+    fn level(&mut self, number: u32) -> DecodeResult<()> {
         let plan = self.plan;
         let level = &plan.levels[number as usize];
         match (level.kind, self.cursor.peek_byte()) {
@@ -147,11 +146,11 @@ impl<'a> TableDecoder<'a> {
             (_, b'[') => self.array(number as usize, level),
             _ if self.cursor.consume_null() => Ok(()),
             (LevelKind::ArrayOrOne, _) => self.element(number as usize, level, 0),
-            _ => Err(ErrorKind::Expected(Expected::Array)),
+            _ => Err(ErrorKind::Expected(Expected::Array).into()),
         }
     }
 
-    fn array(&mut self, number: usize, level: &'a Level) -> ReadResult<()> {
+    fn array(&mut self, number: usize, level: &'a Level) -> DecodeResult<()> {
         self.cursor.advance(1);
         if !self.cursor.has_first_item(b']') {
             return Ok(());
@@ -166,9 +165,9 @@ impl<'a> TableDecoder<'a> {
         }
     }
 
-    fn map(&mut self, number: usize, level: &'a Level) -> ReadResult<()> {
+    fn map(&mut self, number: usize, level: &'a Level) -> DecodeResult<()> {
         if self.cursor.peek_byte() != b'{' {
-            return self.cursor.expect_null(Expected::Object);
+            return Ok(self.cursor.expect_null(Expected::Object)?);
         }
         self.cursor.advance(1);
         if !self.cursor.has_first_item(b'}') {
@@ -181,7 +180,7 @@ impl<'a> TableDecoder<'a> {
                 match *cell {
                     ColumnRef::Text(i) => self.builders.texts[i as usize].push(&key),
                     ColumnRef::Category(i) => self.builders.categories[i as usize].push(&key),
-                    _ => return Err(ErrorKind::Engine),
+                    _ => return Err(DecodeErrorKind::Engine),
                 }
             }
             self.element(number, level, 0)?;
@@ -193,26 +192,26 @@ impl<'a> TableDecoder<'a> {
     }
 
     /// Reads a key that is data, and leaves the cursor at its value.
-    pub fn key_of_map(&mut self) -> ReadResult<Cow<'a, [u8]>> {
+    pub fn key_of_map(&mut self) -> DecodeResult<Cow<'a, [u8]>> {
         let here = self.cursor;
         if self.cursor.peek_byte() != b'"' {
-            return Err(ErrorKind::Key);
+            return Err(ErrorKind::Key.into());
         }
         let key = self.cursor.string()?;
         self.cursor.colon()?;
         if !self.duplicates.insert(&key) && self.policy == DuplicatePolicy::Stop {
             self.cursor = here;
-            return Err(ErrorKind::DuplicateKey);
+            return Err(DecodeErrorKind::DuplicateKey);
         }
         Ok(key)
     }
 
     #[inline(always)]
-    fn element(&mut self, number: usize, level: &'a Level, position: i64) -> ReadResult<()> {
+    fn element(&mut self, number: usize, level: &'a Level, position: i64) -> DecodeResult<()> {
         let start = self.cursor;
         let rows = self.rows;
         for cell in &level.positions {
-            let ColumnRef::Int(i) = *cell else { return Err(ErrorKind::Engine) };
+            let ColumnRef::Int(i) = *cell else { return Err(DecodeErrorKind::Engine) };
             self.builders.ints[i as usize].push(Some(position));
         }
         let has_value = match level.op {
@@ -221,7 +220,7 @@ impl<'a> TableDecoder<'a> {
         };
         if level.is_root && start.peek_byte() != b'{' {
             self.cursor = start;
-            return Err(ErrorKind::Document);
+            return Err(DecodeErrorKind::Document);
         }
         if !has_value {
             self.fill(&level.fill);
@@ -238,11 +237,11 @@ impl<'a> TableDecoder<'a> {
 
     /// Checks the required columns of an element that has rows. Errors are reported at the start of the element.
     #[inline(always)]
-    fn required(&mut self, level: &Level, start: Cursor<'a>) -> ReadResult<()> {
+    fn required(&mut self, level: &Level, start: Cursor<'a>) -> DecodeResult<()> {
         for (cell, column) in &level.required {
             if self.builders.last_is_null(*cell) {
                 self.cursor = start;
-                return Err(ErrorKind::Required(*column));
+                return Err(DecodeErrorKind::Required(*column));
             }
         }
         Ok(())
@@ -254,11 +253,12 @@ impl<'a> TableDecoder<'a> {
         builders.iter().for_each(|cell| self.builders.null(*cell));
     }
 
-    fn object(&mut self, number: u32) -> ReadResult<bool> {
+    fn object(&mut self, number: u32) -> DecodeResult<bool> {
         if self.cursor.peek_byte() != b'{' {
-            return self.cursor.expect_null(Expected::Object).map(|()| false);
+            self.cursor.expect_null(Expected::Object)?;
+            return Ok(false);
         }
-        let mut keys = self.hints.objects[number as usize].take().ok_or(ErrorKind::Engine)?;
+        let mut keys = self.hints.objects[number as usize].take().ok_or(DecodeErrorKind::Engine)?;
         let missing = keys.fillable & !self.members(&mut keys)?;
         if missing != 0 {
             for step in keys.steps[..keys.known].iter().filter(|step| step.bit & missing != 0) {
@@ -271,7 +271,7 @@ impl<'a> TableDecoder<'a> {
 
     /// Reads the members of an object; returns the bits of those that are not null.
     #[inline(never)]
-    fn members(&mut self, keys: &mut ObjectKeys) -> ReadResult<u64> {
+    fn members(&mut self, keys: &mut ObjectKeys) -> DecodeResult<u64> {
         let mut cursor = self.cursor;
         let present = self.members_at(&mut cursor, keys);
         self.cursor.go_to(&cursor);
@@ -280,22 +280,13 @@ impl<'a> TableDecoder<'a> {
 
     /// Inlined and with its own cursor, so that the cursor stays in a register.
     #[inline(always)]
-    fn members_at(&mut self, cursor: &mut Cursor<'a>, keys: &mut ObjectKeys) -> ReadResult<u64> {
+    fn members_at(&mut self, cursor: &mut Cursor<'a>, keys: &mut ObjectKeys) -> DecodeResult<u64> {
         let (mut seen, mut nulls, mut previous, mut expected) = (0u64, 0u64, 0, keys.expected(0));
         cursor.advance(1);
         if !cursor.has_first_item(b'}') {
             return Ok(0);
         }
         loop {
-            if keys.is_skippable(expected)
-                && let Some(last) = keys.skip(expected, cursor)
-            {
-                (previous, expected) = (last + 1, keys.expected(last + 1));
-                if !cursor.with_copy(|cursor| cursor.has_next_item(b'}'))? {
-                    return Ok(seen & !nulls);
-                }
-                continue;
-            }
             let step = match keys.steps.get(expected) {
                 Some(step) if step.is_at(cursor) => {
                     cursor.advance(step.len());
@@ -317,7 +308,7 @@ impl<'a> TableDecoder<'a> {
                 (previous, expected) = (expected + 1, usize::from(step.next));
                 if seen & step.bit != 0 {
                     if self.policy == DuplicatePolicy::Stop {
-                        return Err(ErrorKind::DuplicateKey);
+                        return Err(DecodeErrorKind::DuplicateKey);
                     }
                     self.with(cursor, Self::skip)?;
                 } else {
@@ -347,9 +338,9 @@ impl<'a> TableDecoder<'a> {
 
     /// Looks up a key other than the expected one, and leaves the cursor at its value.
     #[inline(never)]
-    fn key(&mut self, keys: &mut ObjectKeys, previous: usize) -> ReadResult<KeyLookup> {
+    fn key(&mut self, keys: &mut ObjectKeys, previous: usize) -> DecodeResult<KeyLookup> {
         if self.cursor.peek_byte() != b'"' {
-            return Err(ErrorKind::Key);
+            return Err(ErrorKind::Key.into());
         }
         let found = if let Some(found) = keys.find_at(previous, &self.cursor) {
             self.cursor.advance(keys.steps[found].len());
@@ -375,7 +366,7 @@ impl<'a> TableDecoder<'a> {
     }
 
     /// Reads one value. Returns `false` for a null in place of an object, whose columns then need nulls.
-    fn value(&mut self, op: Op) -> ReadResult<bool> {
+    fn value(&mut self, op: Op) -> DecodeResult<bool> {
         match op {
             Op::Object(number) => return self.with_span(|decoder| decoder.object(number)),
             Op::Level(number) => self.with_span(|decoder| decoder.level(number))?,
@@ -453,7 +444,7 @@ impl<'a> TableDecoder<'a> {
             Op::Open(i) => {
                 let value = self.cursor.float()?;
                 if !self.open.push(i, self.rows, value)? && self.policy == DuplicatePolicy::Stop {
-                    return Err(ErrorKind::DuplicateKey);
+                    return Err(DecodeErrorKind::DuplicateKey);
                 }
             }
             Op::Several(number) => {
@@ -469,7 +460,7 @@ impl<'a> TableDecoder<'a> {
     }
 
     #[inline(always)]
-    fn text(&mut self, i: u32) -> ReadResult<()> {
+    fn text(&mut self, i: u32) -> DecodeResult<()> {
         match self.cursor.plain_string() {
             Some(plain) => self.builders.texts[i as usize].push_span(plain),
             None => self.text_slow(i)?,
@@ -478,7 +469,7 @@ impl<'a> TableDecoder<'a> {
     }
 
     #[inline(always)]
-    fn text_and_clock(&mut self, text: u32, clock: u32) -> ReadResult<()> {
+    fn text_and_clock(&mut self, text: u32, clock: u32) -> DecodeResult<()> {
         match self.cursor.plain_string() {
             Some(plain) => {
                 self.builders.texts[text as usize].push_span(plain);
@@ -495,22 +486,22 @@ impl<'a> TableDecoder<'a> {
     }
 
     #[inline(always)]
-    fn skip(&mut self) -> ReadResult<()> {
+    fn skip(&mut self) -> DecodeResult<()> {
         if self.cursor.validate_flat() { Ok(()) } else { self.skip_slow() }
     }
 
     #[inline(never)]
-    fn skip_slow(&mut self) -> ReadResult<()> {
+    fn skip_slow(&mut self) -> DecodeResult<()> {
         if let SkipMode::FindEnd(spans) = &mut self.skip_mode {
-            let end = span_index::end_of(spans, self.cursor.position());
-            return if end.is_some_and(|end| self.cursor.jump(end)) { Ok(()) } else { self.cursor.skip_value() };
+            let end = end_of(spans, self.cursor.position());
+            return if end.is_some_and(|end| self.cursor.jump(end)) { Ok(()) } else { Ok(self.cursor.skip_value()?) };
         }
-        self.with_span(|decoder| decoder.cursor.validate())
+        self.with_span(|decoder| Ok(decoder.cursor.validate()?))
     }
 
     /// Reads an object or array, and indexes its span if it is long.
     #[inline(always)]
-    fn with_span<T>(&mut self, read: impl FnOnce(&mut Self) -> ReadResult<T>) -> ReadResult<T> {
+    fn with_span<T>(&mut self, read: impl FnOnce(&mut Self) -> DecodeResult<T>) -> DecodeResult<T> {
         let start = self.cursor.position();
         let opened = self.spans().map(|spans| spans.open(start));
         let value = read(self)?;
@@ -527,14 +518,14 @@ impl<'a> TableDecoder<'a> {
 
     #[cold]
     #[inline(never)]
-    fn text_slow(&mut self, i: u32) -> ReadResult<()> {
+    fn text_slow(&mut self, i: u32) -> DecodeResult<()> {
         let text = self.cursor.text(Expected::Text)?;
         self.builders.texts[i as usize].push_option(text.as_deref());
         Ok(())
     }
 
     /// Reads any value; one that is not a clock becomes null.
-    fn clock(&mut self) -> ReadResult<Option<f64>> {
+    fn clock(&mut self) -> DecodeResult<Option<f64>> {
         match self.cursor.peek_byte() {
             b'"' => match self.cursor.plain_string() {
                 Some(plain) => Ok(scalars::clock_seconds(plain)),
@@ -542,7 +533,7 @@ impl<'a> TableDecoder<'a> {
             },
             b'0'..=b'9' | b'-' => match self.cursor.float() {
                 Err(ErrorKind::Range) => self.skip().map(|()| None),
-                read => read,
+                read => Ok(read?),
             },
             _ => self.skip().map(|()| None),
         }

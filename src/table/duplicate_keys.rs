@@ -1,7 +1,8 @@
 //! Duplicate keys. Python's `json` lets the last one win and the tables must agree, so the decoder stops at the second
 //! and starts again on the body's normal form.
 
-use super::{Body, DecodeError};
+use super::DecodeError;
+use crate::json::Body;
 use std::collections::HashSet;
 
 /// The keys seen in the open maps, innermost last.

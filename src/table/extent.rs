@@ -1,7 +1,7 @@
 //! Limits on the size of a table, so that a small body cannot make a huge one.
 
 use super::declaration::{Table, Ty};
-use super::error::{ErrorKind, ReadResult};
+use super::error::{DecodeErrorKind, DecodeResult};
 use std::collections::HashMap;
 
 /// Maximum number of undeclared columns.
@@ -33,11 +33,11 @@ impl Room {
     }
 
     /// Checks before allocating.
-    pub fn check(&self, bytes: usize) -> ReadResult<()> {
-        if bytes <= self.left { Ok(()) } else { Err(ErrorKind::NoRoom) }
+    pub fn check(&self, bytes: usize) -> DecodeResult<()> {
+        if bytes <= self.left { Ok(()) } else { Err(DecodeErrorKind::NoRoom) }
     }
 
-    pub fn take(&mut self, bytes: usize) -> ReadResult<()> {
+    pub fn take(&mut self, bytes: usize) -> DecodeResult<()> {
         self.check(bytes)?;
         self.left -= bytes;
         Ok(())
@@ -127,7 +127,7 @@ mod tests {
     fn room_is_bounded_by_the_body() {
         let mut room = Room::of(1);
         assert_eq!(room.take(BASE_BYTES), Ok(()));
-        assert_eq!(room.check(65), Err(ErrorKind::NoRoom));
+        assert_eq!(room.check(65), Err(DecodeErrorKind::NoRoom));
         assert_eq!(room.take(64), Ok(()));
         assert!(is_too_wide(1001, 0, 0) && is_too_wide(2, 32_769, 0) && !is_too_wide(2, 32_769, 2));
         assert!(Room::of(usize::MAX).check(usize::MAX).is_ok());

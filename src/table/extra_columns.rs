@@ -2,7 +2,7 @@
 
 use super::columns::Numbers;
 use super::declaration::Col;
-use super::error::{ErrorKind, ReadResult};
+use super::error::{DecodeErrorKind, DecodeResult};
 use super::extent::{BASE_EXTRA_CELLS, MAX_EXTRA_COLUMNS};
 use super::plan::ExtraKeys;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ impl ExtraColumns {
     }
 
     /// The column of a key. `None` if it was not requested, or has the name of a declared column.
-    pub fn column(&mut self, key: &[u8], declared: &[Col]) -> ReadResult<Option<u32>> {
+    pub fn column(&mut self, key: &[u8], declared: &[Col]) -> DecodeResult<Option<u32>> {
         let Ok(name) = std::str::from_utf8(key) else { return Ok(None) };
         if let Some(column) = self.by_name.get(name) {
             return Ok(Some(*column));
@@ -38,10 +38,10 @@ impl ExtraColumns {
             return Ok(None);
         }
         if name.contains('\0') {
-            return Err(ErrorKind::NulKey);
+            return Err(DecodeErrorKind::NulKey);
         }
         if self.columns.len() == MAX_EXTRA_COLUMNS {
-            return Err(ErrorKind::TooWide);
+            return Err(DecodeErrorKind::TooWide);
         }
         let column = self.columns.len() as u32;
         self.columns.push((name.into(), Numbers::default()));
@@ -50,10 +50,10 @@ impl ExtraColumns {
     }
 
     /// Sets the value of a row; `false` if the row already has one.
-    pub fn push(&mut self, column: u32, row: usize, value: Option<f64>) -> ReadResult<bool> {
+    pub fn push(&mut self, column: u32, row: usize, value: Option<f64>) -> DecodeResult<bool> {
         let (_, numbers) = &mut self.columns[column as usize];
         let more = (row + 1).saturating_sub(numbers.values.len());
-        self.builders = self.builders.checked_sub(more).ok_or(ErrorKind::TooWide)?;
+        self.builders = self.builders.checked_sub(more).ok_or(DecodeErrorKind::TooWide)?;
         fill(numbers, row);
         let first = numbers.values.len() == row;
         if first {
@@ -63,9 +63,9 @@ impl ExtraColumns {
     }
 
     /// All columns sorted by name, `rows` long.
-    pub fn finish(mut self, rows: usize) -> ReadResult<Vec<(String, Numbers<f64>)>> {
+    pub fn finish(mut self, rows: usize) -> DecodeResult<Vec<(String, Numbers<f64>)>> {
         let more: usize = self.columns.iter().map(|(_, numbers)| rows.saturating_sub(numbers.values.len())).sum();
-        self.builders.checked_sub(more).ok_or(ErrorKind::TooWide)?;
+        self.builders.checked_sub(more).ok_or(DecodeErrorKind::TooWide)?;
         self.columns.iter_mut().for_each(|(_, numbers)| fill(numbers, rows));
         self.columns.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(self.columns)

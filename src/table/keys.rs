@@ -1,19 +1,15 @@
 //! The keys of one kind of object, and which usually follows which. The service writes keys in a fixed order, so after
 //! a few objects nearly every key is found by one comparison with the predicted one.
 
-use super::cursor::Cursor;
 use super::plan::{ColumnRef, Op};
-use super::simd::Prefix16;
-use super::skip_template::SkipTemplates;
+use crate::json::Cursor;
+use crate::json::simd::Prefix16;
 
 /// Unknown keys beyond this number are not learned but skipped by name, so that a body cannot fill memory.
 const MAX_LEARNED_KEYS: usize = 256;
 /// Longest key that is compared as written, with quotes and colon.
 const MAX_KEY_LEN: usize = 48;
-/// Skip templates kept for one kind of object.
-const MAX_SKIP_TEMPLATES: usize = 16;
 const NONE: u16 = u16::MAX;
-const UNSKIPPABLE: u16 = NONE - 1;
 
 /// How to read the value of one key.
 #[derive(Debug, Clone)]
@@ -29,9 +25,6 @@ pub(super) struct KeyStep {
     pub op: Op,
     /// Its bit in the mask of keys seen; 0 if the value is skipped, so that duplicates do no harm.
     pub bit: u64,
-    /// The skip template that begins with this step. `UNSKIPPABLE` if its value is read or validated, its key contains
-    /// digits, or no two objects match.
-    template: u16,
     /// The columns that get a null if the key is missing, or is null in place of an object.
     pub fill: Vec<ColumnRef>,
     text: Box<[u8]>,
@@ -56,11 +49,6 @@ impl KeyStep {
             candidate: NONE,
             op,
             bit,
-            template: if bit == 0 && op == Op::Skip && !key.bytes().any(|b| b.is_ascii_digit()) {
-                NONE
-            } else {
-                UNSKIPPABLE
-            },
             fill,
             text,
         }
@@ -105,7 +93,6 @@ pub(super) struct ObjectKeys {
     pub open: bool,
     /// The predicted first step, and the one seen last time instead.
     first: [u16; 2],
-    templates: Vec<SkipTemplates>,
 }
 
 impl ObjectKeys {
@@ -115,80 +102,13 @@ impl ObjectKeys {
         for (step, next) in steps.iter_mut().zip(1..) {
             step.next = if usize::from(next) < known { next } else { 0 };
         }
-        ObjectKeys { known, fillable, open, first: [0, NONE], templates: Vec::new(), steps }
+        ObjectKeys { known, fillable, open, first: [0, NONE], steps }
     }
 
     /// The step predicted after `previous` (the index of a step plus one, 0 at the start).
     #[inline(always)]
     pub fn expected(&self, previous: usize) -> usize {
         usize::from(if previous == 0 { self.first[0] } else { self.steps[previous - 1].next })
-    }
-
-    /// Skips the member of a step and the skippable ones after it, if they are written as predicted, and stops at the
-    /// comma or brace after the last value. Returns the last step; `None` leaves the cursor.
-    #[inline(always)]
-    pub fn skip(&mut self, first: usize, cursor: &mut Cursor) -> Option<usize> {
-        let template = self.templates.get_mut(usize::from(self.steps.get(first)?.template));
-        if let Some(last) = template.and_then(|template| template.skip(cursor)) {
-            return Some(last);
-        }
-        if self.steps[first].is_at(cursor) { cursor.with_copy(|cursor| self.skip_each(first, cursor)) } else { None }
-    }
-
-    /// Skips member by member, starting at the first key, and stores the template.
-    #[inline(never)]
-    fn skip_each(&mut self, first: usize, cursor: &mut Cursor) -> Option<usize> {
-        let max_members = self
-            .templates
-            .get(usize::from(self.steps[first].template))
-            .map_or(usize::MAX, |template| template.max_members);
-        if max_members == 0 {
-            self.steps[first].template = UNSKIPPABLE;
-            return None;
-        }
-        let (mut ahead, mut number, mut skipped, mut members) = (*cursor, first, None, 0);
-        let is_whole = loop {
-            let step = &self.steps[number];
-            ahead.advance(step.len());
-            ahead.whitespace();
-            if !(ahead.skip_flat() && matches!(ahead.peek_byte(), b',' | b'}')) {
-                break true;
-            }
-            let has_room = SkipTemplates::has_room(cursor, &ahead);
-            if has_room || skipped.is_none() {
-                skipped = Some((number, ahead, has_room));
-            }
-            members += 1;
-            if !has_room || members == max_members || ahead.peek_byte() == b'}' {
-                break true;
-            }
-            ahead.advance(1);
-            ahead.whitespace();
-            let next = [step.next, step.candidate].map(usize::from);
-            match next.into_iter().find(|next| self.steps.get(*next).is_some_and(|step| step.is_at(&ahead))) {
-                Some(next) if self.is_skippable(next) => number = next,
-                // The next key is either unknown or read by a column.
-                next => break next.is_some(),
-            }
-        };
-        let (last, end, has_room) = skipped?;
-        if has_room && is_whole {
-            let step = &mut self.steps[first];
-            if step.template == NONE && self.templates.len() < MAX_SKIP_TEMPLATES {
-                step.template = self.templates.len() as u16;
-                self.templates.push(SkipTemplates::default());
-            }
-            if let Some(template) = self.templates.get_mut(usize::from(step.template)) {
-                template.store(cursor, &end, last, members);
-            }
-        }
-        cursor.go_to(&end);
-        Some(last)
-    }
-
-    #[inline(always)]
-    pub fn is_skippable(&self, number: usize) -> bool {
-        self.steps.get(number).is_some_and(|step| step.template != UNSKIPPABLE)
     }
 
     /// The step whose key, written as usual, is at the cursor.
@@ -237,7 +157,6 @@ impl ObjectKeys {
     /// Forgets the unknown keys: in an open object they are columns of one body only.
     pub fn forget(&mut self) {
         self.steps.truncate(self.known);
-        self.templates.clear();
         let nexts = self.steps.iter_mut().map(|step| &mut step.next);
         for next in nexts.chain([&mut self.first[0]]) {
             if usize::from(*next) >= self.known {
@@ -250,7 +169,7 @@ impl ObjectKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Body;
+    use crate::json::Body;
 
     fn at(key: &str, text: &str) -> bool {
         let body = Body::from(text.as_bytes());

@@ -1,34 +1,28 @@
-//! The decoding engine: JSON bytes to Arrow, driven by declarations. It knows no resource and does no I/O.
+//! The decoding engine: declarations, their plans and columns. It drives the cursor of [`crate::json`] over a body and builds
+//! Arrow; it knows no resource and does no I/O.
 //!
 //! | file | content |
 //! |---|---|
-//! | `body`, `span_index` | a body's bytes and padding; where its long values end |
 //! | `declaration`, `path` | the language of declarations |
-//! | `plan`, `plan_cache`, `keys`, `skip_template` | a compiled declaration; the keys of its objects and their usual order |
-//! | `cursor`, `number`, `text`, `skip`, `simd` | reading JSON |
+//! | `plan`, `plan_cache`, `keys` | a compiled declaration; the keys of its objects and their usual order |
 //! | `roots`, `decode`, `lists`, `extra_columns`, `duplicate_keys` | running a plan over a body |
 //! | `columns`, `builders`, `scalars`, `record_batch`, `schema` | values to Arrow |
-//! | `error`, `json_path` | what is wrong with a body, and where |
+//! | `from_rows` | tables of the package's own, without a body |
+//! | `error` | why a body does not give a table |
 //! | `extent` | limits on the size of a table |
 //! | `schema_check`, `schema_tree` | checking a body against the declarations without building anything |
-//! | `any_value` | values of any kind, for a reader without a declaration |
 
-#[cfg(any(feature = "python", test))]
-mod any_value;
-mod body;
 mod builders;
 mod columns;
-mod cursor;
 mod declaration;
 mod decode;
 mod duplicate_keys;
 mod error;
 mod extent;
 mod extra_columns;
-mod json_path;
+pub(crate) mod from_rows;
 mod keys;
 mod lists;
-mod number;
 mod path;
 mod plan;
 mod plan_cache;
@@ -38,33 +32,22 @@ mod scalars;
 mod schema;
 mod schema_check;
 mod schema_tree;
-mod simd;
-mod skip;
-mod skip_template;
-mod span_index;
-mod text;
 
 #[cfg(any(test, fuzzing))]
 pub(crate) mod tests;
 
-pub use body::Body;
 pub use declaration::{
-    Col, Derivation, Resource, Root, Src, Table, Ty, absent, col, derived, index, key, read_elsewhere, request, root,
+    Col, Derivation, Resource, Root, Src, Table, Ty, absent, col, concat, derived, index, key, read_elsewhere, request,
+    root, same_rows_elsewhere,
 };
 pub(crate) use extent::{TOO_WIDE_MESSAGE, is_too_wide};
 pub use schema::schema;
 pub use schema_check::{MAX_UNKNOWN_FIELDS, SchemaCheck, UnknownPath};
 
-#[cfg(feature = "python")]
-pub(crate) use {
-    any_value::Number,
-    simd::{low_bytes, non_digit_mask, parse_digits},
-};
-pub(crate) use {cursor::Cursor, error::ErrorKind};
-
+use crate::json::{self, Body, Cursor, SpanIndex};
 use arrow_array::RecordBatch;
 use decode::{DuplicatePolicy, SkipMode};
-use span_index::SpanIndex;
+use error::DecodeErrorKind;
 
 /// Values of the request that the body may lack: `team_id`, `game_id`, `session_id`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -118,8 +101,11 @@ pub fn decode(
         Err(DecodeStop::Error(error)) => return Err(error),
         Err(DecodeStop::DuplicateKey) => None,
     };
+    if let Some(error) = json::syntax_error(body) {
+        return Err(error.into());
+    }
     // The last value of a duplicate key counts, and the first one may be the cause of the error.
-    let again = match duplicate_keys::normal_form(json(body)) {
+    let again = match duplicate_keys::normal_form(json::without_mark(body)) {
         Ok(normal) => decode_once(resource, table, columns, &normal, context, DuplicatePolicy::KeepFirst),
         // If the body has no normal form, the decoder's own error is better: it has path and offset.
         Err(error) => match decode_once(resource, table, columns, body, context, DuplicatePolicy::KeepFirst) {
@@ -130,7 +116,7 @@ pub fn decode(
     match (again, found) {
         (Ok(batch), _) => Ok(batch),
         (Err(_), Some(error)) | (Err(DecodeStop::Error(error)), None) => Err(error),
-        (Err(DecodeStop::DuplicateKey), None) => Err(ErrorKind::Engine.at(b"{}", 0, |_| String::new())),
+        (Err(DecodeStop::DuplicateKey), None) => Err(DecodeErrorKind::Engine.at(b"{}", 0, |_| String::new())),
     }
 }
 
@@ -148,11 +134,13 @@ fn decode_once(
     policy: DuplicatePolicy,
 ) -> Result<RecordBatch, DecodeStop> {
     let padded = body.padded();
-    let cursor = open(body, &padded).map_err(DecodeStop::Error)?;
+    let cursor = json::open(body, &padded).map_err(|error| DecodeStop::Error(error.into()))?;
     let root = roots::find(resource, cursor).map_err(|missing| DecodeStop::Error(missing.into()))?;
     let plan = plan_cache::plan(resource, root, table, columns).map_err(DecodeStop::Error)?;
     let skip_mode = match body.spans() {
-        None if plan.checked => SkipMode::Validate(SpanIndex::of(resource, body.len())),
+        None if plan.checked => {
+            SkipMode::Validate(if resource.tables.len() > 1 { SpanIndex::of(body.len()) } else { None })
+        }
         known => SkipMode::FindEnd(known.map_or(&[], SpanIndex::as_slice)),
     };
     let checked = matches!(skip_mode, SkipMode::Validate(_));
@@ -163,7 +151,7 @@ fn decode_once(
             }
             record_batch::finish(&plan, decoded, context, body.len()).map_err(DecodeStop::Error)
         }
-        Err((ErrorKind::DuplicateKey, _)) => Err(DecodeStop::DuplicateKey),
+        Err((DecodeErrorKind::DuplicateKey, _)) => Err(DecodeStop::DuplicateKey),
         Err((fault, offset)) => Err(DecodeStop::Error(fault.at(body.as_slice(), offset, |column| plan.need(column)))),
     }
 }
@@ -179,10 +167,13 @@ pub fn check_fields(resource: &'static Resource, body: &Body, _: &Context) -> Re
     check_body(resource, body, None)
 }
 
-/// Checks by its keys that a body has the resource's root.
+/// Checks by its keys that a body has the resource's root. For a body that is not JSON, decoding reports the error.
 pub fn check_root(resource: &'static Resource, body: &Body) -> Result<(), DecodeError> {
     let padded = body.padded();
-    let Err(missing) = roots::find(resource, open(body, &padded)?) else { return Ok(()) };
+    let Err(missing) = roots::find(resource, json::open(body, &padded)?) else { return Ok(()) };
+    if json::syntax_error(body).is_some() {
+        return Ok(());
+    }
     match in_normal_form(body, |_, cursor| roots::find(resource, cursor).is_ok()) {
         Some(true) => Ok(()),
         _ => Err(missing.into()),
@@ -196,12 +187,18 @@ pub fn check_schema(resource: &'static Resource, body: &Body, context: &Context)
 
 fn check_body(resource: &'static Resource, body: &Body, context: Option<&Context>) -> Result<SchemaCheck, DecodeError> {
     let padded = body.padded();
-    let cursor = open(body, &padded)?;
-    let error = match check_once(resource, body, context, cursor) {
+    let cursor = json::open(body, &padded)?;
+    let stopped = match check_once(resource, body, context, cursor) {
         Ok(found) => return Ok(found),
-        Err(CheckStop::Body(error)) => return Err(error),
-        Err(CheckStop::Root(error)) => Some(error),
-        Err(CheckStop::DuplicateKey) => None,
+        Err(stopped) => stopped,
+    };
+    if let Some(error) = json::syntax_error(body) {
+        return Err(error.into());
+    }
+    let error = match stopped {
+        CheckStop::Body(error) => return Err(error),
+        CheckStop::Root(error) => Some(error),
+        CheckStop::DuplicateKey => None,
     };
     let again = in_normal_form(body, |normal, cursor| check_once(resource, normal, context, cursor));
     let root = match (again, error) {
@@ -209,7 +206,7 @@ fn check_body(resource: &'static Resource, body: &Body, context: Option<&Context
         (_, Some(error)) | (Some(Err(CheckStop::Root(error))), None) => error,
         (Some(Err(CheckStop::Body(error))), None) => return Err(error),
         (None | Some(Err(CheckStop::DuplicateKey)), None) => {
-            return Err(ErrorKind::DuplicateKey.at(json(body), 0, |_| String::new()));
+            return Err(DecodeErrorKind::DuplicateKey.at(json::without_mark(body), 0, |_| String::new()));
         }
     };
     Ok(SchemaCheck { root: Some(root), ..SchemaCheck::default() })
@@ -231,8 +228,8 @@ fn check_once(
     let (found, spans) = schema_check::check(resource, root, context, cursor).map_err(|(fault, offset)| {
         let error = fault.at(body.as_slice(), offset, |_| String::new());
         match fault {
-            ErrorKind::DuplicateKey => CheckStop::DuplicateKey,
-            ErrorKind::Document => CheckStop::Root(error),
+            DecodeErrorKind::DuplicateKey => CheckStop::DuplicateKey,
+            DecodeErrorKind::Document => CheckStop::Root(error),
             _ => CheckStop::Body(error),
         }
     })?;
@@ -246,70 +243,7 @@ fn in_normal_form<T>(body: &Body, read: impl FnOnce(&Body, Cursor) -> T) -> Opti
     if body.len() > MAX_BYTES {
         return None;
     }
-    let normal = duplicate_keys::normal_form(json(body)).ok()?;
+    let normal = duplicate_keys::normal_form(json::without_mark(body)).ok()?;
     let padded = normal.padded();
-    start(&padded).map(|cursor| read(&normal, cursor))
-}
-
-/// The JSON path of a byte of the body, such as `$.teams[0].id`.
-pub fn json_path(body: &Body, offset: usize) -> String {
-    json_path::at(body.as_slice(), offset)
-}
-
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
-/// A body's JSON, without a byte order mark.
-pub(crate) fn json(body: &Body) -> &[u8] {
-    let bytes = body.as_slice();
-    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
-}
-
-/// A cursor at the start of a body that is valid UTF-8, and so is every string read from it.
-fn open<'a>(whole: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, DecodeError> {
-    let body = whole.as_slice();
-    let error = |message: &str, offset| DecodeError::Body {
-        message: message.into(),
-        path: json_path::at(body, offset),
-        offset,
-    };
-    // Positions in Arrow arrays and lists of nulls have 32 bits.
-    if i32::try_from(body.len()).is_err() {
-        return Err(error("the body is larger than 2 GiB", 0));
-    }
-    if !whole.is_validated()
-        && !is_utf8(body)
-        && let Err(e) = std::str::from_utf8(body)
-    {
-        let message = match e.error_len() {
-            None => "the body ends early (truncated?)",
-            Some(_) => "the body is not UTF-8",
-        };
-        return Err(error(message, e.valid_up_to()));
-    }
-    start(padded).ok_or_else(|| ErrorKind::Engine.at(body, 0, |_| String::new()))
-}
-
-/// Checks part by part: most parts are ASCII, which is several times faster to check.
-fn is_utf8(mut text: &[u8]) -> bool {
-    const PART: usize = 1024;
-    while !text.is_empty() {
-        // Do not split a character. Invalid text is reported from the whole body.
-        let is_begun = |len: &usize| text.get(*len).is_some_and(|byte| *byte & 0xC0 == 0x80);
-        let len = (PART..PART + 4).find(|len| !is_begun(len)).unwrap_or(PART).min(text.len());
-        let (part, rest) = text.split_at(len);
-        if !part.is_ascii() && std::str::from_utf8(part).is_err() {
-            return false;
-        }
-        text = rest;
-    }
-    true
-}
-
-/// A cursor at the start of the JSON of a padded body, whose text is not checked.
-pub(crate) fn start(padded: &[u8]) -> Option<Cursor<'_>> {
-    let mut cursor = Cursor::new(padded)?;
-    if padded.starts_with(BYTE_ORDER_MARK) {
-        cursor.advance(BYTE_ORDER_MARK.len());
-    }
-    Some(cursor)
+    json::start(&padded).map(|cursor| read(&normal, cursor))
 }

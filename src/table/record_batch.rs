@@ -5,7 +5,7 @@ use super::builders::ColumnBuilders;
 use super::columns::{Categories, Lists, MapEntries, Numbers, Texts};
 use super::declaration::{Col, Src, Ty};
 use super::decode::Decoded;
-use super::error::{ErrorKind, ReadResult};
+use super::error::{DecodeErrorKind, DecodeResult};
 use super::extent::Room;
 use super::plan::{ColumnRef, ColumnSource, DecodePlan, ExtraKeys, PlannedColumn, ResultColumn, no_column};
 use super::{Context, DecodeError, schema};
@@ -24,7 +24,7 @@ pub(super) fn finish(
     body: usize,
 ) -> Result<RecordBatch, DecodeError> {
     let Decoded { mut builders, rows, ends, open, .. } = decoded;
-    let fault = |fault: ErrorKind| fault.at(b"{}", 0, |_| String::new());
+    let fault = |fault: DecodeErrorKind| fault.at(b"{}", 0, |_| String::new());
     let open = open.finish(rows).map_err(fault)?;
     let mut room = Room::of(body);
     room.take(open.len().saturating_mul(rows).saturating_mul(9)).map_err(fault)?;
@@ -70,7 +70,7 @@ pub(super) fn finish(
         let planned = &plan.columns[number];
         let (ColumnSource::Columns(inputs), Src::Derived(how)) = (&planned.from, planned.col.src) else { continue };
         let inputs: Option<Vec<ArrayRef>> = inputs.iter().map(|i| arrays[*i].clone()).collect();
-        let made = (how.make)(&inputs.ok_or_else(|| fault(ErrorKind::Engine))?, context);
+        let made = (how.make)(&inputs.ok_or_else(|| fault(DecodeErrorKind::Engine))?, context);
         check_required(plan, planned.col, &made)?;
         room.take(size(&made)).map_err(fault)?;
         arrays[number] = Some(made);
@@ -83,7 +83,7 @@ fn batch(
     arrays: Vec<Option<ArrayRef>>,
     mut open: Vec<(String, Numbers<f64>)>,
     rows: usize,
-) -> ReadResult<RecordBatch> {
+) -> DecodeResult<RecordBatch> {
     let mut schema = plan.schema.clone();
     let mut columns = Vec::with_capacity(plan.result_columns.len() + open.len());
     let shown_open = |(name, numbers): (String, Numbers<f64>)| -> (FieldRef, ArrayRef) {
@@ -91,18 +91,18 @@ fn batch(
     };
     if open.is_empty() {
         for result_columns in &plan.result_columns {
-            let ResultColumn::PlannedColumn(number) = result_columns else { return Err(ErrorKind::Engine) };
-            columns.push(arrays[*number].clone().ok_or(ErrorKind::Engine)?);
+            let ResultColumn::PlannedColumn(number) = result_columns else { return Err(DecodeErrorKind::Engine) };
+            columns.push(arrays[*number].clone().ok_or(DecodeErrorKind::Engine)?);
         }
     } else {
         let mut fields = Vec::with_capacity(plan.result_columns.len() + open.len());
         for result_columns in &plan.result_columns {
             let (field, array) = match result_columns {
                 ResultColumn::PlannedColumn(number) => {
-                    (plan.columns[*number].field.clone(), arrays[*number].clone().ok_or(ErrorKind::Engine)?)
+                    (plan.columns[*number].field.clone(), arrays[*number].clone().ok_or(DecodeErrorKind::Engine)?)
                 }
                 ResultColumn::Open(name) => {
-                    let at = open.iter().position(|(n, _)| n == name).ok_or(ErrorKind::Engine)?;
+                    let at = open.iter().position(|(n, _)| n == name).ok_or(DecodeErrorKind::Engine)?;
                     shown_open(open[at].clone())
                 }
             };
@@ -118,7 +118,7 @@ fn batch(
         schema = Arc::new(Schema::new(fields).with_metadata(schema::metadata(plan.table)));
     }
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|_| ErrorKind::Engine)
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|_| DecodeErrorKind::Engine)
 }
 
 /// Checks the columns that are filled or computed on whole arrays, which the decoder cannot check by element.
@@ -135,7 +135,7 @@ fn size(array: &ArrayRef) -> usize {
     array.to_data().get_slice_memory_size().unwrap_or(usize::MAX)
 }
 
-fn nulls(planned: &PlannedColumn, rows: usize, room: &Room) -> ReadResult<ArrayRef> {
+fn nulls(planned: &PlannedColumn, rows: usize, room: &Room) -> DecodeResult<ArrayRef> {
     room.check(rows.saturating_mul(8))?;
     Ok(new_null_array(planned.field.data_type(), rows))
 }
@@ -148,7 +148,7 @@ fn column(
     ends: Option<&[u32]>,
     ty: Ty,
     room: &Room,
-) -> ReadResult<ArrayRef> {
+) -> DecodeResult<ArrayRef> {
     let rows = ends.and_then(<[u32]>::last).map_or(0, |rows| *rows as usize);
     room.check(rows.saturating_mul(8))?;
     fn take<T: Copy + Default>(numbers: &mut Numbers<T>, ends: Option<&[u32]>) -> Numbers<T> {
@@ -204,7 +204,7 @@ fn column(
             let lists = repeat_list(maps.into_array(schema::entries(), MapEntries::into_array)?, ends, room)?;
             let (field, offsets, entries, nulls) = lists.into_parts();
             let entries = entries.as_struct().clone();
-            Arc::new(MapArray::try_new(field, offsets, entries, nulls, false).map_err(|_| ErrorKind::Engine)?)
+            Arc::new(MapArray::try_new(field, offsets, entries, nulls, false).map_err(|_| DecodeErrorKind::Engine)?)
         }
     })
 }
@@ -213,7 +213,7 @@ fn item(data_type: DataType) -> FieldRef {
     Arc::new(Field::new("item", data_type, true))
 }
 
-fn repeat_list(list: ListArray, ends: Option<&[u32]>, room: &Room) -> ReadResult<ListArray> {
+fn repeat_list(list: ListArray, ends: Option<&[u32]>, room: &Room) -> DecodeResult<ListArray> {
     let Some(ends) = ends else { return Ok(list) };
     // Elements are charged an equal share of the items' bytes.
     let each = list.values().to_data().get_slice_memory_size().unwrap_or(usize::MAX) / list.values().len().max(1) + 1;
@@ -228,12 +228,12 @@ fn repeat_list(list: ListArray, ends: Option<&[u32]>, room: &Room) -> ReadResult
     let mut elements = Numbers::<u32>::default();
     elements.values.extend(0..ends.len() as u32);
     let indices = UInt32Array::from(elements.repeat(ends).values);
-    let policy = arrow_select::take::take(&list, &indices, None).map_err(|_| ErrorKind::TooLarge)?;
+    let policy = arrow_select::take::take(&list, &indices, None).map_err(|_| DecodeErrorKind::TooLarge)?;
     Ok(policy.as_list::<i32>().clone())
 }
 
 /// A request value for every row; `None` if it is missing or does not fit the type.
-fn request(col: &Col, value: Option<&str>, rows: usize, room: &Room) -> ReadResult<Option<ArrayRef>> {
+fn request(col: &Col, value: Option<&str>, rows: usize, room: &Room) -> DecodeResult<Option<ArrayRef>> {
     let Some(value) = value else { return Ok(None) };
     room.check(rows.saturating_mul(8))?;
     Ok(match col.ty {
@@ -252,7 +252,7 @@ pub(super) fn digits(id: &str) -> Option<i64> {
 }
 
 /// Fills nulls with the request value.
-fn filled(array: &ArrayRef, col: &Col, value: &str, room: &Room) -> ReadResult<ArrayRef> {
+fn filled(array: &ArrayRef, col: &Col, value: &str, room: &Room) -> DecodeResult<ArrayRef> {
     room.check(array.null_count().saturating_mul(value.len()))?;
     if col.ty == Ty::Int64 {
         let (numbers, value) = (array.as_primitive::<Int64Type>(), digits(value));

@@ -1,7 +1,6 @@
 //! Columns computed from the text of one value, by pure functions.
 
-use super::cursor::Span;
-use super::simd;
+use crate::json::{Span, simd};
 
 /// Seconds of a clock: `[h:]m:s[.f]` or `s[.f]`, digits only. Returns the float nearest to the text, so that `12:30.1`
 /// is exactly `750.1`.
@@ -147,8 +146,7 @@ fn push_digits(text: &mut Vec<u8>, value: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Body;
-    use crate::table::cursor::Cursor;
+    use crate::json::{Body, Cursor};
 
     /// The seconds of a text; checks that the fast and the slow way agree.
     fn clock(text: &str) -> Option<f64> {

@@ -6,17 +6,15 @@
 
 use super::Context;
 use super::DecodeError;
-use super::cursor::Cursor;
 use super::declaration::{Resource, Root, Ty};
 use super::duplicate_keys::DuplicateKeys;
-use super::error::{ErrorKind, Expected, ReadResult};
+use super::error::{DecodeErrorKind, DecodeResult};
 use super::extent::{Extent, ExtraKeySet, LongestValues};
 use super::lists::each;
-use super::number::MaybeInteger;
 use super::record_batch;
 use super::scalars;
 use super::schema_tree::{Accepts, SchemaNode, SchemaTree, member, schema_tree};
-use super::span_index::SpanIndex;
+use crate::json::{Cursor, ErrorKind, Expected, MaybeInteger, SpanIndex};
 use std::collections::{HashMap, HashSet};
 
 /// Further unknown paths of a body are dropped: where keys are data, each would be a path.
@@ -55,7 +53,7 @@ pub(super) fn check(
     root: &'static Root,
     context: Option<&Context>,
     cursor: Cursor,
-) -> Result<(SchemaCheck, Option<SpanIndex>), (ErrorKind, usize)> {
+) -> Result<(SchemaCheck, Option<SpanIndex>), (DecodeErrorKind, usize)> {
     let tree = schema_tree(resource, root);
     let has = |(name, ty): &(&str, Ty)| {
         context
@@ -75,7 +73,7 @@ pub(super) fn check(
         elements: vec![0; tree.nodes.len()],
         longest: LongestValues { text: context.map_or(0, Context::longest), list: 0 },
         open: ExtraKeySet::default(),
-        spans: SpanIndex::of(resource, cursor.len()),
+        spans: if resource.tables.len() > 1 { SpanIndex::of(cursor.len()) } else { None },
     };
     match validator.body() {
         Ok(()) => {
@@ -113,7 +111,7 @@ struct Validator<'a> {
 }
 
 impl<'a> Validator<'a> {
-    fn body(&mut self) -> ReadResult<()> {
+    fn body(&mut self) -> DecodeResult<()> {
         self.cursor.whitespace();
         if self.cursor.peek_byte() == b'n' {
             self.cursor.validate()?;
@@ -121,7 +119,7 @@ impl<'a> Validator<'a> {
             self.element(0)?;
         }
         self.cursor.whitespace();
-        if self.cursor.is_at_end() { Ok(()) } else { Err(ErrorKind::Trailing) }
+        if self.cursor.is_at_end() { Ok(()) } else { Err(ErrorKind::Trailing.into()) }
     }
 
     /// Whether each table fits even if all its rows repeat the longest values.
@@ -131,27 +129,28 @@ impl<'a> Validator<'a> {
         self.tree.extents.iter().all(fits)
     }
 
-    fn element(&mut self, at: usize) -> ReadResult<()> {
+    fn element(&mut self, at: usize) -> DecodeResult<()> {
         let tree: &'a SchemaTree = self.tree;
         self.elements[at] += 1;
         let here = self.cursor;
         let has_value = self.value(at)?;
         if tree.nodes[at].is_root && (!has_value || (here.peek_byte() != b'{' && tree.nodes[at].is_object())) {
             self.cursor = here;
-            return Err(ErrorKind::Document);
+            return Err(DecodeErrorKind::Document);
         }
         self.fits &= has_value || !tree.nodes[at].is_needed;
         Ok(())
     }
 
     /// Checks one value; returns whether it is not null.
-    fn value(&mut self, at: usize) -> ReadResult<bool> {
+    fn value(&mut self, at: usize) -> DecodeResult<bool> {
         let tree: &'a SchemaTree = self.tree;
         let node = &tree.nodes[at];
         self.visited[at] = true;
         let here = self.cursor;
         if here.peek_byte() == b'n' {
-            return self.cursor.validate().map(|()| false);
+            self.cursor.validate()?;
+            return Ok(false);
         }
         let opened = self.spans.as_mut().map(|spans| spans.open(here.position()));
         self.value_at(at, node, here)?;
@@ -163,7 +162,7 @@ impl<'a> Validator<'a> {
 
     /// Checks one value that is not null.
     #[inline(always)]
-    fn value_at(&mut self, at: usize, node: &'a SchemaNode, here: Cursor<'a>) -> ReadResult<()> {
+    fn value_at(&mut self, at: usize, node: &'a SchemaNode, here: Cursor<'a>) -> DecodeResult<()> {
         for fit in &node.fits {
             self.cursor = here;
             self.fit(*fit, at)?;
@@ -193,7 +192,7 @@ impl<'a> Validator<'a> {
 
     /// Checks a value against a column type.
     #[inline(always)]
-    fn fit(&mut self, fit: Accepts, at: usize) -> ReadResult<()> {
+    fn fit(&mut self, fit: Accepts, at: usize) -> DecodeResult<()> {
         let here = self.cursor;
         if let Accepts::Count | Accepts::Time = fit {
             match self.cursor.short_integer() {
@@ -220,17 +219,17 @@ impl<'a> Validator<'a> {
             self.fits = false;
             self.cursor = here;
         }
-        self.cursor.validate()
+        Ok(self.cursor.validate()?)
     }
 
     /// Checks a number where an integer is expected; others are reported.
     #[inline(never)]
-    fn whole(&mut self, fit: Accepts, at: usize) -> ReadResult<()> {
+    fn whole(&mut self, fit: Accepts, at: usize) -> DecodeResult<()> {
         let here = self.cursor;
         let Ok(number) = self.cursor.whole() else {
             self.fits = false;
             self.cursor = here;
-            return self.cursor.validate();
+            return Ok(self.cursor.validate()?);
         };
         if matches!(number, MaybeInteger::Integer(_)) {
             return Ok(());
@@ -245,7 +244,7 @@ impl<'a> Validator<'a> {
     }
 
     #[inline(never)]
-    fn odd_fit(&mut self, fit: Accepts) -> ReadResult<()> {
+    fn odd_fit(&mut self, fit: Accepts) -> DecodeResult<()> {
         let here = self.cursor;
         let cursor = &mut self.cursor;
         match fit {
@@ -258,7 +257,7 @@ impl<'a> Validator<'a> {
             Accepts::Float => drop(cursor.float()?),
             Accepts::LinkMs(parameter) => {
                 let link = cursor.text(Expected::Text)?;
-                link.and_then(|link| scalars::link_ms(&link, parameter)).ok_or(ErrorKind::Engine)?;
+                link.and_then(|link| scalars::link_ms(&link, parameter)).ok_or(DecodeErrorKind::Engine)?;
             }
             Accepts::Make if cursor.peek_byte() == b'"' => cursor.skip_string()?,
             Accepts::Boolean | Accepts::Make => drop(cursor.boolean()?),
@@ -278,9 +277,9 @@ impl<'a> Validator<'a> {
         Ok(())
     }
 
-    fn floats(&mut self) -> ReadResult<()> {
+    fn floats(&mut self) -> DecodeResult<()> {
         if self.cursor.peek_byte() != b'{' {
-            return self.cursor.expect_null(Expected::Object);
+            return Ok(self.cursor.expect_null(Expected::Object)?);
         }
         self.cursor.advance(1);
         if !self.cursor.has_first_item(b'}') {
@@ -299,7 +298,7 @@ impl<'a> Validator<'a> {
         }
     }
 
-    fn array(&mut self, each: usize) -> ReadResult<()> {
+    fn array(&mut self, each: usize) -> DecodeResult<()> {
         self.cursor.advance(1);
         if !self.cursor.has_first_item(b']') {
             return Ok(());
@@ -312,7 +311,7 @@ impl<'a> Validator<'a> {
         }
     }
 
-    fn object(&mut self, at: usize, node: &'a SchemaNode) -> ReadResult<()> {
+    fn object(&mut self, at: usize, node: &'a SchemaNode) -> DecodeResult<()> {
         let has_data_keys = node.map.is_some() || node.open;
         if has_data_keys {
             self.duplicates.open();
@@ -329,7 +328,7 @@ impl<'a> Validator<'a> {
     }
 
     /// Checks the members of an object; returns the bits of the declared ones that are not null.
-    fn members(&mut self, at: usize, node: &'a SchemaNode, has_data_keys: bool) -> ReadResult<u64> {
+    fn members(&mut self, at: usize, node: &'a SchemaNode, has_data_keys: bool) -> DecodeResult<u64> {
         let tree: &'a SchemaTree = self.tree;
         let (mut seen, mut nulls) = (0u64, 0u64);
         self.cursor.advance(1);
@@ -353,7 +352,7 @@ impl<'a> Validator<'a> {
                 self.fits &= seen & bit == 0;
                 let member = &node.keys[number];
                 if seen & bit != 0 && tree.nodes[member.below].leads_to_root {
-                    return Err(ErrorKind::DuplicateKey);
+                    return Err(DecodeErrorKind::DuplicateKey);
                 }
                 seen |= bit;
                 let has_value = match member.fit {
@@ -372,9 +371,9 @@ impl<'a> Validator<'a> {
 
     /// Looks up a key other than the expected one. Leaves the cursor at a declared value, and skips an unknown one.
     #[inline(never)]
-    fn other_key(&mut self, at: usize, node: &'a SchemaNode, place: usize) -> ReadResult<Option<usize>> {
+    fn other_key(&mut self, at: usize, node: &'a SchemaNode, place: usize) -> DecodeResult<Option<usize>> {
         if self.cursor.peek_byte() != b'"' {
-            return Err(ErrorKind::Key);
+            return Err(ErrorKind::Key.into());
         }
         let key = self.cursor.string()?;
         self.cursor.colon()?;

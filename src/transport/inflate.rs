@@ -1,7 +1,7 @@
 //! gzip (RFC 1952), inflated when all of it came: all members, each checked against its checksum and its length. No step
 //! takes more room than was granted before.
 
-use crate::table::Body;
+use crate::json::Body;
 use flate2::bufread::MultiGzDecoder;
 use libdeflate_sys::{
     libdeflate_alloc_decompressor, libdeflate_decompressor, libdeflate_free_decompressor,

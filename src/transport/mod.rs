@@ -48,9 +48,9 @@ pub(crate) use send::no_answer;
 
 use crate::config::{Config, Timeouts};
 use crate::error::{ApiError, Error, Result};
+use crate::json::Body;
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::table::Body;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};

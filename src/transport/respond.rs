@@ -3,9 +3,10 @@
 use super::{clock, retry};
 use crate::advice::Advice;
 use crate::error::{ApiError, ApiErrorKind};
+use crate::json::{self, Body};
 use crate::operation::{self, Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::table::{self, Body, DecodeError};
+use crate::table::{self, DecodeError};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
@@ -231,7 +232,7 @@ pub(super) fn stated_error(answer: &Answer, request: &Request) -> Option<u16> {
     if !is_judged || body.len() > MAX_ERROR_DOCUMENT || !names_message() {
         return None;
     }
-    let Ok(Value::Object(object)) = serde_json::from_slice(table::json(&answer.body)) else { return None };
+    let Ok(Value::Object(object)) = serde_json::from_slice(json::without_mark(&answer.body)) else { return None };
     if !object.get("message").is_some_and(Value::is_string) {
         return None;
     }

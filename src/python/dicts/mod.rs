@@ -10,10 +10,10 @@
 mod keys;
 mod strings;
 
+use crate::json::{self, Body, Cursor, ErrorKind, JsonError, Number, json_path};
 use crate::python::errors;
 use crate::scrub::Scrubber;
-use crate::table::{self, Body, Cursor, DecodeError, ErrorKind, Number};
-use jiter::JsonValue;
+use crate::table::DecodeError;
 use keys::{KeyCache, KeyId, ObjectKey};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList};
@@ -26,35 +26,43 @@ const MAX_DEPTH: u8 = 200;
 /// A body's JSON as Python objects.
 pub fn objects<'py>(py: Python<'py>, body: &Body, scrubber: &Scrubber) -> PyResult<Bound<'py, PyAny>> {
     let padded = body.padded();
-    let Some(cursor) = table::start(&padded) else { return Err(errors::internal(py, "a body without its padding")) };
-    read(py, cursor).map_err(|stopped| match stopped {
+    let Some(cursor) = json::start(&padded) else { return Err(errors::internal(py, "a body without its padding")) };
+    read(py, cursor).map_err(|(stopped, offset)| match stopped {
         ParseError::Python(error) => *error,
-        ParseError::Body => refused(py, body, scrubber),
+        ParseError::Body(fault) => errors::raise(py, decode_error(body, fault, offset).scrubbed(scrubber)),
     })
 }
 
-/// Reports what is wrong with a body, by a second reader.
+/// What is wrong with a body: the error of its JSON, which tables report too, or a limit of the dicts.
 #[cold]
-fn refused(py: Python<'_>, body: &Body, scrubber: &Scrubber) -> PyErr {
-    let json = table::json(body);
-    let Err(error) = JsonValue::parse(json, false) else {
-        return errors::internal(py, "one reader refuses a body that another one reads");
-    };
-    let offset = body.len() - json.len() + error.index;
-    let path = table::json_path(body, offset);
-    let message = error.error_type.to_string();
-    errors::raise(py, DecodeError::Body { message, path, offset }.scrubbed(scrubber))
+fn decode_error(body: &Body, fault: BodyError, offset: usize) -> DecodeError {
+    let error = json::syntax_error(body).unwrap_or_else(|| match fault {
+        BodyError::Json(fault) => fault.at(body.as_slice(), offset),
+        BodyError::TooDeep => JsonError {
+            message: format!("arrays and objects are nested more than {MAX_DEPTH} deep"),
+            path: json_path::at(body.as_slice(), offset),
+            offset,
+        },
+    });
+    error.into()
 }
 
 enum ParseError {
-    /// The body is not JSON, or exceeds the maximum nesting or number length.
-    Body,
+    Body(BodyError),
     Python(Box<PyErr>),
 }
 
+/// Why a body cannot be read.
+#[derive(Clone, Copy)]
+enum BodyError {
+    /// It is not JSON, or has a number of too many digits.
+    Json(ErrorKind),
+    TooDeep,
+}
+
 impl From<ErrorKind> for ParseError {
-    fn from(_: ErrorKind) -> Self {
-        ParseError::Body
+    fn from(fault: ErrorKind) -> Self {
+        ParseError::Body(BodyError::Json(fault))
     }
 }
 
@@ -77,17 +85,18 @@ struct Caches {
 /// one lock and one allocator, so a string outlives the interpreter that made it.
 static CACHES: Mutex<Option<Box<Caches>>> = Mutex::new(None);
 
-fn read<'py>(py: Python<'py>, cursor: Cursor<'_>) -> Result<Bound<'py, PyAny>, ParseError> {
+/// Errors come with their offset.
+fn read<'py>(py: Python<'py>, cursor: Cursor<'_>) -> Result<Bound<'py, PyAny>, (ParseError, usize)> {
     let caches = CACHES.lock().unwrap_or_else(PoisonError::into_inner).take();
     let caches = caches.unwrap_or_else(|| Box::new(Caches { keys: KeyCache::new(), strings: StringCache::new() }));
     let mut builder = Builder { py, cursor, caches, elements: Vec::new(), depth: 0 };
     let value = builder.body();
-    let Builder { mut caches, .. } = builder;
+    let Builder { mut caches, cursor, .. } = builder;
     if caches.keys.is_full() {
         caches.keys = KeyCache::new();
     }
     let _older = CACHES.lock().unwrap_or_else(PoisonError::into_inner).replace(caches);
-    value
+    value.map_err(|stopped| (stopped, cursor.position()))
 }
 
 struct Builder<'py, 'a> {
@@ -104,7 +113,7 @@ impl<'py> Builder<'py, '_> {
         self.cursor.whitespace();
         let value = self.value(KeyId::NONE)?;
         self.cursor.whitespace();
-        if self.cursor.is_at_end() { Ok(value) } else { Err(ParseError::Body) }
+        if self.cursor.is_at_end() { Ok(value) } else { Err(ErrorKind::Trailing.into()) }
     }
 
     /// Reads a value. `under` is its key, or that of its array.
@@ -137,7 +146,12 @@ impl<'py> Builder<'py, '_> {
             before = key.id();
             let value = self.element(before)?;
             match key {
-                ObjectKey::CachedKey(id) => dict.set_item(self.caches.keys.get(id).ok_or(ParseError::Body)?, value)?,
+                ObjectKey::CachedKey(id) => dict.set_item(
+                    self.caches.keys.get(id).ok_or_else(|| {
+                        ParseError::Python(Box::new(errors::internal(self.py, "a key that is not cached")))
+                    })?,
+                    value,
+                )?,
                 ObjectKey::Own(key) => dict.set_item(key, value)?,
             }
             more = self.cursor.has_next_item(b'}')?;
@@ -170,7 +184,7 @@ impl<'py> Builder<'py, '_> {
     #[inline(always)]
     fn element(&mut self, under: KeyId) -> Result<Bound<'py, PyAny>, ParseError> {
         if self.depth > MAX_DEPTH {
-            return Err(ParseError::Body);
+            return Err(ParseError::Body(BodyError::TooDeep));
         }
         self.value(under)
     }

@@ -1,7 +1,7 @@
 //! Python strings; short ones are cached, since most recur.
 
 use super::ParseError;
-use crate::table::Cursor;
+use crate::json::{Cursor, ErrorKind};
 use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -47,9 +47,13 @@ pub fn hash16(words: [u64; 2]) -> usize {
     (hash16 >> 48) as usize
 }
 
-/// A string from bytes that may not be valid UTF-8.
+/// A string from bytes that may not be valid UTF-8; the caller finds where they are not.
 pub fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Result<Bound<'py, PyString>, ParseError> {
     PyString::from_bytes(py, utf8).map_err(|error| {
-        if error.is_instance_of::<PyUnicodeDecodeError>(py) { ParseError::Body } else { ParseError::from(error) }
+        if error.is_instance_of::<PyUnicodeDecodeError>(py) {
+            ErrorKind::NotUtf8.into()
+        } else {
+            ParseError::from(error)
+        }
     })
 }

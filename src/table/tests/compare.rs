@@ -2,7 +2,8 @@
 
 use super::oracle;
 use crate::fuzz::Random;
-use crate::table::{Body, Context, Resource, SchemaCheck, Table, check_schema, decode};
+use crate::json::Body;
+use crate::table::{Context, Resource, SchemaCheck, Table, check_schema, decode};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, StringArray};

@@ -3,8 +3,9 @@
 use super::compare::{beyond_serde, compare, complete};
 use super::generator::{self, Manner};
 use crate::fuzz::Random;
+use crate::json::Body;
 use crate::resource::RESOURCES;
-use crate::table::{Body, DecodeError, Resource, check_schema, decode, unknown_fields};
+use crate::table::{DecodeError, Resource, check_schema, decode, unknown_fields};
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -1,17 +1,19 @@
 //! Expected tables of bodies written by hand, without the oracle.
 
+use crate::json::Body;
 use crate::resource::{
     event, game_shots, locations, play_by_play, possessions, roster, schedule, shots, stats, stats_details, team,
 };
 use crate::table::decode::DuplicatePolicy;
 use crate::table::{
-    Body, Context, DecodeError, Resource, Table, Ty, absent, col, decode, decode_once, read_elsewhere, root,
-    unknown_fields,
+    self, Context, DecodeError, Resource, Table, Ty, absent, col, decode, decode_once, read_elsewhere, root,
+    same_rows_elsewhere, unknown_fields,
 };
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn read(resource: &'static Resource, table: &str, body: &str) -> Result<RecordBatch, DecodeError> {
     let context = Context::default().with("session_id", "s-1");
@@ -413,20 +415,36 @@ fn a_map_above_the_rows_is_every_row_s() {
 
 #[test]
 fn a_column_read_elsewhere_is_the_same_column() {
-    const FIRST: [crate::table::Col; 2] = [
-        crate::table::request("game_id", Ty::Text).doc("game"),
+    const FIRST: [table::Col; 2] = [
+        table::request("game_id", Ty::Text).doc("game"),
         col("x", Ty::Float64, ".player_x").unit("mm").doc("across").required(),
     ];
-    const SECOND: [crate::table::Col; 2] =
-        read_elsewhere(FIRST, &[col("x", Ty::Float64, ".px"), col("game_id", Ty::Text, ".gid")]);
+    const SECOND: [table::Col; 2] =
+        read_elsewhere(FIRST, &[col("x", Ty::Float64, ".px"), col("game_id", Ty::Text, ".gid")], &[]);
     for (first, second) in FIRST.iter().zip(&SECOND) {
         assert_eq!(
             (first.name, first.unit, first.doc, first.required),
             (second.name, second.unit, second.doc, second.required)
         );
     }
-    assert!(matches!(SECOND[1].src, crate::table::Src::Path(".px")));
+    assert!(matches!(SECOND[1].src, table::Src::Path(".px")));
     assert_eq!(SECOND[0].or_request, Some("game_id"));
+}
+
+/// In a declaration, which is a constant, these do not compile.
+#[test]
+fn a_column_without_a_place_in_the_other_body_is_refused() {
+    let cols =
+        [col("a", Ty::Int64, "id"), col("b", Ty::Int64, ".b"), absent("c", Ty::Text), table::request("d", Ty::Text)];
+    let (a, b) = (col("a", Ty::Int64, "tid"), col("b", Ty::Int64, ".x"));
+    let is_refused = |make: &dyn Fn() -> [table::Col; 4]| catch_unwind(AssertUnwindSafe(make)).is_err();
+    assert!(!is_refused(&|| read_elsewhere(cols, &[a, b], &[])));
+    assert!(!is_refused(&|| read_elsewhere(cols, &[a], &["b"])));
+    assert!(is_refused(&|| read_elsewhere(cols, &[a], &[])));
+    assert!(is_refused(&|| read_elsewhere(cols, &[a, b], &["no"])));
+    assert!(is_refused(&|| read_elsewhere(cols, &[a, b, col("no", Ty::Text, "x")], &[])));
+    assert!(!is_refused(&|| same_rows_elsewhere(cols, &[a])));
+    assert!(is_refused(&|| same_rows_elsewhere(cols, &[b])));
 }
 
 #[test]

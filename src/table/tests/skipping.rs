@@ -1,8 +1,8 @@
-//! Adjacent members that no column reads are skipped by templates: values between them are still read, and errors still
-//! found.
+//! Members that no column reads are skipped: values between them are still read, and errors still found.
 
+use crate::json::Body;
 use crate::resource::{locations, possessions};
-use crate::table::{Body, Context, DecodeError, Resource, decode};
+use crate::table::{Context, DecodeError, Resource, decode};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
@@ -16,7 +16,7 @@ fn read(resource: &'static Resource, table: &str, columns: &[&str], body: &str) 
 const USUAL: &str =
     r#"{"x":1.5,"z":2.0,"type":"PLAYER","sid":"14875c2b-8f32","tag":"100641","pid":7,"gc":"19:36.40","sc":"9.00"}"#;
 
-/// `x` and `pid` of an object among others of its kind, from which the templates are learned.
+/// `x` and `pid` of an object among others of its kind, from which its keys are predicted.
 fn among_usual(object: &str) -> Result<(Option<f64>, Option<i64>), DecodeError> {
     let usual = [USUAL; 8].join(",");
     let body = format!(r#"[{{"locations":[{usual},{object},{usual}]}}]"#);
@@ -49,7 +49,7 @@ fn what_is_asked_is_read_whatever_stands_between() {
         r#"{ "x" : 3.5 , "z" : 2.0 , "type" : "PLAYER" , "sid" : "14875c2b-8f32" , "pid" : 4 , "gc" : "19:36.40" }"#,
         r#"{"x": 3.5, "z": 2.0, "type": "PLAYER", "sid": "14875c2b-8f32", "tag": "100641", "pid": 4, "gc": "19:36.40"}"#,
         &format!(r#"{{"x":3.5,"z":2.0,"type":"{long}","sid":"14875c2b-8f32","tag":"{long}","pid":4,"gc":"{long}"}}"#),
-        // The last value of a duplicate key counts, inside and outside of a template.
+        // The last value of a duplicate key counts, of a skipped member too.
         r#"{"x":1,"z":2.0,"type":"PLAYER","x":3.5,"sid":"14875c2b-8f32","tag":"100641","pid":7,"gc":"19:36.40","pid":4}"#,
         r#"{"x":3.5,"z":2.0,"z":2.0,"type":"PLAYER","z":2.0,"pid":1,"gc":"19:36.40","gc":"19:36.40","pid":4}"#,
     ] {
@@ -58,7 +58,7 @@ fn what_is_asked_is_read_whatever_stands_between() {
 }
 
 #[test]
-fn a_run_of_any_length_ends_at_its_own_end() {
+fn a_skipped_value_of_any_length_ends_at_its_own_end() {
     for len in (0..140).step_by(if cfg!(miri) { 23 } else { 1 }) {
         let (text, digits) = ("y".repeat(len), "8".repeat(len + 1));
         for (z, tag) in [(&digits, &text), (&"1".to_string(), &digits)] {

@@ -161,7 +161,7 @@ impl<'a> Cursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Body;
+    use crate::json::Body;
 
     fn read(text: &[u8]) -> (ReadResult<String>, usize) {
         let body = Body::from(text);

@@ -41,7 +41,7 @@ fn portable_string_end_mask(block: &[u8; 16]) -> u16 {
 
 /// Number of bytes before the first that ends or complicates a string; 16 if there is none.
 #[inline(always)]
-pub(super) fn plain_prefix16(block: &[u8; 16]) -> usize {
+pub(crate) fn plain_prefix16(block: &[u8; 16]) -> usize {
     (u32::from(string_end_mask(block)) | 1 << 16).trailing_zeros() as usize
 }
 
@@ -78,65 +78,13 @@ fn portable_token_end_mask(block: &[u8; 16]) -> u16 {
 
 /// Number of bytes before the first that cannot be part of a number or literal; 16 if there is none.
 #[inline(always)]
-pub(super) fn flat_prefix16(block: &[u8; 16]) -> usize {
+pub(crate) fn flat_prefix16(block: &[u8; 16]) -> usize {
     (u32::from(token_end_mask(block)) | 1 << 16).trailing_zeros() as usize
 }
 
-/// Replaces each digit by 0xFF, which occurs in no text.
-#[cfg(target_arch = "x86_64")]
+/// Like [`plain_prefix16`], for 64 bytes.
 #[inline(always)]
-pub(super) fn without_digits(block: &[u8; 16]) -> [u8; 16] {
-    use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_or_si128, _mm_set1_epi8, _mm_storeu_si128,
-        _mm_sub_epi8,
-    };
-    let mut without = [0; 16];
-    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from an array of sixteen and written to another.
-    unsafe {
-        let bytes = _mm_loadu_si128(block.as_ptr().cast::<__m128i>());
-        let values = _mm_sub_epi8(bytes, _mm_set1_epi8(b'0' as i8));
-        let digits = _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values);
-        _mm_storeu_si128(without.as_mut_ptr().cast::<__m128i>(), _mm_or_si128(bytes, digits));
-    }
-    without
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) use portable_without_digits as without_digits;
-
-#[cfg(any(test, not(target_arch = "x86_64")))]
-#[inline(always)]
-pub(super) fn portable_without_digits(block: &[u8; 16]) -> [u8; 16] {
-    block.map(|byte| if byte.is_ascii_digit() { 0xFF } else { byte })
-}
-
-/// Bytes that differ from `other` after replacing digits.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) fn diff_mask(block: &[u8; 16], other: &[u8; 16]) -> u32 {
-    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8};
-    let block = without_digits(block);
-    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from arrays of sixteen.
-    let same = unsafe {
-        let [block, other] = [&block, other].map(|bytes| _mm_loadu_si128(bytes.as_ptr().cast::<__m128i>()));
-        _mm_movemask_epi8(_mm_cmpeq_epi8(block, other))
-    };
-    same as u32 ^ 0xFFFF
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) use portable_diff_mask as diff_mask;
-
-#[cfg(any(test, not(target_arch = "x86_64")))]
-#[inline(always)]
-pub(super) fn portable_diff_mask(block: &[u8; 16], other: &[u8; 16]) -> u32 {
-    let pairs = portable_without_digits(block).into_iter().zip(other).enumerate();
-    pairs.fold(0, |mask, (place, (byte, other))| mask | u32::from(byte != *other) << place)
-}
-
-/// Like [`plain_sixteen`], for 64 bytes.
-#[inline(always)]
-pub(super) fn plain_prefix64(block: &[u8; 64]) -> usize {
+pub(crate) fn plain_prefix64(block: &[u8; 64]) -> usize {
     let parts = block.as_chunks::<16>().0.iter().enumerate();
     let string_end_mask = parts.fold(0, |mask, (part, bytes)| mask | u64::from(string_end_mask(bytes)) << (16 * part));
     string_end_mask.trailing_zeros() as usize
@@ -156,7 +104,7 @@ pub(crate) fn parse_digits(word: u64, count: usize) -> u64 {
 
 /// The eight digits of a number below 10^8, the first lowest: the inverse of [`number`].
 #[inline(always)]
-pub(super) fn split_digits(value: u32) -> u64 {
+pub(crate) fn split_digits(value: u32) -> u64 {
     let value = u64::from(value);
     // Split into fours, pairs and digits; the multiplications divide exactly for numbers this small.
     let fours = (value / 10_000) | (value % 10_000) << 32;
@@ -199,7 +147,7 @@ pub(crate) fn low_bytes(word: u64, count: usize) -> u64 {
 /// The first sixteen bytes of a text to compare with; bytes beyond its end are not compared.
 #[derive(Debug, Clone)]
 #[repr(align(16))]
-pub(super) struct Prefix16 {
+pub(crate) struct Prefix16 {
     bytes: [u8; 16],
     mask: [u8; 16],
 }
@@ -240,7 +188,7 @@ impl Prefix16 {
 
 /// The structural bytes of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct StructuralMasks {
+pub(crate) struct StructuralMasks {
     pub quotes: u64,
     /// `{` and `[`.
     pub opening: u64,
@@ -252,7 +200,7 @@ pub(super) struct StructuralMasks {
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
+pub(crate) fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
     use std::arch::x86_64::{
         __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
     };
@@ -279,11 +227,11 @@ pub(super) fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) use portable_structural_masks as structural_masks;
+pub(crate) use portable_structural_masks as structural_masks;
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-pub(super) fn portable_structural_masks(block: &[u8; 64]) -> StructuralMasks {
+pub(crate) fn portable_structural_masks(block: &[u8; 64]) -> StructuralMasks {
     let mut masks = StructuralMasks { quotes: 0, opening: 0, closing: 0, special: 0 };
     for (place, byte) in block.iter().enumerate() {
         masks.quotes |= u64::from(*byte == b'"') << place;
@@ -296,7 +244,7 @@ pub(super) fn portable_structural_masks(block: &[u8; 64]) -> StructuralMasks {
 
 /// Each bit becomes the parity of itself and those below: set from a quote up to, but not including, the next.
 #[inline(always)]
-pub(super) fn prefix_xor(mut bits: u64) -> u64 {
+pub(crate) fn prefix_xor(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {
         bits ^= bits << shift;
     }
@@ -339,21 +287,6 @@ mod tests {
                 let expected = !0xFFFF | u32::from(!byte.is_ascii_digit()) << place;
                 assert_eq!(non_digit_mask(&block), expected, "{byte} at {place}");
                 assert_eq!(portable_non_digit_mask(&block), expected, "{byte} at {place}");
-            }
-        }
-    }
-
-    #[test]
-    fn each_byte_at_each_place_is_the_same_for_both_ways_digits_aside() {
-        let kept = portable_without_digits(b"{\"a\":\"12\",\"b?\": ");
-        for place in (0..16).step_by(STEP) {
-            for byte in 0..=255u8 {
-                let mut block = *b"{\"a\":\"34\",\"b?\": ";
-                let is_same = byte == block[place] || matches!((byte, kept[place]), (b'0'..=b'9' | 0xFF, 0xFF));
-                block[place] = byte;
-                assert_eq!(without_digits(&block), portable_without_digits(&block), "{byte} at {place}");
-                assert_eq!(diff_mask(&block, &kept), u32::from(!is_same) << place, "{byte} at {place}");
-                assert_eq!(portable_diff_mask(&block, &kept), diff_mask(&block, &kept), "{byte} at {place}");
             }
         }
     }

@@ -28,10 +28,12 @@ impl<'a> Cursor<'a> {
 
     #[inline(never)]
     fn number_slow(&mut self) -> ReadResult<Number<'a>> {
+        let here = *self;
         let token = self.number_token()?.bytes();
         let text = std::str::from_utf8(token).map_err(|_| ErrorKind::Number)?;
         let whole = text.find(['.', 'e', 'E']);
         if whole.unwrap_or(text.len()) > MAX_INTEGER_DIGITS + usize::from(token[0] == b'-') {
+            *self = here;
             return Err(ErrorKind::Range);
         }
         if whole.is_some() {
@@ -65,7 +67,7 @@ impl Span<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Body;
+    use crate::json::Body;
 
     /// The number read, and the position of the cursor after it.
     fn number(text: &str) -> (String, usize) {

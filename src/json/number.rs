@@ -379,7 +379,7 @@ fn whole_number(token: &[u8]) -> ReadResult<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Body;
+    use crate::json::Body;
 
     fn with<T>(text: &str, read: impl FnOnce(&mut Cursor) -> T) -> (T, usize) {
         let body = Body::from(text.as_bytes());

@@ -59,6 +59,14 @@ impl Cursor<'_> {
         is_flat
     }
 
+    /// Validates the rest of the body: one value, and whitespace around it.
+    pub fn validate_document(&mut self) -> ReadResult<()> {
+        self.whitespace();
+        self.validate()?;
+        self.whitespace();
+        if self.is_at_end() { Ok(()) } else { Err(ErrorKind::Trailing) }
+    }
+
     /// Skips a value and validates all of it.
     #[inline(never)]
     pub fn validate(&mut self) -> ReadResult<()> {
@@ -215,7 +223,7 @@ impl Cursor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Body;
+    use crate::json::Body;
 
     fn both(text: &str) -> (ReadResult<()>, ReadResult<()>, usize) {
         let body = Body::from(text.as_bytes());

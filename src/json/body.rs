@@ -45,14 +45,14 @@ impl Body {
         Cow::Owned(copy)
     }
     /// Whether the whole body has been validated, so that it need not be checked again.
-    pub(super) fn is_validated(&self) -> bool {
+    pub(crate) fn is_validated(&self) -> bool {
         self.sound.get().is_some()
     }
     /// The span index of a validated body.
-    pub(in crate::table) fn spans(&self) -> Option<&SpanIndex> {
+    pub(crate) fn spans(&self) -> Option<&SpanIndex> {
         self.sound.get()
     }
-    pub(super) fn mark_validated(&self, spans: Option<SpanIndex>) {
+    pub(crate) fn mark_validated(&self, spans: Option<SpanIndex>) {
         // If another thread was faster, it stored the same value.
         let _ = self.sound.set(spans.unwrap_or_default());
     }
