@@ -73,19 +73,14 @@ const CATCH_UP: &str = "catch_up";
 /// The source whose messages need a resource of their own.
 const SHOTS: &str = "shots";
 
-/// The event stream behind a request of the Broadcast API; `snapshot` asks for the same document.
-pub fn event_stream(
-    transport: Transport,
-    request: Request,
-    snapshot: Option<Request>,
-    options: Options,
-) -> Result<Stream> {
+/// The event stream behind a request of the Broadcast API.
+pub fn event_stream(transport: Transport, request: Request, options: Options) -> Result<Stream> {
     let spent = Arc::<Spent>::default();
+    let recovery = options.recover.map(|pause| {
+        let snapshot = operation::snapshot_of(&request);
+        Recovery::new(transport.clone(), snapshot, None, Updates::Snapshots, pause)
+    });
     let wire = event_stream::EventStream::new(transport.clone(), request, &options, spent.clone());
-    let recovery = options
-        .recover
-        .zip(snapshot)
-        .map(|(pause, request)| Recovery::new(transport.clone(), request, None, Updates::Snapshots, pause));
     Ok(over(transport, wire, options, recovery)?.reusing(spent))
 }
 

@@ -54,6 +54,9 @@ impl Plan {
     /// A gap was taken from the buffer. Other notices change nothing.
     fn take(&mut self, gap: &Notice, now: Duration, received: Received) {
         let Notice::Gap { end: Some(_), reason, dropped, .. } = gap else { return };
+        if reason.starts_with(NOT_RECOVERED) {
+            return;
+        }
         // What waits behind the gap closes it, or will; what is too long is no shorter from elsewhere.
         let closes_by_itself = received.waiting > 0 || reason == OVERFLOW || dropped.is_some();
         if self.updates == Updates::Snapshots && closes_by_itself {
@@ -244,6 +247,13 @@ mod tests {
             plan.take(&Notice::Connected { at: SystemTime::UNIX_EPOCH }, Duration::ZERO, NONE);
             assert_eq!(plan.due(), None);
         }
+    }
+
+    #[test]
+    fn a_gap_that_stayed_one_is_not_asked_about_again() {
+        let mut plan = Plan::new(Updates::Changes, PAUSE);
+        plan.take(&gap(1, Some(2), "not recovered: 403 (gap: it was cut)", None), seconds(9.0), NONE);
+        assert_eq!(plan.due(), None);
     }
 
     #[test]

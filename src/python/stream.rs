@@ -434,9 +434,7 @@ pub fn live_stats(
         let arguments = convert::arguments("live_stats", arguments)?;
         let options = read_options(options)?;
         let stream = || -> Result<Stream> {
-            let transport = client.get().transport()?;
-            let snapshot = operation::call("broadcast_stats", &arguments, transport.config())?.requests.pop();
-            live::event_stream(transport, operation::live_stats(&arguments)?, snapshot, options)
+            live::event_stream(client.get().transport()?, operation::live_stats(&arguments)?, options)
         };
         stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
     })

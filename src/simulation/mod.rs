@@ -146,7 +146,7 @@ fn options(night: &Night) -> Options {
 
 fn events(night: &Night, transport: &Transport) -> Arc<Reader> {
     let request = operation::live_stats(&vec![("schedule_id".to_owned(), Value::Text("g1".into()))]).unwrap();
-    Reader::new(Kind::Events, live::event_stream(transport.clone(), request, None, options(night)).unwrap())
+    Reader::new(Kind::Events, live::event_stream(transport.clone(), request, options(night)).unwrap())
 }
 
 fn messages(night: &Night, transport: &Transport) -> Arc<Reader> {
