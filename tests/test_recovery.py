@@ -69,7 +69,7 @@ def assert_same(score: sideline.LiveBoxScore, truth: Totals, *, has_totals: bool
     for (team_id, player_id), stats in truth.items():
         line = found.get((team_id, player_id), {})
         if player_id == 0 and not has_totals:
-            assert line.items() <= stats.items(), (team_id, line, stats)
+            assert line.items() <= stats.items(), (team_id, player_id, line, stats)
         else:
             assert line == stats, (team_id, player_id, line, stats)
     assert all(key in truth for key, line in found.items() if line)
@@ -165,9 +165,7 @@ def test_a_wrong_word_says_what_is_right(client: sideline.Client) -> None:
         ({"refuse": True}, "connection"),
     ],
 )
-def test_what_the_service_does_not_give_leaves_a_final_gap_that_says_why(
-    fault: dict[str, Any], why: str, second: Service, client: sideline.Client
-) -> None:
+def test_what_the_service_does_not_give_leaves_a_final_gap_that_says_why(fault: dict[str, Any], why: str, second: Service, client: sideline.Client) -> None:
     game = start(second)
     second.faults.add("catch_up", **fault)
     with client.live(game.event.id, **QUICK) as stream:
@@ -463,13 +461,14 @@ def end_websocket(service: Service, reader: Reader) -> None:
 
 def end_events(service: Service, game: PlayedGame, reader: Reader) -> None:
     """A last cut, behind which the service sends a snapshot only if it does so to every new connection."""
-    service.live.cut()
     game.play(3)
+    service.live.cut()
     if service.live.snapshot_on_connect:
         service.live.send_event(game.snapshot())
     for _ in range(200):
         with reader.lock:
-            if box(reader.score) == game.totals():
+            answered = sum(isinstance(item, sideline.Recovered) or (isinstance(item, sideline.Gap) and item.is_final) for item in reader.items)
+            if box(reader.score) == game.totals() and answered == len(service.requests.all("broadcast_stats")):
                 return
         reader.join(0.05)
     raise AssertionError(f"the box score stays wrong; open: {reader.open}, {reader.items[-3:]}")
@@ -483,7 +482,8 @@ def check(schedule: Schedule, reader: Reader, items: list[Any], stats: Any, *, h
     requests = len(log.all("catch_up")) + len(log.all("broadcast_stats"))
     assert requests <= len(gaps), f"{requests} requests for {len(gaps)} gaps"
     assert len(recovered) + len(finals) == requests
-    assert (stats.recovered, stats.gaps) == (len(recovered), len(gaps))
+    assert stats.recovered == len(recovered)
+    assert stats.gaps >= len(gaps), "those that were not taken are counted too"
     assert all(len(gap.reason) > len("not recovered: ") for gap in finals)
     outcomes = [item for item in items if isinstance(item, sideline.Recovered) or (isinstance(item, sideline.Gap) and item.is_final)]
     if not outcomes or isinstance(outcomes[-1], sideline.Recovered):
@@ -496,7 +496,6 @@ def test_after_any_cuts_the_box_score_is_rests_or_a_final_gap_says_why(shard: in
     sums = [0, 0, 0, 0]
     for seed in range(shard, RUNS, SHARDS):
         sums = [old + new for old, new in zip(sums, play(seed), strict=True)]
-    gaps, requests, recovered, finals = sums
-    print(f"{gaps} gaps, {requests} requests, {recovered} recovered, {finals} final")
+    _, _, recovered, finals = sums
     assert recovered > 0
     assert finals > 0

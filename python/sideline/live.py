@@ -540,8 +540,7 @@ class LiveBoxScore:
         """
         if isinstance(item, Update):
             return self._core.feed(item)
-        # A list: each of them is applied.
-        return isinstance(item, Recovered) and any([self._core.feed(update) for update in item.updates])
+        return isinstance(item, Recovered) and self.feed_all(item.updates) > 0
 
     def feed_all(self, items: Iterable[object]) -> int:
         """Apply items; returns how many of them changed the box score."""

@@ -192,7 +192,10 @@ impl BoxScore {
         for WireLine { tid, .. } in &lines {
             let has_total = lines.iter().any(|line| (line.tid.0, line.pid.0) == (tid.0, TEAM));
             let team = self.teams.entry(tid.0).or_default();
-            changed |= !has_total && team.lines.remove(&TEAM).is_some();
+            // Its version stays: what was said before it comes late.
+            if !has_total && let Some(total) = team.lines.get_mut(&TEAM) {
+                changed |= !std::mem::take(&mut total.stats).is_empty();
+            }
         }
         for WireLine { tid, pid, total_stats } in lines {
             let line = self.teams.entry(tid.0).or_default().lines.entry(pid.0).or_default();
@@ -355,8 +358,8 @@ mod tests {
         assert!(score.feed(&state(lines.clone())));
         assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "AST")], [Some(12.0), None]);
         assert_eq!(value(&score, 12, "PTS"), Some(1.0));
-        let rows = score.table().unwrap().num_rows();
-        assert_eq!(rows, 2, "the team's own line is not known any more");
+        assert_eq!(value(&score, 0, "PTS"), None, "the team's own line is not known any more");
+        assert!(!score.feed(&stats(0, 4, json!({"PTS": 8}), "x")), "and what is late tells nothing of it");
         assert!(!score.feed(&state(lines)), "nothing new");
         assert!(!score.feed(&stats(11, 5, json!({"PTS": 9}), "x")), "late");
         assert!(score.feed(&stats(11, 6, json!({"PTS": 14}), "x")));
