@@ -427,7 +427,9 @@ def play(seed: int) -> tuple[int, int, int, int]:
     with new_service(lines) as service, sideline.Client(**service.client_options()) as client:
         game = PlayedGame(service, service.season.games[0], is_numbered=dice.random() < 0.5)
         service.live.snapshot_on_connect = dice.random() < 0.3
-        game.play(dice.randrange(10))
+        if game.is_numbered:
+            # Others are lost before the stream begins, which is no gap.
+            game.play(dice.randrange(10))
         schedule = (Events if is_events else Websocket)(dice, service, game)
         with client.live_stats(game.event.id, **options) if is_events else client.live(game.event.id, **options) as stream:
             reader = Reader(stream, dice, is_async=dice.random() < 0.5)
@@ -481,9 +483,10 @@ def check(schedule: Schedule, reader: Reader, items: list[Any], stats: Any, *, h
     log = schedule.service.requests
     requests = len(log.all("catch_up")) + len(log.all("broadcast_stats"))
     assert requests <= len(gaps), f"{requests} requests for {len(gaps)} gaps"
-    assert len(recovered) + len(finals) == requests
-    assert stats.recovered == len(recovered)
-    assert stats.gaps >= len(gaps), "those that were not taken are counted too"
+    # The end of an event stream may come between a request and its response.
+    assert 0 <= requests - len(recovered) - len(finals) <= isinstance(schedule, Events), (requests, len(recovered), len(finals))
+    assert stats.recovered >= len(recovered)
+    assert stats.gaps >= len(gaps)
     assert all(len(gap.reason) > len("not recovered: ") for gap in finals)
     outcomes = [item for item in items if isinstance(item, sideline.Recovered) or (isinstance(item, sideline.Gap) and item.is_final)]
     if not outcomes or isinstance(outcomes[-1], sideline.Recovered):
