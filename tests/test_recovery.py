@@ -272,7 +272,8 @@ def test_a_recovered_gap_is_recorded_replayed_pickled_and_a_row(second: Service,
     assert (rows[-3]["start"], rows[-3]["reason"]) == (rows[-4]["start"], rows[-4]["reason"])
 
 
-def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(second: Service, client: sideline.Client) -> None:
+def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(second: Service, client: sideline.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sideline._streams.RECOVER_PAUSE", 3600.0)
     game, score = start(second), sideline.LiveBoxScore()
     second.live.snapshot_on_connect = True
     second.live.send_event(game.snapshot())
@@ -289,6 +290,8 @@ def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(sec
     score.feed_all(items)
     assert_same(score, game.totals(), has_totals=True)
     assert sum(isinstance(item, sideline.Gap) for item in items) == 1
+    assert not any(isinstance(item, sideline.Recovered) for item in items)
+    assert second.requests.all("broadcast_stats") == []
 
 
 def test_an_event_stream_that_sends_no_snapshot_is_given_one(second: Service, client: sideline.Client) -> None:
