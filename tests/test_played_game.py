@@ -87,8 +87,14 @@ def rest(asks: sideline.Client, game: dict[str, Any]) -> dict[tuple[int, int], d
 
 
 def one_gap_for_each_hole(notices: list[Any]) -> None:
-    """Between two connections stands one gap, and no two overlap."""
-    kinds = [type(notice).__name__ for notice in notices if not isinstance(notice, sideline.Quiet)]
+    """Between two connections stands one gap, and no two overlap. What is recovered comes later, at most once for each."""
+    holes = [notice for notice in notices if isinstance(notice, sideline.Gap) and not notice.is_final]
+    assert sum(isinstance(notice, sideline.Recovered) for notice in notices) <= len(holes)
+    kinds = [
+        type(notice).__name__
+        for notice in notices
+        if not isinstance(notice, (sideline.Quiet, sideline.Recovered)) and not (isinstance(notice, sideline.Gap) and notice.is_final)
+    ]
     assert kinds[0] == "Connected"
     for before, after in pairwise(kinds):
         assert (before, after) in {
@@ -97,10 +103,9 @@ def one_gap_for_each_hole(notices: list[Any]) -> None:
             ("Disconnected", "Gap"),
             ("Gap", "Connected"),
         }
-    gaps = [notice for notice in notices if isinstance(notice, sideline.Gap)]
-    assert all(gap.end is not None and gap.start <= gap.end for gap in gaps)
-    assert all(before.end <= after.start for before, after in pairwise(gaps))
-    assert len(gaps) == kinds.count("Connected") - 1
+    assert all(gap.end is not None and gap.start <= gap.end for gap in holes)
+    assert all(before.end <= after.start for before, after in pairwise(holes))
+    assert len(holes) == kinds.count("Connected") - 1
 
 
 def come_to_rest(box: sideline.LiveBoxScore, stream: sideline.LiveStream, asks: sideline.Client, game: dict[str, Any]) -> list[Any]:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         TransportError,
     )
     from sideline.journal import replay
-    from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet
+    from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet, Recovered
     from sideline.simulator import Simulator
 
     SCHEMAS: Schemas
@@ -88,6 +88,7 @@ __all__ = [
     "Progress",
     "Quiet",
     "RateLimited",
+    "Recovered",
     "RequestTimeout",
     "Schema",
     "SchemaDriftWarning",
@@ -131,6 +132,7 @@ _MODULES = {
     "Plan": "_plan",
     "Progress": "_progress",
     "Quiet": "live",
+    "Recovered": "live",
     "Schema": "_core",
     "Season": "_season",
     "Simulator": "simulator",

@@ -467,8 +467,8 @@ class CoreStream:
     def last(self) -> datetime | None:
         """When the newest update was received: an aware `datetime.datetime`."""
     @property
-    def stats(self) -> tuple[int, int, int, int, int, int, float]:
-        """Updates, bytes, reconnects, gaps, duplicates, dropped updates, and the lag in seconds."""
+    def stats(self) -> tuple[int, int, int, int, int, int, float, int]:
+        """Updates, bytes, reconnects, gaps, duplicates, dropped updates, the lag in seconds, and recovered gaps."""
 
 @final
 class Update:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from sideline._access import core_of_stream, is_entered, title_of
 from sideline._core import Update
 from sideline._text import STATISTICS, aligned, shorten, table_html, visible
-from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Quiet
+from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Quiet, Recovered
 
 __all__ = ["View", "run", "screen"]
 
@@ -39,6 +39,7 @@ class View:
             self.updates.append(item)
             self.score.feed(item)
             return
+        self.score.feed(item)
         text = describe_notice(item)
         self.notices.append(text)
         self.new_notices.append(text)
@@ -183,6 +184,11 @@ def describe_notice(notice: object) -> str:
             return f"{format_clock(start)} to {until}: {dropped} updates dropped, not taken in time"
         case Gap(start, _, "restarted"):
             return f"{format_clock(start)} the service's sequence numbers restarted"
+        case Gap(start, end, reason) if notice.is_final:
+            until = format_clock(end) if end else "the end"
+            return f"{format_clock(start)} to {until}: {visible(shorten(reason, 120))}"
+        case Recovered(Gap(start, end)):
+            return f"{format_clock(start)} to {format_clock(end) if end else 'the end'}: recovered"
         case Gap(start, end):
             return f"{format_clock(start)} to {format_clock(end) if end else 'the end'}: nothing was received"
         case Quiet(since):

@@ -12,6 +12,17 @@ from sideline._core import CoreClient, _live, _live_stats
 __all__ = ["Streams"]
 
 Overflow = Literal["block", "drop_oldest", "latest"]
+Recover = Literal["auto", "off"]
+
+RECOVER_PAUSE = 5.0
+"""Seconds between two requests of one stream for what its gaps lack, at least."""
+
+
+def _recover_pause(recover: Recover, *, notices: bool) -> float | None:
+    if recover not in ("auto", "off"):
+        raise ValueError(f'recover is {recover!r}; it must be "auto" or "off"')
+    # Without notices there is no gap to close.
+    return RECOVER_PAUSE if recover == "auto" and notices else None
 
 
 class Streams:
@@ -35,6 +46,7 @@ class Streams:
         quiet_after: float = 60.0,
         give_up_on: Iterable[int] = (401, 403),
         last_event_id: str | None = None,
+        recover: Recover = "auto",
     ) -> "sideline.LiveStream":
         """Streams the live stats of a game from the Broadcast API (docs/live.md, docs/wire.md, "Event stream").
 
@@ -55,6 +67,9 @@ class Streams:
             give_up_on: statuses that end the stream with their error; other statuses are retried. An untrusted
                 certificate also ends it.
             last_event_id: sent with the first request.
+            recover: "auto" requests a snapshot (`broadcast_stats`) after a gap that the stream does not close itself
+                within 2 s, at most one for each gap, and yields it as `Recovered`; "off" requests nothing. Without
+                notices nothing is requested (docs/live.md, "Recovery").
 
         >>> stream = client.live_stats(live_game_id)
         >>> type(next(stream)).__name__
@@ -73,6 +88,7 @@ class Streams:
             "quiet_after": quiet_after,
             "give_up_on": list(give_up_on),
             "last_event_id": last_event_id,
+            "recover_pause": _recover_pause(recover, notices=notices),
         }
         from sideline.live import LiveStream
 
@@ -97,6 +113,7 @@ class Streams:
         max_buffer_bytes: int = 256 * 1024 * 1024,
         quiet_after: float = 60.0,
         give_up_on: Iterable[int] = (401, 403),
+        recover: Recover = "auto",
     ) -> "sideline.LiveStream":
         """Streams the live websocket of a game (docs/live.md, docs/wire.md, "Websocket").
 
@@ -117,6 +134,9 @@ class Streams:
             silence_limit, retry_wait, max_wait, notices, overflow: as for `live_stats`; a refused token also counts as
                 a failed attempt.
             buffer, max_event_bytes, max_buffer_bytes, quiet_after, give_up_on: as for `live_stats`.
+            recover: "auto" requests the state of the game (`catch_up`) after a gap, once for each gap and at most once
+                in 5 s, and yields it as `Recovered`; "off" requests nothing. Without `game_id` or without notices
+                nothing is requested (docs/live.md, "Recovery").
 
         >>> stream = client.live(live_game_id, sources=["stats"])
         >>> type(next(stream)).__name__
@@ -143,6 +163,7 @@ class Streams:
                 "max_buffer_bytes": max_buffer_bytes,
                 "quiet_after": quiet_after,
                 "give_up_on": list(give_up_on),
+                "recover_pause": _recover_pause(recover, notices=notices),
             }
             from sideline.live import LiveStream
 

@@ -25,8 +25,11 @@ __all__ = [
     "LiveStream",
     "Notice",
     "Quiet",
+    "Recovered",
     "StreamStats",
 ]
+
+_NOT_RECOVERED = "not recovered: "
 
 State = Literal["new", "connecting", "connected", "waiting", "closed"]
 
@@ -74,7 +77,8 @@ class Gap(Notice):
 
     After a lost connection it comes with the next one, and covers the time between. Within a connection its reason is
     "overflow" (the buffer was full), "restarted" (the sequence numbers started again), or names an oversized message.
-    In a journal it also covers the time between two recordings.
+    In a journal it also covers the time between two recordings. With `recover="auto"` a `Recovered` closes it, or the
+    same gap comes again as a final one (`is_final`) whose reason says why (docs/live.md, "Recovery").
     """
 
     start: datetime
@@ -85,12 +89,36 @@ class Gap(Notice):
     dropped: int | None = None
     """Number of missing messages; `None`: unknown."""
 
+    @property
+    def is_final(self) -> bool:
+        """Whether the service was asked for what is missing, and did not give it; `reason` says why."""
+        return self.reason.startswith(_NOT_RECOVERED)
+
 
 @dataclass(frozen=True, slots=True)
 class Quiet(Notice):
     """Only heartbeats since then; the connection is open."""
 
     since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered(Notice):
+    """What the service still had of a gap: the state of the game after it.
+
+    It comes before every update that was received after the gap. `LiveBoxScore.feed` applies it.
+    """
+
+    gap: Gap
+    """The gap. If one request closed several, it begins with the first and ends with the last of them."""
+    updates: tuple[Update, ...]
+    """One update: for the event stream a snapshot like its others; for the websocket the response of `catch_up` with
+    "stats" and "details" (source "catch_up")."""
+
+    @property
+    def at(self) -> datetime:
+        """When the response was received."""
+        return self.updates[-1].received_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +145,8 @@ class StreamStats:
     """Updates dropped from a full buffer, by the `overflow` option."""
     lag: float
     """Seconds that the oldest update has waited to be taken."""
+    recovered: int = 0
+    """Gaps that the service closed (`Recovered`)."""
 
 
 class _Life:
@@ -334,6 +364,7 @@ class LiveStream:
                 "bytes": stats.bytes,
                 "reconnects": stats.reconnects or None,
                 "gaps": stats.gaps,
+                "recovered": stats.recovered or None,
                 "repeats": stats.repeats or None,
                 "dropped": stats.dropped or None,
                 "waiting to be taken": f"{stats.lag:.1f} s" if stats.lag else None,
@@ -515,7 +546,8 @@ class LiveBoxScore:
     """The current box score of a game, kept from the updates of either stream.
 
     A message has current values: they replace earlier ones and are never added. A correction has a higher `version`;
-    late and repeated messages are ignored. `seed` takes a REST response, at the start or after a gap.
+    late and repeated messages are ignored. What was recovered after a gap replaces the lines that it has. `seed` takes
+    a REST response, at the start or after a gap.
 
     >>> score = sideline.LiveBoxScore(client.team_game_stats(team_id, game_id=game_id))
     >>> score.table().name
@@ -528,15 +560,23 @@ class LiveBoxScore:
             self.seed(payload)
 
     def feed(self, item: object) -> bool:
-        """Apply an item of a stream; returns whether the box score changed. Only stats messages change it."""
-        return isinstance(item, Update) and self._core.feed(item)
+        """Apply an item of a stream; returns whether the box score changed.
+
+        Only stats messages, snapshots and `Recovered` change it.
+        """
+        if isinstance(item, Update):
+            return self._core.feed(item)
+        return isinstance(item, Recovered) and self.feed_all(item.updates) > 0
 
     def feed_all(self, items: Iterable[object]) -> int:
         """Apply items; returns how many of them changed the box score."""
         return sum(self.feed(item) for item in items)
 
     def seed(self, payload: Payload) -> None:
-        """Take the rows of a response of `team_game_stats` or `stats`, unless they are older than the current ones.
+        """Take the rows of a response of `team_game_stats`, `stats` or `catch_up`.
+
+        Rows with a version are taken unless the current ones are newer; those of `catch_up` have none and are always
+        taken. A team's total is unknown after a `catch_up` that lacks it.
 
         Rows replace each other and are never added. So `stats`, which covers one session, is right only for the first
         session of a game: for a later one the box score has only that session's numbers.

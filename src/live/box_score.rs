@@ -12,6 +12,9 @@ use serde::Deserialize;
 use serde_json::{Map, Number, Value, json};
 use std::collections::BTreeMap;
 
+/// The id of a team's own line.
+const TEAM: i64 = 0;
+
 /// The lines of both teams.
 #[derive(Debug, Clone, Default)]
 pub struct BoxScore {
@@ -33,13 +36,14 @@ struct Line {
     stats: Map<String, Value>,
 }
 
-/// What is read of a message: the two shapes that are known (facts 5, 10). Ids come as numbers and as strings (facts 9.9).
+/// What is read of a message: the two shapes that are known (facts 5, 10), and that of a game's state (facts 2.19). Ids come as numbers and as strings (facts 9.9).
 #[derive(Deserialize)]
 struct Message {
     #[serde(rename = "type")]
     kind: Option<Value>,
     data: Option<Value>,
     teams: Option<Value>,
+    stats: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -92,6 +96,7 @@ impl BoxScore {
             (None, Some(data)) if is_stats => serde_json::from_value(data).ok().map(|change| self.apply(change)),
             // A snapshot inside an envelope (source `broadcastsummary`).
             (None, Some(Value::Object(mut data))) => data.remove("teams").and_then(|teams| self.replace(teams)),
+            (None, None) => message.stats.and_then(|lines| self.replace_game(lines)),
             _ => None,
         };
         // `None`: not one of those that a box score is made of.
@@ -103,13 +108,14 @@ impl BoxScore {
     /// of `stats` or of `team_game_stats`.
     pub fn seed(&mut self, body: &[u8]) -> Result<()> {
         let wrong = || {
-            Error::Argument("a box score is seeded with a payload of stats or team_game_stats; this body has no team with player_stats".into())
+            Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats".into())
         };
         let body: Value = serde_json::from_slice(body).map_err(|_| wrong())?;
         let teams = match body {
-            Value::Object(mut body) => match body.remove("teams") {
-                Some(teams) => teams,
-                None => Value::Array(vec![Value::Object(body)]),
+            Value::Object(mut body) => match (body.remove("teams"), body.remove("stats")) {
+                (Some(teams), _) => teams,
+                (None, Some(lines)) => return self.replace_game(lines).map(|_| ()).ok_or_else(wrong),
+                (None, None) => Value::Array(vec![Value::Object(body)]),
             },
             teams => teams,
         };
@@ -168,6 +174,34 @@ impl BoxScore {
                 line.stats = new.stats.0;
                 changed = true;
             }
+        }
+        Some(changed)
+    }
+
+    /// Whole lines of a game, which have no version: they are as new as their request. A team's own line that is not among
+    /// them is unknown from then on. `None`: these are no such lines.
+    fn replace_game(&mut self, lines: Value) -> Option<bool> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct WireLine {
+            tid: Id,
+            pid: Id,
+            total_stats: Stats,
+        }
+        let lines: Vec<WireLine> = serde_json::from_value(lines).ok()?;
+        let mut changed = false;
+        for WireLine { tid, .. } in &lines {
+            let has_total = lines.iter().any(|line| (line.tid.0, line.pid.0) == (tid.0, TEAM));
+            let team = self.teams.entry(tid.0).or_default();
+            // Its version stays: what was said before it comes late.
+            if !has_total && let Some(total) = team.lines.get_mut(&TEAM) {
+                changed |= !std::mem::take(&mut total.stats).is_empty();
+            }
+        }
+        for WireLine { tid, pid, total_stats } in lines {
+            let line = self.teams.entry(tid.0).or_default().lines.entry(pid.0).or_default();
+            changed |= line.stats != total_stats.0;
+            line.stats = total_stats.0;
         }
         Some(changed)
     }
@@ -311,6 +345,37 @@ mod tests {
         for wrong in ["no json", "[1]", r#"{"games":[]}"#] {
             assert!(matches!(score.seed(wrong.as_bytes()), Err(Error::Argument(_))), "{wrong}");
         }
+    }
+
+    /// Its lines have no version: later messages are compared with those before it.
+    #[test]
+    fn the_state_of_a_game_replaces_the_lines_that_it_has() {
+        let mut score = BoxScore::default();
+        score.feed(&stats(11, 5, json!({"PTS": 9, "AST": 3}), "x"));
+        score.feed(&stats(0, 5, json!({"PTS": 9}), "x"));
+        score.feed(&stats(12, 5, json!({"PTS": 1}), "x"));
+        let state = |lines: Value| update(&json!({"stats": lines, "details": [], "gameTotals": {}}));
+        let lines = json!([{"tid": "1", "pid": 11, "totalStats": {"PTS": 12}}]);
+        assert!(score.feed(&state(lines.clone())));
+        assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "AST")], [Some(12.0), None]);
+        assert_eq!(value(&score, 12, "PTS"), Some(1.0));
+        assert_eq!(value(&score, 0, "PTS"), None, "the team's own line is not known any more");
+        assert!(!score.feed(&stats(0, 4, json!({"PTS": 8}), "x")), "and what is late tells nothing of it");
+        assert!(!score.feed(&state(lines)), "nothing new");
+        assert!(!score.feed(&stats(11, 5, json!({"PTS": 9}), "x")), "late");
+        assert!(score.feed(&stats(11, 6, json!({"PTS": 14}), "x")));
+        let total = json!([{"tid": 1, "pid": "0", "totalStats": {"PTS": 15}}]);
+        score.seed(json!({"stats": total}).to_string().as_bytes()).unwrap();
+        assert_eq!(value(&score, 0, "PTS"), Some(15.0));
+        for wrong in
+            [json!([{"pid": "11"}]), json!({}), json!([{"tid": "1", "pid": "11", "totalStats": {"PTS": true}}])]
+        {
+            assert!(
+                !score.feed(&state(wrong.clone()))
+                    && score.seed(json!({"stats": wrong}).to_string().as_bytes()).is_err()
+            );
+        }
+        assert_eq!(value(&score, 11, "PTS"), Some(14.0));
     }
 
     #[test]

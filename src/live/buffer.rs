@@ -35,8 +35,18 @@ pub struct Counts {
     /// Messages that an earlier connection had delivered, and that were left out.
     pub repeats: u64,
     pub dropped: u64,
+    /// Gaps that the service closed.
+    pub recovered: u64,
     /// When the newest update was received.
     pub last: Option<SystemTime>,
+}
+
+/// Updates that have come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    pub all: u64,
+    /// Of those, the ones that were not taken.
+    pub waiting: usize,
 }
 
 /// What a reader gets.
@@ -65,6 +75,8 @@ struct Inner {
     queue: Queue,
     /// Somebody has more to put in than there is room for.
     is_starved: bool,
+    /// Nothing is given for now.
+    is_held: bool,
     state: State,
     counts: Counts,
     /// `Some`: nothing more is put in.
@@ -79,6 +91,7 @@ impl Buffer {
         let inner = Inner {
             queue: Queue::new(capacity),
             is_starved: false,
+            is_held: false,
             state: State::New,
             counts: Counts::default(),
             end: None,
@@ -186,6 +199,9 @@ impl Buffer {
     /// The next item, if it is there.
     pub fn take(&self) -> Taken {
         let mut inner = self.inner();
+        if inner.is_held {
+            return Taken::Nothing;
+        }
         match inner.queue.pop() {
             Some(item) => {
                 // Half empty: for each item alone the task would be woken too often.
@@ -208,6 +224,23 @@ impl Buffer {
     pub fn put_back(&self, item: Item) {
         let mut inner = self.inner();
         inner.queue.put_back(item);
+        self.wake(inner);
+    }
+
+    /// Gives nothing until `release`, or the end.
+    pub fn hold(&self) {
+        let mut inner = self.inner();
+        inner.is_held = inner.end.is_none();
+    }
+
+    /// What is there can be taken again, after this item.
+    pub fn release(&self, first: Option<Item>) {
+        let mut inner = self.inner();
+        inner.is_held = false;
+        if let Some(item) = first.filter(|_| inner.end.is_none()) {
+            inner.counts.recovered += u64::from(matches!(item, Item::Notice(Notice::Recovered { .. })));
+            inner.queue.put_back(item);
+        }
         self.wake(inner);
     }
 
@@ -249,6 +282,7 @@ impl Buffer {
     pub fn end(&self, error: Option<Error>) {
         let mut inner = self.inner();
         inner.end.get_or_insert(error);
+        inner.is_held = false;
         inner.state = State::Closed;
         self.wake(inner);
         self.room.notify_waiters();
@@ -290,6 +324,11 @@ impl Buffer {
         self.inner().counts
     }
 
+    pub fn received(&self) -> Received {
+        let inner = self.inner();
+        Received { all: inner.counts.updates, waiting: inner.queue.updates() }
+    }
+
     /// How long the oldest update has waited to be taken.
     pub fn lag(&self, now: SystemTime) -> Duration {
         let oldest = self.inner().queue.oldest();
@@ -299,7 +338,7 @@ impl Buffer {
 
 impl Inner {
     fn is_ready(&self) -> bool {
-        !self.queue.is_empty() || self.end.is_some()
+        !self.is_held && (!self.queue.is_empty() || self.end.is_some())
     }
 
     fn count(&mut self, item: &Item) {

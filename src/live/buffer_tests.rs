@@ -194,3 +194,30 @@ fn a_thread_that_waits_is_woken_by_an_item_and_by_the_end() {
         thread.join().unwrap();
     }
 }
+
+#[test]
+fn a_held_buffer_gives_nothing_until_it_is_released_or_ends() {
+    let recovered = || {
+        let at = SystemTime::UNIX_EPOCH;
+        let gap = Notice::Gap { start: at, end: Some(at), reason: "it was cut".into(), dropped: None };
+        Item::Notice(Notice::Recovered { gap: Box::new(gap), updates: Vec::new() })
+    };
+    let buffer = buffer(8, Overflow::Block, true);
+    put(&buffer, [update(1)]);
+    buffer.hold();
+    put(&buffer, [update(2)]);
+    assert!(matches!(buffer.take(), Taken::Nothing) && !buffer.ready_within(Duration::ZERO));
+    buffer.release(Some(recovered()));
+    assert!(buffer.ready_within(Duration::ZERO));
+    assert!(matches!(buffer.take(), Taken::Item(Item::Notice(Notice::Recovered { .. }))));
+    assert_eq!((buffer.counts().recovered, numbers(&buffer)), (1, vec![Some(1), Some(2)]));
+    buffer.hold();
+    buffer.release(None);
+    put(&buffer, [update(3)]);
+    buffer.hold();
+    buffer.end(None);
+    buffer.hold();
+    buffer.release(Some(recovered()));
+    assert_eq!((buffer.counts().recovered, numbers(&buffer)), (1, vec![Some(3)]), "what ended is not held");
+    assert!(matches!(buffer.take(), Taken::Ended(None)));
+}

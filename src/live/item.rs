@@ -58,12 +58,22 @@ pub enum Notice {
     Quiet {
         since: SystemTime,
     },
+    /// What the service still had of a gap.
+    Recovered {
+        /// A `Gap`.
+        gap: Box<Notice>,
+        /// The state of the game after it.
+        updates: Vec<Update>,
+    },
 }
 
 /// The reason of a gap that a full buffer made.
 pub const OVERFLOW: &str = "overflow";
 /// The reason of a gap where a counter began anew.
 pub const RESTARTED: &str = "restarted";
+
+/// How the reason begins of a gap that stays one.
+pub const NOT_RECOVERED: &str = "not recovered: ";
 
 /// What an item takes beside its texts.
 const ITEM_BYTES: usize = 256;
@@ -72,7 +82,8 @@ impl Item {
     /// The bytes that it takes, about.
     pub fn size(&self) -> usize {
         let texts = match self {
-            Item::Update(update) => update.text.capacity() + update.binary.as_ref().map_or(0, |bytes| bytes.len()),
+            Item::Update(update) => update.size(),
+            Item::Notice(Notice::Recovered { updates, .. }) => updates.iter().map(Update::size).sum(),
             Item::Notice(Notice::Disconnected { reason, .. } | Notice::Gap { reason, .. }) => reason.capacity(),
             Item::Notice(_) => 0,
         };
@@ -81,6 +92,10 @@ impl Item {
 }
 
 impl Update {
+    fn size(&self) -> usize {
+        self.text.capacity() + self.binary.as_ref().map_or(0, |bytes| bytes.len())
+    }
+
     /// The message's bytes.
     pub fn raw(&self) -> &[u8] {
         self.binary.as_deref().unwrap_or(self.text.as_bytes())
@@ -100,6 +115,7 @@ impl Notice {
             Notice::Connected { at } | Notice::Disconnected { at, .. } => *at,
             Notice::Gap { start, end, .. } => end.unwrap_or(*start),
             Notice::Quiet { since } => *since,
+            Notice::Recovered { gap, updates } => updates.last().map_or_else(|| gap.at(), |update| update.received_at),
         }
     }
 }

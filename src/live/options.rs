@@ -54,6 +54,8 @@ pub struct Options {
     pub give_up_on: Vec<u16>,
     /// Sent with the first request.
     pub last_event_id: Option<String>,
+    /// Whether the service is asked for what a gap lacks, and the time between two such requests, at least.
+    pub recover: Option<Duration>,
 }
 
 impl Default for Options {
@@ -71,6 +73,7 @@ impl Default for Options {
             quiet_after: Duration::from_secs(60),
             give_up_on: vec![401, 403],
             last_event_id: None,
+            recover: None,
         }
     }
 }

@@ -172,6 +172,7 @@ fn kind(item: &Item) -> u8 {
         Item::Notice(Notice::Gap { reason, .. }) if reason == OVERFLOW => 4,
         Item::Notice(Notice::Gap { reason, .. }) if reason == RESTARTED => 5,
         Item::Notice(Notice::Gap { .. }) => 6,
+        Item::Notice(Notice::Recovered { .. }) => 7,
     }
 }
 

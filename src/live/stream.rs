@@ -4,6 +4,7 @@ use super::buffer::{Buffer, Counts, State, Taken};
 use super::item::{Item, Notice};
 use super::journal::Recorder;
 use super::options::Options;
+use super::recovery::Recovery;
 use super::spent::Spent;
 use crate::error::{Error, Result};
 use crate::machine;
@@ -30,6 +31,7 @@ pub struct Stream {
     recording: Mutex<Recording>,
     /// Whether taking may have to wait for a disk.
     is_recorded: AtomicBool,
+    recovery: Option<Arc<Recovery>>,
     spent: Option<Arc<Spent>>,
     scrubber: Scrubber,
 }
@@ -56,9 +58,16 @@ impl Stream {
             task: Mutex::new(Task::New(source)),
             recording: Mutex::new(Recording::Off),
             is_recorded: AtomicBool::new(false),
+            recovery: None,
             spent: None,
             scrubber: Scrubber::default(),
         })
+    }
+
+    /// Its gaps are closed by this one.
+    pub(super) fn recovered_by(mut self, recovery: Option<Arc<Recovery>>) -> Self {
+        self.recovery = recovery;
+        self
     }
 
     /// What is said of its items hides the secrets that this one knows.
@@ -105,18 +114,12 @@ impl Stream {
         // Held from the buffer to the journal: two readers' items stand in the order in which they were taken.
         let mut recording = self.recording();
         let taken = self.buffer.take();
-        let Recording::On(recorder, before) = &mut *recording else { return Ok(taken) };
-        match taken {
-            Taken::Item(item) => match tell_unrecorded(recorder, before, &item).and_then(|()| recorder.append(&item)) {
-                Ok(()) => Ok(Taken::Item(item)),
-                Err(error) => {
-                    self.buffer.put_back(item);
-                    Err(error)
-                }
-            },
-            Taken::Ended(None) => recorder.flush().map(|()| Taken::Ended(None)),
-            other => Ok(other),
+        let is_gap = matches!(taken, Taken::Item(Item::Notice(Notice::Gap { .. })));
+        let taken = recorded(taken, &mut recording, &self.buffer)?;
+        if is_gap && let (Some(recovery), Taken::Item(Item::Notice(gap))) = (&self.recovery, &taken) {
+            recovery.take(gap, &self.buffer);
         }
+        Ok(taken)
     }
 
     /// From now on what is taken is appended to a journal, which is synced so often; `None`: never.
@@ -191,6 +194,22 @@ impl Drop for Stream {
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Stream").field("state", &self.state()).field("counts", &self.counts()).finish_non_exhaustive()
+    }
+}
+
+/// What was taken, once it is in the journal; what could not be written is given back.
+fn recorded(taken: Taken, recording: &mut Recording, buffer: &Buffer) -> Result<Taken> {
+    let Recording::On(recorder, before) = recording else { return Ok(taken) };
+    match taken {
+        Taken::Item(item) => match tell_unrecorded(recorder, before, &item).and_then(|()| recorder.append(&item)) {
+            Ok(()) => Ok(Taken::Item(item)),
+            Err(error) => {
+                buffer.put_back(item);
+                Err(error)
+            }
+        },
+        Taken::Ended(None) => recorder.flush().map(|()| Taken::Ended(None)),
+        other => Ok(other),
     }
 }
 

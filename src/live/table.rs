@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A row for each item.
 pub fn items(items: &[Item]) -> Result<RecordBatch> {
-    let rows: Vec<LiveItem> = items.iter().map(row).collect();
+    let rows: Vec<LiveItem> = items.iter().flat_map(rows).collect();
     fn text(value: &Option<String>) -> Option<&str> {
         value.as_deref()
     }
@@ -68,46 +68,62 @@ fn stats_message(item: &Item) -> Option<&Update> {
     (message.kind == "stats").then_some(update)
 }
 
-fn row(item: &Item) -> LiveItem {
-    let plain = |text: &std::sync::Arc<str>| text.to_string();
+/// What was recovered has a row for itself, and one for each of its updates.
+fn rows(item: &Item) -> Vec<LiveItem> {
     match item {
-        Item::Update(update) => LiveItem {
-            kind: "update".into(),
-            at: ms(update.received_at),
-            event: Some(update.event.as_ref().map_or_else(|| "message".into(), plain)),
-            id: Some(plain(&update.id)).filter(|id| !id.is_empty()),
-            seq: update.seq,
-            source: update.source.as_ref().map(plain),
-            text: Some(update.text.clone()),
+        Item::Notice(Notice::Recovered { gap, updates }) => {
+            let head = LiveItem {
+                kind: "recovered".into(),
+                at: updates.last().map_or(0, |last| ms(last.received_at)),
+                ..of_notice(gap)
+            };
+            std::iter::once(head).chain(updates.iter().map(of_update)).collect()
+        }
+        Item::Notice(notice) => vec![of_notice(notice)],
+        Item::Update(update) => vec![of_update(update)],
+    }
+}
+
+fn of_update(update: &Update) -> LiveItem {
+    let plain = |text: &std::sync::Arc<str>| text.to_string();
+    LiveItem {
+        kind: "update".into(),
+        at: ms(update.received_at),
+        event: Some(update.event.as_ref().map_or_else(|| "message".into(), plain)),
+        id: Some(plain(&update.id)).filter(|id| !id.is_empty()),
+        seq: update.seq,
+        source: update.source.as_ref().map(plain),
+        text: Some(update.text.clone()),
+        ..LiveItem::default()
+    }
+}
+
+fn of_notice(notice: &Notice) -> LiveItem {
+    let at = ms(notice.at());
+    match notice {
+        Notice::Connected { .. } => LiveItem { kind: "connected".into(), at, ..LiveItem::default() },
+        Notice::Disconnected { reason, status, attempt, retry_at, .. } => LiveItem {
+            kind: "disconnected".into(),
+            at,
+            reason: Some(reason.clone()),
+            status: *status,
+            attempt: Some(*attempt),
+            retry_at: retry_at.map(ms),
             ..LiveItem::default()
         },
-        Item::Notice(notice) => {
-            let at = ms(notice.at());
-            match notice {
-                Notice::Connected { .. } => LiveItem { kind: "connected".into(), at, ..LiveItem::default() },
-                Notice::Disconnected { reason, status, attempt, retry_at, .. } => LiveItem {
-                    kind: "disconnected".into(),
-                    at,
-                    reason: Some(reason.clone()),
-                    status: *status,
-                    attempt: Some(*attempt),
-                    retry_at: retry_at.map(ms),
-                    ..LiveItem::default()
-                },
-                Notice::Gap { start, end, reason, dropped } => LiveItem {
-                    kind: "gap".into(),
-                    at,
-                    start: Some(ms(*start)),
-                    end: end.map(ms),
-                    reason: Some(reason.clone()),
-                    dropped: dropped.and_then(|count| i64::try_from(count).ok()),
-                    ..LiveItem::default()
-                },
-                Notice::Quiet { since } => {
-                    LiveItem { kind: "quiet".into(), at, start: Some(ms(*since)), ..LiveItem::default() }
-                }
-            }
+        Notice::Gap { start, end, reason, dropped } => LiveItem {
+            kind: "gap".into(),
+            at,
+            start: Some(ms(*start)),
+            end: end.map(ms),
+            reason: Some(reason.clone()),
+            dropped: dropped.and_then(|count| i64::try_from(count).ok()),
+            ..LiveItem::default()
+        },
+        Notice::Quiet { since } => {
+            LiveItem { kind: "quiet".into(), at, start: Some(ms(*since)), ..LiveItem::default() }
         }
+        Notice::Recovered { gap, .. } => of_notice(gap),
     }
 }
 

@@ -20,7 +20,7 @@ pub mod ranges;
 
 pub use arguments::time;
 pub use declared::{OPERATIONS, Operation, Reach};
-pub use live::live_stats;
+pub use live::{live_stats, snapshot_of};
 
 use crate::config::Config;
 use crate::error::{Error, Result};

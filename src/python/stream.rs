@@ -3,7 +3,7 @@
 use crate::config::{MAX_TIMEOUT, Secret};
 use crate::error::{Error, Result};
 use crate::fork_safe::pid;
-use crate::live::{self, BoxScore, Item, Live, Notice, Options, Overflow, State, Stream, Taken};
+use crate::live::{self, BoxScore, Counts, Item, Live, Notice, Options, Overflow, State, Stream, Taken};
 use crate::operation;
 use crate::python::client::{CoreClient, option};
 use crate::python::delta_json::IncrementalParser;
@@ -13,7 +13,7 @@ use crate::python::wait::{self, Wait};
 use crate::python::{convert, errors, interpreter_exit, runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,9 +49,36 @@ impl CoreStream {
 
     fn item<'py>(&self, py: Python<'py>, item: Item) -> PyResult<Bound<'py, PyAny>> {
         match item {
-            Item::Update(inner) => Ok(Bound::new(py, PyUpdate { inner, parser: self.parser.clone() })?.into_any()),
-            Item::Notice(notice) => notice_object(py, notice),
+            Item::Update(inner) => Ok(self.update(py, inner)?.into_any()),
+            Item::Notice(notice) => self.notice(py, notice),
         }
+    }
+}
+
+impl CoreStream {
+    fn update<'py>(&self, py: Python<'py>, inner: live::Update) -> PyResult<Bound<'py, PyUpdate>> {
+        Bound::new(py, PyUpdate { inner, parser: self.parser.clone() })
+    }
+
+    /// A notice as a Python dataclass of `sideline.live`.
+    fn notice<'py>(&self, py: Python<'py>, notice: Notice) -> PyResult<Bound<'py, PyAny>> {
+        let class = |name: &str| py.import("sideline.live")?.getattr(name);
+        let optional = |at: Option<SystemTime>| at.map(|at| datetime(py, at)).transpose();
+        errors::guard(py, || match notice {
+            Notice::Connected { at } => class("Connected")?.call1((datetime(py, at)?,)),
+            Notice::Disconnected { at, reason, status, attempt, retry_at } => {
+                class("Disconnected")?.call1((datetime(py, at)?, reason, status, attempt, optional(retry_at)?))
+            }
+            Notice::Gap { start, end, reason, dropped } => {
+                class("Gap")?.call1((datetime(py, start)?, optional(end)?, reason, dropped))
+            }
+            Notice::Quiet { since } => class("Quiet")?.call1((datetime(py, since)?,)),
+            Notice::Recovered { gap, updates } => {
+                let updates =
+                    updates.into_iter().map(|update| self.update(py, update)).collect::<PyResult<Vec<_>>>()?;
+                class("Recovered")?.call1((self.notice(py, *gap)?, PyTuple::new(py, updates)?))
+            }
+        })
     }
 }
 
@@ -188,13 +215,14 @@ impl CoreStream {
         self.stream(py)?.counts().last.map(|at| datetime(py, at)).transpose()
     }
 
-    /// Updates, bytes, reconnects, gaps, duplicates, dropped updates, and the lag in seconds.
+    /// Updates, bytes, reconnects, gaps, duplicates, dropped updates, the lag in seconds, and recovered gaps.
     #[getter]
-    fn stats(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, u64, u64, f64)> {
+    fn stats(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, u64, u64, f64, u64)> {
         let stream = self.stream(py)?;
         let counts = stream.counts();
         let lag = stream.lag().as_secs_f64();
-        Ok((counts.updates, counts.bytes, counts.reconnects, counts.gaps, counts.repeats, counts.dropped, lag))
+        let Counts { updates, bytes, reconnects, gaps, repeats, dropped, recovered, .. } = counts;
+        Ok((updates, bytes, reconnects, gaps, repeats, dropped, lag, recovered))
     }
 }
 
@@ -330,22 +358,6 @@ impl PyUpdate {
     }
 }
 
-/// A notice as a Python dataclass of `sideline.live`.
-fn notice_object(py: Python<'_>, notice: Notice) -> PyResult<Bound<'_, PyAny>> {
-    let class = |name: &str| py.import("sideline.live")?.getattr(name);
-    let optional = |at: Option<SystemTime>| at.map(|at| datetime(py, at)).transpose();
-    errors::guard(py, || match notice {
-        Notice::Connected { at } => class("Connected")?.call1((datetime(py, at)?,)),
-        Notice::Disconnected { at, reason, status, attempt, retry_at } => {
-            class("Disconnected")?.call1((datetime(py, at)?, reason, status, attempt, optional(retry_at)?))
-        }
-        Notice::Gap { start, end, reason, dropped } => {
-            class("Gap")?.call1((datetime(py, start)?, optional(end)?, reason, dropped))
-        }
-        Notice::Quiet { since } => class("Quiet")?.call1((datetime(py, since)?,)),
-    })
-}
-
 /// The item behind a Python object of a stream.
 fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
     if let Ok(update) = object.cast::<PyUpdate>() {
@@ -376,6 +388,17 @@ fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
             dropped: object.getattr("dropped")?.extract()?,
         },
         "Quiet" => Notice::Quiet { since: some("since")? },
+        "Recovered" => {
+            let Item::Notice(gap) = item_of(&object.getattr("gap")?)? else {
+                return Err(PyValueError::new_err("the gap of a Recovered is a Gap"));
+            };
+            let update = |object: PyResult<Bound<'_, PyAny>>| match item_of(&object?)? {
+                Item::Update(update) => Ok(update),
+                Item::Notice(_) => Err(PyValueError::new_err("the updates of a Recovered are Updates")),
+            };
+            let updates = object.getattr("updates")?.try_iter()?.map(update).collect::<PyResult<_>>()?;
+            Notice::Recovered { gap: Box::new(gap), updates }
+        }
         other => return Err(PyValueError::new_err(format!("{other} is no item of a stream"))),
     };
     Ok(Item::Notice(notice))
@@ -493,6 +516,7 @@ pub fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
         quiet_after: seconds("quiet_after", default.quiet_after)?,
         give_up_on: option(given, "give_up_on")?.unwrap_or(default.give_up_on),
         last_event_id: option(given, "last_event_id")?,
+        recover: option::<f64>(given, "recover_pause")?.map(Duration::from_secs_f64),
     })
 }
 

@@ -29,7 +29,9 @@ pub(crate) static ITEMS: Table = Table {
     rows: "",
     open: None,
     cols: &[
-        col("kind", Category, "kind").required().doc("update, connected, disconnected, gap or quiet"),
+        col("kind", Category, "kind")
+            .required()
+            .doc("update, connected, disconnected, gap, recovered (its updates are the next rows) or quiet"),
         col("at", TimestampMs, "at").required().doc("when it was received, or happened"),
         col("event", Category, "event").doc("type of the event; message is the default"),
         col("id", Text, "id").doc("last event id in force"),

@@ -130,6 +130,7 @@ impl Reader {
                         format!("gap: {reason}")
                     }
                     Notice::Quiet { .. } => "quiet".to_owned(),
+                    Notice::Recovered { .. } => "recovered".to_owned(),
                 };
                 drop(seen);
                 world.trace(&format!("{} {name}", self.kind.name()));

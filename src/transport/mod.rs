@@ -109,6 +109,7 @@ pub struct CallTimeout {
 /// The limits of one call, with connections of its own where the client's have others.
 struct CallLimits {
     total: Duration,
+    max_retries: u32,
     own: Option<(Config, [Mutex<Option<http::Client>>; 2])>,
 }
 
@@ -205,7 +206,8 @@ impl Transport {
         let same = |one: Duration, other: Duration| one.min(total) == other.min(total);
         let is_shared = same(limits.connect, config.timeouts.connect) && same(limits.read, config.timeouts.read);
         let own = (!is_shared).then(|| (Config { timeouts: limits, ..config.clone() }, Default::default()));
-        Transport { shared: self.shared.clone(), call: Some(Arc::new(CallLimits { total, own })) }
+        let max_retries = config.max_retries;
+        Transport { shared: self.shared.clone(), call: Some(Arc::new(CallLimits { total, max_retries, own })) }
     }
 
     pub fn config(&self) -> &Config {
@@ -226,6 +228,13 @@ impl Transport {
     /// within the limit ends it; the wait for a turn is no silence of the service.
     pub(crate) async fn send_live(&self, request: &Request, silence_limit: Duration) -> Result<Response> {
         self.until_closed(send::send(&self.shared, request, &Attempts::default(), Some(silence_limit), None)).await
+    }
+
+    /// As [`Transport::send_live`], with one attempt for the whole time.
+    pub(crate) async fn send_once(&self, request: &Request, limit: Duration) -> Result<Response> {
+        let call = CallLimits { total: limit, max_retries: 0, own: None };
+        let attempts = Attempts::default();
+        self.until_closed(send::send(&self.shared, request, &attempts, Some(limit), Some(&call))).await
     }
 
     /// As [`Transport::send`]; `attempts` counts them, also where the request is given up.

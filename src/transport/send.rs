@@ -56,8 +56,8 @@ pub(super) async fn send(
         None => shared.client(request.auth, target.url())?,
     };
     let shown = target.shown(scrubber);
-    let (total, max_retries) =
-        (limits.map_or(shared.config.timeouts.total, |limits| limits.total), shared.config.max_retries);
+    let total = limits.map_or(shared.config.timeouts.total, |limits| limits.total);
+    let max_retries = limits.map_or(shared.config.max_retries, |limits| limits.max_retries);
     let kind = if silence_limit.is_some() { Kind::Live } else { Kind::Call };
 
     let mut past = Past::default();

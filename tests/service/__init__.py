@@ -5,6 +5,7 @@ from .features import Features
 from .live import Connection, Live, Sent, frame
 from .messages import Request, Response
 from .mutations import Mutations
+from .played import PlayedGame
 from .season import Event, Possession, Season, Session, instant, milliseconds
 from .server import Service
 from .signature import Credential, sign
@@ -22,6 +23,7 @@ __all__ = [
     "Features",
     "Live",
     "Mutations",
+    "PlayedGame",
     "Possession",
     "Request",
     "Response",

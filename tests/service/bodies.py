@@ -197,6 +197,10 @@ class Bodies:
     def stats(self, session: Session) -> Json:
         return self._stats([session], lambda line: line.totals)
 
+    def game_stats(self, event: Event) -> Json:
+        """The same over all sessions of a game."""
+        return self._stats(event.sessions, lambda line: line.totals)
+
     def stats_details(self, sessions: list[Session]) -> Json:
         """Of one session, or of all sessions of a game."""
         return self._stats(sessions, lambda line: {stat: [self._occurrence(one) for one in found] for stat, found in line.by_stat.items()})

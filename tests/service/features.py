@@ -27,6 +27,8 @@ class Features:
     ball_screens: bool = False
     game_shots: bool = False
     catch_up: bool = False
+    catch_up_lines: str = "players"
+    """Whose lines are the stats of a catch-up: `"players"`, or `"all"` with the teams' totals."""
     broadcast_roster: bool = False
     broadcast_stats: bool = False
     api_key_header: bool = False

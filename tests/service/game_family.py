@@ -93,15 +93,15 @@ class GameFamily:
                     rows.append(row | {"attributes": [shot.attribute], "players": [], "d": shot.distance_cm, "shotDefenders": []})
         return rows
 
-    def catch_up(self, game: Event, resources: list[str]) -> dict[str, Any]:
-        """The parts that were named, and the totals."""
+    def catch_up(self, game: Event, resources: list[str], *, has_totals: bool = False) -> dict[str, Any]:
+        """The parts that were named, and the totals. `has_totals`: the teams' lines are among the stats."""
         body: dict[str, Any] = {}
         if "stats" in resources:
             body["stats"] = [
                 {"pid": str(line.player_id), "tid": str(team_id), "totalStats": line.totals}
                 for team_id in game.team_ids
                 for line in lines(self.season, game.sessions, team_id)
-                if line.player_id
+                if line.player_id or has_totals
             ]
         if "details" in resources:
             body["details"] = self._details(game)

@@ -103,6 +103,8 @@ class Live:
         self.sent: list[Sent] = []
         self.history: list[Sent] = []
         """Numbered messages since the last restart: what a replay sends."""
+        self.keeps: int | None = None
+        """So many messages of the history are kept; `None`: all."""
         self.connections: list[Connection] = []
         self.seq = 0
         self.epoch = 0
@@ -131,6 +133,8 @@ class Live:
             message = Sent("websocket", text, body.get("seq") if numbered else None, source, None, self.epoch)
             if numbered:
                 self.history.append(message)
+                if self.keeps is not None:
+                    del self.history[: -self.keeps]
             return self._deliver(message)
 
         return self._in_loop(run)

@@ -315,7 +315,8 @@ class Rest:
         return self._family.shots(self._known_game(request))
 
     def _catch_up(self, request: Request) -> Any:
-        return self._family.catch_up(self._known_game(request), request.ids["resources"].split(","))
+        has_totals = self.service.features.catch_up_lines == "all"
+        return self._family.catch_up(self._known_game(request), request.ids["resources"].split(","), has_totals=has_totals)
 
     def _subscription_token(self, request: Request) -> Any:
         event = self.service.season.event(request.id)
@@ -349,7 +350,7 @@ class Rest:
         event = self.service.season.event(request.first("schedule_id"))
         if event is None or not event.sessions:
             raise Refused(404, "Invalid id")
-        return self.bodies.stats(event.sessions[-1])
+        return self.bodies.game_stats(event)
 
 
 def http_date(now: float) -> str:

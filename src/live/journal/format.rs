@@ -173,48 +173,70 @@ enum Line<'a> {
         at: i64,
         since: i64,
     },
+    Recovered {
+        gap: Box<Line<'a>>,
+        updates: Vec<Line<'a>>,
+    },
 }
 
 /// Adds an item's line. `now`: for notices that tell of something earlier than themselves.
 pub fn write(item: &Item, now: SystemTime, lines: &mut Vec<u8>) -> io::Result<()> {
-    fn text(text: &str) -> Cow<'_, str> {
-        Cow::Borrowed(text)
-    }
     let line = match item {
-        Item::Update(Update { event, id, text: body, binary, seq, source, received_at }) => Line::Update {
-            at: ns(*received_at),
-            event: event.as_deref().map(text),
-            id: text(id),
-            seq: *seq,
-            source: source.as_deref().map(text),
-            text: text(body),
-            binary: binary.as_ref().map(|bytes| STANDARD.encode(bytes)),
-        },
-        Item::Notice(Notice::Connected { at }) => Line::Connected { at: ns(*at) },
-        Item::Notice(Notice::Disconnected { at, reason, status, attempt, retry_at }) => Line::Disconnected {
-            at: ns(*at),
-            reason: text(reason),
-            status: *status,
-            attempt: *attempt,
-            retry_at: retry_at.map(ns),
-        },
-        Item::Notice(Notice::Gap { start, end, reason, dropped }) => Line::Gap {
-            at: ns(end.unwrap_or(now)),
-            start: ns(*start),
-            end: end.map(ns),
-            reason: text(reason),
-            dropped: *dropped,
-        },
-        Item::Notice(Notice::Quiet { since }) => Line::Quiet { at: ns(now), since: ns(*since) },
+        Item::Update(update) => of_update(update),
+        Item::Notice(notice) => of_notice(notice, now),
     };
     serde_json::to_writer(&mut *lines, &line)?;
     lines.push(b'\n');
     Ok(())
 }
 
+fn text(text: &str) -> Cow<'_, str> {
+    Cow::Borrowed(text)
+}
+
+fn of_update(update: &Update) -> Line<'_> {
+    let Update { event, id, text: body, binary, seq, source, received_at } = update;
+    Line::Update {
+        at: ns(*received_at),
+        event: event.as_deref().map(text),
+        id: text(id),
+        seq: *seq,
+        source: source.as_deref().map(text),
+        text: text(body),
+        binary: binary.as_ref().map(|bytes| STANDARD.encode(bytes)),
+    }
+}
+
+fn of_notice(notice: &Notice, now: SystemTime) -> Line<'_> {
+    match notice {
+        Notice::Connected { at } => Line::Connected { at: ns(*at) },
+        Notice::Disconnected { at, reason, status, attempt, retry_at } => Line::Disconnected {
+            at: ns(*at),
+            reason: text(reason),
+            status: *status,
+            attempt: *attempt,
+            retry_at: retry_at.map(ns),
+        },
+        Notice::Gap { start, end, reason, dropped } => Line::Gap {
+            at: ns(end.unwrap_or(now)),
+            start: ns(*start),
+            end: end.map(ns),
+            reason: text(reason),
+            dropped: *dropped,
+        },
+        Notice::Quiet { since } => Line::Quiet { at: ns(now), since: ns(*since) },
+        Notice::Recovered { gap, updates } => {
+            Line::Recovered { gap: Box::new(of_notice(gap, now)), updates: updates.iter().map(of_update).collect() }
+        }
+    }
+}
+
 /// The item of a line, and when it came.
 pub fn read(line: &[u8]) -> Result<(SystemTime, Item), String> {
-    let line: Line = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    item_of(serde_json::from_slice(line).map_err(|error| error.to_string())?)
+}
+
+fn item_of(line: Line) -> Result<(SystemTime, Item), String> {
     Ok(match line {
         Line::Update { at, event, id, seq, source, text, binary } => {
             let received_at = time(at);
@@ -234,6 +256,17 @@ pub fn read(line: &[u8]) -> Result<(SystemTime, Item), String> {
             (time(at), Item::Notice(notice))
         }
         Line::Quiet { at, since } => (time(at), Item::Notice(Notice::Quiet { since: time(since) })),
+        Line::Recovered { gap, updates } => {
+            let Line::Gap { .. } = *gap else { return Err("what was recovered is no gap".into()) };
+            let (_, Item::Notice(gap)) = item_of(*gap)? else { return Err("what was recovered is no gap".into()) };
+            let update = |line| match item_of(line)? {
+                (_, Item::Update(update)) => Ok(update),
+                (_, Item::Notice(_)) => Err("what was recovered is no update".to_owned()),
+            };
+            let updates = updates.into_iter().map(update).collect::<Result<_, _>>()?;
+            let notice = Notice::Recovered { gap: Box::new(gap), updates };
+            (notice.at(), Item::Notice(notice))
+        }
     })
 }
 

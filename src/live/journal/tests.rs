@@ -94,26 +94,36 @@ fn times() -> impl Strategy<Value = SystemTime> {
     })
 }
 
-fn items() -> impl Strategy<Value = Item> {
+fn updates() -> impl Strategy<Value = Update> {
     let text = || any::<String>();
     let binary = option::of(vec(any::<u8>(), 0..20));
-    let update = (option::of(text()), text(), text(), binary, any::<Option<i64>>(), option::of(text()), times())
-        .prop_map(|(event, id, text, binary, seq, source, received_at)| {
+    (option::of(text()), text(), text(), binary, any::<Option<i64>>(), option::of(text()), times()).prop_map(
+        |(event, id, text, binary, seq, source, received_at)| {
             let binary = binary.map(Into::into);
             let (event, source) = (event.map(Into::into), source.map(Into::into));
-            Item::Update(Update { event, id: id.into(), text, binary, seq, source, received_at })
-        });
-    let lost = (times(), text(), any::<Option<u16>>(), any::<u32>(), option::of(times())).prop_map(
+            Update { event, id: id.into(), text, binary, seq, source, received_at }
+        },
+    )
+}
+
+fn gaps() -> impl Strategy<Value = Notice> {
+    (times(), option::of(times()), any::<String>(), any::<Option<u64>>())
+        .prop_map(|(start, end, reason, dropped)| Notice::Gap { start, end, reason, dropped })
+}
+
+fn items() -> impl Strategy<Value = Item> {
+    let lost = (times(), any::<String>(), any::<Option<u16>>(), any::<u32>(), option::of(times())).prop_map(
         |(at, reason, status, attempt, retry_at)| Notice::Disconnected { at, reason, status, attempt, retry_at },
     );
-    let gap = (times(), option::of(times()), text(), any::<Option<u64>>())
-        .prop_map(|(start, end, reason, dropped)| Notice::Gap { start, end, reason, dropped });
+    let recovered =
+        (gaps(), vec(updates(), 0..3)).prop_map(|(gap, updates)| Notice::Recovered { gap: Box::new(gap), updates });
     prop_oneof![
-        4 => update,
+        4 => updates().prop_map(Item::Update),
         1 => times().prop_map(|at| Item::Notice(Notice::Connected { at })),
         1 => lost.prop_map(Item::Notice),
-        1 => gap.prop_map(Item::Notice),
+        1 => gaps().prop_map(Item::Notice),
         1 => times().prop_map(|since| Item::Notice(Notice::Quiet { since })),
+        1 => recovered.prop_map(Item::Notice),
     ]
 }
 

@@ -1,0 +1,318 @@
+//! Gaps that close themselves: when a gap was taken, the service is asked for the state of the game, and what it gives stands
+//! before everything that was received later. Meanwhile the buffer gives nothing, so that no older state follows a newer one.
+
+use super::buffer::{Buffer, Received};
+use super::item::{Item, NOT_RECOVERED, Notice, OVERFLOW, Update};
+use crate::error::Error;
+use crate::operation::Request;
+use crate::table;
+use crate::transport::Transport;
+use std::convert::Infallible;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// The stream stands still for so long at most.
+const REQUEST_LIMIT: Duration = Duration::from_secs(5);
+/// A stream of snapshots is given so long to send the next one by itself.
+const SNAPSHOT_WAIT: Duration = Duration::from_secs(2);
+
+/// What the updates of a stream are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Updates {
+    /// Each says what changed: one that is missing stays missing.
+    Changes,
+    /// Each says everything: the next one closes a gap.
+    Snapshots,
+}
+
+/// When to ask. Pure: `now` counts from the beginning of the stream.
+#[derive(Debug)]
+struct Plan {
+    updates: Updates,
+    /// Between two requests, at least.
+    pause: Duration,
+    last: Option<Duration>,
+    open: Option<Open>,
+}
+
+/// Gaps that one request will close.
+#[derive(Debug, Clone, PartialEq)]
+struct Open {
+    gap: Notice,
+    due: Duration,
+    /// Updates that had been received when the last of them was taken.
+    received: u64,
+}
+
+impl Plan {
+    fn new(updates: Updates, pause: Duration) -> Self {
+        Plan { updates, pause, last: None, open: None }
+    }
+
+    /// A gap was taken from the buffer. Other notices change nothing.
+    fn take(&mut self, gap: &Notice, now: Duration, received: Received) {
+        let Notice::Gap { end: Some(_), reason, dropped, .. } = gap else { return };
+        if reason.starts_with(NOT_RECOVERED) {
+            return;
+        }
+        // What waits behind the gap closes it, or will; what is too long is no shorter from elsewhere.
+        let closes_by_itself = received.waiting > 0 || reason == OVERFLOW || dropped.is_some();
+        if self.updates == Updates::Snapshots && closes_by_itself {
+            return;
+        }
+        let patience = match self.updates {
+            Updates::Changes => Duration::ZERO,
+            Updates::Snapshots => SNAPSHOT_WAIT.min(self.pause),
+        };
+        let earliest = self.last.map_or(Duration::ZERO, |last| last.saturating_add(self.pause));
+        let new = Open { gap: gap.clone(), due: (now + patience).max(earliest), received: received.all };
+        self.open = Some(match self.open.take() {
+            Some(open) => Open { gap: covering(open.gap, new.gap), due: open.due.min(new.due), ..new },
+            None => new,
+        });
+    }
+
+    fn due(&self) -> Option<Duration> {
+        self.open.as_ref().map(|open| open.due)
+    }
+
+    /// The gap to ask about now; `None`: nothing is due, or a snapshot has closed it.
+    fn begin(&mut self, now: Duration, received: Received) -> Option<Notice> {
+        let open = self.open.take_if(|open| open.due <= now)?;
+        if self.updates == Updates::Snapshots && received.all > open.received {
+            return None;
+        }
+        self.last = Some(now);
+        Some(open.gap)
+    }
+}
+
+/// The later gap, from where the earlier one began.
+fn covering(earlier: Notice, mut later: Notice) -> Notice {
+    if let (Notice::Gap { start: first, dropped: more, .. }, Notice::Gap { start, dropped, .. }) = (earlier, &mut later)
+    {
+        *start = (*start).min(first);
+        *dropped = dropped.zip(more).map(|(a, b)| a.saturating_add(b));
+    }
+    later
+}
+
+/// The plan of a stream, and the request that it makes.
+pub(super) struct Recovery {
+    transport: Transport,
+    request: Request,
+    /// Where the state says that it is from; `None`: it is what the stream itself would have sent.
+    source: Option<&'static str>,
+    plan: Mutex<Plan>,
+    changed: Notify,
+    begun: Instant,
+}
+
+impl Recovery {
+    pub(super) fn new(
+        transport: Transport,
+        request: Request,
+        source: Option<&'static str>,
+        updates: Updates,
+        pause: Duration,
+    ) -> Self {
+        let plan = Mutex::new(Plan::new(updates, pause));
+        Recovery { transport, request, source, plan, changed: Notify::new(), begun: Instant::now() }
+    }
+
+    /// A gap was taken from the buffer, which gives nothing more where the request is due at once.
+    pub(super) fn take(&self, gap: &Notice, buffer: &Buffer) {
+        let now = self.begun.elapsed();
+        let is_due = {
+            let mut plan = self.plan();
+            plan.take(gap, now, buffer.received());
+            plan.due().is_some_and(|due| due <= now)
+        };
+        if is_due {
+            buffer.hold();
+        }
+        self.changed.notify_one();
+    }
+
+    /// Makes the requests that are due, while the stream lives.
+    pub(super) async fn run(&self, buffer: &Buffer) -> Infallible {
+        loop {
+            let due = self.plan().due().and_then(|due| self.begun.checked_add(due));
+            let Some(due) = due else {
+                self.changed.notified().await;
+                continue;
+            };
+            tokio::select! {
+                () = sleep_until(due) => {}
+                () = self.changed.notified() => continue,
+            }
+            let gap = self.plan().begin(self.begun.elapsed(), buffer.received());
+            let notice = match gap {
+                Some(gap) => {
+                    buffer.hold();
+                    Some(self.recover(gap).await)
+                }
+                None => None,
+            };
+            buffer.release(notice.map(Item::Notice));
+        }
+    }
+
+    async fn recover(&self, gap: Notice) -> Notice {
+        let late = || Err(format!("no answer within {} s", REQUEST_LIMIT.as_secs()));
+        match timeout(REQUEST_LIMIT, self.ask()).await.unwrap_or_else(|_| late()) {
+            Ok(update) => Notice::Recovered { gap: Box::new(gap), updates: vec![update] },
+            Err(why) => {
+                log::warn!("live stream: {NOT_RECOVERED}{why}");
+                let mut gap = gap;
+                if let Notice::Gap { reason, .. } = &mut gap {
+                    *reason = format!("{NOT_RECOVERED}{why} (gap: {reason})");
+                }
+                gap
+            }
+        }
+    }
+
+    /// The state of the game, or why there is none.
+    async fn ask(&self) -> Result<Update, String> {
+        let found = |error: Error| error.found();
+        let response = self.transport.send_once(&self.request, REQUEST_LIMIT).await.map_err(found)?;
+        if let Some(refusal) = response.refusal {
+            return Err(found(*refusal));
+        }
+        let body = response.body.as_slice();
+        match self.request.resource {
+            Some(resource) => table::check_root(resource, &response.body)
+                .map_err(|wrong| found(wrong.scrubbed(self.transport.scrubber())))?,
+            None if body.trim_ascii_start().starts_with(b"{") => {}
+            None => return Err("the response holds no snapshot".to_owned()),
+        }
+        let text = String::from_utf8_lossy(body).into_owned();
+        let (source, received_at) = (self.source.map(Into::into), response.fetched_at);
+        Ok(Update { event: None, id: "".into(), text, binary: None, seq: None, source, received_at })
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    // A test that fails is meant to panic.
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::super::item::RESTARTED;
+    use super::*;
+    use proptest::prelude::*;
+    use std::time::SystemTime;
+
+    const PAUSE: Duration = Duration::from_secs(5);
+
+    fn seconds(seconds: f64) -> Duration {
+        Duration::from_secs_f64(seconds)
+    }
+
+    fn gap(start: u64, end: Option<u64>, reason: &str, dropped: Option<u64>) -> Notice {
+        let at = |s: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(s);
+        Notice::Gap { start: at(start), end: end.map(at), reason: reason.into(), dropped }
+    }
+
+    fn cut() -> Notice {
+        gap(1, Some(2), "it was cut", None)
+    }
+
+    const NONE: Received = Received { all: 7, waiting: 0 };
+
+    #[test]
+    fn a_gap_among_changes_is_asked_about_at_once_whatever_made_it() {
+        for (reason, dropped) in [("it was cut", None), (OVERFLOW, Some(3)), (RESTARTED, None), ("oversized", Some(1))]
+        {
+            let mut plan = Plan::new(Updates::Changes, PAUSE);
+            let gap = gap(1, Some(2), reason, dropped);
+            // Later changes say nothing of those that are missing.
+            plan.take(&gap, seconds(9.0), Received { all: 7, waiting: 3 });
+            assert_eq!(plan.due(), Some(seconds(9.0)), "{reason}");
+            assert_eq!(plan.begin(seconds(9.0), Received { all: 99, waiting: 9 }), Some(gap));
+            assert_eq!((plan.due(), plan.begin(seconds(99.0), NONE)), (None, None), "once");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_stream_is_not_asked_about_and_neither_is_another_notice() {
+        for updates in [Updates::Changes, Updates::Snapshots] {
+            let mut plan = Plan::new(updates, PAUSE);
+            plan.take(&gap(1, None, "401", None), Duration::ZERO, NONE);
+            plan.take(&Notice::Connected { at: SystemTime::UNIX_EPOCH }, Duration::ZERO, NONE);
+            assert_eq!(plan.due(), None);
+        }
+    }
+
+    #[test]
+    fn a_gap_that_stayed_one_is_not_asked_about_again() {
+        let mut plan = Plan::new(Updates::Changes, PAUSE);
+        plan.take(&gap(1, Some(2), "not recovered: 403 (gap: it was cut)", None), seconds(9.0), NONE);
+        assert_eq!(plan.due(), None);
+    }
+
+    #[test]
+    fn gaps_within_the_pause_share_the_next_request() {
+        let mut plan = Plan::new(Updates::Changes, PAUSE);
+        plan.take(&cut(), seconds(10.0), NONE);
+        assert!(plan.begin(seconds(10.0), NONE).is_some());
+        plan.take(&gap(3, Some(4), OVERFLOW, Some(2)), seconds(11.0), NONE);
+        plan.take(&gap(5, Some(6), OVERFLOW, Some(3)), seconds(14.0), NONE);
+        assert_eq!((plan.due(), plan.begin(seconds(14.9), NONE)), (Some(seconds(15.0)), None));
+        assert_eq!(plan.begin(seconds(15.0), NONE), Some(gap(3, Some(6), OVERFLOW, Some(5))));
+        // The number of missing messages is known only where it is for each.
+        plan.take(&gap(7, Some(8), OVERFLOW, Some(2)), seconds(16.0), NONE);
+        plan.take(&gap(8, Some(9), "it was cut", None), seconds(16.0), NONE);
+        assert_eq!(plan.begin(seconds(20.0), NONE), Some(gap(7, Some(9), "it was cut", None)));
+    }
+
+    #[test]
+    fn a_snapshot_closes_a_gap_and_only_where_none_comes_is_one_asked_for() {
+        let mut plan = Plan::new(Updates::Snapshots, PAUSE);
+        plan.take(&cut(), seconds(1.0), Received { all: 7, waiting: 1 });
+        plan.take(&gap(1, Some(2), OVERFLOW, Some(9)), seconds(1.0), NONE);
+        plan.take(&gap(1, Some(2), "oversized", Some(1)), seconds(1.0), NONE);
+        assert_eq!(plan.due(), None);
+        plan.take(&cut(), seconds(1.0), NONE);
+        assert_eq!((plan.due(), plan.begin(seconds(2.9), NONE)), (Some(seconds(3.0)), None));
+        assert_eq!(plan.begin(seconds(3.0), Received { all: 8, waiting: 0 }), None, "one came");
+        plan.take(&cut(), seconds(4.0), NONE);
+        assert_eq!(plan.begin(seconds(6.0), NONE), Some(cut()));
+        plan.take(&cut(), seconds(7.0), NONE);
+        assert_eq!(plan.due(), Some(seconds(11.0)), "the pause is kept");
+    }
+
+    proptest! {
+        #[test]
+        fn every_gap_is_covered_by_a_request_and_those_are_as_far_apart_as_they_should(
+            steps in prop::collection::vec((0_u64..4_000, any::<bool>()), 1..60),
+        ) {
+            let mut plan = Plan::new(Updates::Changes, PAUSE);
+            let (mut now, mut asked, mut taken) = (Duration::ZERO, Vec::new(), Vec::new());
+            for (wait, is_gap) in steps {
+                now += Duration::from_millis(wait);
+                if is_gap {
+                    plan.take(&gap(now.as_secs(), Some(now.as_secs() + 1), OVERFLOW, Some(1)), now, NONE);
+                    taken.push(now);
+                }
+                if plan.begin(now, NONE).is_some() {
+                    asked.push(now);
+                }
+            }
+            if let Some(due) = plan.due() {
+                asked.push(due.max(now));
+            }
+            prop_assert!(asked.windows(2).all(|pair| pair[1] - pair[0] >= PAUSE), "{asked:?}");
+            prop_assert!(asked.len() <= taken.len());
+            for gap in taken {
+                let next = asked.iter().find(|at| **at >= gap);
+                prop_assert!(next.is_some_and(|at| *at - gap <= PAUSE + Duration::from_secs(4)), "{gap:?}: {asked:?}");
+            }
+        }
+    }
+}

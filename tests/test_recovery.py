@@ -1,0 +1,507 @@
+"""Gaps that the service closes: what is asked when, and that the live box score is right afterwards, against the second service.
+
+`RECOVERY_RUNS=2000 pytest tests/test_recovery.py` plays more random schedules; a failure names its seed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import random
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from service import NO_DATA, Features, PlayedGame, Service
+from service.played import Totals
+
+import sideline
+
+RUNS = int(os.environ.get("RECOVERY_RUNS", "120"))
+SHARDS = 6
+PAUSE = 0.01
+QUICK: dict[str, Any] = {"retry_wait": 0.002, "max_wait": 0.01}
+END = "the end of the run"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sideline._streams.RECOVER_PAUSE", PAUSE)
+
+
+def features(lines: str = "players") -> Features:
+    return Features(subscription_token=True, catch_up=True, broadcast_stats=True, catch_up_lines=lines)
+
+
+def new_service(lines: str = "players") -> Service:
+    return Service(seed=1, teams=2, games=1, practices=0, upcoming=0, sessions=(2, 2), features=features(lines))
+
+
+@pytest.fixture
+def second() -> Iterator[Service]:
+    with new_service() as service:
+        yield service
+
+
+@pytest.fixture
+def client(second: Service) -> Iterator[sideline.Client]:
+    with sideline.Client(**second.client_options()) as client:
+        yield client
+
+
+def start(service: Service, *, is_numbered: bool = False) -> PlayedGame:
+    return PlayedGame(service, service.season.games[0], is_numbered=is_numbered)
+
+
+def box(score: sideline.LiveBoxScore) -> Totals:
+    """The lines of a box score, without what is zero or unknown."""
+    keys = set(sideline.SCHEMAS["box_score"].names[: sideline.SCHEMAS["box_score"].names.index("games_played") + 1])
+    rows = score.table().to_dicts()
+    return {(row["team_id"], row["player_id"]): {code: value for code, value in row.items() if code not in keys and value} for row in rows}
+
+
+def assert_same(score: sideline.LiveBoxScore, truth: Totals, *, has_totals: bool) -> None:
+    """Equal to REST; where its responses lack the teams' totals, those may be unknown, but never wrong."""
+    found = box(score)
+    for (team_id, player_id), stats in truth.items():
+        line = found.get((team_id, player_id), {})
+        if player_id == 0 and not has_totals:
+            assert line.items() <= stats.items(), (team_id, player_id, line, stats)
+        else:
+            assert line == stats, (team_id, player_id, line, stats)
+    assert all(key in truth for key, line in found.items() if line)
+
+
+def take_until(stream: sideline.LiveStream, condition: Callable[[Any], bool]) -> list[Any]:
+    items: list[Any] = []
+    for item in stream:
+        items.append(item)
+        if condition(item):
+            return items
+    raise AssertionError(f"the stream ended: {items[-3:]}")
+
+
+def is_connected(item: Any) -> bool:
+    return isinstance(item, sideline.Connected)
+
+
+def cut_and_lose(service: Service, game: PlayedGame) -> None:
+    """Messages that no connection receives, and no replay has."""
+    service.live.refuse(503, times=1)
+    service.live.cut()
+    game.play(5)
+
+
+def test_a_gap_is_followed_by_the_state_of_the_game_before_everything_later(second: Service, client: sideline.Client) -> None:
+    game, score = start(second), sideline.LiveBoxScore()
+    with client.live(game.event.id, sources=["stats"], **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        cut_and_lose(second, game)
+        items = take_until(stream, is_connected)
+        score.feed_all(items)
+        assert_same(score, game.totals(), has_totals=False)
+        stats = stream.stats
+    assert [type(item).__name__ for item in items if not isinstance(item, sideline.Update)][-3:] == ["Gap", "Recovered", "Connected"]
+    recovered = items[-2]
+    assert recovered.gap == items[-3]
+    assert not recovered.gap.is_final
+    (update,) = recovered.updates
+    assert update.source == "catch_up"
+    assert sorted(update.to_dict()) == ["details", "gameTotals", "stats"]
+    assert recovered.at == update.received_at
+    assert recovered.at.tzinfo is not None
+    assert len(second.requests.all("catch_up")) == 1
+    assert (stats.gaps, stats.recovered) == (1, 1)
+    payload = sideline.Payload.from_bytes("catch_up", update.raw)
+    assert payload.table("play_by_play").num_rows == 15
+
+
+def test_shots_are_asked_for_where_the_stream_names_them(second: Service, client: sideline.Client) -> None:
+    game = start(second)
+    with client.live(game.event.id, sources=["stats", "shots"], **QUICK) as stream:
+        take_until(stream, is_connected)
+        cut_and_lose(second, game)
+        take_until(stream, is_connected)
+    (request,) = second.requests.all("catch_up")
+    assert request.ids["resources"] == "stats,details,shots"
+
+
+@pytest.mark.parametrize("how", ["off", "by token", "without notices"])
+def test_nothing_is_asked_where_it_is_off_or_cannot_be(how: str, second: Service, client: sideline.Client) -> None:
+    game = start(second)
+    options: dict[str, Any] = {
+        "off": {"game_id": game.event.id, "recover": "off"},
+        "by token": {"token": second.live.token_for(game.event.id)},
+        "without notices": {"game_id": game.event.id, "notices": False},
+    }[how]
+    with client.live(**options, **QUICK) as stream:
+        second.live.wait_for_connections(1)
+        cut_and_lose(second, game)
+        second.live.wait_for_connections(2)
+        game.play(1)
+        items = take_until(stream, lambda item: isinstance(item, sideline.Update))
+    assert sum(isinstance(item, sideline.Gap) for item in items) == (how != "without notices")
+    assert not any(isinstance(item, sideline.Recovered) for item in items)
+    assert second.requests.all("catch_up") == []
+
+
+def test_a_wrong_word_says_what_is_right(client: sideline.Client) -> None:
+    for opened in (lambda: client.live("g", recover="always"), lambda: client.live_stats("g", recover="always")):  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match='"auto" or "off"'):
+            opened()
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ({"status": 403}, "403"),
+        ({"status": 503}, "503"),
+        ({"change": NO_DATA["null root"]}, "stats"),
+        ({"change": NO_DATA["error document"]}, ""),
+        ({"refuse": True}, "connection"),
+    ],
+)
+def test_what_the_service_does_not_give_leaves_a_final_gap_that_says_why(fault: dict[str, Any], why: str, second: Service, client: sideline.Client) -> None:
+    game = start(second)
+    second.faults.add("catch_up", **fault)
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        cut_and_lose(second, game)
+        items = take_until(stream, is_connected)
+        stats = stream.stats
+    gap, final = items[-3:-1]
+    assert isinstance(gap, sideline.Gap)
+    assert isinstance(final, sideline.Gap)
+    assert (gap.is_final, final.is_final) == (False, True)
+    assert final.reason.startswith("not recovered: ")
+    assert why in final.reason
+    assert gap.reason in final.reason
+    assert (final.start, final.end, final.dropped) == (gap.start, gap.end, gap.dropped)
+    assert second.secret not in final.reason
+    # One request, whatever `max_retries` says.
+    assert len(second.requests.all("catch_up")) == 1
+    assert (stats.gaps, stats.recovered) == (1, 0)
+
+
+def test_what_is_received_during_the_request_comes_after_its_response(second: Service, client: sideline.Client) -> None:
+    """The state was made before these messages: behind them it would take the box score back."""
+    game, score = start(second), sideline.LiveBoxScore()
+    second.faults.add("catch_up", delay=0.3)
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        cut_and_lose(second, game)
+        playing = threading.Thread(target=lambda: (second.live.wait_for_connections(2), game.play(20), second.live.send(END)))
+        playing.start()
+        items = take_until(stream, lambda item: isinstance(item, sideline.Update) and END in item.text)
+        playing.join()
+    score.feed_all(items)
+    assert_same(score, game.totals(), has_totals=False)
+    kinds = [type(item).__name__ for item in items]
+    assert kinds.index("Recovered") == kinds.index("Gap") + 1
+    assert kinds.index("Recovered") < kinds.index("Update")
+
+
+def test_a_wait_that_is_cancelled_loses_nothing_and_asks_once(second: Service) -> None:
+    game = start(second)
+    second.faults.add("catch_up", delay=0.3)
+
+    async def read() -> tuple[list[Any], int]:
+        items, timeouts = [], 0
+        async with sideline.AsyncClient(**second.client_options()) as client, client.live(game.event.id, **QUICK) as stream:
+            while not any(isinstance(item, sideline.Recovered) for item in items):
+                try:
+                    items.append(await asyncio.wait_for(anext(stream), 0.01))
+                except TimeoutError:
+                    timeouts += 1
+                if len(items) == 1:
+                    await asyncio.to_thread(cut_and_lose, second, game)
+                    items.append("cut")
+        return items, timeouts
+
+    items, timeouts = asyncio.run(read())
+    assert isinstance(items[-2], sideline.Gap)
+    assert timeouts > 3, "other tasks had their turn"
+    assert len(second.requests.all("catch_up")) == 1
+
+
+def test_dropped_updates_are_recovered_and_the_requests_are_paced(second: Service, client: sideline.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sideline._streams.RECOVER_PAUSE", 3600.0)
+    game, score = start(second), sideline.LiveBoxScore()
+    with client.live(game.event.id, overflow="drop_oldest", buffer=4, **QUICK) as stream:
+        take_until(stream, is_connected)
+        for _ in range(3):
+            before = stream.stats.dropped
+            while stream.stats.dropped == before:
+                game.play(3)
+            score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Gap)))
+        items = [next(stream) for _ in range(4)]
+    assert not any(isinstance(item, sideline.Recovered) for item in items), "the second gap waits for its turn"
+    assert len(second.requests.all("catch_up")) == 1
+
+
+def test_a_recovered_gap_is_recorded_replayed_pickled_and_a_row(second: Service, client: sideline.Client, tmp_path: Path) -> None:
+    game, path = start(second), tmp_path / "game.journal"
+    with client.live(game.event.id, **QUICK).record(path) as stream:
+        items = take_until(stream, is_connected)
+        cut_and_lose(second, game)
+        items += take_until(stream, is_connected)
+    live, replayed = sideline.LiveBoxScore(), sideline.LiveBoxScore()
+    live.feed_all(items)
+    again = list(sideline.replay(path, speed=None))
+    replayed.feed_all(again)
+    assert [type(item) for item in again] == [type(item) for item in items]
+    assert box(replayed) == box(live) != {}
+    assert replayed.feed_all(again) == 0, "known already"
+    ours, theirs = items[-2], again[-2]
+    assert ours.gap.reason == theirs.gap.reason
+    assert ours.updates[0].raw == theirs.updates[0].raw
+    assert (theirs.updates[0].source, theirs.at) == ("catch_up", ours.at)
+    copied = pickle.loads(pickle.dumps(ours))
+    assert copied.gap == ours.gap
+    assert copied.updates[0].text == ours.updates[0].text
+    assert repr(ours).startswith("Recovered(gap=Gap(start=")
+    assert len(repr(ours)) < 1000
+    (table,) = sideline.replay(path, speed=None).batches(max_rows=1000)
+    rows = table.to_dicts()
+    assert [row["kind"] for row in rows[-3:]] == ["recovered", "update", "connected"]
+    assert rows[-2]["text"] == ours.updates[0].text
+    assert (rows[-3]["start"], rows[-3]["reason"]) == (rows[-4]["start"], rows[-4]["reason"])
+
+
+def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(second: Service, client: sideline.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sideline._streams.RECOVER_PAUSE", 3600.0)
+    game, score = start(second), sideline.LiveBoxScore()
+    second.live.snapshot_on_connect = True
+    second.live.send_event(game.snapshot())
+    with client.live_stats(game.event.id, **QUICK) as stream:
+        take_until(stream, lambda item: isinstance(item, sideline.Update))
+        game.play(10)
+        second.live.cut()
+        second.live.wait_for_connections(2)
+        second.live.send_event(game.snapshot())
+        second.live.send_event(game.snapshot())
+        items = take_until(stream, lambda item: isinstance(item, sideline.Update))
+        items += take_until(stream, lambda item: isinstance(item, sideline.Update))
+        items += take_until(stream, lambda item: isinstance(item, sideline.Update))
+    score.feed_all(items)
+    assert_same(score, game.totals(), has_totals=True)
+    assert sum(isinstance(item, sideline.Gap) for item in items) == 1
+    assert not any(isinstance(item, sideline.Recovered) for item in items)
+    assert second.requests.all("broadcast_stats") == []
+
+
+def test_an_event_stream_that_sends_no_snapshot_is_given_one(second: Service, client: sideline.Client) -> None:
+    game, score = start(second), sideline.LiveBoxScore()
+    with client.live_stats(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        second.live.cut()
+        items = take_until(stream, lambda item: isinstance(item, sideline.Recovered))
+    score.feed_all(items)
+    assert_same(score, game.totals(), has_totals=True)
+    (update,) = items[-1].updates
+    assert (update.event, update.source, update.seq) == ("message", None, None)
+    assert update.to_dict() == game.snapshot()
+    assert len(second.requests.all("broadcast_stats")) == 1
+
+
+# Random schedules
+
+
+class Reader(threading.Thread):
+    """Reads a stream and keeps its box score, until it is stopped or the end has come and no gap is open."""
+
+    def __init__(self, stream: sideline.LiveStream, dice: random.Random, *, is_async: bool) -> None:
+        super().__init__(daemon=True)
+        self.stream, self.dice, self.is_async = stream, dice, is_async
+        self.score = sideline.LiveBoxScore()
+        self.items: list[Any] = []
+        self.open: list[sideline.Gap] = []
+        self.has_end = False
+        self.error: BaseException | None = None
+        self.lock = threading.Lock()
+
+    def run(self) -> None:
+        try:
+            asyncio.run(self._read_async()) if self.is_async else self._read()
+        except BaseException as error:  # noqa: BLE001 - raised again by the test
+            self.error = error
+
+    def _read(self) -> None:
+        for item in self.stream:
+            if self.take(item):
+                return
+
+    async def _read_async(self) -> None:
+        async for item in self.stream:
+            if self.take(item):
+                return
+
+    def take(self, item: Any) -> bool:
+        """Whether that was the last one."""
+        with self.lock:
+            self.items.append(item)
+            self.score.feed(item)
+            closed = item.gap if isinstance(item, sideline.Recovered) else item if isinstance(item, sideline.Gap) and item.is_final else None
+            if closed is not None:
+                assert self.open, "closed what was not open"
+                assert closed.end is not None
+                self.open = [gap for gap in self.open if gap.end is None or gap.end > closed.end]
+            elif isinstance(item, sideline.Gap):
+                self.open.append(item)
+            self.has_end |= isinstance(item, sideline.Update) and END in item.text
+            return self.has_end and not self.open
+
+
+class Schedule:
+    """What happens to a game, step by step."""
+
+    def __init__(self, dice: random.Random, service: Service, game: PlayedGame) -> None:
+        self.dice, self.service, self.live, self.game = dice, service, service.live, game
+        self.log: list[str] = []
+
+    def run(self, steps: int) -> None:
+        names = [name for name in dir(self) if name.startswith("do_")]
+        weights = [10 if name == "do_play" else 4 if name == "do_cut" else 1 for name in names]
+        for name in self.dice.choices(names, weights, k=steps):
+            self.log.append(name)
+            getattr(self, name)()
+
+    def told(self) -> None:
+        """What follows a change in REST."""
+
+    def do_play(self) -> None:
+        self.game.play(self.dice.randrange(1, 5))
+        self.told()
+
+    def do_correct(self) -> None:
+        self.game.correct()
+        self.told()
+
+    def do_cut(self) -> None:
+        count = len(self.live.connections)
+        self.dice.choice([self.live.cut, self.live.reset])()
+        if self.dice.random() < 0.5:
+            self.game.play(self.dice.randrange(1, 5))
+        if self.dice.random() < 0.5:
+            self.live.wait_for_connections(count + 1)
+
+    def do_refuse(self) -> None:
+        self.live.refuse(self.dice.choice([500, 503]), times=1)
+
+    def do_fail(self) -> None:
+        chosen = self.dice.choice([{"status": 403}, {"status": 404}, {"status": 503}, {"cut_at": 20}, {"change": NO_DATA["null root"]}])
+        self.service.faults.add(self.dice.choice(["catch_up", "broadcast_stats"]), times=1, **chosen)
+
+    def do_delay(self) -> None:
+        self.service.faults.add(self.dice.choice(["catch_up", "broadcast_stats"]), times=1, delay=self.dice.random() * 0.03)
+
+
+class Websocket(Schedule):
+    def do_forget(self) -> None:
+        """The service keeps fewer messages for a replay."""
+        self.live.keeps = self.dice.choice([0, 3, None])
+
+    def do_number(self) -> None:
+        """Later messages are in a replay, or are not."""
+        self.game.is_numbered = self.dice.random() < 0.5
+
+    def do_restart(self) -> None:
+        self.live.restart()
+        self.live.cut()
+
+
+class Events(Schedule):
+    def told(self) -> None:
+        if self.dice.random() < 0.7:
+            self.live.send_event(self.game.snapshot())
+
+
+def play(seed: int) -> tuple[int, int, int, int]:
+    """One life of a game: gaps, requests, recovered gaps and final ones."""
+    dice = random.Random(seed)
+    is_events = seed % 4 == 3
+    lines = dice.choice(["players", "all"])
+    options: dict[str, Any] = QUICK | dice.choice([{}, {}, {"overflow": "drop_oldest", "buffer": dice.randrange(1, 30)}])
+    with new_service(lines) as service, sideline.Client(**service.client_options()) as client:
+        game = PlayedGame(service, service.season.games[0], is_numbered=dice.random() < 0.5)
+        service.live.snapshot_on_connect = dice.random() < 0.3
+        if game.is_numbered:
+            # Others are lost before the stream begins, which is no gap.
+            game.play(dice.randrange(10))
+        schedule = (Events if is_events else Websocket)(dice, service, game)
+        with client.live_stats(game.event.id, **options) if is_events else client.live(game.event.id, **options) as stream:
+            reader = Reader(stream, dice, is_async=dice.random() < 0.5)
+            reader.start()
+            service.live.wait_for_connections(1)
+            schedule.run(dice.randrange(10, 30))
+            service.faults.clear()
+            if is_events:
+                end_events(service, game, reader)
+            else:
+                end_websocket(service, reader)
+            stats = stream.stats
+    assert reader.error is None, reader.error
+    with reader.lock:
+        items = list(reader.items)
+    try:
+        return check(schedule, reader, items, stats, has_totals=lines == "all" or is_events)
+    except AssertionError as failure:
+        raise AssertionError(f"seed {seed}: {failure}\n{schedule.log}") from None
+
+
+def end_websocket(service: Service, reader: Reader) -> None:
+    """The game stands still until the reader has all messages and no gap is open."""
+    for _ in range(200):
+        service.live.send(END, source="clock")
+        reader.join(0.05)
+        if not reader.is_alive():
+            return
+    raise AssertionError(f"the end does not arrive; open: {reader.open}, {reader.items[-3:]}")
+
+
+def end_events(service: Service, game: PlayedGame, reader: Reader) -> None:
+    """A last cut, behind which the service sends a snapshot only if it does so to every new connection."""
+    game.play(3)
+    service.live.cut()
+    if service.live.snapshot_on_connect:
+        service.live.send_event(game.snapshot())
+    for _ in range(200):
+        with reader.lock:
+            answered = sum(isinstance(item, sideline.Recovered) or (isinstance(item, sideline.Gap) and item.is_final) for item in reader.items)
+            if box(reader.score) == game.totals() and answered == len(service.requests.all("broadcast_stats")):
+                return
+        reader.join(0.05)
+    raise AssertionError(f"the box score stays wrong; open: {reader.open}, {reader.items[-3:]}")
+
+
+def check(schedule: Schedule, reader: Reader, items: list[Any], stats: Any, *, has_totals: bool) -> tuple[int, int, int, int]:
+    gaps = [item for item in items if isinstance(item, sideline.Gap) and not item.is_final]
+    finals = [item for item in items if isinstance(item, sideline.Gap) and item.is_final]
+    recovered = [item for item in items if isinstance(item, sideline.Recovered)]
+    log = schedule.service.requests
+    requests = len(log.all("catch_up")) + len(log.all("broadcast_stats"))
+    assert requests <= len(gaps), f"{requests} requests for {len(gaps)} gaps"
+    # The end of an event stream may come between a request and its response.
+    assert 0 <= requests - len(recovered) - len(finals) <= isinstance(schedule, Events), (requests, len(recovered), len(finals))
+    assert stats.recovered >= len(recovered)
+    assert stats.gaps >= len(gaps)
+    assert all(len(gap.reason) > len("not recovered: ") for gap in finals)
+    outcomes = [item for item in items if isinstance(item, sideline.Recovered) or (isinstance(item, sideline.Gap) and item.is_final)]
+    if not outcomes or isinstance(outcomes[-1], sideline.Recovered):
+        assert_same(reader.score, schedule.game.totals(), has_totals=has_totals)
+    return len(gaps), requests, len(recovered), len(finals)
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_after_any_cuts_the_box_score_is_rests_or_a_final_gap_says_why(shard: int) -> None:
+    sums = [0, 0, 0, 0]
+    for seed in range(shard, RUNS, SHARDS):
+        sums = [old + new for old, new in zip(sums, play(seed), strict=True)]
+    _, _, recovered, finals = sums
+    assert recovered > 0
+    assert finals > 0
