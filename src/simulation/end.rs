@@ -39,7 +39,7 @@ pub(super) async fn check(
     if night.seed % 16 == 3 {
         random_refusals(world, transport).await;
     }
-    world.cut.send_replace(super::night::How::Reset);
+    world.cut.send(super::night::How::Reset);
     // `retry:` may ask for a minute.
     sleep(130 * SECOND).await;
     producer.abort();

@@ -110,13 +110,12 @@ fn chunks(
 
 async fn serve(world: Arc<World>, mut conn: Conn) {
     world.state().open += 1;
-    let mut cut = world.cut.subscribe();
-    cut.mark_unchanged();
+    let cuts = world.cut.count();
     let how = tokio::select! {
         biased;
-        _ = cut.changed() => {
+        (_, how) = world.cut.beyond(cuts) => {
             world.count("cuts");
-            *cut.borrow()
+            how
         }
         how = service::handle(&world, &mut conn) => how,
     };

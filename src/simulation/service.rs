@@ -250,7 +250,7 @@ async fn events(world: &Arc<World>, conn: &mut Conn, last: Option<String>) -> Re
         world.count("resumptions");
     }
     conn.write(&start(world, 200, "content-type: text/event-stream\r\n")).await?;
-    let mut news = world.news.subscribe();
+    let mut news = world.news.count();
     let mut heartbeat = Instant::now() + Duration::from_secs(10);
     loop {
         let is_silent = world.state().faults.silence > world.now();
@@ -268,7 +268,7 @@ async fn events(world: &Arc<World>, conn: &mut Conn, last: Option<String>) -> Re
         conn.write(text.as_bytes()).await?;
         tokio::select! {
             biased;
-            _ = news.changed() => {}
+            (count, ()) = world.news.beyond(news) => news = count,
             read = conn.io.read_u8() => if read.is_err() { return Ok(()) },
             () = sleep_until(heartbeat) => {
                 heartbeat += Duration::from_secs(10);
@@ -303,7 +303,7 @@ async fn messages(world: &Arc<World>, conn: &mut Conn, key: &str, last: Option<u
     };
     world.count(if last.is_some() { "resumptions" } else { "replays from the beginning" });
     let mut held: Option<u64> = None;
-    let mut news = world.news.subscribe();
+    let mut news = world.news.count();
     let mut heartbeat = Instant::now() + Duration::from_secs(15);
     loop {
         let (mut bytes, mut close) = (Vec::new(), None);
@@ -350,7 +350,7 @@ async fn messages(world: &Arc<World>, conn: &mut Conn, key: &str, last: Option<u
         }
         tokio::select! {
             biased;
-            _ = news.changed() => {}
+            (count, ()) = world.news.beyond(news) => news = count,
             read = conn.io.read_u8() => if read.is_err() { return Ok(()) },
             () = sleep_until(heartbeat) => {
                 heartbeat += Duration::from_secs(15);

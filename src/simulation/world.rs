@@ -2,13 +2,13 @@
 
 use super::night::{Event, How, Night, Random, Settings, Throttle};
 use super::service::Service;
+use super::signal::Signal;
 use crate::machine::simulated::Machine;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 pub(super) struct World {
@@ -16,9 +16,9 @@ pub(super) struct World {
     start: Instant,
     state: Mutex<State>,
     /// How all standing connections are cut; each change is a cut.
-    pub cut: watch::Sender<How>,
+    pub cut: Signal<How>,
     /// Each change is something to send.
-    pub news: watch::Sender<u64>,
+    pub news: Signal<()>,
 }
 
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl World {
             openings: BTreeMap::new(),
             last_refusal: None,
         };
-        let (cut, news) = (watch::Sender::new(How::Reset), watch::Sender::new(0));
+        let (cut, news) = (Signal::new(How::Reset), Signal::new(()));
         Arc::new(World { settings: night.settings, start: Instant::now(), state: Mutex::new(state), cut, news })
     }
 
@@ -153,10 +153,10 @@ impl World {
         }
         drop(state);
         match event {
-            Event::CutAll(how) => drop(self.cut.send_replace(how)),
-            Event::Restart | Event::Deny => drop(self.cut.send_replace(How::Reset)),
+            Event::CutAll(how) => self.cut.send(how),
+            Event::Restart | Event::Deny => self.cut.send(How::Reset),
             Event::Burst(count) => (0..count).for_each(|_| self.produce()),
-            Event::Close(_) | Event::HugeFrame | Event::Retry(_) => self.news.send_modify(|news| *news += 1),
+            Event::Close(_) | Event::HugeFrame | Event::Retry(_) => self.news.send(()),
             _ => {}
         }
     }
@@ -165,7 +165,7 @@ impl World {
     pub(super) fn produce(&self) {
         let (now, settings) = (self.now(), self.settings);
         self.state().service.produce(now, &settings);
-        self.news.send_modify(|news| *news += 1);
+        self.news.send(());
     }
 
     /// All is well from here on.
@@ -174,7 +174,7 @@ impl World {
         let denies = state.faults.denies;
         state.faults = Faults { is_calm: true, denies, ..Faults::default() };
         drop(state);
-        self.cut.send_replace(How::Reset);
+        self.cut.send(How::Reset);
     }
 }
 
