@@ -1,7 +1,7 @@
 //! What everything in a night shares: its clock, its chance, its faults, what happened, and what should not have.
 
 use super::night::{Event, How, Night, Random, Settings, Throttle};
-use super::service::Service;
+use super::service::{Kind, Service};
 use super::signal::Signal;
 use crate::machine::simulated::Machine;
 use std::cell::RefCell;
@@ -23,7 +23,8 @@ pub(super) struct World {
 
 #[derive(Debug)]
 pub(super) struct State {
-    pub random: Random,
+    /// Of each kind of connections, so that an event that is left out changes little else.
+    pub random: [Random; 4],
     trace: String,
     pub counts: BTreeMap<&'static str, u64>,
     pub failures: Vec<String>,
@@ -36,6 +37,12 @@ pub(super) struct State {
     /// When each connection of a stream was begun, and whether it stood.
     pub openings: BTreeMap<&'static str, Vec<(Duration, bool)>>,
     pub last_refusal: Option<Duration>,
+}
+
+impl State {
+    pub(super) fn random(&mut self, kind: Kind) -> &mut Random {
+        &mut self.random[kind as usize]
+    }
 }
 
 /// What is wrong, and until when.
@@ -63,7 +70,7 @@ const NOON: u64 = 1_793_534_400;
 impl World {
     pub(super) fn new(night: &Night) -> Arc<Self> {
         let state = State {
-            random: Random(night.seed ^ 0xA5A5),
+            random: [0xA5A5, 0xA5A6, 0xA5A7, 0xA5A8].map(|salt| Random(night.seed ^ (salt << 32))),
             trace: String::new(),
             counts: BTreeMap::new(),
             failures: Vec::new(),
@@ -114,11 +121,11 @@ impl World {
     }
 
     /// Of one way.
-    pub(super) fn latency(&self) -> Duration {
+    pub(super) fn latency(&self, kind: Kind) -> Duration {
         let now = self.now();
         let mut state = self.state();
-        let extra = if state.faults.slow > now { state.random.below(2000) } else { 0 };
-        let share = 1.0 + if state.faults.is_calm { 0.0 } else { state.random.chance() };
+        let extra = if state.faults.slow > now { state.random(kind).below(2000) } else { 0 };
+        let share = 1.0 + if state.faults.is_calm { 0.0 } else { state.random(kind).chance() };
         self.settings.latency.mul_f64(share) + Duration::from_millis(extra)
     }
 
