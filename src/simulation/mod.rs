@@ -234,12 +234,25 @@ fn check(seed: u64) -> Outcome {
     outcome
 }
 
+/// A seed that fails is the last one for all threads.
+struct StopOnFailure<'a>(&'a AtomicU64);
+
+impl Drop for StopOnFailure<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // No further seed, and room to count on.
+            self.0.store(u64::MAX / 2, Ordering::Relaxed);
+        }
+    }
+}
+
 /// `SIDELINE_SEEDS` seeds from `SIDELINE_SEED` on, on as many threads as there are processors.
 fn many(first: u64, count: u64) {
     let begun = std::time::Instant::now();
     let next = AtomicU64::new(first);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let work = || {
+        let _stop = StopOnFailure(&next);
         let mut total = Total::default();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
