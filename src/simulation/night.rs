@@ -208,6 +208,12 @@ impl Night {
                 }
                 // What is overtaken on a connection that is lost must be asked for again.
                 Event::Overtake(time) => vec![(time.mul_f64(r.chance()), Event::CutAll(r.pick(&HOWS)))],
+                // An id matters where it is the last one of its connection.
+                Event::OddId | Event::LongId => {
+                    vec![(ms(1), Event::Burst(1)), (ms(600), Event::CutAll(r.pick(&HOWS)))]
+                }
+                // The next connection is closed before it brings anything.
+                Event::Close(_) if r.below(2) == 0 => vec![(ms(1), event)],
                 _ => Vec::new(),
             };
             events.extend(next.into_iter().map(|(after, event)| (at + after, event)));
