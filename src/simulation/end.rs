@@ -3,7 +3,7 @@
 use super::calls;
 use super::night::{Event, Night, Throttle};
 use super::readers::{Reader, Seen, text};
-use super::service::{Kind, Made};
+use super::service::{Kind, MOST_OVERTAKING, Made};
 use super::world::World;
 use crate::error::Error;
 use crate::live::Overflow;
@@ -36,10 +36,10 @@ pub(super) async fn check(
         world.fail("a call or a batch goes on for minutes in a calm".into());
     }
     users.abort_all();
-    if night.seed % 16 == 3 {
+    if night.has_random_refusals() {
         random_refusals(world, transport).await;
     }
-    world.cut.send_replace(super::night::How::Reset);
+    world.cut.send(super::night::How::Reset);
     // `retry:` may ask for a minute.
     sleep(130 * SECOND).await;
     producer.abort();
@@ -200,9 +200,14 @@ fn is_nothing_lost(world: &World, night: &Night, kind: Kind, seen: &Seen) {
     let is_in_order =
         night.settings.overflow == Overflow::Block || !night.has(|event| matches!(event, Event::Overtake(_)));
     for made in missing.iter().filter(|_| is_in_order) {
+        // What others overtook when its connection was cut is lost behind them.
+        let overtaking =
+            if night.has(|event| matches!(event, Event::Overtake(_))) { MOST_OVERTAKING as usize } else { 0 };
         let of_source = || seen.delivered.iter().filter(|(n, _)| all[*n as usize].source == made.source);
         let before = of_source().filter(|(n, _)| *n < made.n).map(|(_, place)| *place).max().unwrap_or(0);
-        let after = of_source().filter(|(n, _)| *n > made.n).map(|(_, place)| *place).min().unwrap_or(usize::MAX);
+        let mut later: Vec<usize> = of_source().filter(|(n, _)| *n > made.n).map(|(_, place)| *place).collect();
+        later.sort_unstable();
+        let after = later.get(overtaking).copied().unwrap_or(usize::MAX);
         let (first, last) = (before.min(after), before.max(after));
         if !seen.gaps.iter().any(|gap| (first..=last).contains(gap)) {
             failures.push(format!("lost: {} {} of {:?}, without a gap", kind.name(), made.n, made.source));

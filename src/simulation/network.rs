@@ -27,7 +27,7 @@ impl Network for Sockets {
         Box::pin(async move {
             let kind = service::kind(request.url().path());
             let begun = world.now();
-            let executed = execute(&world, request, limits).await;
+            let executed = execute(&world, kind, request, limits).await;
             let status = executed.as_ref().map_or(0, |response| response.status().as_u16());
             if let service::Kind::Events | service::Kind::Messages = kind {
                 let stood = matches!(status, 200 | 101);
@@ -43,8 +43,13 @@ impl Network for Sockets {
     }
 }
 
-async fn execute(world: &Arc<World>, request: Request, limits: Limits) -> Result<Response, Trouble> {
-    let latency = world.latency();
+async fn execute(
+    world: &Arc<World>,
+    kind: service::Kind,
+    request: Request,
+    limits: Limits,
+) -> Result<Response, Trouble> {
+    let latency = world.latency(kind);
     sleep(latency).await;
     let now = world.now();
     let (refuses, is_blackhole) = {
@@ -64,7 +69,7 @@ async fn execute(world: &Arc<World>, request: Request, limits: Limits) -> Result
     let (near, far) = duplex(64 * 1024);
     let is_reset = Arc::new(AtomicBool::new(false));
     let cut = world.state().faults.cut_next.take();
-    let conn = Conn { io: far, is_reset: is_reset.clone(), cut, world: world.clone() };
+    let conn = Conn { kind, io: far, is_reset: is_reset.clone(), cut, world: world.clone() };
     tokio::spawn(serve(world.clone(), conn));
     let (mut sender, connection) =
         http1::handshake(TokioIo::new(Cable { io: near, is_reset })).await.map_err(|_| Trouble::Broken)?;
@@ -110,13 +115,12 @@ fn chunks(
 
 async fn serve(world: Arc<World>, mut conn: Conn) {
     world.state().open += 1;
-    let mut cut = world.cut.subscribe();
-    cut.mark_unchanged();
+    let cuts = world.cut.count();
     let how = tokio::select! {
         biased;
-        _ = cut.changed() => {
+        (_, how) = world.cut.beyond(cuts) => {
             world.count("cuts");
-            *cut.borrow()
+            how
         }
         how = service::handle(&world, &mut conn) => how,
     };
@@ -126,6 +130,7 @@ async fn serve(world: Arc<World>, mut conn: Conn) {
 
 /// The service's end.
 pub(super) struct Conn {
+    kind: service::Kind,
     pub io: DuplexStream,
     is_reset: Arc<AtomicBool>,
     /// How it ends, after so many bytes.
@@ -136,13 +141,13 @@ pub(super) struct Conn {
 impl Conn {
     /// An error says how the connection ends.
     pub(super) async fn write(&mut self, bytes: &[u8]) -> Result<(), How> {
-        let mut rest = bytes;
+        let (mut rest, kind) = (bytes, self.kind);
         while !rest.is_empty() {
             let now = self.world.now();
             let drip = {
                 let mut state = self.world.state();
                 let is_slow = state.faults.slow > now;
-                is_slow.then(|| (state.random.between(1, 400), state.random.below(300)))
+                is_slow.then(|| (state.random(kind).between(1, 400), state.random(kind).below(300)))
             };
             let mut part = rest.len();
             if let Some((size, wait)) = drip {

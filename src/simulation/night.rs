@@ -161,7 +161,7 @@ impl Night {
         for _ in 0..count {
             let at = ms(r.below(length.as_millis() as u64));
             let some = |r: &mut Random, most: u64| Duration::from_secs(r.between(1, most));
-            let event = match r.below(26) {
+            let event = match r.below(28) {
                 0..=2 => Event::CutAll(r.pick(&HOWS)),
                 3..=5 => Event::CutNext(r.pick(&HOWS), r.pick(&[1, 20, 150, 300, 600, 2000])),
                 6 => Event::Refuse(some(r, 90)),
@@ -182,7 +182,7 @@ impl Night {
                 13 if restarts => Event::Restart,
                 14 if is_odd => Event::RefusePosition(some(r, 90)),
                 15 => Event::RevokeToken,
-                16 if is_odd => r.pick(&[Event::OddId, Event::LongId, Event::Oversized, Event::HugeFrame]),
+                16 | 25 if is_odd => r.pick(&[Event::OddId, Event::LongId, Event::Oversized, Event::HugeFrame]),
                 17 => Event::Close(r.pick(&[1000, 1001, 1008, 1008, 1011, 1012, 4401])),
                 18 => Event::Overtake(some(r, 60)),
                 19 => Event::Silence(some(r, 50)),
@@ -194,20 +194,40 @@ impl Night {
                 _ => Event::Calls(r.between(1, 12), ms(r.pick(&[150, 2000, 20_000, 60_000]))),
             };
             events.push((at, event));
-            // Somebody should be there to meet it.
-            if matches!(event, Event::Throttle(..) | Event::Errors(..) | Event::Refuse(_) | Event::ClockJump(_)) {
-                let after = at + ms(r.below(3000));
-                events.push((
-                    after,
-                    r.pick(&[Event::Batch(20), Event::Calls(10, ms(20_000)), Event::Calls(6, ms(60_000))]),
-                ));
-            }
+            let next = match event {
+                // Somebody should be there to meet it.
+                Event::Throttle(..) | Event::Errors(..) | Event::Refuse(_) | Event::ClockJump(_) => {
+                    let met = [Event::Batch(20), Event::Calls(10, ms(20_000)), Event::Calls(6, ms(60_000))];
+                    vec![(ms(r.below(3000)), r.pick(&met))]
+                }
+                // A wait matters where connections fail.
+                Event::Retry(_) => {
+                    let time = some(r, 60);
+                    let failure = r.pick(&[Event::Refuse(time), Event::Errors(503, 1.0, time)]);
+                    vec![(ms(2000), failure), (ms(2100), Event::CutAll(How::Reset))]
+                }
+                // What is overtaken on a connection that is lost must be asked for again.
+                Event::Overtake(time) => vec![(time.mul_f64(r.chance()), Event::CutAll(r.pick(&HOWS)))],
+                // An id matters where it is the last one of its connection.
+                Event::OddId | Event::LongId => {
+                    vec![(ms(1), Event::Burst(1)), (ms(600), Event::CutAll(r.pick(&HOWS)))]
+                }
+                // The next connection is closed before it brings anything.
+                Event::Close(_) if r.below(2) == 0 => vec![(ms(1), event)],
+                _ => Vec::new(),
+            };
+            events.extend(next.into_iter().map(|(after, event)| (at + after, event)));
         }
-        if r.below(8) == 0 {
+        if r.below(6) == 0 {
             events.push((length - Duration::from_secs(60), Event::Deny));
         }
         events.sort_by_key(|(at, _)| *at);
         Night { seed, settings, length, events }
+    }
+
+    /// Whether it ends with minutes of refusals at random, which take most of the time to simulate.
+    pub(super) fn has_random_refusals(&self) -> bool {
+        self.seed % 16 == 3
     }
 
     pub(super) fn has(&self, what: impl Fn(&Event) -> bool) -> bool {

@@ -16,6 +16,10 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 /// `max_event_bytes` of the streams.
 pub(super) const MAX_EVENT: usize = 4096;
+/// So many messages overtake another one at most.
+pub(super) const MOST_OVERTAKING: u64 = 4;
+/// A request's head beyond this is refused with 431.
+const MAX_HEAD: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -128,7 +132,6 @@ async fn answer(world: &Arc<World>, conn: &mut Conn) -> Result<(), How> {
     while !head.ends_with(b"\r\n\r\n") {
         head.push(conn.io.read_u8().await.map_err(|_| How::HalfClose)?);
     }
-    sleep(world.latency()).await;
     let head = String::from_utf8_lossy(&head).into_owned();
     let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
@@ -138,6 +141,10 @@ async fn answer(world: &Arc<World>, conn: &mut Conn) -> Result<(), How> {
     };
     let parameter = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
     let kind = kind(path);
+    sleep(world.latency(kind)).await;
+    // What the client chose: the time, its randomness, its position.
+    let chosen = ["date", "sec-websocket-key", "last-event-id"].map(|name| header(name).unwrap_or_default());
+    world.trace(&format!("service: {target} {}", chosen.concat()));
     if kind == Kind::Call {
         *world.state().attempts.entry(path.to_owned()).or_default() += 1;
     }
@@ -149,6 +156,10 @@ async fn answer(world: &Arc<World>, conn: &mut Conn) -> Result<(), How> {
             conn.write(b"1\r\n \r\n").await?;
             sleep(Duration::from_secs(1)).await;
         }
+    }
+    if head.len() > MAX_HEAD {
+        world.count("refused heads");
+        return respond(world, conn, 431, "", r#"{"message":"the head is too large"}"#).await;
     }
     // The clock may be off by five minutes (specification 8).
     if kind == Kind::Call {
@@ -165,7 +176,7 @@ async fn answer(world: &Arc<World>, conn: &mut Conn) -> Result<(), How> {
     }
     match kind {
         Kind::Call => {
-            let size = world.state().random.pick(&[0, 10, 400, 5000]);
+            let size = world.state().random(kind).pick(&[0, 10, 400, 5000]);
             let body = format!(r#"{{"path":"{path}","pad":"{}"}}"#, "y".repeat(size));
             respond(world, conn, 200, "", &body).await
         }
@@ -193,7 +204,7 @@ fn trouble(world: &World, kind: Kind) -> Option<(u16, String)> {
     let state = &mut *state;
     if let Some((status, share, until)) = state.faults.errors
         && now < until
-        && state.random.chance() < share
+        && state.random(kind).chance() < share
     {
         *state.counts.entry("server errors").or_default() += 1;
         return Some((status, String::new()));
@@ -201,7 +212,7 @@ fn trouble(world: &World, kind: Kind) -> Option<(u16, String)> {
     let (throttle, until) = state.faults.throttle.filter(|_| kind == Kind::Call)?;
     let extra = match throttle {
         _ if now >= until => return None,
-        Throttle::Random(share) if state.random.chance() < share => String::new(),
+        Throttle::Random(share) if state.random(kind).chance() < share => String::new(),
         Throttle::Storm(0) => String::new(),
         Throttle::Storm(after) => format!("retry-after: {after}\r\n"),
         Throttle::Bucket(rate) => {
@@ -250,7 +261,7 @@ async fn events(world: &Arc<World>, conn: &mut Conn, last: Option<String>) -> Re
         world.count("resumptions");
     }
     conn.write(&start(world, 200, "content-type: text/event-stream\r\n")).await?;
-    let mut news = world.news.subscribe();
+    let mut news = world.news.count();
     let mut heartbeat = Instant::now() + Duration::from_secs(10);
     loop {
         let is_silent = world.state().faults.silence > world.now();
@@ -268,7 +279,7 @@ async fn events(world: &Arc<World>, conn: &mut Conn, last: Option<String>) -> Re
         conn.write(text.as_bytes()).await?;
         tokio::select! {
             biased;
-            _ = news.changed() => {}
+            (count, ()) = world.news.beyond(news) => news = count,
             read = conn.io.read_u8() => if read.is_err() { return Ok(()) },
             () = sleep_until(heartbeat) => {
                 heartbeat += Duration::from_secs(10);
@@ -302,8 +313,9 @@ async fn messages(world: &Arc<World>, conn: &mut Conn, key: &str, last: Option<u
         (state.service.messages.len(), waiting, state.service.sent.len() - 1)
     };
     world.count(if last.is_some() { "resumptions" } else { "replays from the beginning" });
-    let mut held: Option<u64> = None;
-    let mut news = world.news.subscribe();
+    // A message that others overtake, and how many still do.
+    let mut held: Option<(u64, u64)> = None;
+    let mut news = world.news.count();
     let mut heartbeat = Instant::now() + Duration::from_secs(15);
     loop {
         let (mut bytes, mut close) = (Vec::new(), None);
@@ -316,14 +328,13 @@ async fn messages(world: &Arc<World>, conn: &mut Conn, key: &str, last: Option<u
                 next += 1;
                 if is_asked(made) {
                     if overtakes && held.is_none() {
-                        held = Some(made.n);
+                        held = Some((made.n, state.random[Kind::Messages as usize].between(1, MOST_OVERTAKING)));
                         continue;
                     }
                     waiting.push_back(made.n);
-                    if let Some(held) = held.take() {
-                        *state.counts.entry("overtaken messages").or_default() += 1;
-                        waiting.push_back(held);
-                    }
+                    *state.counts.entry("overtaken messages").or_default() += u64::from(held.is_some());
+                    held = held.map(|(n, left)| (n, left - 1));
+                    waiting.extend(held.take_if(|(_, left)| *left == 0).map(|(n, _)| n));
                 }
             }
             for n in waiting.drain(..) {
@@ -350,7 +361,7 @@ async fn messages(world: &Arc<World>, conn: &mut Conn, key: &str, last: Option<u
         }
         tokio::select! {
             biased;
-            _ = news.changed() => {}
+            (count, ()) = world.news.beyond(news) => news = count,
             read = conn.io.read_u8() => if read.is_err() { return Ok(()) },
             () = sleep_until(heartbeat) => {
                 heartbeat += Duration::from_secs(15);

@@ -1,14 +1,14 @@
 //! What everything in a night shares: its clock, its chance, its faults, what happened, and what should not have.
 
 use super::night::{Event, How, Night, Random, Settings, Throttle};
-use super::service::Service;
+use super::service::{Kind, Service};
+use super::signal::Signal;
 use crate::machine::simulated::Machine;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 pub(super) struct World {
@@ -16,14 +16,15 @@ pub(super) struct World {
     start: Instant,
     state: Mutex<State>,
     /// How all standing connections are cut; each change is a cut.
-    pub cut: watch::Sender<How>,
+    pub cut: Signal<How>,
     /// Each change is something to send.
-    pub news: watch::Sender<u64>,
+    pub news: Signal<()>,
 }
 
 #[derive(Debug)]
 pub(super) struct State {
-    pub random: Random,
+    /// Of each kind of connections, so that an event that is left out changes little else.
+    pub random: [Random; 4],
     trace: String,
     pub counts: BTreeMap<&'static str, u64>,
     pub failures: Vec<String>,
@@ -36,6 +37,12 @@ pub(super) struct State {
     /// When each connection of a stream was begun, and whether it stood.
     pub openings: BTreeMap<&'static str, Vec<(Duration, bool)>>,
     pub last_refusal: Option<Duration>,
+}
+
+impl State {
+    pub(super) fn random(&mut self, kind: Kind) -> &mut Random {
+        &mut self.random[kind as usize]
+    }
 }
 
 /// What is wrong, and until when.
@@ -63,7 +70,7 @@ const NOON: u64 = 1_793_534_400;
 impl World {
     pub(super) fn new(night: &Night) -> Arc<Self> {
         let state = State {
-            random: Random(night.seed ^ 0xA5A5),
+            random: [0xA5A5, 0xA5A6, 0xA5A7, 0xA5A8].map(|salt| Random(night.seed ^ (salt << 32))),
             trace: String::new(),
             counts: BTreeMap::new(),
             failures: Vec::new(),
@@ -74,7 +81,7 @@ impl World {
             openings: BTreeMap::new(),
             last_refusal: None,
         };
-        let (cut, news) = (watch::Sender::new(How::Reset), watch::Sender::new(0));
+        let (cut, news) = (Signal::new(How::Reset), Signal::new(()));
         Arc::new(World { settings: night.settings, start: Instant::now(), state: Mutex::new(state), cut, news })
     }
 
@@ -114,11 +121,11 @@ impl World {
     }
 
     /// Of one way.
-    pub(super) fn latency(&self) -> Duration {
+    pub(super) fn latency(&self, kind: Kind) -> Duration {
         let now = self.now();
         let mut state = self.state();
-        let extra = if state.faults.slow > now { state.random.below(2000) } else { 0 };
-        let share = 1.0 + if state.faults.is_calm { 0.0 } else { state.random.chance() };
+        let extra = if state.faults.slow > now { state.random(kind).below(2000) } else { 0 };
+        let share = 1.0 + if state.faults.is_calm { 0.0 } else { state.random(kind).chance() };
         self.settings.latency.mul_f64(share) + Duration::from_millis(extra)
     }
 
@@ -153,10 +160,10 @@ impl World {
         }
         drop(state);
         match event {
-            Event::CutAll(how) => drop(self.cut.send_replace(how)),
-            Event::Restart | Event::Deny => drop(self.cut.send_replace(How::Reset)),
+            Event::CutAll(how) => self.cut.send(how),
+            Event::Restart | Event::Deny => self.cut.send(How::Reset),
             Event::Burst(count) => (0..count).for_each(|_| self.produce()),
-            Event::Close(_) | Event::HugeFrame | Event::Retry(_) => self.news.send_modify(|news| *news += 1),
+            Event::Close(_) | Event::HugeFrame | Event::Retry(_) => self.news.send(()),
             _ => {}
         }
     }
@@ -165,7 +172,7 @@ impl World {
     pub(super) fn produce(&self) {
         let (now, settings) = (self.now(), self.settings);
         self.state().service.produce(now, &settings);
-        self.news.send_modify(|news| *news += 1);
+        self.news.send(());
     }
 
     /// All is well from here on.
@@ -174,7 +181,7 @@ impl World {
         let denies = state.faults.denies;
         state.faults = Faults { is_calm: true, denies, ..Faults::default() };
         drop(state);
-        self.cut.send_replace(How::Reset);
+        self.cut.send(How::Reset);
     }
 }
 

@@ -55,7 +55,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use target::Target;
-use tokio::sync::watch;
+use tokio::sync::SetOnce;
 use url::Url;
 
 /// A body beyond this is refused, compressed or not: nothing the service sends comes near it.
@@ -138,7 +138,8 @@ struct Shared {
     memory: Arc<memory::Memory>,
     retry_log: retry_log::RetryLog,
     clock: clock::ServerClock,
-    closed: watch::Sender<bool>,
+    /// No `watch`: that wakes its receivers in random order, which no simulation can replay.
+    closed: SetOnce<()>,
     /// Whether the service has responded to anything.
     reached: AtomicBool,
     body_limit: usize,
@@ -186,7 +187,7 @@ impl Transport {
             memory,
             retry_log: retry_log::RetryLog::default(),
             clock: clock::ServerClock::default(),
-            closed: watch::Sender::new(false),
+            closed: SetOnce::new(),
             reached: AtomicBool::new(false),
             body_limit,
         };
@@ -260,7 +261,7 @@ impl Transport {
     }
 
     pub fn is_closed(&self) -> bool {
-        *self.shared.closed.borrow()
+        self.shared.closed.initialized()
     }
 
     /// What a request would meet that is not sent, because another was refused for the credentials that both have.
@@ -274,17 +275,17 @@ impl Transport {
     }
 
     async fn until_closed(&self, sent: impl Future<Output = Result<Response>>) -> Result<Response> {
-        let mut closed = self.shared.closed.subscribe();
         tokio::select! {
             biased;
-            _ = closed.wait_for(|closed| *closed) => Err(Error::Closed),
+            () = self.closed() => Err(Error::Closed),
             result = sent => result,
         }
     }
 
     /// No request is sent any more; those in flight end with [`crate::error::Error::Closed`], and idle connections close.
     pub fn close(&self) {
-        self.shared.closed.send_replace(true);
+        // An error means that it is closed already.
+        let _ = self.shared.closed.set(());
         for auth in [Auth::Signed, Auth::ApiKey] {
             self.shared.slot(auth).lock().unwrap_or_else(PoisonError::into_inner).take();
         }

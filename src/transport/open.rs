@@ -53,8 +53,7 @@ impl Shared {
 impl Transport {
     /// Ends when the transport is closed.
     pub(crate) async fn closed(&self) {
-        // An error says that the sender is gone, which this transport holds.
-        let _ = self.shared.closed.subscribe().wait_for(|closed| *closed).await;
+        self.shared.closed.wait().await;
     }
 
     /// Opens an event stream of the Broadcast API: an answer of status 200.

@@ -6,7 +6,7 @@ use std::mem::discriminant;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::SetOnce;
 use tokio::time::Instant;
 
 /// So many attempts fail in the same way before anything is given up.
@@ -51,11 +51,8 @@ impl<'a> Attempts<'a> {
         let Some(outage) = self.outage else { return };
         let is_over = outage.state(|state| state.fail(error, is_final, Instant::now()));
         if is_over {
-            outage.given_up.send_if_modified(|given_up| {
-                let is_first = given_up.is_none();
-                given_up.get_or_insert_with(|| error.clone());
-                is_first
-            });
+            // The first error stays.
+            let _ = outage.given_up.set(error.clone());
         }
     }
 }
@@ -64,7 +61,7 @@ impl<'a> Attempts<'a> {
 #[derive(Debug, Default)]
 pub struct Outage {
     state: Mutex<State>,
-    given_up: watch::Sender<Option<Error>>,
+    given_up: SetOnce<Error>,
 }
 
 impl Outage {
@@ -75,13 +72,12 @@ impl Outage {
 
     /// The error that everything was given up for.
     pub fn error(&self) -> Option<Error> {
-        self.given_up.borrow().clone()
+        self.given_up.get().cloned()
     }
 
     /// Waits until everything is given up.
     pub async fn given_up(&self) {
-        // An error means that the sender is gone, which is here.
-        let _ = self.given_up.subscribe().wait_for(Option::is_some).await;
+        self.given_up.wait().await;
     }
 
     /// Whether a unit without a connection is worth another series of attempts: nothing is given up, and the service was

@@ -50,10 +50,9 @@ pub struct Stopped {
 impl Transport {
     /// An error is one of the settings; what the network does is in the probe.
     pub async fn probe(&self) -> Result<Probe> {
-        let mut closed = self.shared.closed.subscribe();
         tokio::select! {
             biased;
-            _ = closed.wait_for(|closed| *closed) => Err(Error::Closed),
+            () = self.closed() => Err(Error::Closed),
             probe = self.look() => probe,
         }
     }
