@@ -154,6 +154,7 @@ impl Wire for Websocket {
                 "the service failed when asked to resume behind {known}: it was asked from the beginning"
             ))
         });
+        let mut is_second_token = false;
         loop {
             let token = match self.tokens.take(&self.transport, limit).await {
                 Ok(token) => token,
@@ -174,8 +175,11 @@ impl Wire for Websocket {
                     if is_refused {
                         self.tokens.refused();
                     }
-                    if is_refused && !token.is_last_word {
-                        log::info!("live stream: the token was refused; asking for a fresh one");
+                    // A fresh token may have been revoked on the way: one refusal (401) does not end the stream.
+                    let may_be_revoked = token.is_fresh && status == Some(401) && !is_second_token;
+                    if is_refused && (!token.is_last_word || may_be_revoked) {
+                        log::info!("live stream: the token was refused; requesting a new one");
+                        is_second_token |= token.is_fresh;
                         continue;
                     }
                     if let Some(refused) = position.filter(|_| refuses_position(status)) {
