@@ -1,4 +1,4 @@
-//! What a user can do about an error: a closed set with texts.
+//! What a user can do about an error: a closed set, with a sentence each.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Advice {
@@ -68,51 +68,55 @@ impl Advice {
         }
     }
 
-    /// A sentence without its full stop, used unless there are more details.
+    /// A sentence without its full stop, for errors without a more specific hint.
     pub fn text(self) -> &'static str {
         use Advice::*;
         match self {
-            SeeMessage => "Do as the message says; docs/errors.md lists each error and what to do",
+            SeeMessage => "Follow the message; docs/errors.md lists every error and what to do",
             CheckAddress => "Check the address, the network and the proxy",
             CheckBaseAddress => "Check the base address",
-            CheckPort => "Check the port and the proxy: what answered there does not speak TLS",
-            CheckFirewall => "Check the address and the port; a firewall or a proxy may stand between",
+            CheckPort => "Check the port and the proxy: the other side does not speak TLS",
+            CheckFirewall => "Check the address and the port; a firewall or a proxy may be in the way",
             CheckProxy => {
-                "Check the proxy (proxy=, HTTPS_PROXY), that it speaks HTTP and lets this host through; NO_PROXY lists hosts to \
-                 ask without it"
+                "Check that the proxy (proxy=, HTTPS_PROXY) speaks HTTP and allows this host; to bypass it for a host, list \
+                 the host in NO_PROXY"
             }
-            CheckProxyOrFirewall => "The body is not the service's: a proxy or a firewall may have answered",
+            CheckProxyOrFirewall => {
+                "The response is not from the service: check for a proxy or a firewall that sent it"
+            }
             GiveProxyCredentials => {
-                "Give the proxy's username and password in its address, http://user:password@host:port, with reserved \
+                "Put the proxy's username and password into its address, http://user:password@host:port, with reserved \
                  characters percent-encoded"
             }
             AvoidProxy => {
-                "An IPv6 address cannot be asked over https through a proxy: give the host's name, or list the address in \
+                "An IPv6 address cannot be reached over https through a proxy: use a host name, or list the address in \
                  NO_PROXY"
             }
             CheckClockOrCertificate => {
-                "Check this machine's clock; where it is right, the server's operator must renew the certificate"
+                "Check this machine's clock; if it is right, the server's operator must renew the certificate"
             }
             CheckHost => "Check the address: the certificate is for another host",
             TrustAuthority => {
-                "If a proxy of your network issues the certificate, give its authority with ca_bundle=; else the server may \
-                 leave out an intermediate certificate, which ca_bundle= may hold too"
+                "If a proxy of your network issues the certificate, pass its authority with ca_bundle=; otherwise the server \
+                 may omit an intermediate certificate, which you can add to ca_bundle= too"
             }
-            SetClock => "The service refused the request's date: check this machine's clock",
+            SetClock => "The service rejected the request's date: check this machine's clock",
             CheckCredentials => "Check the username and the secret (SIDELINE_USERNAME, SIDELINE_SECRET)",
             CheckKey => "Check the key (SIDELINE_API_KEY)",
-            CheckToken => "Ask for a new token: one is good for one game and a short time",
-            AskForPrivilege => "These credentials lack the privilege; the service grants it",
+            CheckToken => "Request a new token: a token is valid for one game and for a short time",
+            AskForPrivilege => "These credentials lack the privilege: ask the service's operator for it",
             CheckId => "Check the id, and that it belongs to this environment and sport",
-            CorrectRequest => "Correct the request: .rules lists what it breaks",
+            CorrectRequest => "Correct the request: .rules lists the rules that it breaks",
             SlowDown => "Lower requests_per_second or max_concurrency, or try again later",
             TryAgain => "Try again",
             TryLater => "The service was busy; try again later",
-            ReportToSupport => "The service failed; try again later, and name the request id to its support",
+            ReportToSupport => {
+                "The service failed; try again later, and if it persists, send the request id to its support"
+            }
             RaiseTimeout => "Try again, or raise timeout=",
-            AskForLess => "Ask for less at once, such as a shorter range",
-            RaiseMaxResponseBytes => "Ask for less at once, such as a shorter range, or raise max_response_bytes",
-            LookAtBody => "Look at the response: the exception's .payload has it where one arrived",
+            AskForLess => "Request less at once, such as a shorter range",
+            RaiseMaxResponseBytes => "Request less at once, such as a shorter range, or raise max_response_bytes",
+            LookAtBody => "Look at the response: if one was received, it is the exception's .payload",
         }
     }
 }

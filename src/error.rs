@@ -1,5 +1,5 @@
-//! The error type. Each variant is one class that a user can catch, and each message says what to do next. Text of a
-//! peer or URL is always [`Scrubbed`]; our own text is shown without control characters. No text exceeds 2 kB.
+//! The error type. Each variant is a class that a user can catch, and each message says what to do next. Text from peers and
+//! URLs is always [`Scrubbed`]; control characters in our own text are escaped. No message exceeds 2 kB.
 
 use crate::advice::Advice;
 use crate::scrub::{Scrubbed, Scrubber, shown};
@@ -21,16 +21,16 @@ pub enum Error {
     Api(Box<ApiError>),
     /// No connection (`ConnectError`).
     #[error("{0}")]
-    Connect(Unanswered),
-    /// No connection because of an untrusted certificate: retrying does not help.
+    Connect(RequestError),
+    /// The server's certificate is invalid, so retrying does not help (`ConnectError`).
     #[error("{0}")]
-    Certificate(Unanswered),
+    Certificate(RequestError),
     /// Connect, read or total timeout (`RequestTimeout`).
     #[error("{0}")]
-    Timeout(Unanswered),
+    Timeout(RequestError),
     /// The connection broke, or the response is not valid HTTP (`TransportError`).
     #[error("{0}")]
-    Transport(Unanswered),
+    Transport(RequestError),
     /// The body does not match the declaration (`DecodeError`).
     #[error("{0}")]
     Decode(Undecodable),
@@ -49,12 +49,12 @@ pub enum Error {
     #[error("internal error, please report it: {}", shown(.0))]
     Internal(String),
     /// The client was closed (`SidelineError`).
-    #[error("the client is closed; make a new one")]
+    #[error("the client is closed; create a new one")]
     Closed,
 }
 
 impl Error {
-    /// Text of a caller or a library, which may hold a secret of its client.
+    /// Scrubs text of a caller or a library, which may contain a secret of the client.
     pub fn scrubbed(self, scrubber: &Scrubber) -> Self {
         match self {
             Error::Argument(text) => Error::Argument(scrubber.composed(text).into()),
@@ -63,27 +63,26 @@ impl Error {
         }
     }
 
-    /// The same error for a request that was not sent: without the other request's address, attempts and time.
+    /// Removes the request's context, to use the error for another request that was not sent.
     pub fn without_request(self) -> Self {
-        let without = |unanswered| Unanswered { request: None, ..unanswered };
+        let without = |error| RequestError { request: None, ..error };
         match self {
-            Error::Connect(unanswered) => Error::Connect(without(unanswered)),
-            Error::Certificate(unanswered) => Error::Certificate(without(unanswered)),
-            Error::Timeout(unanswered) => Error::Timeout(without(unanswered)),
-            Error::Transport(unanswered) => Error::Transport(without(unanswered)),
+            Error::Connect(error) => Error::Connect(without(error)),
+            Error::Certificate(error) => Error::Certificate(without(error)),
+            Error::Timeout(error) => Error::Timeout(without(error)),
+            Error::Transport(error) => Error::Transport(without(error)),
             other => other,
         }
     }
 
-    /// What a user can do: the kind of advice, and a sentence.
+    /// What a user can do: the kind of advice and a sentence.
     pub fn advice(&self) -> (Advice, Scrubbed) {
         let kind = match self {
-            Error::Api(answer) => return (answer.advice, answer.hint.clone()),
-            Error::Connect(unanswered)
-            | Error::Certificate(unanswered)
-            | Error::Timeout(unanswered)
-            | Error::Transport(unanswered) => unanswered.advice,
-            Error::Decode(wrong) => wrong.advice,
+            Error::Api(error) => return (error.advice, error.hint.clone()),
+            Error::Connect(error) | Error::Certificate(error) | Error::Timeout(error) | Error::Transport(error) => {
+                error.advice
+            }
+            Error::Decode(error) => error.advice,
             Error::GivenUp { cause, .. } => return cause.advice(),
             Error::Configuration(_) | Error::Argument(_) | Error::File { .. } | Error::Internal(_) | Error::Closed => {
                 Advice::SeeMessage
@@ -95,55 +94,55 @@ impl Error {
     /// The message without the advice.
     pub fn found(&self) -> String {
         match self {
-            Error::Api(answer) => answer.found(),
-            Error::Connect(unanswered)
-            | Error::Certificate(unanswered)
-            | Error::Timeout(unanswered)
-            | Error::Transport(unanswered) => unanswered.found.to_string(),
+            Error::Api(error) => error.found(),
+            Error::Connect(error) | Error::Certificate(error) | Error::Timeout(error) | Error::Transport(error) => {
+                error.found.to_string()
+            }
             other => other.to_string(),
         }
     }
 }
 
-/// Context of a request.
+/// The request of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Requested {
+pub struct RequestContext {
     pub url: Scrubbed,
     pub attempts: u32,
     pub elapsed: Duration,
 }
 
-/// Why a request has no usable response.
+/// An error without a usable response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unanswered {
-    /// The whole text: what happened and what to do.
+pub struct RequestError {
+    /// The full message, including the advice.
     text: Scrubbed,
+    /// The message without the advice.
     pub found: Scrubbed,
     pub advice: Advice,
-    pub request: Option<Requested>,
+    pub request: Option<RequestContext>,
 }
 
-impl Unanswered {
-    pub fn new(found: Scrubbed, advice: Advice, request: Option<Requested>) -> Self {
+impl RequestError {
+    pub fn new(found: Scrubbed, advice: Advice, request: Option<RequestContext>) -> Self {
         let text = Scrubber::default().composed(format!("{found}. {}", advice.text()));
-        Unanswered { text, found, advice, request }
+        RequestError { text, found, advice, request }
     }
 }
 
-/// From a text that includes its advice.
-impl From<Scrubbed> for Unanswered {
+/// From a message that includes its advice.
+impl From<Scrubbed> for RequestError {
     fn from(text: Scrubbed) -> Self {
-        Unanswered { found: text.clone(), text, advice: Advice::SeeMessage, request: None }
+        RequestError { found: text.clone(), text, advice: Advice::SeeMessage, request: None }
     }
 }
 
-impl From<&'static str> for Unanswered {
+impl From<&'static str> for RequestError {
     fn from(text: &'static str) -> Self {
         Scrubbed::from(text).into()
     }
 }
 
-impl std::ops::Deref for Unanswered {
+impl std::ops::Deref for RequestError {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -151,13 +150,13 @@ impl std::ops::Deref for Unanswered {
     }
 }
 
-impl std::fmt::Display for Unanswered {
+impl std::fmt::Display for RequestError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-/// Where and why a body does not decode.
+/// A body that does not decode, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} at {path} (byte {offset})")]
 pub struct Undecodable {
@@ -168,14 +167,14 @@ pub struct Undecodable {
 }
 
 impl DecodeError {
-    /// Scrubs the path, which may hold keys of the body.
+    /// Scrubs the path, which may contain keys of the body.
     pub fn scrubbed(self, scrubber: &Scrubber) -> Error {
         match self {
             DecodeError::Body { message, path, offset } => {
                 let (message, path) = (scrubber.message(message), scrubber.id(path));
                 Error::Decode(Undecodable { message, path, offset, advice: Advice::LookAtBody })
             }
-            // An unknown name is the caller's mistake.
+            // The caller passed an unknown name.
             other @ (DecodeError::NoTable { .. } | DecodeError::NoColumn { .. }) => Error::Argument(other.to_string()),
         }
     }
@@ -184,9 +183,9 @@ impl DecodeError {
 /// The class of an `ApiError`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApiErrorKind {
-    /// 401, or a gateway's 403 (`{"message": ..}` alone).
+    /// 401, or a gateway's 403 (only `{"message": ..}`).
     Authentication,
-    /// 403 with a body of the service.
+    /// Any other 403.
     PermissionDenied,
     /// 404.
     NotFound,
@@ -226,10 +225,10 @@ pub struct ApiError {
 impl ApiError {
     /// The message without the advice.
     fn found(&self) -> String {
-        let answered = if self.attempts == 0 { "would be answered" } else { "answered" };
+        let returned = if self.attempts == 0 { "would return" } else { "returned" };
         let id = self.request_id.as_ref().map_or_else(String::new, |id| format!(" (request id {id})"));
         let after = if self.attempts > 1 { format!(" after {} attempts", self.attempts) } else { String::new() };
-        format!("{} {} {answered} {}: {}{id}{after}", self.method, self.url, self.status, self.message)
+        format!("{} {} {returned} {}: {}{id}{after}", self.method, self.url, self.status, self.message)
     }
 }
 

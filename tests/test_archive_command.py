@@ -87,7 +87,7 @@ def test_a_secret_that_is_refused_is_one_line_at_once(tmp_path: Path, league: si
     before = len(league.requests)
     done = run(league, str(tmp_path / "season"), *FEBRUARY, SIDELINE_SECRET="not the secret")
     assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(r"sideline: GET \S+ answered 401: .* SIDELINE_SECRET\)\.?\n", done.stderr), done.stderr
+    assert re.fullmatch(r"sideline: GET \S+ returned 401: .* SIDELINE_SECRET\)\.?\n", done.stderr), done.stderr
     assert len(league.requests) - before <= 8
 
 

@@ -504,7 +504,7 @@ def test_credentials_that_are_refused_are_heard_of_at_once_and_every_id_has_the_
         assert isinstance(error, sideline.AuthenticationError)
         assert error.url.endswith(f"/{session}/stats")
         assert row["error"] == str(error)
-        assert (error.attempts == 1) == ("answered 401" in str(error) and "would be" not in str(error))
+        assert (error.attempts == 1) == ("returned 401" in str(error) and "would return" not in str(error))
     assert (len(batch), batch.table().num_rows) == (0, 0)
 
 

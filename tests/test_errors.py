@@ -32,9 +32,9 @@ API_ERRORS = [
 @pytest.mark.parametrize("copied", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
 def test_an_api_error_keeps_its_fields_when_it_travels(kind, copied) -> None:
     more = {sideline.InvalidRequest: {"rules": ["a", "b"]}, sideline.RateLimited: {"retry_after": 2.5}}.get(kind, {})
-    error = copied(kind("GET ... answered 422: a | b", **FIELDS, **more))
+    error = copied(kind("GET ... returned 422: a | b", **FIELDS, **more))
     assert type(error) is kind
-    assert str(error) == "GET ... answered 422: a | b"
+    assert str(error) == "GET ... returned 422: a | b"
     assert vars(error) == {**FIELDS, **more}
 
 

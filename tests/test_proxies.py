@@ -231,7 +231,7 @@ def test_a_tunnel_leads_to_a_host_with_a_port(origin: Origin, given: Given) -> N
 
 
 def test_an_ipv6_literal_in_a_tunnel_is_refused_at_once_with_what_to_do(origin: Origin, given: Given) -> None:
-    """reqwest cannot (its issue 3094). When this fails, it can: `NO_SERVER_NAME` in src/transport/failure.rs can go."""
+    """reqwest cannot (its issue 3094). When this fails, it can: `INVALID_SERVER_NAME` in src/transport/attempt_error.rs can go."""
     with proxy(origin.ports) as between, given(between.address, base_url="https://[::1]", max_retries=3) as client:
         with pytest.raises(sideline.ConnectError, match="IPv6 address.*NO_PROXY"):
             client.teams()
@@ -259,13 +259,13 @@ def failing(given: Given, serve: Serve, **more: Any) -> Iterator[tuple[sideline.
 
 PAGE = b"<html><title>Log in to the hotel's network</title></html>"
 FAILING: dict[str, tuple[Serve, str]] = {
-    "an error": (saying(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"), "no connection through the proxy"),
-    "a refusal with a page": (saying(b"HTTP/1.1 403 Forbidden\r\n\r\n" + PAGE), "no connection through the proxy"),
-    "no HTTP": (saying(b"\x00\xff\x15 garbage\r\n\r\n"), "no connection through the proxy"),
-    "a head without end": (saying(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 4_000), "no connection through the proxy"),
-    "half a head": (saying(b"HTTP/1.1 200 O"), "no connection through the proxy"),
-    "nothing": (saying(), "no connection through the proxy"),
-    "a reset": (lambda connection: (read_head(connection), reset(connection))[1], "no connection"),
+    "an error": (saying(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"), "could not connect through the proxy"),
+    "a refusal with a page": (saying(b"HTTP/1.1 403 Forbidden\r\n\r\n" + PAGE), "could not connect through the proxy"),
+    "no HTTP": (saying(b"\x00\xff\x15 garbage\r\n\r\n"), "could not connect through the proxy"),
+    "a head without end": (saying(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 4_000), "could not connect through the proxy"),
+    "half a head": (saying(b"HTTP/1.1 200 O"), "could not connect through the proxy"),
+    "nothing": (saying(), "could not connect through the proxy"),
+    "a reset": (lambda connection: (read_head(connection), reset(connection))[1], "could not connect"),
     "a page of its own": (saying(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + PAGE), "handshake"),
     "a page in place of the service": (saying(b"HTTP/1.1 200 OK\r\n\r\n", lambda c: c.recv(9999), b"HTTP/1.1 200 OK\r\n\r\n" + PAGE), "does not speak TLS"),
     "an end after its consent": (saying(b"HTTP/1.1 200 OK\r\n\r\n"), "handshake"),
@@ -311,7 +311,7 @@ def test_a_forwarding_proxy_that_responds_itself_is_never_data(given: Given) -> 
 def test_a_proxy_that_is_down_is_named_and_not_gone_around(given: Given) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with given(f"http://127.0.0.1:{port}") as client, pytest.raises(sideline.ConnectError, match="no connection through the proxy.*refused"):
+    with given(f"http://127.0.0.1:{port}") as client, pytest.raises(sideline.ConnectError, match="could not connect through the proxy.*refused"):
         client.teams()
 
 

@@ -174,7 +174,7 @@ def test_a_handshake_that_hangs_is_given_up_reported_and_tried_again(opened: Any
 @each_stream
 def test_the_silence_limit_ends_a_handshake_that_hangs(opened: Any, bundle: Path) -> None:
     with listener(drain) as seen, given(f"127.0.0.1:{seen.port}", bundle) as client:
-        assert losses(opened(client, "g", silence_limit=0.3), 1)[0].reason == "no answer within 0.3 s"
+        assert losses(opened(client, "g", silence_limit=0.3), 1)[0].reason == "no response within 0.3 s"
 
 
 @each_stream
@@ -261,9 +261,9 @@ def test_a_proxy_that_refuses_the_credentials_is_named_with_what_to_do(
 
 PAGE = b"<html><title>Log in to the hotel's network</title></html>"
 LYING: dict[str, tuple[tuple[Any, ...], str]] = {
-    "an error": ((b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n",), "no connection through the proxy"),
-    "no HTTP": ((b"\x00\xff\x15 garbage\r\n\r\n",), "no connection through the proxy"),
-    "nothing": ((), "no connection through the proxy"),
+    "an error": ((b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n",), "could not connect through the proxy"),
+    "no HTTP": ((b"\x00\xff\x15 garbage\r\n\r\n",), "could not connect through the proxy"),
+    "nothing": ((), "could not connect through the proxy"),
     "a page in place of the service": (
         (b"HTTP/1.1 200 OK\r\n\r\n", lambda connection: connection.recv(9999), b"HTTP/1.1 200 OK\r\n\r\n" + PAGE),
         "does not speak TLS",

@@ -625,7 +625,7 @@ async fn no_error_and_no_log_line_holds_a_secret() {
         assert!(!shown.contains("canary"), "{shown}");
     }
     let lines = logged::lines();
-    assert!(lines.iter().any(|line| line.starts_with("WARN") && line.contains("sent again")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("WARN") && line.contains("retrying in")), "{lines:#?}");
     assert!(lines.iter().all(|line| !line.contains("canary")), "{lines:#?}");
 }
 

@@ -193,7 +193,7 @@ async fn one_by_one(
     // Later checks know that this failure is recorded.
     let mut is_refused = pin!(signs.refused.notified());
     while let Some((place, unit)) = next() {
-        let attempts = Attempts::of(&signs.outage);
+        let attempts = Attempts::new(&signs.outage);
         let fetched = tokio::select! {
             biased;
             fetched = fetch(transport, &unit, &attempts, &signs.outage) => fetched,
@@ -258,7 +258,7 @@ async fn fetch(
 ) -> std::result::Result<Payload, FetchError> {
     loop {
         let fetched = run_counted(transport, &unit.call, attempts).await;
-        let is_retried = transport.config().max_retries > 0 && outage.is_restart();
+        let is_retried = transport.config().max_retries > 0 && outage.is_restarting();
         if !(is_retried && matches!(fetched, Err(FetchError { error: Error::Connect(_), .. }))) {
             return fetched;
         }
@@ -291,7 +291,7 @@ fn put(ended: &mut [Option<UnitOutcome>], place: usize, done: UnitOutcome, count
 /// The outcome of a unit that was not sent, or not completed.
 fn given_up(transport: &Transport, unit: &Unit, stop: &StopReason, attempts: u32) -> Error {
     let refused = |refusal: &ApiError| match unit.call.requests.first() {
-        Some(request) => transport.as_refused(request, refusal),
+        Some(request) => transport.unsent_error(request, refusal),
         None => Error::Api(Box::new(refusal.clone())),
     };
     let is_attempted = attempts > 0;

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::machine;
 use crate::operation::Request;
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::transport::{Transport, Unopened};
+use crate::transport::{StreamOpenError, Transport};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use reqwest::header::HeaderValue;
@@ -194,9 +194,9 @@ fn broken(error: &(dyn std::error::Error + 'static)) -> String {
     format!("the connection broke: {innermost}")
 }
 
-impl From<Unopened> for Refusal {
-    fn from(unopened: Unopened) -> Self {
-        let Unopened { error, status, wait } = unopened;
+impl From<StreamOpenError> for Refusal {
+    fn from(unopened: StreamOpenError) -> Self {
+        let StreamOpenError { error, status, wait } = unopened;
         // A wrong setting stays wrong, and what answers with a wrong certificate is not the service.
         let is_final = matches!(error, Error::Configuration(_) | Error::Argument(_) | Error::Certificate(_));
         // That a stream tries again is its own doing.

@@ -8,7 +8,7 @@ use super::options::Options;
 use crate::error::Error;
 use crate::machine;
 use crate::scrub::Scrubbed;
-use crate::transport::no_answer;
+use crate::transport::no_response;
 use std::future::Future;
 use std::iter::Peekable;
 use std::time::{Duration, SystemTime};
@@ -302,7 +302,7 @@ impl Quiet {
 
 impl Refusal {
     pub(super) fn silent(limit: Duration) -> Self {
-        Refusal { reason: no_answer(limit), status: None, error: None, wait: None, is_final: false }
+        Refusal { reason: no_response(limit), status: None, error: None, wait: None, is_final: false }
     }
 }
 

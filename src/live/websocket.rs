@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::machine;
 use crate::operation::encode;
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::transport::{Transport, Unopened};
+use crate::transport::{StreamOpenError, Transport};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Upgraded;
@@ -117,7 +117,7 @@ impl Websocket {
         token: &Token,
         position: Option<i64>,
         scrubber: &Scrubber,
-    ) -> std::result::Result<Upgraded, Unopened> {
+    ) -> std::result::Result<Upgraded, StreamOpenError> {
         let url = self.url(token, position).map_err(failed)?;
         let broke = |why: String| broke(scrubber, &url, &why);
         let key = STANDARD.encode(nonce());
@@ -132,11 +132,11 @@ impl Websocket {
     }
 }
 
-fn failed(error: Error) -> Unopened {
-    Unopened { error, status: None, wait: None }
+fn failed(error: Error) -> StreamOpenError {
+    StreamOpenError { error, status: None, wait: None }
 }
 
-fn broke(scrubber: &Scrubber, url: &Url, why: &str) -> Unopened {
+fn broke(scrubber: &Scrubber, url: &Url, why: &str) -> StreamOpenError {
     let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
     failed(Error::Transport(scrubber.composed(text).into()))
 }
@@ -160,7 +160,7 @@ impl Wire for Websocket {
                 Ok(token) => token,
                 Err(error) => {
                     let status = if let Error::Api(answer) = &error { Some(answer.status) } else { None };
-                    return Err(Unopened { error, status, wait: None }.into());
+                    return Err(StreamOpenError { error, status, wait: None }.into());
                 }
             };
             let scrubber = token.scrubber(&self.transport);
@@ -170,7 +170,7 @@ impl Wire for Websocket {
                     let sequence = std::mem::replace(&mut self.sequence, Sequence::new(None));
                     return Ok(Messages::new(socket, scrubber, sequence, position.is_some(), &self.options));
                 }
-                Err(Unopened { error, status, wait }) => {
+                Err(StreamOpenError { error, status, wait }) => {
                     let is_refused = matches!(status, Some(401 | 403));
                     if is_refused {
                         self.tokens.refused();
@@ -192,7 +192,7 @@ impl Wire for Websocket {
                     }
                     self.refusals += u32::from(position.is_some() && status == Some(500));
                     let error = if is_refused { about_tokens(error, token.is_fresh) } else { error };
-                    return Err(Unopened { error, status, wait }.into());
+                    return Err(StreamOpenError { error, status, wait }.into());
                 }
             }
         }

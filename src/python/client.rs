@@ -363,21 +363,21 @@ impl<'py> IntoPyObject<'py> for ProbeResult {
             Ok(Err(error)) => return Err(errors::raise(py, error)),
             Err(panic) => return Err(errors::internal(py, &panic)),
         };
-        let stopped = probe.stopped.map(|stopped| {
-            let stage = match stopped.stage {
-                Stage::Name => "name",
-                Stage::Connection => "connection",
+        let stopped = probe.failure.map(|failure| {
+            let stage = match failure.stage {
+                Stage::Dns => "name",
+                Stage::Connect => "connection",
                 Stage::Proxy => "proxy",
                 Stage::Tls => "tls",
-                Stage::Answer => "answer",
+                Stage::Response => "answer",
             };
-            (stage, stopped.text, stopped.advice.text())
+            (stage, failure.text, failure.advice.text())
         });
         let told = PyDict::new(py);
         told.set_item("addresses", probe.addresses)?;
         told.set_item("peer", probe.peer.map(|peer| peer.to_string()))?;
         told.set_item("status", probe.status)?;
-        told.set_item("ahead", probe.ahead.map(|ahead| ahead as f64 / 1000.0))?;
+        told.set_item("ahead", probe.clock_offset_ms.map(|offset_ms| offset_ms as f64 / 1000.0))?;
         told.set_item("certificate", probe.certificate.as_deref().and_then(read_certificate))?;
         told.set_item("stopped", stopped)?;
         Ok(told)
@@ -388,7 +388,7 @@ impl<'py> IntoPyObject<'py> for ProbeResult {
 #[pyfunction]
 #[pyo3(name = "_certificate")]
 pub fn read_certificate(der: &[u8]) -> Option<(String, i64)> {
-    certificate::read(der).map(|read| (read.issuer, read.not_after))
+    certificate::parse(der).map(|parsed| (parsed.issuer, parsed.not_after))
 }
 
 /// Sets up the bridge to `logging`, and stops our threads before the interpreter exits. Runs once.

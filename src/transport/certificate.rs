@@ -1,11 +1,10 @@
-//! The two things of a server's certificate that its reader wants to know: who issued it, and until when. It decides
-//! nothing: whether a certificate is valid is for the TLS library.
+//! Reads the issuer and the expiry of a server's certificate for display. The TLS library decides whether it is valid.
 
 use chrono::NaiveDateTime;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
-    /// Its issuer's name: what is common to people, else the organization.
+    /// The issuer's common name, or its organization if it has none.
     pub issuer: String,
     /// Epoch seconds.
     pub not_after: i64,
@@ -15,34 +14,34 @@ const SEQUENCE: u8 = 0x30;
 const EXPLICIT_VERSION: u8 = 0xA0;
 const BMP_STRING: u8 = 0x1E;
 const UTC_TIME: u8 = 0x17;
-/// CN, O, OU (2.5.4.3, .10, .11).
-const NAMES: [&[u8]; 3] = [&[0x55, 4, 3], &[0x55, 4, 10], &[0x55, 4, 11]];
+/// Object ids of the CN, O and OU of a name (2.5.4.3, .10, .11), in order of preference.
+const NAME_ATTRIBUTES: [&[u8]; 3] = [&[0x55, 4, 3], &[0x55, 4, 10], &[0x55, 4, 11]];
 
-/// Reads a certificate in DER; `None` where it is none.
-pub fn read(der: &[u8]) -> Option<Certificate> {
-    let whole = expect(&mut { der }, SEQUENCE)?;
-    let fields = &mut expect(&mut { whole }, SEQUENCE)?;
+/// Parses a certificate in DER; `None` if it is not one.
+pub fn parse(der: &[u8]) -> Option<Certificate> {
+    let signed = read_tagged(&mut { der }, SEQUENCE)?;
+    let fields = &mut read_tagged(&mut { signed }, SEQUENCE)?;
     if fields.first() == Some(&EXPLICIT_VERSION) {
-        element(fields)?;
+        read_element(fields)?;
     }
-    element(fields)?; // serial number
-    element(fields)?; // algorithm
-    let issuer = name(expect(fields, SEQUENCE)?)?;
-    let validity = &mut expect(fields, SEQUENCE)?;
-    element(validity)?; // not before
-    let (tag, text) = element(validity)?;
-    Some(Certificate { issuer, not_after: time(tag, text)? })
+    read_element(fields)?; // serial number
+    read_element(fields)?; // algorithm
+    let issuer = read_name(read_tagged(fields, SEQUENCE)?)?;
+    let validity = &mut read_tagged(fields, SEQUENCE)?;
+    read_element(validity)?; // not before
+    let (tag, text) = read_element(validity)?;
+    Some(Certificate { issuer, not_after: parse_time(tag, text)? })
 }
 
-/// Takes one element: its tag and content.
-fn element<'a>(input: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
+/// Reads the next element: its tag and content.
+fn read_element<'a>(input: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
     let (&tag, rest) = input.split_first()?;
     let (&first, mut rest) = rest.split_first()?;
     let length = if first < 0x80 {
         usize::from(first)
     } else {
-        let (bytes, after) = rest.split_at_checked(usize::from(first & 0x7F)).filter(|(bytes, _)| bytes.len() <= 4)?;
-        rest = after;
+        let (bytes, tail) = rest.split_at_checked(usize::from(first & 0x7F)).filter(|(bytes, _)| bytes.len() <= 4)?;
+        rest = tail;
         bytes.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
     };
     let (content, rest) = rest.split_at_checked(length)?;
@@ -50,31 +49,31 @@ fn element<'a>(input: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
     Some((tag, content))
 }
 
-fn expect<'a>(input: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
-    element(input).filter(|(found, _)| *found == tag).map(|(_, content)| content)
+fn read_tagged<'a>(input: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
+    read_element(input).filter(|(actual, _)| *actual == tag).map(|(_, content)| content)
 }
 
-fn name(mut sets: &[u8]) -> Option<String> {
-    let mut found = Vec::new();
-    while let Some((_, set)) = element(&mut sets) {
-        let pair = &mut expect(&mut { set }, SEQUENCE)?;
-        let (_, kind) = element(pair)?;
-        found.push((kind, element(pair)?));
+fn read_name(mut sets: &[u8]) -> Option<String> {
+    let mut attributes = Vec::new();
+    while let Some((_, set)) = read_element(&mut sets) {
+        let attribute = &mut read_tagged(&mut { set }, SEQUENCE)?;
+        let (_, oid) = read_element(attribute)?;
+        attributes.push((oid, read_element(attribute)?));
     }
-    let text = NAMES.iter().find_map(|wanted| found.iter().find(|(kind, _)| kind == wanted)).map(|(_, text)| text)?;
-    let decoded = match *text {
+    let value = |oid: &&[u8]| attributes.iter().find(|(other, _)| other == oid).map(|(_, value)| *value);
+    let decoded = match NAME_ATTRIBUTES.iter().find_map(value)? {
         (BMP_STRING, wide) => {
             let units: Vec<u16> = wide.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
             String::from_utf16_lossy(&units)
         }
         (_, bytes) => String::from_utf8_lossy(bytes).into_owned(),
     };
-    // It is the peer's text: one line, and not a long one.
+    // Untrusted text: keep it on one short line.
     Some(decoded.chars().filter(|c| !c.is_control()).take(120).collect())
 }
 
-/// `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` from then on (RFC 5280, 4.1.2.5).
-fn time(tag: u8, text: &[u8]) -> Option<i64> {
+/// `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` after that (RFC 5280, 4.1.2.5).
+fn parse_time(tag: u8, text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
     let century = match tag {
         UTC_TIME if text.get(..2)?.parse::<u8>().ok()? >= 50 => "19",
@@ -99,34 +98,34 @@ mod tests {
     }
 
     #[test]
-    fn the_issuer_and_the_end_of_a_certificate_are_read() {
+    fn the_issuer_and_expiry_of_a_certificate_are_parsed() {
         // openssl x509 -in tests/tls/server.pem -noout -issuer -enddate
         assert_eq!(
-            read(&fixture()).unwrap(),
+            parse(&fixture()).unwrap(),
             Certificate { issuer: "sideline test authority".into(), not_after: 4_948_826_119 }
         );
     }
 
     #[test]
-    fn both_forms_of_time_are_read() {
+    fn both_formats_of_time_are_parsed() {
         // date -u -d '2049-12-31 23:59:59' +%s
-        assert_eq!(time(UTC_TIME, b"491231235959Z"), Some(2_524_607_999));
-        assert_eq!(time(UTC_TIME, b"500101000000Z"), Some(-631_152_000));
-        assert_eq!(time(0x18, b"20500101000000Z"), Some(2_524_608_000));
-        assert_eq!(time(UTC_TIME, "4912312359é".as_bytes()), None);
+        assert_eq!(parse_time(UTC_TIME, b"491231235959Z"), Some(2_524_607_999));
+        assert_eq!(parse_time(UTC_TIME, b"500101000000Z"), Some(-631_152_000));
+        assert_eq!(parse_time(0x18, b"20500101000000Z"), Some(2_524_608_000));
+        assert_eq!(parse_time(UTC_TIME, "4912312359é".as_bytes()), None);
     }
 
     #[test]
-    fn what_is_cut_or_damaged_is_none_or_something_but_no_panic() {
-        let whole = fixture();
-        for end in 0..whole.len() {
-            assert_eq!(read(&whole[..end]), None);
+    fn truncated_or_damaged_certificates_do_not_panic() {
+        let der = fixture();
+        for end in 0..der.len() {
+            assert_eq!(parse(&der[..end]), None);
         }
-        for at in 0..whole.len() {
+        for at in 0..der.len() {
             for bit in 0..8 {
-                let mut damaged = whole.clone();
+                let mut damaged = der.clone();
                 damaged[at] ^= 1 << bit;
-                let _ = read(&damaged);
+                let _ = parse(&damaged);
             }
         }
     }

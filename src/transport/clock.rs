@@ -1,50 +1,50 @@
-//! The service's clock, learned from the `Date` of a response that refuses a request for its date. A signature is valid for
-//! 5 minutes around the service's time (docs/wire.md, "Signature").
+//! The service's clock, learned from the `Date` of a response that rejects a request's date. A signature is valid within
+//! 5 minutes of the service's time (docs/wire.md, "Signature").
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The largest offset that is learned, in milliseconds: a machine is off by a time zone or a day, a response by anything.
-pub(super) const MAX_OFFSET: i64 = 24 * 60 * 60 * 1000;
+/// A larger offset is not learned: a machine may be off by a time zone or a day, but a response may claim any date.
+pub(super) const MAX_OFFSET_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// How far the service's clock is ahead of this machine's, as a refusal taught it; 0 until then.
+/// The offset of the service's clock: how many milliseconds it is ahead of this machine's. 0 until one is learned.
 #[derive(Debug, Default)]
 pub(super) struct ServerClock {
-    ahead: AtomicI64,
+    offset_ms: AtomicI64,
 }
 
 impl ServerClock {
-    pub(super) fn ahead(&self) -> i64 {
-        self.ahead.load(Relaxed)
+    pub(super) fn offset_ms(&self) -> i64 {
+        self.offset_ms.load(Relaxed)
     }
 
-    /// Replaces the offset and returns the one before; `None` if the new one is too large to be believed.
-    pub(super) fn learn(&self, ahead: i64) -> Option<i64> {
-        (ahead.unsigned_abs() <= MAX_OFFSET.unsigned_abs()).then(|| self.ahead.swap(ahead, Relaxed))
+    /// Replaces the offset and returns the previous one; `None` if the new one exceeds [`MAX_OFFSET_MS`].
+    pub(super) fn learn(&self, offset_ms: i64) -> Option<i64> {
+        (offset_ms.unsigned_abs() <= MAX_OFFSET_MS.unsigned_abs()).then(|| self.offset_ms.swap(offset_ms, Relaxed))
     }
 }
 
-/// How far a server is ahead whose response bears this `Date`, written about midway between sending and receiving and cut to
-/// the second. `None` if the header is not a date.
-pub(super) fn measure(date: &str, sent: SystemTime, received: SystemTime) -> Option<i64> {
-    let server = milliseconds(httpdate::parse_http_date(date).ok()?) + 500;
-    let (sent, received) = (milliseconds(sent), milliseconds(received));
+/// Measures the offset from a `Date` header, which is truncated to the second and assumed to be written midway between
+/// sending and receiving. `None` if the header is not a date.
+pub(super) fn measure_offset(date: &str, sent: SystemTime, received: SystemTime) -> Option<i64> {
+    let server = epoch_ms(httpdate::parse_http_date(date).ok()?) + 500;
+    let (sent, received) = (epoch_ms(sent), epoch_ms(received));
     Some(server - (sent + (received - sent) / 2))
 }
 
 /// The `date` header of a request: this machine's time, corrected.
-pub(super) fn date_header(local: SystemTime, ahead: i64) -> String {
-    // The header's form ends with the year 9999 (the formatter panics beyond); a clock can be set to anything.
-    let shown = milliseconds(local).saturating_add(ahead).clamp(0, 253_402_300_799_000);
-    httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_millis(shown.unsigned_abs()))
+pub(super) fn date_header(local: SystemTime, offset_ms: i64) -> String {
+    // The formatter panics beyond the year 9999, and a clock can be set to anything.
+    let corrected = epoch_ms(local).saturating_add(offset_ms).clamp(0, 253_402_300_799_000);
+    httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_millis(corrected.unsigned_abs()))
 }
 
-/// Epoch milliseconds; negative before 1970.
-fn milliseconds(time: SystemTime) -> i64 {
-    let whole = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4);
+/// Negative before 1970.
+fn epoch_ms(time: SystemTime) -> i64 {
+    let as_ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4);
     match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => whole(after),
-        Err(before) => -whole(before.duration()),
+        Ok(after) => as_ms(after),
+        Err(before) => -as_ms(before.duration()),
     }
 }
 
@@ -54,16 +54,16 @@ mod tests {
 
     const NOON: u64 = 1_793_534_400_000; // 2026-11-01T12:00:00Z
 
-    fn at(milliseconds: u64) -> SystemTime {
-        UNIX_EPOCH + Duration::from_millis(milliseconds)
+    fn at(ms: u64) -> SystemTime {
+        UNIX_EPOCH + Duration::from_millis(ms)
     }
 
     #[test]
     fn the_offset_is_measured_at_the_midpoint_of_sending_and_receiving() {
         let date = "Sun, 01 Nov 2026 12:00:00 GMT";
-        assert_eq!(measure(date, at(NOON), at(NOON + 1000)), Some(0));
-        assert_eq!(measure(date, at(NOON - 600_000), at(NOON - 600_000)), Some(600_500));
-        assert_eq!(measure("yesterday", at(NOON), at(NOON)), None);
+        assert_eq!(measure_offset(date, at(NOON), at(NOON + 1000)), Some(0));
+        assert_eq!(measure_offset(date, at(NOON - 600_000), at(NOON - 600_000)), Some(600_500));
+        assert_eq!(measure_offset("yesterday", at(NOON), at(NOON)), None);
     }
 
     #[test]
@@ -74,16 +74,16 @@ mod tests {
     #[test]
     fn an_offset_of_more_than_a_day_is_not_learned() {
         let clock = ServerClock::default();
-        for ahead in [0, 600_000, -MAX_OFFSET, MAX_OFFSET] {
-            assert!(clock.learn(ahead).is_some() && clock.ahead() == ahead, "{ahead}");
+        for offset_ms in [0, 600_000, -MAX_OFFSET_MS, MAX_OFFSET_MS] {
+            assert!(clock.learn(offset_ms).is_some() && clock.offset_ms() == offset_ms, "{offset_ms}");
         }
-        for ahead in [MAX_OFFSET + 1, -MAX_OFFSET - 1, i64::MAX, i64::MIN] {
-            assert!(clock.learn(ahead).is_none() && clock.ahead() == MAX_OFFSET, "{ahead}");
+        for offset_ms in [MAX_OFFSET_MS + 1, -MAX_OFFSET_MS - 1, i64::MAX, i64::MIN] {
+            assert!(clock.learn(offset_ms).is_none() && clock.offset_ms() == MAX_OFFSET_MS, "{offset_ms}");
         }
     }
 
     #[test]
-    fn an_absurd_clock_gives_a_date_and_no_panic() {
+    fn an_absurd_clock_does_not_panic() {
         assert_eq!(date_header(at(0), -5), "Thu, 01 Jan 1970 00:00:00 GMT");
         assert!(date_header(UNIX_EPOCH - Duration::from_secs(5), 0).contains("1970"));
         assert!(date_header(at(NOON), i64::MAX).contains("9999"));

@@ -1,12 +1,12 @@
-//! Answers and addresses of any bytes: what is said of them is one line without a secret, and a request goes nowhere else.
+//! Harnesses for arbitrary responses and addresses: errors are one line without a secret, and no request goes to another host.
 
-// A test that fails is meant to panic.
+// A failing harness is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::inflate::{Refused, inflate, inflate_start};
+use super::authentication::AuthenticatedRequest;
+use super::inflate::{InflateError, inflate, inflate_prefix};
 use super::redirect::{self, Redirect};
-use super::respond::{self, Answer, Clocks};
-use super::target::Target;
+use super::response::{self, ClockOffsets, ReceivedResponse};
 use super::{clock, retry};
 use crate::config::{ClientOptions, Config, Secret};
 use crate::error::Error;
@@ -21,29 +21,31 @@ use url::{Url, form_urlencoded};
 const SECRET: &str = "canary-secret";
 const KEY: &str = "canary key/&";
 
-/// A byte for the limit, then the body as it came, which flate2 reads too; and then what is to be compressed. Of a distance
-/// that points before the beginning flate2's Rust backend says nothing; libdeflate refuses it, as zlib does.
+/// One byte for the limit, then a compressed body, which flate2 reads too, and which is compressed again. Only libdeflate
+/// refuses a distance that points before the start, so an error is allowed where flate2 succeeds.
 pub(crate) fn gzip(bytes: &[u8]) {
     let [limit, compressed @ ..] = bytes else { return };
     let limit = usize::from(*limit) * 64;
     let mut expected = Vec::new();
-    let is_whole = MultiGzDecoder::new(compressed).take(1 << 20).read_to_end(&mut expected).is_ok();
+    let is_complete = MultiGzDecoder::new(compressed).take(1 << 20).read_to_end(&mut expected).is_ok();
     match inflate(compressed, limit) {
         Ok(body) => {
             assert!(body.as_slice().len() <= limit);
-            assert!(!is_whole || compressed.is_empty() || body.as_slice() == expected, "another body");
+            assert!(!is_complete || compressed.is_empty() || body.as_slice() == expected, "the bodies differ");
         }
-        Err(Refused::TooLarge) => assert!(!is_whole || expected.len() > limit, "it is {} bytes", expected.len()),
-        Err(Refused::Damaged) => {}
+        Err(InflateError::TooLarge) => {
+            assert!(!is_complete || expected.len() > limit, "{} bytes are within the limit", expected.len())
+        }
+        Err(InflateError::Damaged) => {}
     }
-    assert!(expected.starts_with(inflate_start(compressed, limit).as_slice()));
+    assert!(expected.starts_with(inflate_prefix(compressed, limit).as_slice()));
     let mut encoder = GzEncoder::new(Vec::new(), Compression::new(u32::from(bytes[0]) % 10));
     encoder.write_all(compressed).unwrap();
-    let whole = inflate(&encoder.finish().unwrap(), compressed.len());
-    assert!(whole.is_ok_and(|body| body.as_slice() == compressed), "it went in whole");
+    let body = inflate(&encoder.finish().unwrap(), compressed.len());
+    assert!(body.is_ok_and(|body| body.as_slice() == compressed), "a complete body is inflated");
 }
 
-/// Two bytes for the status, the first line as the value of every header, then the body.
+/// Two bytes for the status, one line for the value of all headers, then the body.
 pub(crate) fn error_body(bytes: &[u8]) {
     let [low, high, rest @ ..] = bytes else { return };
     let at = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
@@ -54,8 +56,8 @@ pub(crate) fn error_body(bytes: &[u8]) {
     let names = ["content-type", "x-request-id", "date", "retry-after"];
     let from = Url::parse("https://host/v1?x=1").unwrap();
     let scrubber = Scrubber::default();
-    let redirect = redirect::read(&from, status, Some(&value), u32::from(*high) % 7, &scrubber);
-    let refused = match redirect {
+    let redirect = redirect::evaluate(&from, status, Some(&value), u32::from(*high) % 7, &scrubber);
+    let redirect_refusal = match redirect {
         Redirect::No => None,
         Redirect::Follow(to) => {
             assert!(to.origin() == from.origin() && to.username().is_empty() && to.password().is_none());
@@ -63,68 +65,68 @@ pub(crate) fn error_body(bytes: &[u8]) {
         }
         Redirect::Refused(why) => Some(why),
     };
-    let answer = Answer {
+    let response = ReceivedResponse {
         status,
         headers: names.map(|name| (name.to_string(), scrubber.header(&value))).into(),
         body: Body::from(body),
         url: "https://host/v1".into(),
-        refused,
+        redirect_refusal,
         scrubber,
     };
-    let clocks = Clocks { ahead: clock::measure(&value, now, now), used: i64::from(*low) * 1_000 };
+    let offsets = ClockOffsets { measured: clock::measure_offset(&value, now, now), applied: i64::from(*low) * 1_000 };
     for auth in [Auth::Signed, Auth::ApiKey] {
-        let error = respond::error(&answer, auth, u32::from(*low), clocks);
+        let error = response::error(&response, auth, u32::from(*low), offsets);
         let text = error.to_string();
         assert!(!text.contains(char::is_control), "{text:?}");
         assert!(text.len() < 2_000 && !error.message.is_empty(), "{text:?}");
         assert!(error.rules.iter().all(|rule| !rule.is_empty()), "{:?}", error.rules);
-        clocks.refused_the_date(&error);
+        offsets.explains(&error);
     }
     let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok();
-    match respond::check_json(&answer) {
+    match response::check_json(&response) {
         Ok(()) => assert!(!body.is_empty()),
         Err(error) => {
             assert!(!is_json || value.to_ascii_lowercase().contains("html"), "{error}");
             assert!(!error.to_string().contains(char::is_control), "{error:?}");
         }
     }
-    let asked = retry::retry_after(&value, now);
-    let wait = retry::wait(
-        retry::Outcome::Status(status, asked),
-        retry::Past { retries: (*high).into(), after_500: false },
+    let retry_after = retry::parse_retry_after(&value, now);
+    let delay = retry::delay(
+        retry::FailureKind::Status(status, retry_after),
+        retry::RetryState { retries: (*high).into(), has_retried_500: false },
         300,
         Duration::from_secs(120),
         0.5,
     );
-    assert!(wait.is_none_or(|wait| wait < Duration::from_secs(120)));
+    assert!(delay.is_none_or(|delay| delay < Duration::from_secs(120)));
 }
 
-/// The first byte chooses what the text is.
+/// The first byte chooses what the rest is used for.
 pub(crate) fn address(bytes: &[u8]) {
-    let [how, rest @ ..] = bytes else { return };
+    let [choice, rest @ ..] = bytes else { return };
     let text = String::from_utf8_lossy(rest);
-    match how % 6 {
-        0 => sent("follow", vec![("link".into(), Value::Text(text.into()))]),
-        1 => lines("get", &text),
+    match choice % 6 {
+        0 => check_requests("follow", vec![("link".into(), Value::Text(text.into()))]),
+        1 => check_arguments("get", &text),
         2 => {
             if let Some((name, rest)) = text.split_once('\n') {
-                lines(name, rest);
+                check_arguments(name, rest);
             }
         }
-        3 => base(&text),
-        4 => proxy(&text),
-        _ => shown(&text),
+        3 => check_base_url(&text),
+        4 => check_proxy(&text),
+        _ => check_display_url(&text),
     }
 }
 
-/// An argument a line, `name=value`; a whole number is given as one.
-fn lines(name: &str, text: &str) {
+/// One argument per line, `name=value`.
+fn check_arguments(name: &str, text: &str) {
     let argument = |line: &str| {
         let (name, value) = line.split_once('=')?;
         let value = value.parse().map_or_else(|_| Value::Text(value.into()), Value::Int);
         Some((name.to_string(), value))
     };
-    sent(name, text.split('\n').filter_map(argument).collect());
+    check_requests(name, text.split('\n').filter_map(argument).collect());
 }
 
 fn config() -> Config {
@@ -139,8 +141,8 @@ fn config() -> Config {
     options.resolve(&|_| None).unwrap()
 }
 
-/// Whatever is asked for, each request goes to the configured host, below its prefix, and says nothing of the secret.
-fn sent(name: &str, arguments: operation::Arguments) {
+/// Each request goes to the configured host, below its prefix, and does not show the secret.
+fn check_requests(name: &str, arguments: operation::Arguments) {
     let config = config();
     let call = match operation::call(name, &arguments, &config) {
         Ok(call) => call,
@@ -148,8 +150,8 @@ fn sent(name: &str, arguments: operation::Arguments) {
     };
     assert!(!call.requests.is_empty());
     for request in &call.requests {
-        let Ok(target) = Target::new(request, &config) else { continue };
-        let url = target.url();
+        let Ok(authenticated) = AuthenticatedRequest::new(request, &config) else { continue };
+        let url = authenticated.url();
         assert_eq!((url.host_str(), url.port()), (Some("host"), Some(8443)));
         assert!(url.username().is_empty() && url.password().is_none() && url.fragment().is_none(), "{url}");
         let path = url.path().strip_prefix("/prefix").unwrap_or_else(|| panic!("{url}"));
@@ -157,63 +159,62 @@ fn sent(name: &str, arguments: operation::Arguments) {
             let head = if request.auth == Auth::Signed { "/v1/data/" } else { "/broadcast/v1/" };
             assert!(path.starts_with(head), "{url}");
         }
-        same_path(request, path);
-        if let Ok(wire) = target.request(url, SystemTime::UNIX_EPOCH, 0) {
-            let (asked, told) = (format!("{request:?}"), format!("{} {wire:?}", target.shown(&Scrubber::default())));
-            assert!(asked.contains(SECRET) || !told.contains(SECRET), "{told}");
-            assert!(
-                asked.contains("canary%20key") || !target.shown(&Scrubber::default()).contains("canary%20key"),
-                "{told}"
-            );
+        check_path(request, path);
+        if let Ok(signed) = authenticated.sign(url, SystemTime::UNIX_EPOCH, 0) {
+            let display_url = authenticated.display_url(&Scrubber::default());
+            let (input, output) = (format!("{request:?}"), format!("{display_url} {signed:?}"));
+            assert!(input.contains(SECRET) || !output.contains(SECRET), "{output}");
+            assert!(input.contains("canary%20key") || !display_url.contains("canary%20key"), "{output}");
         }
     }
 }
 
-/// The path that is sent is the one that was asked for: nothing in it was taken for a way up or for a query.
-fn same_path(request: &Request, path: &str) {
+/// The path is sent as requested: no part of it was interpreted as `..` or as a query.
+fn check_path(request: &Request, path: &str) {
     let decoded = |text: &str| percent_encoding::percent_decode_str(text).collect::<Vec<u8>>();
     assert_eq!(decoded(path), decoded(&request.path));
     assert!(!path.split('/').any(|segment| matches!(&*decoded(segment), b"." | b"..")), "{path}");
 }
 
-/// A base address that is taken means the same when it is given again, and one that is refused is not shown with a password.
-fn base(text: &str) {
-    let with = |base: &str| {
+/// Resolving an accepted base URL again does not change it, and the error for a refused one does not show its password.
+fn check_base_url(text: &str) {
+    let resolve = |base: &str| {
         let options = ClientOptions { base_url: Some(base.into()), ..ClientOptions::default() };
         options.resolve(&|_| None)
     };
-    match with(text) {
+    match resolve(text) {
         Ok(config) => {
             let url = Url::parse(&config.base_url).unwrap();
             assert!(url.username().is_empty() && url.password().is_none(), "{url}");
             assert!(url.scheme() == "https" || crate::config::is_loopback(&url.host().unwrap()), "{url}");
-            // Of a prefix that itself ends like an operation's path, the second time takes that too.
+            // A trailing `/v1` is removed as part of an operation's path, each time.
             if !config.base_url.ends_with("/v1") {
-                assert_eq!(with(&config.base_url).unwrap().base_url, config.base_url);
+                assert_eq!(resolve(&config.base_url).unwrap().base_url, config.base_url);
             }
         }
-        Err(error) => hides_the_password(text, &error),
+        Err(error) => check_password(text, &error),
     }
 }
 
-fn proxy(text: &str) {
+fn check_proxy(text: &str) {
     let base = Url::parse("https://host/").unwrap();
-    let given = ClientOptions { proxy: Some(Secret::new(text)), ..ClientOptions::default() };
-    let named = |name: &str| (name == "https_proxy").then(|| text.to_string());
-    for resolved in [given.resolve(&|_| None), ClientOptions::default().resolve(&named)] {
-        let told = resolved.and_then(|config| {
+    let options = ClientOptions { proxy: Some(Secret::new(text)), ..ClientOptions::default() };
+    let environment = |name: &str| (name == "https_proxy").then(|| text.to_string());
+    for resolved in [options.resolve(&|_| None), ClientOptions::default().resolve(&environment)] {
+        let description = resolved.and_then(|config| {
             assert!(!format!("{config:?}").contains("canary"), "{config:?}");
             config.proxies.describe(&base)
         });
-        match told {
-            Ok(Some((told, _))) => assert!(!told.contains('@'), "{told}"),
+        match description {
+            Ok(Some((address, _))) => assert!(!address.contains('@'), "{address}"),
             Ok(None) => {}
-            Err(error) => hides_the_password(text, &error),
+            Err(error) => check_password(text, &error),
         }
     }
 }
 
-fn hides_the_password(text: &str, error: &Error) {
+/// The error does not show the password of the URL.
+fn check_password(text: &str, error: &Error) {
     if let Some(password) = Url::parse(text).ok().and_then(|url| url.password().map(str::to_string))
         && password.len() > 8
     {
@@ -221,19 +222,19 @@ fn hides_the_password(text: &str, error: &Error) {
     }
 }
 
-/// An address as it is shown has no password, and no value of a secret parameter.
-fn shown(text: &str) {
+/// A displayed URL shows no password and no secret parameter.
+fn check_display_url(text: &str) {
     let scrubber = Scrubber::default();
     assert!(scrubber.url(text).len() <= MAX_URL);
-    // No request has a fragment; an @ in one may hide more than it should, for a text that is no address may be a password.
+    // No request has a fragment, and an @ in one may hide more than necessary.
     let Some(url) = Url::parse(text).ok().filter(|url| url.fragment().is_none()) else { return };
     let shown = scrubber.url(url.as_str());
     if shown.ends_with('…') {
         return;
     }
-    let Ok(read) = Url::parse(&shown) else { panic!("{shown} was {url}") };
-    assert!(read.password().is_none() && read.username().is_empty(), "{shown}");
-    for (name, value) in form_urlencoded::parse(read.query().unwrap_or_default().as_bytes()) {
+    let Ok(parsed) = Url::parse(&shown) else { panic!("{shown} was {url}") };
+    assert!(parsed.password().is_none() && parsed.username().is_empty(), "{shown}");
+    for (name, value) in form_urlencoded::parse(parsed.query().unwrap_or_default().as_bytes()) {
         let is_secret = ["apikey", "token"].contains(&name.to_ascii_lowercase().as_str());
         assert!(!is_secret || value.is_empty() || value == "***", "{shown}");
     }

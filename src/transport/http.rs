@@ -1,8 +1,8 @@
-//! The HTTP client underneath: connections, certificate authorities, proxies.
+//! The HTTP client: connections, certificate authorities, proxies.
 
-use super::failure::{Failure, chain};
+use super::attempt_error::{AttemptError, error_chain};
 #[cfg(test)]
-use super::simulated::{Limits, Simulated};
+use super::simulated::{Limits, SimulatedClient};
 use crate::config::{Config, Route};
 use crate::error::{Error, Result};
 use reqwest::{Certificate, NoProxy, Proxy, Request, Response, header::HeaderValue, redirect};
@@ -12,53 +12,52 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 use url::Url;
 
-/// Below the 60 s after which common gateways close a silent connection.
-const POOL_IDLE: Duration = Duration::from_secs(50);
+/// Common gateways close idle connections after 60 s.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 
-/// What a client is for.
+/// What a client is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
-    /// Answers that end, on connections that are kept.
+pub(super) enum ClientUse {
+    /// Connections are kept and reused.
     Calls,
-    /// Answers that do not end: how long they may be silent is the stream's own matter, and nothing stays open behind them.
+    /// Without a read timeout, because streams have their own, and without idle connections.
     Streams,
-    /// One answer on a connection of its own, with the server's certificate.
+    /// A separate connection that records the server's certificate.
     Probe,
 }
 
-/// The seam between the core and the network: every request goes through it, and every byte of a response comes out of the
-/// [`Response`] that it gives.
+/// All network access of the core: tests replace it with a simulation.
 #[derive(Debug, Clone)]
-pub(super) enum Client {
+pub(super) enum HttpClient {
     Network(reqwest::Client),
     #[cfg(test)]
-    Simulated(Simulated),
+    Simulated(SimulatedClient),
 }
 
-impl Client {
-    pub(super) async fn execute(&self, request: Request) -> std::result::Result<Response, Failure> {
+impl HttpClient {
+    pub(super) async fn execute(&self, request: Request) -> std::result::Result<Response, AttemptError> {
         match self {
-            Client::Network(client) => client.execute(request).await.map_err(Failure::of),
+            HttpClient::Network(client) => client.execute(request).await.map_err(AttemptError::from_reqwest),
             #[cfg(test)]
-            Client::Simulated(client) => client.execute(request).await,
+            HttpClient::Simulated(client) => client.execute(request).await,
         }
     }
 }
 
-/// A client for the requests to one base address.
-pub(super) fn client(config: &Config, base: &Url, what: Use) -> Result<Client> {
+/// Builds a client for the requests to one base URL.
+pub(super) fn build_client(config: &Config, base: &Url, usage: ClientUse) -> Result<HttpClient> {
     #[cfg(test)]
     {
-        let read = (what != Use::Streams).then_some(config.timeouts.read);
-        if let Some(client) = Simulated::new(Limits { connect: config.timeouts.connect, read }) {
-            return Ok(Client::Simulated(client));
+        let read = (usage != ClientUse::Streams).then_some(config.timeouts.read);
+        if let Some(client) = SimulatedClient::new(Limits { connect: config.timeouts.connect, read }) {
+            return Ok(HttpClient::Simulated(client));
         }
     }
-    // One crypto provider in the tree; an application that links this crate may have chosen before.
+    // Fails if the application has already installed a provider, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 
-    // The signature covers `HTTP/1.1` as a word: over HTTP/2 a gateway computes another request line. Redirects and retries
-    // are ours: each sends a new signature.
+    // The signature covers the text `HTTP/1.1`, so HTTP/2 would invalidate it. Redirects and retries need new signatures,
+    // so `send` handles them.
     let mut builder = reqwest::Client::builder()
         .http1_only()
         .redirect(redirect::Policy::none())
@@ -66,79 +65,79 @@ pub(super) fn client(config: &Config, base: &Url, what: Use) -> Result<Client> {
         .referer(false)
         .tcp_nodelay(true)
         .connect_timeout(config.timeouts.connect)
-        .user_agent(header(&config.user_agent, "user_agent")?);
+        .user_agent(header_value(&config.user_agent, "user_agent")?);
 
-    builder = match what {
-        Use::Calls => builder.pool_idle_timeout(POOL_IDLE).read_timeout(config.timeouts.read),
-        Use::Streams => builder.pool_max_idle_per_host(0),
-        Use::Probe => builder.tls_info(true).pool_max_idle_per_host(0).read_timeout(config.timeouts.read),
+    builder = match usage {
+        ClientUse::Calls => builder.pool_idle_timeout(POOL_IDLE_TIMEOUT).read_timeout(config.timeouts.read),
+        ClientUse::Streams => builder.pool_max_idle_per_host(0),
+        ClientUse::Probe => builder.tls_info(true).pool_max_idle_per_host(0).read_timeout(config.timeouts.read),
     };
     let route = config.proxies.route(base)?;
-    // Nothing to verify: a bare machine, without a single authority, can talk to a simulator.
-    let unverified = route == Route::Direct && base.scheme() == "http";
+    // Plain HTTP, such as to a simulator, must work on a machine without any certificate authority.
+    let is_plaintext = route == Route::Direct && base.scheme() == "http";
     builder = match route {
         Route::Direct => builder.no_proxy(),
         Route::System => builder,
-        Route::Through(address, except) => {
-            builder.proxy(proxy(address.expose())?.no_proxy(NoProxy::from_string(&except)))
+        Route::Through(address, no_proxy) => {
+            builder.proxy(build_proxy(address.expose())?.no_proxy(NoProxy::from_string(&no_proxy)))
         }
     };
-    builder = match unverified {
+    builder = match is_plaintext {
         true => builder.tls_certs_only([]),
         false => builder.tls_certs_merge(added_authorities(config)?),
     };
-    builder.build().map(Client::Network).map_err(|error| {
+    builder.build().map(HttpClient::Network).map_err(|error| {
         Error::Configuration(format!(
-            "no HTTP client could be made: {}. Where the system has no certificate authorities, install them \
-             (ca-certificates) or give ca_bundle=; SSL_CERT_FILE and SSL_CERT_DIR take their place",
-            chain(&error.without_url())
+            "the HTTP client could not be created: {}. If the system has no certificate authorities, install them \
+             (ca-certificates), pass ca_bundle=, or set SSL_CERT_FILE or SSL_CERT_DIR",
+            error_chain(&error.without_url())
         ))
     })
 }
 
-fn proxy(address: &str) -> Result<Proxy> {
+fn build_proxy(address: &str) -> Result<Proxy> {
     Proxy::all(address)
-        .map_err(|error| Error::Configuration(format!("proxy cannot be used: {}", chain(&error.without_url()))))
+        .map_err(|error| Error::Configuration(format!("proxy cannot be used: {}", error_chain(&error.without_url()))))
 }
 
-/// Whether the proxy of a base address can be used.
+/// Fails if the proxy of a base URL has an invalid address.
 pub(super) fn check_proxy(config: &Config, base: &Url) -> Result<()> {
     match config.proxies.route(base)? {
-        Route::Through(address, _) => proxy(address.expose()).map(drop),
+        Route::Through(address, _) => build_proxy(address.expose()).map(drop),
         Route::Direct | Route::System => Ok(()),
     }
 }
 
-/// A header's value: any text without control characters, as UTF-8.
-pub(super) fn header(text: &str, what: &str) -> Result<HeaderValue> {
+/// Encodes a header value as UTF-8. Fails if it contains control characters; the error calls it `name`.
+pub(super) fn header_value(text: &str, name: &str) -> Result<HeaderValue> {
     HeaderValue::from_bytes(text.as_bytes())
-        .map_err(|_| Error::Argument(format!("{what} holds a character that no header can")))
+        .map_err(|_| Error::Argument(format!("{name} contains a control character, which a header cannot carry")))
 }
 
-/// Whether the added authorities can be read. Who makes many clients has them read once, as long as their file stays as it is.
+/// Fails if the added authorities cannot be read. An unchanged file is not read again for the next client.
 pub(super) fn check_authorities(config: &Config) -> Result<()> {
-    static SOUND: Mutex<Option<(PathBuf, SystemTime, u64)>> = Mutex::new(None);
-    // Elsewhere files that the environment names are read too.
-    let alone = config.ca_bundle.as_ref().filter(|_| cfg!(not(any(windows, target_vendor = "apple"))));
-    let file = alone.map(PathBuf::from).and_then(|path| {
-        // Opened: it may be there and not for us to read.
-        let about = File::open(&path).and_then(|file| file.metadata()).ok().filter(Metadata::is_file)?;
-        Some((path, about.modified().ok()?, about.len()))
+    static VALID_FILE: Mutex<Option<(PathBuf, SystemTime, u64)>> = Mutex::new(None);
+    // On other platforms the environment may name further files.
+    let only_file = config.ca_bundle.as_ref().filter(|_| cfg!(not(any(windows, target_vendor = "apple"))));
+    let file = only_file.map(PathBuf::from).and_then(|path| {
+        // Opening it also checks the permission to read it.
+        let metadata = File::open(&path).and_then(|file| file.metadata()).ok().filter(Metadata::is_file)?;
+        Some((path, metadata.modified().ok()?, metadata.len()))
     });
-    // A lock that was held at a fork never opens.
-    if file.is_some() && SOUND.try_lock().is_ok_and(|sound| *sound == file) {
+    // `try_lock`, because a lock that was held during a fork is never released.
+    if file.is_some() && VALID_FILE.try_lock().is_ok_and(|valid| *valid == file) {
         return Ok(());
     }
     added_authorities(config)?;
-    if let Ok(mut sound) = SOUND.try_lock() {
-        *sound = file;
+    if let Ok(mut valid) = VALID_FILE.try_lock() {
+        *valid = file;
     }
     Ok(())
 }
 
-/// Authorities beside the platform's. Where the platform's store is a file, its verifier reads `SSL_CERT_FILE` and
-/// `SSL_CERT_DIR` itself, in that file's place as OpenSSL does; elsewhere they are added here.
-pub(super) fn added_authorities(config: &Config) -> Result<Vec<Certificate>> {
+/// The authorities in addition to the platform's. On Linux the verifier itself reads `SSL_CERT_FILE` and `SSL_CERT_DIR`
+/// instead of the platform's store; on Windows and macOS they are added here.
+fn added_authorities(config: &Config) -> Result<Vec<Certificate>> {
     let mut added = Vec::new();
     if let Some(path) = &config.ca_bundle {
         read_authorities(Path::new(path), "ca_bundle (or REQUESTS_CA_BUNDLE)", &mut added)?;
@@ -154,26 +153,28 @@ pub(super) fn added_authorities(config: &Config) -> Result<Vec<Certificate>> {
     Ok(added)
 }
 
-/// The certificates of a PEM file, or of the files of a folder.
+/// Reads the certificates of a PEM file, or of the files of a folder.
 fn read_authorities(path: &Path, source: &str, into: &mut Vec<Certificate>) -> Result<()> {
-    let wrong = |why: String| Error::Configuration(format!("{source} is {}: {why}", path.display()));
-    let read = |file: &Path| std::fs::read(file).map_err(|error| wrong(error.to_string()));
+    let invalid = |why: String| Error::Configuration(format!("{source} is {}: {why}", path.display()));
+    let read = |file: &Path| std::fs::read(file).map_err(|error| invalid(error.to_string()));
     let before = into.len();
     if path.is_dir() {
-        for entry in std::fs::read_dir(path).map_err(|error| wrong(error.to_string()))? {
-            let file = entry.map_err(|error| wrong(error.to_string()))?.path();
+        for entry in std::fs::read_dir(path).map_err(|error| invalid(error.to_string()))? {
+            let file = entry.map_err(|error| invalid(error.to_string()))?.path();
             if file.is_file() {
-                // Such folders hold revocation lists and notes too.
+                // Such folders contain other files too.
                 into.extend(Certificate::from_pem_bundle(&read(&file)?).unwrap_or_default());
             }
         }
     } else {
         let certificates = Certificate::from_pem_bundle(&read(path)?);
-        into.extend(certificates.map_err(|error| wrong(format!("not PEM: {}", chain(&error))))?);
+        into.extend(
+            certificates.map_err(|error| invalid(format!("the file is not valid PEM: {}", error_chain(&error))))?,
+        );
     }
     match into.len() > before {
         true => Ok(()),
-        false => Err(wrong("it holds no certificate in PEM form".into())),
+        false => Err(invalid("it contains no certificate in PEM format".into())),
     }
 }
 
@@ -184,22 +185,22 @@ mod tests {
     use super::*;
     use crate::config::ClientOptions;
 
-    fn build(options: ClientOptions, base: &str) -> Result<Client> {
-        client(&options.resolve(&|_| None).unwrap(), &Url::parse(base).unwrap(), Use::Calls)
+    fn build(options: ClientOptions, base: &str) -> Result<HttpClient> {
+        build_client(&options.resolve(&|_| None).unwrap(), &Url::parse(base).unwrap(), ClientUse::Calls)
     }
 
     #[test]
-    fn a_bundle_that_is_missing_or_holds_no_certificate_is_named() {
+    fn an_invalid_ca_bundle_error_names_the_file() {
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         for path in ["no-such-file.pem", manifest] {
             let options = ClientOptions { ca_bundle: Some(path.into()), ..ClientOptions::default() };
-            let Err(Error::Configuration(text)) = build(options, "https://host") else { panic!("{path} was taken") };
+            let Err(Error::Configuration(text)) = build(options, "https://host") else { panic!("{path} was accepted") };
             assert!(text.contains(path) && text.contains("ca_bundle"), "{text}");
         }
     }
 
     #[test]
-    fn a_simulator_on_loopback_needs_no_certificate_authority() {
+    fn plain_http_needs_no_certificate_authority() {
         let options = ClientOptions { ca_bundle: Some("no-such-file.pem".into()), ..ClientOptions::default() };
         assert!(build(options, "http://127.0.0.1:1").is_ok());
     }

@@ -1,5 +1,5 @@
-//! gzip (RFC 1952), inflated when all of it came: all members, each checked against its checksum and its length. No step
-//! takes more room than was granted before.
+//! Inflates complete gzip bodies (RFC 1952): all members, each verified by its checksum and length. It runs in steps, so that
+//! the memory for each step can be leased first.
 
 use crate::json::Body;
 use flate2::bufread::MultiGzDecoder;
@@ -11,103 +11,100 @@ use libdeflate_sys::{
 use std::io::Read;
 use std::ptr::NonNull;
 
-/// A byte of deflate holds no more than this.
-const MOST_OF_A_BYTE: usize = 1032;
+/// The maximum compression ratio of deflate.
+const MAX_RATIO: usize = 1032;
 
-/// What a body adds behind its bytes: with room for it, they are not moved once more.
+/// [`Body`] adds padding after its bytes; reserving it here avoids a copy.
 const PADDING: usize = 64;
 
-/// A compressed body of so many bytes is inflated in a millisecond, whatever it holds; a longer one not on the threads that
-/// read sockets.
-const SHORT: usize = 4 * 1024;
+/// Inflating this many bytes takes at most a millisecond; longer bodies must not block the threads that read sockets.
+const MAX_INLINE_BYTES: usize = 4 * 1024;
 
-/// Why there is no body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum InflateError {
     TooLarge,
-    /// Cut, changed on the way, or followed by what is no gzip.
+    /// Truncated, corrupted, or followed by data that is not gzip.
     Damaged,
 }
 
-/// A body on its way from gzip, in steps: each says how many bytes it holds before it runs.
+/// A partially inflated body.
 pub(super) struct Inflation {
     compressed: Body,
-    /// Bytes of it that are done.
-    taken: usize,
-    whole: Vec<u8>,
+    /// Compressed bytes that are already inflated.
+    consumed: usize,
+    output: Vec<u8>,
     /// Bytes that the next step may add.
-    room: usize,
+    step_size: usize,
     limit: usize,
 }
 
-/// What a step gave.
-pub(super) enum Step {
+pub(super) enum InflateStep {
     Done(Body),
     More(Inflation),
 }
 
 impl Inflation {
-    /// To a body of at most `limit` bytes.
+    /// The body may have at most `limit` bytes.
     pub(super) fn new(compressed: Body, limit: usize) -> Self {
-        // The last four bytes tell the length of the last member, which is most often the only one; they may lie.
-        let told = compressed.as_slice().last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
-        let room = told.min(compressed.len().saturating_mul(MOST_OF_A_BYTE)).min(limit);
-        Inflation { compressed, taken: 0, whole: Vec::new(), room, limit }
+        // The last four bytes claim the length of the last member, which is usually the only one.
+        let claimed = compressed.as_slice().last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+        let step_size = claimed.min(compressed.len().saturating_mul(MAX_RATIO)).min(limit);
+        Inflation { compressed, consumed: 0, output: Vec::new(), step_size, limit }
     }
 
-    pub(super) fn is_short(&self) -> bool {
-        self.compressed.len() <= SHORT
+    pub(super) fn is_inline(&self) -> bool {
+        self.compressed.len() <= MAX_INLINE_BYTES
     }
 
-    /// The bytes that the next step holds, compressed and not.
-    pub(super) fn needs(&self) -> usize {
-        self.compressed.len() + self.whole.len() + self.room
+    /// The bytes in memory during the next step: compressed and inflated.
+    pub(super) fn required_memory(&self) -> usize {
+        self.compressed.len() + self.output.len() + self.step_size
     }
 
-    /// Inflates until the body ends, or needs more room.
-    pub(super) fn run(mut self) -> Result<Step, Refused> {
-        let mut inflater = Inflater::new().ok_or(Refused::TooLarge)?;
-        self.whole.try_reserve_exact(self.room + PADDING).map_err(|_| Refused::TooLarge)?;
-        let end = self.whole.len() + self.room;
-        while let Some(rest) = self.compressed.as_slice().get(self.taken..).filter(|rest| !rest.is_empty()) {
-            let free = end - self.whole.len();
-            match inflater.member(rest, &mut self.whole, free) {
-                Ok(taken) => self.taken += taken,
-                Err(Refused::TooLarge) if end < self.limit => {
-                    self.room = free.saturating_mul(2).max(rest.len()).min(self.limit - self.whole.len());
-                    return Ok(Step::More(self));
+    /// Inflates until the body ends or needs more memory.
+    pub(super) fn run(mut self) -> Result<InflateStep, InflateError> {
+        let mut inflater = Inflater::new().ok_or(InflateError::TooLarge)?;
+        self.output.try_reserve_exact(self.step_size + PADDING).map_err(|_| InflateError::TooLarge)?;
+        let end = self.output.len() + self.step_size;
+        while let Some(rest) = self.compressed.as_slice().get(self.consumed..).filter(|rest| !rest.is_empty()) {
+            let free = end - self.output.len();
+            match inflater.inflate_member(rest, &mut self.output, free) {
+                Ok(consumed) => self.consumed += consumed,
+                Err(InflateError::TooLarge) if end < self.limit => {
+                    self.step_size = free.saturating_mul(2).max(rest.len()).min(self.limit - self.output.len());
+                    return Ok(InflateStep::More(self));
                 }
-                Err(refused) => return Err(refused),
+                Err(error) => return Err(error),
             }
         }
-        // A length that lies must not be kept.
-        if self.whole.capacity() / 2 > self.whole.len() + PADDING {
-            self.whole.shrink_to(self.whole.len() + PADDING);
+        // Do not keep the memory of a false claim.
+        if self.output.capacity() / 2 > self.output.len() + PADDING {
+            self.output.shrink_to(self.output.len() + PADDING);
         }
-        Ok(Step::Done(Body::from(self.whole)))
+        Ok(InflateStep::Done(Body::from(self.output)))
     }
 }
 
-/// All steps at once.
+/// Runs all steps.
 #[cfg(any(test, fuzzing))]
-pub(super) fn inflate(compressed: &[u8], limit: usize) -> Result<Body, Refused> {
+pub(super) fn inflate(compressed: &[u8], limit: usize) -> Result<Body, InflateError> {
     let mut inflation = Inflation::new(Body::from(compressed), limit);
     loop {
-        let needs = inflation.needs();
+        let required = inflation.required_memory();
         match inflation.run()? {
-            Step::Done(body) => {
-                assert!(compressed.len() + body.len() <= needs, "more was held than was said");
+            InflateStep::Done(body) => {
+                assert!(compressed.len() + body.len() <= required, "used more memory than required_memory()");
                 return Ok(body);
             }
-            Step::More(more) => inflation = more,
+            InflateStep::More(more) => inflation = more,
         }
     }
 }
 
-/// The start of a body, of at most `limit` bytes; of one that is damaged what comes before the damage.
-pub(super) fn inflate_start(compressed: &[u8], limit: usize) -> Body {
+/// Returns up to `limit` bytes of a body. If it is damaged, these are the bytes before the damage.
+pub(super) fn inflate_prefix(compressed: &[u8], limit: usize) -> Body {
     let mut start = Vec::new();
-    // An error's text says more than what is wrong with its compression.
+    // This is for error bodies: their text matters more than their damage.
     let _ = MultiGzDecoder::new(compressed).take(limit as u64).read_to_end(&mut start);
     Body::from(start)
 }
@@ -116,43 +113,43 @@ struct Inflater(NonNull<libdeflate_decompressor>);
 
 impl Inflater {
     fn new() -> Option<Self> {
-        // SAFETY: it takes nothing; null says that there is no memory.
+        // SAFETY: no arguments; returns null if out of memory.
         NonNull::new(unsafe { libdeflate_alloc_decompressor() }).map(Inflater)
     }
 
-    /// Adds the first member of `compressed` to `whole`, at most `room` bytes; how many compressed bytes it took.
-    fn member(&mut self, compressed: &[u8], whole: &mut Vec<u8>, room: usize) -> Result<usize, Refused> {
-        let free = whole.spare_capacity_mut();
-        let room = room.min(free.len());
-        let (mut taken, mut made) = (0, 0);
-        // SAFETY: the decompressor lives as long as `self` and nothing else uses it meanwhile; the input is readable and the
-        // output writable for the lengths given, which the library keeps to; both counters outlive the call.
+    /// Appends the first member of `compressed` to `output`, at most `limit` bytes. Returns the compressed bytes consumed.
+    fn inflate_member(&mut self, compressed: &[u8], output: &mut Vec<u8>, limit: usize) -> Result<usize, InflateError> {
+        let free = output.spare_capacity_mut();
+        let limit = limit.min(free.len());
+        let (mut consumed, mut written) = (0, 0);
+        // SAFETY: `&mut self` makes the use of the live decompressor exclusive; the input is readable and the output writable
+        // for the lengths passed, which the library respects; both counters outlive the call.
         let result = unsafe {
             libdeflate_gzip_decompress_ex(
                 self.0.as_ptr(),
                 compressed.as_ptr().cast(),
                 compressed.len(),
                 free.as_mut_ptr().cast(),
-                room,
-                &raw mut taken,
-                &raw mut made,
+                limit,
+                &raw mut consumed,
+                &raw mut written,
             )
         };
         match result {
             SUCCESS => {
-                // SAFETY: `made` bytes from the old end on were written, no more than the spare capacity.
-                unsafe { whole.set_len(whole.len() + made.min(room)) };
-                Ok(taken)
+                // SAFETY: `written` bytes after the old end were initialized, within the spare capacity.
+                unsafe { output.set_len(output.len() + written.min(limit)) };
+                Ok(consumed)
             }
-            NO_SPACE => Err(Refused::TooLarge),
-            _ => Err(Refused::Damaged),
+            NO_SPACE => Err(InflateError::TooLarge),
+            _ => Err(InflateError::Damaged),
         }
     }
 }
 
 impl Drop for Inflater {
     fn drop(&mut self) {
-        // SAFETY: it came from `libdeflate_alloc_decompressor` and is freed once.
+        // SAFETY: allocated by `libdeflate_alloc_decompressor`, and freed only here.
         unsafe { libdeflate_free_decompressor(self.0.as_ptr()) }
     }
 }
@@ -171,12 +168,12 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    fn inflated(compressed: &[u8], limit: usize) -> Result<Vec<u8>, Refused> {
+    fn inflate_to_vec(compressed: &[u8], limit: usize) -> Result<Vec<u8>, InflateError> {
         inflate(compressed, limit).map(|body| body.as_slice().to_vec())
     }
 
-    /// Numbers, which compress to about a third.
-    fn text(bytes: usize) -> Vec<u8> {
+    /// Digits, which compress to less than half.
+    fn digits(bytes: usize) -> Vec<u8> {
         let mut state = 7_u32;
         let mut digit = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -186,63 +183,63 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_inflated_to_its_last_byte_and_no_further_than_the_limit() {
+    fn a_body_is_inflated_completely_up_to_the_limit() {
         for bytes in [0, 1, 5_000, 3_000_000] {
-            let whole = text(bytes);
-            assert!(inflated(&gzip(&whole), bytes) == Ok(whole), "{bytes}");
+            let whole = digits(bytes);
+            assert!(inflate_to_vec(&gzip(&whole), bytes) == Ok(whole), "{bytes}");
         }
-        let whole = text(5_000);
-        assert_eq!(inflated(&gzip(&whole), 4_999), Err(Refused::TooLarge));
-        assert_eq!(inflated(b"", 10), Ok(Vec::new()), "no body is no damage: it is told as empty");
+        let whole = digits(5_000);
+        assert_eq!(inflate_to_vec(&gzip(&whole), 4_999), Err(InflateError::TooLarge));
+        assert_eq!(inflate_to_vec(b"", 10), Ok(Vec::new()), "an empty body is not damaged");
     }
 
     #[test]
-    fn all_members_are_the_body() {
-        let (first, second) = (text(100_000), text(70));
+    fn all_members_are_inflated() {
+        let (first, second) = (digits(100_000), digits(70));
         for parts in [[&first, &second], [&second, &first], [&first, &first]] {
             let compressed = parts.map(|part| gzip(part)).concat();
             let whole = parts.map(Vec::as_slice).concat();
-            assert!(inflated(&compressed, whole.len()) == Ok(whole.clone()));
-            assert_eq!(inflated(&compressed, whole.len() - 1), Err(Refused::TooLarge));
+            assert!(inflate_to_vec(&compressed, whole.len()) == Ok(whole.clone()));
+            assert_eq!(inflate_to_vec(&compressed, whole.len() - 1), Err(InflateError::TooLarge));
         }
     }
 
     #[test]
-    fn what_is_cut_or_changed_or_has_more_behind_it_is_never_a_body() {
-        let whole = text(3_000);
+    fn truncated_corrupted_or_trailing_data_is_an_error() {
+        let whole = digits(3_000);
         let compressed = gzip(&whole);
         for end in 1..compressed.len() {
-            assert!(inflated(&compressed[..end], 1 << 20).is_err(), "cut at {end}");
+            assert!(inflate_to_vec(&compressed[..end], 1 << 20).is_err(), "cut at {end}");
         }
-        // Time, flags and system of the head say nothing of the body.
+        // The time, flags and system in the header are not covered by the checksum.
         for at in (0..4).chain(10..compressed.len()) {
             for bit in 0..8 {
                 let mut damaged = compressed.clone();
                 damaged[at] ^= 1 << bit;
-                let came = inflated(&damaged, 1 << 20);
-                assert!(came.is_err() || came == Ok(whole.clone()), "bit {bit} of byte {at}");
+                let result = inflate_to_vec(&damaged, 1 << 20);
+                assert!(result.is_err() || result == Ok(whole.clone()), "bit {bit} of byte {at}");
             }
         }
-        for more in [&b"x"[..], &[0; 8], &compressed[..20]] {
-            assert_eq!(inflated(&[&compressed, more].concat(), 1 << 20), Err(Refused::Damaged));
+        for trailing in [&b"x"[..], &[0; 8], &compressed[..20]] {
+            assert_eq!(inflate_to_vec(&[&compressed, trailing].concat(), 1 << 20), Err(InflateError::Damaged));
         }
     }
 
     #[test]
-    fn a_length_that_lies_costs_nothing_and_is_damage() {
-        let mut compressed = gzip(&text(3_000));
+    fn a_false_length_is_damage() {
+        let mut compressed = gzip(&digits(3_000));
         let end = compressed.len();
-        for told in [0, 2_999, 3_001, u32::MAX] {
-            compressed[end - 4..].copy_from_slice(&told.to_le_bytes());
-            assert_eq!(inflated(&compressed, usize::MAX / 2), Err(Refused::Damaged), "{told}");
+        for claimed in [0, 2_999, 3_001, u32::MAX] {
+            compressed[end - 4..].copy_from_slice(&claimed.to_le_bytes());
+            assert_eq!(inflate_to_vec(&compressed, usize::MAX / 2), Err(InflateError::Damaged), "{claimed}");
         }
     }
 
     #[test]
-    fn of_an_error_what_can_be_read_is_read() {
-        let compressed = gzip(&text(3_000));
-        assert_eq!(inflate_start(&compressed, 100).as_slice(), &text(3_000)[..100]);
-        assert!(!inflate_start(&compressed[..compressed.len() / 2], 5_000).is_empty());
-        assert!(inflate_start(b"<html>", 100).is_empty());
+    fn the_readable_start_of_a_damaged_body_is_returned() {
+        let compressed = gzip(&digits(3_000));
+        assert_eq!(inflate_prefix(&compressed, 100).as_slice(), &digits(3_000)[..100]);
+        assert!(!inflate_prefix(&compressed[..compressed.len() / 2], 5_000).is_empty());
+        assert!(inflate_prefix(b"<html>", 100).is_empty());
     }
 }

@@ -1,8 +1,8 @@
-//! How many bytes of response bodies a client holds at once: those that are being received, inflated and checked. A body that
-//! is returned belongs to its caller and counts no more.
+//! Limits the bytes of the response bodies that a client receives, inflates and checks at once. A body that has been
+//! returned belongs to the caller and no longer counts.
 //!
-//! A body whose length is announced reserves all of it before it is read. Without room it waits; if nobody who holds bytes can
-//! go on, the latest gives its bytes up and is requested again, so that the others end.
+//! A body with a known length leases all of it before it is read, and waits if there is no space. If no lease can make
+//! progress, the latest one is preempted: its bytes are freed and its request is repeated.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,206 +11,209 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct ResponseMemory {
     limit: usize,
-    state: Mutex<State>,
-    /// Bytes were given back, or somebody has to give way.
-    news: Notify,
+    state: Mutex<MemoryState>,
+    /// Bytes were freed, or a lease was preempted.
+    changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MemoryState {
     used: usize,
     peak: usize,
     next: u64,
-    /// In the order of the requests.
-    held: BTreeMap<u64, Held>,
+    /// By lease id: in the order of the requests.
+    allocations: BTreeMap<u64, Allocation>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct Allocation {
     bytes: usize,
-    /// So many more are waited for.
-    wanted: usize,
-    gives_way: bool,
+    /// Additional bytes that the lease waits for.
+    requested: usize,
+    is_preempted: bool,
 }
 
-/// Why a body gets no more room.
+/// Why a lease cannot grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoRoom {
-    /// It alone exceeds the limit.
+pub(super) enum LeaseError {
+    /// The body alone exceeds this limit.
     TooLarge(usize),
-    /// Others wait for what it holds: it has to be requested again.
-    GivesWay,
+    /// Other leases need its bytes: the request must be repeated.
+    Preempted,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum GrowResult {
     Granted,
     Wait,
-    /// The same, and another was told to give way.
-    WaitForOther,
-    GiveWay,
+    /// Wait for another lease, which has just been preempted.
+    WaitForPreempted,
+    Preempted,
 }
 
-impl State {
-    /// `more` bytes for one that holds some.
-    fn grow(&mut self, id: u64, more: usize, limit: usize) -> Verdict {
+impl MemoryState {
+    /// Tries to grow an allocation by `more` bytes.
+    fn grow(&mut self, id: u64, more: usize, limit: usize) -> GrowResult {
         let fits = self.used.saturating_add(more) <= limit;
-        let held = self.held.entry(id).or_default();
-        if std::mem::take(&mut held.gives_way) {
-            held.wanted = 0;
-            return Verdict::GiveWay;
+        let allocation = self.allocations.entry(id).or_default();
+        if std::mem::take(&mut allocation.is_preempted) {
+            allocation.requested = 0;
+            return GrowResult::Preempted;
         }
         if fits {
-            held.bytes += more;
-            held.wanted = 0;
+            allocation.bytes += more;
+            allocation.requested = 0;
             self.used += more;
             self.peak = self.peak.max(self.used);
-            return Verdict::Granted;
+            return GrowResult::Granted;
         }
-        held.wanted = more;
-        match self.latest_of_a_deadlock(limit) {
+        allocation.requested = more;
+        match self.preemptible(limit) {
             Some(latest) if latest == id => {
-                self.held.entry(id).or_default().wanted = 0;
-                Verdict::GiveWay
+                self.allocations.entry(id).or_default().requested = 0;
+                GrowResult::Preempted
             }
             Some(latest) => {
-                self.held.entry(latest).or_default().gives_way = true;
-                Verdict::WaitForOther
+                self.allocations.entry(latest).or_default().is_preempted = true;
+                GrowResult::WaitForPreempted
             }
-            None => Verdict::Wait,
+            None => GrowResult::Wait,
         }
     }
 
-    /// The latest that holds bytes, if nobody can go on.
-    fn latest_of_a_deadlock(&self, limit: usize) -> Option<u64> {
-        let goes_on = |held: &Held| match held.wanted {
-            0 => held.bytes > 0,
-            wanted => held.gives_way || self.used.saturating_add(wanted) <= limit,
+    /// The latest allocation, if all of them wait for each other.
+    fn preemptible(&self, limit: usize) -> Option<u64> {
+        let can_progress = |allocation: &Allocation| match allocation.requested {
+            0 => allocation.bytes > 0,
+            requested => allocation.is_preempted || self.used.saturating_add(requested) <= limit,
         };
-        if self.held.values().any(goes_on) {
+        if self.allocations.values().any(can_progress) {
             return None;
         }
-        self.held.iter().rev().find(|(_, held)| held.bytes > 0).map(|(id, _)| *id)
+        self.allocations.iter().rev().find(|(_, allocation)| allocation.bytes > 0).map(|(id, _)| *id)
     }
 
     fn shrink_to(&mut self, id: u64, bytes: usize) {
-        let Some(held) = self.held.get_mut(&id) else { return };
-        let less = held.bytes.saturating_sub(bytes);
-        held.bytes -= less;
-        self.used -= less;
+        let Some(allocation) = self.allocations.get_mut(&id) else { return };
+        let freed = allocation.bytes.saturating_sub(bytes);
+        allocation.bytes -= freed;
+        self.used -= freed;
     }
 }
 
-impl Memory {
+impl ResponseMemory {
     pub(super) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Memory { limit, state: Mutex::default(), news: Notify::new() })
+        Arc::new(ResponseMemory { limit, state: Mutex::default(), changed: Notify::new() })
     }
 
-    /// Waits until no body waits for room: a request that is sent before only adds to those.
-    pub(super) async fn room(&self) {
+    /// Waits until no body waits for space: another response would only have to wait too.
+    pub(super) async fn wait_for_space(&self) {
         loop {
-            let mut news = std::pin::pin!(self.news.notified());
-            news.as_mut().enable();
-            if self.state().held.values().all(|held| held.wanted == 0) {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if self.state().allocations.values().all(|allocation| allocation.requested == 0) {
                 return;
             }
-            news.await;
+            changed.await;
         }
     }
 
-    /// For one response; it holds nothing yet.
+    /// Returns an empty lease for one response.
     pub(super) fn lease(self: &Arc<Self>) -> Lease {
         let mut state = self.state();
         state.next += 1;
-        Lease { memory: self.clone(), id: state.next, waits: Mutex::default() }
+        Lease { memory: self.clone(), id: state.next, wait: Mutex::default() }
     }
 
-    /// The most bytes that were held at once.
+    /// The largest number of bytes in use at once.
     pub(super) fn peak(&self) -> usize {
         self.state().peak
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The bytes of one response, given back when it is dropped.
+/// The bytes of one response, freed on drop.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    memory: Arc<Memory>,
+    memory: Arc<ResponseMemory>,
     id: u64,
-    waits: Mutex<Waits>,
+    wait: Mutex<WaitTime>,
 }
 
 #[derive(Debug, Default)]
-struct Waits {
-    ended: Duration,
+struct WaitTime {
+    /// Of the waits that are over.
+    total: Duration,
+    /// Start of the current wait.
     since: Option<Instant>,
 }
 
 impl Lease {
-    /// Waits until the response may hold so many bytes.
-    pub(super) async fn grow_to(&self, bytes: usize) -> Result<(), NoRoom> {
+    /// Waits until the response may use `bytes` in total.
+    pub(super) async fn grow_to(&self, bytes: usize) -> Result<(), LeaseError> {
         let memory = &*self.memory;
         if bytes > memory.limit {
-            return Err(NoRoom::TooLarge(memory.limit));
+            return Err(LeaseError::TooLarge(memory.limit));
         }
         loop {
-            let mut news = std::pin::pin!(memory.news.notified());
-            news.as_mut().enable();
-            let verdict = {
+            let mut changed = std::pin::pin!(memory.changed.notified());
+            changed.as_mut().enable();
+            let result = {
                 let mut state = memory.state();
-                let more = bytes.saturating_sub(state.held.get(&self.id).map_or(0, |held| held.bytes));
-                if more == 0 { Verdict::Granted } else { state.grow(self.id, more, memory.limit) }
+                let more =
+                    bytes.saturating_sub(state.allocations.get(&self.id).map_or(0, |allocation| allocation.bytes));
+                if more == 0 { GrowResult::Granted } else { state.grow(self.id, more, memory.limit) }
             };
-            match verdict {
-                Verdict::Wait | Verdict::WaitForOther => {
-                    self.waits().since.get_or_insert_with(Instant::now);
-                    if verdict == Verdict::WaitForOther {
-                        // This wakes its caller too, once: the other is told once.
-                        memory.news.notify_waiters();
+            match result {
+                GrowResult::Wait | GrowResult::WaitForPreempted => {
+                    self.wait().since.get_or_insert_with(Instant::now);
+                    if result == GrowResult::WaitForPreempted {
+                        // This wakes the current task too, but only once.
+                        memory.changed.notify_waiters();
                     }
-                    news.await;
+                    changed.await;
                 }
-                Verdict::Granted | Verdict::GiveWay => {
-                    let mut waits = self.waits();
-                    if let Some(since) = waits.since.take() {
-                        waits.ended += since.elapsed();
-                        memory.news.notify_waiters();
+                GrowResult::Granted | GrowResult::Preempted => {
+                    let mut wait = self.wait();
+                    if let Some(since) = wait.since.take() {
+                        wait.total += since.elapsed();
+                        memory.changed.notify_waiters();
                     }
-                    return if verdict == Verdict::Granted { Ok(()) } else { Err(NoRoom::GivesWay) };
+                    return if result == GrowResult::Granted { Ok(()) } else { Err(LeaseError::Preempted) };
                 }
             }
         }
     }
 
-    /// Gives back what is beyond so many bytes.
+    /// Frees all but `bytes`.
     pub(super) fn shrink_to(&self, bytes: usize) {
         self.memory.state().shrink_to(self.id, bytes);
-        self.memory.news.notify_waiters();
+        self.memory.changed.notify_waiters();
     }
 
-    /// Gives all back: the body is its caller's now.
+    /// Frees all bytes: the body now belongs to the caller.
     pub(crate) fn release(&self) {
         let mut state = self.memory.state();
         state.shrink_to(self.id, 0);
-        if state.held.remove(&self.id).is_some() {
+        if state.allocations.remove(&self.id).is_some() {
             drop(state);
-            self.memory.news.notify_waiters();
+            self.memory.changed.notify_waiters();
         }
     }
 
-    /// How long it has waited for room, which is no silence of the service.
-    pub(super) fn waited(&self) -> Duration {
-        let waits = self.waits();
-        waits.ended + waits.since.map_or(Duration::ZERO, |since| since.elapsed())
+    /// The time spent waiting for space, which counts towards no timeout.
+    pub(super) fn wait_time(&self) -> Duration {
+        let wait = self.wait();
+        wait.total + wait.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    fn waits(&self) -> MutexGuard<'_, Waits> {
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
+    fn wait(&self) -> MutexGuard<'_, WaitTime> {
+        self.wait.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -229,90 +232,90 @@ mod tests {
     use futures_util::future::join_all;
 
     #[tokio::test]
-    async fn bytes_are_held_until_they_are_given_back() {
-        let memory = Memory::new(100);
+    async fn bytes_are_in_use_until_they_are_freed() {
+        let memory = ResponseMemory::new(100);
         let (first, second) = (memory.lease(), memory.lease());
         first.grow_to(60).await.unwrap();
         first.grow_to(50).await.unwrap();
-        assert_eq!(second.grow_to(50).now_or_never(), None, "60 are held");
+        assert_eq!(second.grow_to(50).now_or_never(), None, "60 are in use");
         first.shrink_to(50);
         second.grow_to(50).await.unwrap();
         assert_eq!((memory.peak(), memory.state().used), (100, 100));
         drop(first);
         second.release();
         assert_eq!(memory.state().used, 0);
-        assert!(memory.state().held.is_empty());
-        assert_eq!(second.grow_to(101).await, Err(NoRoom::TooLarge(100)));
+        assert!(memory.state().allocations.is_empty());
+        assert_eq!(second.grow_to(101).await, Err(LeaseError::TooLarge(100)));
     }
 
     #[tokio::test]
-    async fn a_new_request_waits_while_a_body_waits() {
-        let memory = Memory::new(100);
+    async fn a_new_request_waits_while_a_body_waits_for_space() {
+        let memory = ResponseMemory::new(100);
         let (first, second) = (memory.lease(), memory.lease());
         first.grow_to(100).await.unwrap();
-        assert!(memory.room().now_or_never().is_some(), "nobody waits");
+        assert!(memory.wait_for_space().now_or_never().is_some(), "no lease waits");
         {
-            let mut waits = std::pin::pin!(second.grow_to(1));
-            assert!(waits.as_mut().now_or_never().is_none());
-            assert!(memory.room().now_or_never().is_none());
+            let mut growth = std::pin::pin!(second.grow_to(1));
+            assert!(growth.as_mut().now_or_never().is_none());
+            assert!(memory.wait_for_space().now_or_never().is_none());
             first.release();
-            waits.await.unwrap();
+            growth.await.unwrap();
         }
-        assert!(memory.room().now_or_never().is_some());
-        assert!(second.waited() > Duration::ZERO);
+        assert!(memory.wait_for_space().now_or_never().is_some());
+        assert!(second.wait_time() > Duration::ZERO);
     }
 
     #[tokio::test]
-    async fn one_that_is_cancelled_while_it_waits_stands_in_nobody_s_way() {
-        let memory = Memory::new(100);
+    async fn a_cancelled_wait_does_not_block_others() {
+        let memory = ResponseMemory::new(100);
         let (first, second) = (memory.lease(), memory.lease());
         first.grow_to(100).await.unwrap();
         assert!(second.grow_to(1).now_or_never().is_none());
         drop(second);
-        assert!(memory.room().now_or_never().is_some());
+        assert!(memory.wait_for_space().now_or_never().is_some());
     }
 
     #[tokio::test]
-    async fn of_those_that_wait_for_each_other_the_latest_gives_way() {
-        let memory = Memory::new(100);
+    async fn in_a_deadlock_the_latest_lease_is_preempted() {
+        let memory = ResponseMemory::new(100);
         let (first, second) = (memory.lease(), memory.lease());
         first.grow_to(50).await.unwrap();
         second.grow_to(50).await.unwrap();
-        let mut waits = std::pin::pin!(first.grow_to(80));
-        assert!(waits.as_mut().now_or_never().is_none());
-        assert_eq!(second.grow_to(60).await, Err(NoRoom::GivesWay));
+        let mut growth = std::pin::pin!(first.grow_to(80));
+        assert!(growth.as_mut().now_or_never().is_none());
+        assert_eq!(second.grow_to(60).await, Err(LeaseError::Preempted));
         drop(second);
-        waits.await.unwrap();
+        growth.await.unwrap();
     }
 
-    /// Many bodies of more than the limit together, which grow byte by byte and in any order: all end, within the limit.
+    /// Together the bodies exceed the limit, and they grow in small steps.
     #[tokio::test]
-    async fn all_end_within_the_limit() {
+    async fn concurrent_bodies_all_complete_within_the_limit() {
         const LIMIT: usize = 1000;
-        let memory = Memory::new(LIMIT);
+        let memory = ResponseMemory::new(LIMIT);
         let receive = |size: usize, step: usize| {
             let memory = memory.clone();
             async move {
-                let mut given_way = 0;
-                'again: loop {
-                    memory.room().await;
+                let mut preemptions = 0;
+                'request: loop {
+                    memory.wait_for_space().await;
                     let lease = memory.lease();
                     for at in (0..size).step_by(step).skip(1).chain([size]) {
-                        if lease.grow_to(at).await == Err(NoRoom::GivesWay) {
-                            given_way += 1;
+                        if lease.grow_to(at).await == Err(LeaseError::Preempted) {
+                            preemptions += 1;
                             drop(lease);
-                            continue 'again;
+                            continue 'request;
                         }
                         tokio::task::yield_now().await;
                     }
-                    return given_way;
+                    return preemptions;
                 }
             }
         };
-        let sizes = (0..40).map(|n| receive(100 + 23 * n, 7 + n % 5));
-        let given_way: Vec<u32> = join_all(sizes).await;
-        assert!(given_way.iter().sum::<u32>() > 0, "they met");
+        let requests = (0..40).map(|n| receive(100 + 23 * n, 7 + n % 5));
+        let preemptions: Vec<u32> = join_all(requests).await;
+        assert!(preemptions.iter().sum::<u32>() > 0, "no lease was preempted");
         assert!(memory.peak() <= LIMIT && memory.peak() > LIMIT / 2, "{}", memory.peak());
-        assert_eq!(memory.state().held.len(), 0);
+        assert_eq!(memory.state().allocations.len(), 0);
     }
 }

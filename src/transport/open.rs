@@ -1,12 +1,12 @@
-//! Answers that do not end: one attempt to open a stream. When to try again is the stream's own matter.
+//! Opens streams, with one attempt each. The streams themselves decide when to retry.
 
-use super::failure::Failure;
-use super::http::Client;
+use super::attempt_error::AttemptError;
+use super::authentication::AuthenticatedRequest;
+use super::http::HttpClient;
 use super::redirect::Redirect;
-use super::respond::{self, Clocks};
-use super::target::Target;
+use super::response::{self, ClockOffsets};
 use super::{Shared, Transport, http, send};
-use crate::error::{Error, Requested, Result};
+use crate::error::{Error, RequestContext, Result};
 use crate::machine;
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
@@ -17,164 +17,176 @@ use std::sync::PoisonError;
 use std::time::Duration;
 use url::Url;
 
-/// Why a stream was not opened.
+/// Why a stream could not be opened.
 #[derive(Debug)]
-pub(crate) struct Unopened {
+pub(crate) struct StreamOpenError {
     pub error: Error,
-    /// Of an answer that is not the one asked for.
+    /// Of the response, if there was one.
     pub status: Option<u16>,
-    /// What the answer's `Retry-After` asks for.
+    /// The delay that `Retry-After` requests.
     pub wait: Option<Duration>,
 }
 
-impl Unopened {
-    fn of(error: Error) -> Self {
-        Unopened { error, status: None, wait: None }
+impl StreamOpenError {
+    fn without_response(error: Error) -> Self {
+        StreamOpenError { error, status: None, wait: None }
     }
 }
 
-/// Which of the two kinds of streams.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum StreamKind {
     Broadcast = 0,
     Websocket = 1,
 }
 
 impl Shared {
-    fn stream_client(&self, kind: Kind, url: &Url) -> Result<Client> {
+    fn stream_client(&self, kind: StreamKind, url: &Url) -> Result<HttpClient> {
         let mut slot = self.streams[kind as usize].lock().unwrap_or_else(PoisonError::into_inner);
         match &*slot {
             Some(client) => Ok(client.clone()),
-            None => Ok(slot.insert(http::client(&self.config, url, http::Use::Streams)?).clone()),
+            None => Ok(slot.insert(http::build_client(&self.config, url, http::ClientUse::Streams)?).clone()),
         }
     }
 }
 
 impl Transport {
-    /// Ends when the transport is closed.
+    /// Waits until the transport is closed.
     pub(crate) async fn closed(&self) {
         self.shared.closed.wait().await;
     }
 
-    /// Opens an event stream of the Broadcast API: an answer of status 200.
+    /// Opens an event stream of the Broadcast API: expects a response of status 200.
     pub(crate) async fn open_event_stream(
         &self,
         request: &Request,
         last_event_id: &str,
-    ) -> std::result::Result<Response, Unopened> {
+    ) -> std::result::Result<Response, StreamOpenError> {
         let shared = &*self.shared;
         let scrubber = &shared.scrubber;
-        let target = Target::new(request, &shared.config).map_err(|error| Unopened::of(error.scrubbed(scrubber)))?;
-        let client = shared.stream_client(Kind::Broadcast, target.url()).map_err(Unopened::of)?;
+        let authenticated = AuthenticatedRequest::new(request, &shared.config)
+            .map_err(|error| StreamOpenError::without_response(error.scrubbed(scrubber)))?;
+        let client = shared
+            .stream_client(StreamKind::Broadcast, authenticated.url())
+            .map_err(StreamOpenError::without_response)?;
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if !last_event_id.is_empty() {
-            // As UTF-8, as it came.
-            let id = http::header(last_event_id, "the last event id").map_err(Unopened::of)?;
+            let id =
+                http::header_value(last_event_id, "the last event id").map_err(StreamOpenError::without_response)?;
             headers.insert(HeaderName::from_static("last-event-id"), id);
         }
-        let mut url = target.url().clone();
-        let mut followed = 0;
+        let mut url = authenticated.url().clone();
+        let mut redirects = 0;
         loop {
-            let mut asked = target.request(&url, machine::now(), 0).map_err(Unopened::of)?;
-            asked.headers_mut().extend(headers.clone());
-            let response = execute(&client, asked, scrubber, &target.shown(scrubber)).await?;
-            let refused = match send::redirected(shared, &response, &url, followed) {
+            let mut signed = authenticated.sign(&url, machine::now(), 0).map_err(StreamOpenError::without_response)?;
+            signed.headers_mut().extend(headers.clone());
+            let response = execute(&client, signed, scrubber, &authenticated.display_url(scrubber)).await?;
+            let redirect_refusal = match send::evaluate_redirect(shared, &response, &url, redirects) {
                 Redirect::Follow(to) => {
-                    (url, followed) = (to, followed + 1);
+                    (url, redirects) = (to, redirects + 1);
                     continue;
                 }
                 Redirect::Refused(why) => Some(why),
                 Redirect::No => None,
             };
             return match response.status().as_u16() {
-                200 => check(shared, response, &url),
-                _ => Err(unopened(shared, response, scrubber, &url, refused, request.auth).await),
+                200 => check_event_stream(shared, response, &url),
+                _ => Err(read_error(shared, response, scrubber, &url, redirect_refusal, request.auth).await),
             };
         }
     }
 
-    /// Opens a websocket: an answer of status 101. The token stands in the address, which is shown without it.
+    /// Opens a websocket: expects a response of status 101. `scrubber` hides the token in the URL.
     pub(crate) async fn open_websocket(
         &self,
         url: &Url,
         headers: HeaderMap,
         scrubber: &Scrubber,
-    ) -> std::result::Result<Response, Unopened> {
+    ) -> std::result::Result<Response, StreamOpenError> {
         let shared = &*self.shared;
-        let client = shared.stream_client(Kind::Websocket, url).map_err(Unopened::of)?;
+        let client = shared.stream_client(StreamKind::Websocket, url).map_err(StreamOpenError::without_response)?;
         let mut request = reqwest::Request::new(reqwest::Method::GET, url.clone());
         *request.headers_mut() = headers;
         let response = execute(&client, request, scrubber, &scrubber.url(url.as_str())).await?;
         match response.status().as_u16() {
             101 => Ok(response),
-            _ => Err(unopened(shared, response, scrubber, url, None, Auth::ApiKey).await),
+            _ => Err(read_error(shared, response, scrubber, url, None, Auth::ApiKey).await),
         }
     }
 }
 
 async fn execute(
-    client: &Client,
+    client: &HttpClient,
     request: reqwest::Request,
     scrubber: &Scrubber,
-    shown: &Scrubbed,
-) -> std::result::Result<Response, Unopened> {
-    let failed = |failure: Failure| Unopened::of(failure.error(scrubber, requested(shown.clone())));
-    client.execute(request).await.map_err(failed)
+    display_url: &Scrubbed,
+) -> std::result::Result<Response, StreamOpenError> {
+    let open_error = |error: AttemptError| {
+        StreamOpenError::without_response(error.into_error(scrubber, request_context(display_url.clone())))
+    };
+    client.execute(request).await.map_err(open_error)
 }
 
-/// A stream is opened by one attempt, and how long that took nobody is told.
-fn requested(url: Scrubbed) -> Requested {
-    Requested { url, attempts: 1, elapsed: Duration::ZERO }
+/// The elapsed time is not measured for streams.
+fn request_context(url: Scrubbed) -> RequestContext {
+    RequestContext { url, attempts: 1, elapsed: Duration::ZERO }
 }
 
-/// What came instead of a stream.
-async fn unopened(
+/// Reads the response that was received instead of a stream.
+async fn read_error(
     shared: &Shared,
     response: Response,
     scrubber: &Scrubber,
     url: &Url,
-    refused: Option<Scrubbed>,
+    redirect_refusal: Option<Scrubbed>,
     auth: Auth,
-) -> Unopened {
+) -> StreamOpenError {
     let status = Some(response.status().as_u16());
     let phrase =
         response.extensions().get::<ReasonPhrase>().map(|p| String::from_utf8_lossy(p.as_bytes()).into_owned());
-    match send::receive(response, &shared.memory.lease(), shared.body_limit, scrubber, url, refused).await {
-        Ok(answer) => {
-            let wait = answer.retry_after(machine::now());
-            let mut error = respond::error(&answer, auth, 1, Clocks::default());
+    match send::receive(response, &shared.memory.lease(), shared.body_limit, scrubber, url, redirect_refusal).await {
+        Ok(received) => {
+            let wait = received.retry_after(machine::now());
+            let mut error = response::error(&received, auth, 1, ClockOffsets::default());
             error.retry_after = wait;
-            // A reason that is not the status's usual one says what was wrong.
+            // hyper keeps only non-standard reason phrases, which may explain the error.
             if let Some(phrase) = phrase {
                 error.message = scrubber.message(format!("{}: {}", phrase.trim(), error.message));
             }
             let error = Error::Api(Box::new(error));
-            Unopened { error, status, wait }
+            StreamOpenError { error, status, wait }
         }
-        Err(failure) => {
-            let error = failure.error(scrubber, requested(scrubber.url(url.as_str())));
-            Unopened { error, status, wait: None }
+        Err(error) => {
+            let error = error.into_error(scrubber, request_context(scrubber.url(url.as_str())));
+            StreamOpenError { error, status, wait: None }
         }
     }
 }
 
-/// A log-in page is no event stream. The specification asks for 200 only, so an answer that names no type is taken.
-fn check(shared: &Shared, response: Response, url: &Url) -> std::result::Result<Response, Unopened> {
+/// Refuses other content, such as a log-in page. A missing content type is accepted: the specification requires only 200.
+fn check_event_stream(
+    shared: &Shared,
+    response: Response,
+    url: &Url,
+) -> std::result::Result<Response, StreamOpenError> {
     let text = |name: &HeaderName| {
         response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase())
     };
-    let kind = text(&header::CONTENT_TYPE);
-    let essence = kind.as_deref().map(|kind| kind.split(';').next().unwrap_or_default().trim());
+    let content_type = text(&header::CONTENT_TYPE);
+    let media_type = content_type.as_deref().map(|value| value.split(';').next().unwrap_or_default().trim());
     let encoding = text(&header::CONTENT_ENCODING).filter(|encoding| !encoding.is_empty() && encoding != "identity");
-    let why = match (essence, encoding) {
-        (_, Some(encoding)) => format!("it is compressed ({encoding}), which was not asked for"),
+    let why = match (media_type, encoding) {
+        (_, Some(encoding)) => format!("it is compressed ({encoding}), which was not requested"),
         (None | Some("text/event-stream"), None) => return Ok(response),
         (Some(other), None) => format!("its content type is {other:?}"),
     };
-    let (shown, why) = (shared.scrubber.url(url.as_str()), shared.scrubber.id(why));
-    let text = format!("the answer of GET {shown} is no event stream: {why}");
-    Err(Unopened { error: Error::Transport(shared.scrubber.composed(text).into()), status: Some(200), wait: None })
+    let (url, why) = (shared.scrubber.url(url.as_str()), shared.scrubber.id(why));
+    let text = format!("the response to GET {url} is not an event stream: {why}");
+    Err(StreamOpenError {
+        error: Error::Transport(shared.scrubber.composed(text).into()),
+        status: Some(200),
+        wait: None,
+    })
 }

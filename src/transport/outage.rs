@@ -1,4 +1,4 @@
-//! Whether several requests for one purpose have any prospect left: all of them have failed in the same way for a while.
+//! Detects an outage: all requests of a batch have failed in the same way for a while, so the rest is given up.
 
 use crate::advice::Advice;
 use crate::error::{ApiErrorKind, Error};
@@ -9,22 +9,22 @@ use std::time::Duration;
 use tokio::sync::SetOnce;
 use tokio::time::Instant;
 
-/// So many attempts fail in the same way before anything is given up.
-const HANDFUL: u32 = 4;
-/// How long a service that was reached before may fail: long enough for a restart.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a service that was never reached may refuse connections.
-const FIRST_PATIENCE: Duration = Duration::from_secs(2);
+/// An outage needs at least this many consecutive failures of the same kind.
+const MIN_FAILURES: u32 = 4;
+/// How long a service that has responded before may fail: long enough for a restart.
+const MAX_DOWNTIME: Duration = Duration::from_secs(10);
+/// How long a service that has never responded may refuse connections.
+const MAX_FIRST_DOWNTIME: Duration = Duration::from_secs(2);
 
-/// The attempts of one unit, and the outage that they share with others.
+/// Counts the attempts of one unit and reports them to the outage detection of its batch.
 #[derive(Debug, Default)]
-pub struct Attempts<'a> {
+pub(crate) struct Attempts<'a> {
     count: AtomicU32,
     outage: Option<&'a Outage>,
 }
 
 impl<'a> Attempts<'a> {
-    pub fn of(outage: &'a Outage) -> Self {
+    pub fn new(outage: &'a Outage) -> Self {
         Attempts { count: AtomicU32::new(0), outage: Some(outage) }
     }
 
@@ -32,78 +32,77 @@ impl<'a> Attempts<'a> {
         self.count.load(Ordering::Relaxed)
     }
 
-    pub(super) fn begin(&self) {
+    pub(super) fn record_attempt(&self) {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The service responded to an attempt in a way that concerns this request alone.
-    pub(super) fn responded(&self) {
+    /// Records a response that says nothing about other requests.
+    pub(super) fn record_response(&self) {
         if let Some(outage) = self.outage {
-            outage.state(|state| *state = State { reached: true, ..State::default() });
+            outage.state(|state| *state = OutageState { reached: true, ..OutageState::default() });
         }
     }
 
-    /// An attempt failed. `is_final`: another attempt of the same request cannot succeed.
-    pub(super) fn failed(&self, error: &Error, is_final: bool) {
-        if !may_concern_all(error) {
-            return self.responded();
+    /// Records a failed attempt. `is_final`: a retry of the same request cannot succeed.
+    pub(super) fn record_failure(&self, error: &Error, is_final: bool) {
+        if !may_affect_all(error) {
+            return self.record_response();
         }
         let Some(outage) = self.outage else { return };
-        let is_over = outage.state(|state| state.fail(error, is_final, Instant::now()));
-        if is_over {
+        let is_outage = outage.state(|state| state.record_failure(error, is_final, Instant::now()));
+        if is_outage {
             // The first error stays.
             let _ = outage.given_up.set(error.clone());
         }
     }
 }
 
-/// What the attempts of a batch have in common.
+/// The state that the attempts of a batch share.
 #[derive(Debug, Default)]
-pub struct Outage {
-    state: Mutex<State>,
+pub(crate) struct Outage {
+    state: Mutex<OutageState>,
     given_up: SetOnce<Error>,
 }
 
 impl Outage {
-    /// `reached`: whether the client has had a response before.
+    /// `reached`: whether the service has responded to this client before.
     pub fn new(reached: bool) -> Self {
-        Outage { state: Mutex::new(State { reached, ..State::default() }), ..Outage::default() }
+        Outage { state: Mutex::new(OutageState { reached, ..OutageState::default() }), ..Outage::default() }
     }
 
-    /// The error that everything was given up for.
+    /// The error for which the batch was given up.
     pub fn error(&self) -> Option<Error> {
         self.given_up.get().cloned()
     }
 
-    /// Waits until everything is given up.
+    /// Waits until the batch is given up.
     pub async fn given_up(&self) {
         self.given_up.wait().await;
     }
 
-    /// Whether a unit without a connection is worth another series of attempts: nothing is given up, and the service was
-    /// reached before.
-    pub fn is_restart(&self) -> bool {
-        self.state(|state| state.reached && state.failures >= HANDFUL) && self.error().is_none()
+    /// Whether the service may be restarting, so that a unit without a connection is worth another series of attempts.
+    pub fn is_restarting(&self) -> bool {
+        self.state(|state| state.reached && state.failures >= MIN_FAILURES) && self.error().is_none()
     }
 
-    fn state<T>(&self, of: impl FnOnce(&mut State) -> T) -> T {
-        of(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    fn state<T>(&self, access: impl FnOnce(&mut OutageState) -> T) -> T {
+        access(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OutageState {
     reached: bool,
-    /// One after another, in the same way.
+    /// Consecutive failures of the same kind.
     failures: u32,
     first: Option<(Instant, Error)>,
 }
 
-impl State {
-    /// Whether this failure is the last straw.
-    fn fail(&mut self, error: &Error, is_final: bool, now: Instant) -> bool {
+impl OutageState {
+    /// Records a failure and returns whether it completes an outage.
+    fn record_failure(&mut self, error: &Error, is_final: bool, now: Instant) -> bool {
         let since = match &self.first {
-            Some((since, first)) if is_same(first, error) => *since,
+            Some((since, first)) if is_same_kind(first, error) => *since,
             _ => {
                 self.first = Some((now, error.clone()));
                 self.failures = 0;
@@ -112,29 +111,27 @@ impl State {
         };
         self.failures += 1;
         let is_connect = matches!(error, Error::Connect(_) | Error::Certificate(_));
-        let patience = match is_connect {
+        let max_downtime = match is_connect {
             true if is_final => Duration::ZERO,
-            true if !self.reached => FIRST_PATIENCE,
-            _ => PATIENCE,
+            true if !self.reached => MAX_FIRST_DOWNTIME,
+            _ => MAX_DOWNTIME,
         };
-        self.failures >= HANDFUL && now.saturating_duration_since(since) >= patience
+        self.failures >= MIN_FAILURES && now.saturating_duration_since(since) >= max_downtime
     }
 }
 
-/// Other errors are about one request: the service was reached and works.
-fn may_concern_all(error: &Error) -> bool {
+/// Other errors concern a single request: the service was reached and works.
+fn may_affect_all(error: &Error) -> bool {
     match error {
         Error::Api(response) => matches!(response.kind, ApiErrorKind::RateLimited | ApiErrorKind::Server),
-        // A body that is too large is one request's own.
-        Error::Transport(unanswered) => {
-            !matches!(unanswered.advice, Advice::AskForLess | Advice::RaiseMaxResponseBytes)
-        }
+        // Too large a body concerns a single request.
+        Error::Transport(failed) => !matches!(failed.advice, Advice::AskForLess | Advice::RaiseMaxResponseBytes),
         Error::Connect(_) | Error::Certificate(_) | Error::Timeout(_) => true,
         _ => false,
     }
 }
 
-fn is_same(first: &Error, second: &Error) -> bool {
+fn is_same_kind(first: &Error, second: &Error) -> bool {
     match (first, second) {
         (Error::Api(first), Error::Api(second)) => first.kind == second.kind,
         _ => discriminant(first) == discriminant(second),
@@ -144,35 +141,35 @@ fn is_same(first: &Error, second: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Unanswered;
+    use crate::error::RequestError;
 
     fn connect() -> Error {
         Error::Connect("refused".into())
     }
 
-    /// When the failures, one each second, are given up.
-    fn given_up_after(mut state: State, error: &Error, is_final: bool) -> Option<u64> {
+    /// The second in which an outage is detected, with one failure per second.
+    fn detected_after(mut state: OutageState, error: &Error, is_final: bool) -> Option<u64> {
         let start = Instant::now();
-        (0..60).find(|second| state.fail(error, is_final, start + Duration::from_secs(*second)))
+        (0..60).find(|second| state.record_failure(error, is_final, start + Duration::from_secs(*second)))
     }
 
     #[test]
-    fn the_patience_depends_on_the_failure() {
-        let state = |reached| State { reached, ..State::default() };
-        assert_eq!(given_up_after(state(false), &connect(), false), Some(3), "a handful, two seconds");
-        assert_eq!(given_up_after(state(true), &connect(), false), Some(10));
-        assert_eq!(given_up_after(state(false), &Error::Transport("broke".into()), false), Some(10));
+    fn the_tolerated_downtime_depends_on_the_failure() {
+        let state = |reached| OutageState { reached, ..OutageState::default() };
+        assert_eq!(detected_after(state(false), &connect(), false), Some(3), "four failures, two seconds");
+        assert_eq!(detected_after(state(true), &connect(), false), Some(10));
+        assert_eq!(detected_after(state(false), &Error::Transport("broke".into()), false), Some(10));
         let mut untrusted = state(true);
         let now = Instant::now();
-        let given_up: Vec<bool> =
-            (0..5).map(|_| untrusted.fail(&Error::Certificate("untrusted".into()), true, now)).collect();
-        assert_eq!(given_up, [false, false, false, true, true]);
+        let outages: Vec<bool> =
+            (0..5).map(|_| untrusted.record_failure(&Error::Certificate("untrusted".into()), true, now)).collect();
+        assert_eq!(outages, [false, false, false, true, true]);
     }
 
     #[test]
-    fn a_response_or_another_failure_begins_anew() {
+    fn a_response_or_another_kind_of_failure_restarts_the_count() {
         let outage = Outage::new(true);
-        let attempts = Attempts::of(&outage);
+        let attempts = Attempts::new(&outage);
         for between in [
             Error::Decode(crate::error::Undecodable {
                 message: "x".into(),
@@ -182,44 +179,44 @@ mod tests {
             }),
             Error::Timeout("late".into()),
         ] {
-            for _ in 0..HANDFUL {
-                attempts.failed(&connect(), true);
-                attempts.failed(&connect(), true);
-                attempts.failed(&connect(), true);
-                attempts.failed(&between, false);
+            for _ in 0..MIN_FAILURES {
+                attempts.record_failure(&connect(), true);
+                attempts.record_failure(&connect(), true);
+                attempts.record_failure(&connect(), true);
+                attempts.record_failure(&between, false);
             }
         }
         assert!(outage.error().is_none());
-        for _ in 0..HANDFUL {
-            attempts.failed(&connect(), true);
+        for _ in 0..MIN_FAILURES {
+            attempts.record_failure(&connect(), true);
         }
         assert!(matches!(outage.error(), Some(Error::Connect(_))));
     }
 
     #[test]
-    fn bodies_that_are_too_large_are_no_outage() {
+    fn bodies_that_are_too_large_are_not_an_outage() {
         let outage = Outage::new(true);
-        let attempts = Attempts::of(&outage);
+        let attempts = Attempts::new(&outage);
         for advice in [Advice::AskForLess, Advice::RaiseMaxResponseBytes] {
-            let error = Error::Transport(Unanswered::new("too large".into(), advice, None));
-            for _ in 0..2 * HANDFUL {
-                attempts.failed(&error, true);
+            let error = Error::Transport(RequestError::new("too large".into(), advice, None));
+            for _ in 0..2 * MIN_FAILURES {
+                attempts.record_failure(&error, true);
             }
-            assert!(!may_concern_all(&error) && outage.error().is_none());
+            assert!(!may_affect_all(&error) && outage.error().is_none());
         }
     }
 
     #[test]
-    fn only_a_service_that_was_reached_may_restart() {
+    fn only_a_service_that_has_responded_may_be_restarting() {
         for reached in [false, true] {
             let outage = Outage::new(reached);
-            let attempts = Attempts::of(&outage);
-            for failures in 1..=HANDFUL {
-                attempts.failed(&connect(), false);
-                assert_eq!(outage.is_restart(), reached && failures == HANDFUL);
+            let attempts = Attempts::new(&outage);
+            for failures in 1..=MIN_FAILURES {
+                attempts.record_failure(&connect(), false);
+                assert_eq!(outage.is_restarting(), reached && failures == MIN_FAILURES);
             }
-            attempts.responded();
-            assert!(!outage.is_restart());
+            attempts.record_response();
+            assert!(!outage.is_restarting());
         }
     }
 }

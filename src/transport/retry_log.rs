@@ -1,31 +1,30 @@
-//! Warnings of requests that are sent again: the first is told, those that follow soon are counted.
+//! Limits the rate of retry warnings: one is logged per interval, the others are counted.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// One warning in this time.
-const PERIOD: Duration = Duration::from_secs(10);
+const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Default)]
-pub(super) struct RetryLog(Mutex<State>);
+pub(super) struct RetryLog(Mutex<RetryLogState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct RetryLogState {
     last: Option<Instant>,
-    left_out: u64,
+    suppressed: u64,
 }
 
 impl RetryLog {
-    /// How many were left out since the last warning, if it is time for one.
-    pub(super) fn count(&self, now: Instant) -> Option<u64> {
+    /// Records a retry. If a warning is due, returns the number of retries that had none since the last warning.
+    pub(super) fn record(&self, now: Instant) -> Option<u64> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.last.is_some_and(|last| now.saturating_duration_since(last) < PERIOD) {
-            state.left_out += 1;
+        if state.last.is_some_and(|last| now.saturating_duration_since(last) < WARNING_INTERVAL) {
+            state.suppressed += 1;
             return None;
         }
         state.last = Some(now);
-        Some(std::mem::take(&mut state.left_out))
+        Some(std::mem::take(&mut state.suppressed))
     }
 }
 
@@ -34,9 +33,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_is_told_and_the_rest_is_counted() {
+    fn one_warning_is_due_per_interval() {
         let (log, start) = (RetryLog::default(), Instant::now());
-        let at = |seconds| log.count(start + Duration::from_secs(seconds));
+        let at = |seconds| log.record(start + Duration::from_secs(seconds));
         assert_eq!([at(0), at(1), at(9), at(10), at(11), at(40)], [Some(0), None, None, Some(2), None, Some(1)]);
     }
 }

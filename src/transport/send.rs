@@ -1,18 +1,18 @@
-//! One request until it is answered or given up: an attempt, a verdict, a wait.
+//! Sends one request, with retries.
 
-use super::budget::Kind;
-use super::failure::Failure;
-use super::http::Client;
-use super::inflate::{self, Inflation, Refused, Step};
+use super::attempt_error::AttemptError;
+use super::authentication::AuthenticatedRequest;
+use super::http::HttpClient;
+use super::inflate::{self, InflateError, InflateStep, Inflation};
+use super::limiter::Priority;
 use super::memory::Lease;
 use super::outage::Attempts;
 use super::redirect::{self, Redirect};
-use super::respond::{self, Answer, Clocks};
-use super::retry::{self, Outcome, Past};
-use super::target::Target;
+use super::response::{self, ClockOffsets, ReceivedResponse};
+use super::retry::{self, FailureKind, RetryState};
 use super::{CallLimits, Response, Shared, clock};
 use crate::advice::Advice;
-use crate::error::{Error, Requested, Result, Unanswered, Undecodable};
+use crate::error::{Error, RequestContext, RequestError, Result, Undecodable};
 use crate::json::Body;
 use crate::machine;
 use crate::operation::{self, Auth, Request};
@@ -27,107 +27,111 @@ use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-/// An error's body beyond this is of no use to anyone.
-const ERROR_BODY: usize = 64 * 1024;
-/// The time that the body of an error may take to arrive.
-const ERROR_BODY_WAIT: Duration = Duration::from_secs(2);
-/// A body's length is announced by its peer: more than this is reserved only as it arrives.
-const RESERVE: usize = 16 * 1024 * 1024;
+/// The bodies of errors are cut to this.
+const MAX_ERROR_BODY: usize = 64 * 1024;
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
+/// The peer chooses the `Content-Length`, so no more than this is allocated in advance.
+const MAX_INITIAL_CAPACITY: usize = 16 * 1024 * 1024;
 
-/// What an attempt gave.
+/// The result of an attempt.
 enum Attempt {
-    Answer(Answer, Clocks),
-    Failure(Failure),
+    Response(ReceivedResponse, ClockOffsets),
+    Error(AttemptError),
 }
 
-/// `counted` counts the attempts, also where the request is given up. `silence_limit`: the request is a live stream's, goes
-/// ahead of calls, and is given up when an attempt is not answered for so long.
+/// Counts its attempts in `counter`, even if it fails. With a `silence_limit` the request belongs to a live stream: it goes
+/// ahead of calls, and fails if an attempt has no response for this long.
 pub(super) async fn send(
     shared: &Shared,
     request: &Request,
-    counted: &Attempts<'_>,
+    counter: &Attempts<'_>,
     silence_limit: Option<Duration>,
     limits: Option<&CallLimits>,
 ) -> Result<Response> {
     let scrubber = &shared.scrubber;
-    let target = Target::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
+    let authenticated = AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
     let client = match limits {
-        Some(limits) => limits.client(shared, request.auth, target.url())?,
-        None => shared.client(request.auth, target.url())?,
+        Some(limits) => limits.client(shared, request.auth, authenticated.url())?,
+        None => shared.client(request.auth, authenticated.url())?,
     };
-    let shown = target.shown(scrubber);
+    let display_url = authenticated.display_url(scrubber);
     let total = limits.map_or(shared.config.timeouts.total, |limits| limits.total);
     let max_retries = limits.map_or(shared.config.max_retries, |limits| limits.max_retries);
-    let kind = if silence_limit.is_some() { Kind::Live } else { Kind::Call };
+    let priority = if silence_limit.is_some() { Priority::Live } else { Priority::Call };
 
-    let mut past = Past::default();
-    let mut clock_corrected = false;
+    let mut retry_state = RetryState::default();
+    let mut is_clock_corrected = false;
     let mut attempts = 0;
-    let mut last = None;
+    let mut last_error = None;
     let mut started: Option<Instant> = None;
     let mut deadline = Instant::now() + total;
     loop {
-        // A turn in the client's own queue is not the service's time: the deadline moves on with it.
-        let queued = Instant::now();
-        if kind == Kind::Call {
-            shared.memory.room().await;
+        // Time in the client's own queue does not count towards the timeout.
+        let queued_at = Instant::now();
+        if priority == Priority::Call {
+            shared.memory.wait_for_space().await;
         }
-        let permit = shared.budget.admit(kind).await;
-        deadline += queued.elapsed();
-        let begun = Instant::now();
-        let started = *started.get_or_insert(begun);
+        let permit = shared.limiter.acquire(priority).await;
+        deadline += queued_at.elapsed();
+        let attempt_start = Instant::now();
+        let started = *started.get_or_insert(attempt_start);
         attempts += 1;
-        counted.begin();
-        let silent = silence_limit.filter(|limit| *limit < deadline.saturating_duration_since(begun));
-        let until = silent.map_or(deadline, |limit| begun + limit);
+        counter.record_attempt();
+        let silence_limit = silence_limit.filter(|limit| *limit < deadline.saturating_duration_since(attempt_start));
+        let attempt_deadline = silence_limit.map_or(deadline, |limit| attempt_start + limit);
         let lease = Arc::new(shared.memory.lease());
-        let attempt = within(until, &lease, attempt(shared, &client, &target, &lease)).await;
-        deadline += lease.waited();
-        let mut stated = None;
-        if let Ok(Ok(Attempt::Answer(answer, _))) = &attempt {
+        let attempt = run_until(attempt_deadline, &lease, attempt(shared, &client, &authenticated, &lease)).await;
+        deadline += lease.wait_time();
+        let mut document_status = None;
+        if let Ok(Ok(Attempt::Response(received, _))) = &attempt {
             shared.reached.store(true, Ordering::Relaxed);
             let remaining = deadline.saturating_duration_since(Instant::now());
-            stated = if answer.status == 200 { respond::stated_error(answer, request) } else { None };
-            match stated.unwrap_or(answer.status) {
-                // What asks for longer than a call may take fails this call, and holds no other.
-                429 => permit.refused(answer.retry_after(machine::now()).filter(|wait| *wait < remaining)),
-                _ => permit.accepted(),
+            document_status =
+                if received.status == 200 { response::error_document_status(received, request) } else { None };
+            match document_status.unwrap_or(received.status) {
+                // A delay beyond the deadline fails this request, but must not delay others.
+                429 => permit.record_refused(received.retry_after(machine::now()).filter(|delay| *delay < remaining)),
+                _ => permit.record_accepted(),
             }
         }
         drop(permit);
-        let took = begun.elapsed();
-        let requested = || Requested { url: shown.clone(), attempts, elapsed: started.elapsed() };
-        if matches!(&attempt, Ok(Ok(Attempt::Failure(failure))) if failure.outcome == Outcome::NoRoom) {
+        let attempt_time = attempt_start.elapsed();
+        let context = || RequestContext { url: display_url.clone(), attempts, elapsed: started.elapsed() };
+        if matches!(&attempt, Ok(Ok(Attempt::Error(error))) if error.kind == FailureKind::Preempted) {
             continue;
         }
 
         let mut document = None;
-        let (outcome, error) = match attempt {
+        let (failure, error) = match attempt {
             Err(_) => {
-                let error = match silent {
+                let error = match silence_limit {
                     Some(limit) => {
-                        Error::Timeout(Unanswered::new(no_answer(limit), Advice::TryAgain, Some(requested())))
+                        Error::Timeout(RequestError::new(no_response(limit), Advice::TryAgain, Some(context())))
                     }
-                    None => Failure::out_of_time(total.as_secs_f64(), last).error(scrubber, requested()),
+                    None => {
+                        AttemptError::total_timeout(total.as_secs_f64(), last_error).into_error(scrubber, context())
+                    }
                 };
-                counted.failed(&error, true);
+                counter.record_failure(&error, true);
                 return Err(error);
             }
             Ok(attempt) => match attempt? {
-                Attempt::Failure(failure) => {
-                    log::debug!("GET {shown}: {} (attempt {attempts}, {took:.1?})", failure.story(scrubber));
-                    (failure.outcome, failure.error(scrubber, requested()))
+                Attempt::Error(error) => {
+                    let message = error.message(scrubber);
+                    log::debug!("GET {display_url}: {message} (attempt {attempts}, {attempt_time:.1?})");
+                    (error.kind, error.into_error(scrubber, context()))
                 }
-                Attempt::Answer(answer, clocks) => {
-                    log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", answer.url, answer.status);
-                    if answer.status == 200 && stated.is_none() {
-                        counted.responded();
-                        // A token may come as plain text, and no error may quote it.
-                        let is_json = match request.operation {
+                Attempt::Response(received, offsets) => {
+                    let (url, status) = (&received.url, received.status);
+                    log::debug!("GET {url}: {status} (attempt {attempts}, {attempt_time:.1?})");
+                    if status == 200 && document_status.is_none() {
+                        counter.record_response();
+                        // A token may be plain text, which no error may quote.
+                        let json_check = match request.operation {
                             operation::SUBSCRIPTION_TOKEN => Ok(()),
-                            _ => respond::check_json(&answer),
+                            _ => response::check_json(&received),
                         };
-                        let refusal = is_json.err().map(|error| match error.scrubbed(scrubber) {
+                        let refusal = json_check.err().map(|error| match error.scrubbed(scrubber) {
                             Error::Decode(wrong) => {
                                 Box::new(Error::Decode(Undecodable { advice: Advice::CheckBaseAddress, ..wrong }))
                             }
@@ -136,67 +140,67 @@ pub(super) async fn send(
                         return Ok(Response {
                             refusal,
                             lease: Some(lease),
-                            ..response(answer, scrubber, started.elapsed(), attempts)
+                            ..into_response(received, scrubber, started.elapsed(), attempts)
                         });
                     }
-                    let status = stated.unwrap_or(answer.status);
-                    let mut error = match stated {
-                        Some(status) => respond::document_error(&answer, status, request.auth, attempts, clocks),
-                        None => respond::error(&answer, request.auth, attempts, clocks),
+                    let mut error = match document_status {
+                        Some(status) => response::document_error(&received, status, request.auth, attempts, offsets),
+                        None => response::error(&received, request.auth, attempts, offsets),
                     };
-                    error.retry_after = answer.retry_after(machine::now());
+                    error.retry_after = received.retry_after(machine::now());
                     error.elapsed = started.elapsed();
-                    // Not a retry: signed once more with the right date, whatever `max_retries` says.
+                    // The request is sent again with the right date. This does not count as a retry.
                     if request.auth == Auth::Signed
-                        && !clock_corrected
-                        && clocks.refused_the_date(&error)
-                        && learn(shared, clocks)
+                        && !is_clock_corrected
+                        && offsets.explains(&error)
+                        && learn_offset(shared, offsets)
                     {
-                        clock_corrected = true;
+                        is_clock_corrected = true;
                         continue;
                     }
-                    let outcome = Outcome::Status(status, error.retry_after);
-                    document = stated.map(|_| response(answer, scrubber, started.elapsed(), attempts));
-                    (outcome, Error::Api(Box::new(error)))
+                    let failure = FailureKind::Status(document_status.unwrap_or(status), error.retry_after);
+                    document = document_status.map(|_| into_response(received, scrubber, started.elapsed(), attempts));
+                    (failure, Error::Api(Box::new(error)))
                 }
             },
         };
 
-        counted.failed(&error, outcome == Outcome::Final);
+        counter.record_failure(&error, failure == FailureKind::Permanent);
         let remaining = deadline.saturating_duration_since(Instant::now());
-        let Some(wait) = retry::wait(outcome, past, max_retries, remaining, machine::chance()) else {
+        let Some(delay) = retry::delay(failure, retry_state, max_retries, remaining, machine::chance()) else {
             let Some(response) = document else { return Err(error) };
             return Ok(Response { refusal: Some(Box::new(error)), ..response });
         };
-        past.retries += 1;
-        past.after_500 |= matches!(outcome, Outcome::Status(500, _));
+        retry_state.retries += 1;
+        retry_state.has_retried_500 |= matches!(failure, FailureKind::Status(500, _));
         let reason = scrubber.composed(error.to_string());
-        let again = format!("{reason}; sent again in {:.1} s ({} of {max_retries})", wait.as_secs_f64(), past.retries);
-        match shared.retry_log.count(Instant::now()) {
-            Some(0) => log::warn!("{again}"),
-            Some(more) => log::warn!("{again}; {more} other requests were sent again since the last such warning"),
-            None => log::debug!("{again}"),
+        let (seconds, retries) = (delay.as_secs_f64(), retry_state.retries);
+        let message = format!("{reason}; retrying in {seconds:.1} s (retry {retries} of {max_retries})");
+        match shared.retry_log.record(Instant::now()) {
+            Some(0) => log::warn!("{message}"),
+            Some(others) => log::warn!("{message}; {others} other retries since the last such warning"),
+            None => log::debug!("{message}"),
         }
-        last = Some(reason);
-        // Nothing of the body is kept: others may have its room.
+        last_error = Some(reason);
+        // The body is not needed any more: free its memory before the delay.
         drop(lease);
-        sleep(wait).await;
+        sleep(delay).await;
     }
 }
 
-/// What is said where nothing came within a live stream's limit.
-pub(crate) fn no_answer(limit: Duration) -> Scrubbed {
-    Scrubbed::local(format!("no answer within {} s", limit.as_secs_f64()))
+/// The error message for a live stream without a response within its limit.
+pub(crate) fn no_response(limit: Duration) -> Scrubbed {
+    Scrubbed::local(format!("no response within {} s", limit.as_secs_f64()))
 }
 
-fn response(answer: Answer, scrubber: &Scrubber, elapsed: Duration, attempts: u32) -> Response {
+fn into_response(received: ReceivedResponse, scrubber: &Scrubber, elapsed: Duration, attempts: u32) -> Response {
     Response {
-        request_id: answer.request_id(),
+        request_id: received.request_id(),
         scrubber: scrubber.clone(),
-        status: answer.status,
-        headers: answer.headers,
-        body: std::sync::Arc::new(answer.body),
-        url: answer.url,
+        status: received.status,
+        headers: received.headers,
+        body: Arc::new(received.body),
+        url: received.url,
         elapsed,
         fetched_at: machine::now(),
         attempts,
@@ -205,159 +209,169 @@ fn response(answer: Answer, scrubber: &Scrubber, elapsed: Duration, attempts: u3
     }
 }
 
-/// The attempt, if it ends until then. A wait for room in memory is no silence of the service: the time moves on with it.
-async fn within<T>(until: Instant, lease: &Lease, attempt: impl Future<Output = T>) -> std::result::Result<T, Elapsed> {
+/// Runs an attempt until the deadline, which is extended by the time that its lease waits for memory.
+async fn run_until<T>(
+    deadline: Instant,
+    lease: &Lease,
+    attempt: impl Future<Output = T>,
+) -> std::result::Result<T, Elapsed> {
     let mut attempt = std::pin::pin!(attempt);
-    let mut waited = Duration::ZERO;
+    let mut extension = Duration::ZERO;
     loop {
-        match timeout_at(until + waited, &mut attempt).await {
-            Err(elapsed) if lease.waited() <= waited => return Err(elapsed),
-            Err(_) => waited = lease.waited(),
+        match timeout_at(deadline + extension, &mut attempt).await {
+            Err(elapsed) if lease.wait_time() <= extension => return Err(elapsed),
+            Err(_) => extension = lease.wait_time(),
             Ok(attempt) => return Ok(attempt),
         }
     }
 }
 
-/// Takes over the service's time from a refusal; says whether that changes the next request's date.
-fn learn(shared: &Shared, clocks: Clocks) -> bool {
-    let Some(ahead) = clocks.ahead else { return false };
-    let Some(before) = shared.clock.learn(ahead) else { return false };
-    // Requests at once are refused at once: one warning for all.
-    if (ahead - before).abs() >= respond::NOISE {
-        let skew = respond::skew(ahead);
+/// Learns the measured clock offset. Returns whether there is one to learn.
+fn learn_offset(shared: &Shared, offsets: ClockOffsets) -> bool {
+    let Some(offset_ms) = offsets.measured else { return false };
+    let Some(previous_ms) = shared.clock.learn(offset_ms) else { return false };
+    // Warn once, even if many concurrent requests are refused.
+    if (offset_ms - previous_ms).abs() >= response::MIN_MEASURABLE_MS {
+        let skew = response::describe_skew(offset_ms);
         log::warn!(
-            "{skew}, so requests were refused: they are dated by the service's clock now. Set this machine's clock"
+            "{skew}, so the service refused requests. They are now dated by the service's clock; set this machine's clock"
         );
     }
     true
 }
 
-/// One attempt, with the redirects of the same server.
-async fn attempt(shared: &Shared, client: &Client, target: &Target, lease: &Lease) -> Result<Attempt> {
-    let mut url = target.url().clone();
-    let mut followed = 0;
+/// One attempt, including redirects.
+async fn attempt(
+    shared: &Shared,
+    client: &HttpClient,
+    authenticated: &AuthenticatedRequest,
+    lease: &Lease,
+) -> Result<Attempt> {
+    let mut url = authenticated.url().clone();
+    let mut redirects = 0;
     loop {
-        let used = shared.clock.ahead();
+        let applied = shared.clock.offset_ms();
         let sent = machine::now();
-        let response = match client.execute(target.request(&url, sent, used)?).await {
+        let response = match client.execute(authenticated.sign(&url, sent, applied)?).await {
             Ok(response) => response,
-            Err(failure) => return Ok(Attempt::Failure(failure)),
+            Err(error) => return Ok(Attempt::Error(error)),
         };
-        let clocks = Clocks { ahead: measure(&response, sent), used };
-        let refused = match redirected(shared, &response, &url, followed) {
+        let offsets = ClockOffsets { measured: measure_offset(&response, sent), applied };
+        let redirect_refusal = match evaluate_redirect(shared, &response, &url, redirects) {
             Redirect::Follow(to) => {
-                (url, followed) = (to, followed + 1);
+                (url, redirects) = (to, redirects + 1);
                 continue;
             }
             Redirect::Refused(why) => Some(why),
             Redirect::No => None,
         };
-        return Ok(match receive(response, lease, shared.body_limit, &shared.scrubber, &url, refused).await {
-            Ok(answer) => Attempt::Answer(answer, clocks),
-            Err(failure) => Attempt::Failure(failure),
+        return Ok(match receive(response, lease, shared.body_limit, &shared.scrubber, &url, redirect_refusal).await {
+            Ok(received) => Attempt::Response(received, offsets),
+            Err(error) => Attempt::Error(error),
         });
     }
 }
 
-/// Where an answer sends its request, which was the redirect of so many.
-pub(super) fn redirected(shared: &Shared, response: &reqwest::Response, url: &Url, followed: u32) -> Redirect {
+/// `redirects`: the number of redirects that have been followed already.
+pub(super) fn evaluate_redirect(shared: &Shared, response: &reqwest::Response, url: &Url, redirects: u32) -> Redirect {
     let location = response.headers().get("location").map(|value| String::from_utf8_lossy(value.as_bytes()));
-    redirect::read(url, response.status().as_u16(), location.as_deref(), followed, &shared.scrubber)
+    redirect::evaluate(url, response.status().as_u16(), location.as_deref(), redirects, &shared.scrubber)
 }
 
-/// How far the service's clock is ahead; unknown for a response out of a cache (`Age`), which is dated by when it was made.
-pub(super) fn measure(response: &reqwest::Response, sent: SystemTime) -> Option<i64> {
+/// The offset of the service's clock. `None` for a cached response (`Age`), whose date is in the past.
+pub(super) fn measure_offset(response: &reqwest::Response, sent: SystemTime) -> Option<i64> {
     if response.headers().contains_key("age") {
         return None;
     }
     let date = response.headers().get("date")?.to_str().ok()?;
-    clock::measure(date, sent, machine::now())
+    clock::measure_offset(date, sent, machine::now())
 }
 
-/// Reads an answer to its end.
+/// Reads a response to its end.
 pub(super) async fn receive(
     mut response: reqwest::Response,
     lease: &Lease,
     limit: usize,
     scrubber: &Scrubber,
     url: &Url,
-    refused: Option<Scrubbed>,
-) -> std::result::Result<Answer, Failure> {
+    redirect_refusal: Option<Scrubbed>,
+) -> std::result::Result<ReceivedResponse, AttemptError> {
     let status = response.status().as_u16();
     let announced = response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
     if status == 200 && announced > limit {
-        return Err(Failure::too_large(limit));
+        return Err(AttemptError::body_too_large(limit));
     }
-    // All of it before a byte is read: who waits here holds nothing that others need.
+    // Lease all of it before reading: a body that waits here holds no memory that others need.
     if status == 200 {
-        lease.grow_to(announced).await.map_err(Failure::no_room)?;
+        lease.grow_to(announced).await.map_err(AttemptError::from_lease)?;
     }
-    let mut body = Body::with_capacity(announced.min(RESERVE));
-    let until = Instant::now() + ERROR_BODY_WAIT;
+    let mut body = Body::with_capacity(announced.min(MAX_INITIAL_CAPACITY));
+    let error_deadline = Instant::now() + ERROR_BODY_TIMEOUT;
     loop {
         let chunk = match status {
             200 => response.chunk().await,
-            // An error whose body never ends is one all the same.
-            _ => match timeout_at(until, response.chunk()).await {
+            // The status alone is an error, so do not wait long for the body.
+            _ => match timeout_at(error_deadline, response.chunk()).await {
                 Ok(chunk) => chunk,
                 Err(_) => break,
             },
         };
         match chunk {
             Ok(None) => break,
-            Ok(Some(chunk)) if status != 200 && body.len() + chunk.len() > ERROR_BODY => break,
-            Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(Failure::too_large(limit)),
+            Ok(Some(chunk)) if status != 200 && body.len() + chunk.len() > MAX_ERROR_BODY => break,
+            Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(AttemptError::body_too_large(limit)),
             Ok(Some(chunk)) => {
-                // Of an error no more than `ERROR_BODY` is kept.
+                // Error bodies are small and need no lease.
                 if status == 200 && body.len() + chunk.len() > announced {
-                    lease.grow_to(body.len() + chunk.len()).await.map_err(Failure::no_room)?;
+                    lease.grow_to(body.len() + chunk.len()).await.map_err(AttemptError::from_lease)?;
                 }
                 body.extend_from_slice(&chunk);
             }
-            // The status is known: it says more than how its body ended.
+            // The status matters more than the end of the body.
             Err(_) if status != 200 => break,
-            Err(error) => return Err(Failure::of(error)),
+            Err(error) => return Err(AttemptError::from_reqwest(error)),
         }
     }
     let is_compressed =
-        response.headers().get(CONTENT_ENCODING).is_some_and(|how| how.as_bytes().eq_ignore_ascii_case(b"gzip"));
+        response.headers().get(CONTENT_ENCODING).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"gzip"));
     let body = match is_compressed {
         false => body.finish(),
-        true if status != 200 => inflate::inflate_start(body.as_slice(), ERROR_BODY),
-        true => inflated(body, lease, limit).await?,
+        true if status != 200 => inflate::inflate_prefix(body.as_slice(), MAX_ERROR_BODY),
+        true => inflate_body(body, lease, limit).await?,
     };
     if status == 200 {
         lease.shrink_to(body.len());
     }
-    // Of a body that was inflated neither is true any more.
-    let is_true = |name: &HeaderName| !is_compressed || (name != CONTENT_ENCODING && name != CONTENT_LENGTH);
+    // These two headers do not describe an inflated body.
+    let is_kept = |name: &HeaderName| !is_compressed || (name != CONTENT_ENCODING && name != CONTENT_LENGTH);
     let text = |value: &HeaderValue| scrubber.header(String::from_utf8_lossy(value.as_bytes()));
-    let headers = response.headers().iter().filter(|(name, _)| is_true(name));
+    let headers = response.headers().iter().filter(|(name, _)| is_kept(name));
     let headers = headers.map(|(name, value)| (name.as_str().to_string(), text(value))).collect();
-    Ok(Answer { status, headers, body, url: scrubber.url(url.as_str()), refused, scrubber: scrubber.clone() })
+    let (url, scrubber) = (scrubber.url(url.as_str()), scrubber.clone());
+    Ok(ReceivedResponse { status, headers, body, url, redirect_refusal, scrubber })
 }
 
-async fn inflated(compressed: Body, lease: &Lease, limit: usize) -> std::result::Result<Body, Failure> {
+async fn inflate_body(compressed: Body, lease: &Lease, limit: usize) -> std::result::Result<Body, AttemptError> {
     let mut inflation = Inflation::new(compressed, limit);
     loop {
-        lease.grow_to(inflation.needs()).await.map_err(Failure::no_room)?;
-        let step = if inflation.is_short() {
+        lease.grow_to(inflation.required_memory()).await.map_err(AttemptError::from_lease)?;
+        let step = if inflation.is_inline() {
             inflation.run()
         } else {
             match spawn_blocking(move || inflation.run()).await {
                 Ok(step) => step,
                 Err(error) => match error.try_into_panic() {
                     Ok(panic) => resume_unwind(panic),
-                    // The runtime has ended, and nobody waits for this answer.
-                    Err(_) => Err(Refused::Damaged),
+                    // The runtime is shutting down, so the result does not matter.
+                    Err(_) => Err(InflateError::Damaged),
                 },
             }
         };
         match step {
-            Ok(Step::Done(body)) => return Ok(body),
-            Ok(Step::More(more)) => inflation = more,
-            Err(Refused::TooLarge) => return Err(Failure::too_large(limit)),
-            Err(Refused::Damaged) => return Err(Failure::damaged()),
+            Ok(InflateStep::Done(body)) => return Ok(body),
+            Ok(InflateStep::More(more)) => inflation = more,
+            Err(InflateError::TooLarge) => return Err(AttemptError::body_too_large(limit)),
+            Err(InflateError::Damaged) => return Err(AttemptError::damaged_gzip()),
         }
     }
 }

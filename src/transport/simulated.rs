@@ -1,6 +1,6 @@
-//! The other side of the seam, for tests: a simulated network in the place of sockets, for one thread.
+//! A simulated network that replaces the HTTP client of one thread, for tests.
 
-use super::failure::Failure;
+use super::attempt_error::AttemptError;
 use reqwest::{Request, Response};
 use std::cell::RefCell;
 use std::future::Future;
@@ -8,18 +8,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Sends a request and gives the head of its response; the body follows as the response is read.
+/// Sends a request and returns the head of its response; the body follows as the response is read.
 pub(crate) trait Network: Send + Sync {
     fn execute(&self, request: Request, limits: Limits) -> Exchange;
 }
 
 pub(crate) type Exchange = Pin<Box<dyn Future<Output = Result<Response, Trouble>> + Send>>;
 
-/// The timeouts of the HTTP client in whose place the network stands.
+/// The timeouts of the replaced HTTP client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) connect: Duration,
-    /// Streams have none.
+    /// `None` for streams.
     pub(crate) read: Option<Duration>,
 }
 
@@ -33,25 +33,25 @@ pub(crate) enum Trouble {
 }
 
 #[derive(Clone)]
-pub(super) struct Simulated {
+pub(super) struct SimulatedClient {
     network: Arc<dyn Network>,
     limits: Limits,
 }
 
-impl std::fmt::Debug for Simulated {
+impl std::fmt::Debug for SimulatedClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Simulated").field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("SimulatedClient").field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 
-impl Simulated {
-    /// A client of this thread's network, if it has one.
+impl SimulatedClient {
+    /// Returns a client of this thread's network, if one is installed.
     pub(super) fn new(limits: Limits) -> Option<Self> {
-        NETWORK.with_borrow(|network| network.clone()).map(|network| Simulated { network, limits })
+        NETWORK.with_borrow(|network| network.clone()).map(|network| SimulatedClient { network, limits })
     }
 
-    pub(super) async fn execute(&self, request: Request) -> Result<Response, Failure> {
-        self.network.execute(request, self.limits).await.map_err(Failure::simulated)
+    pub(super) async fn execute(&self, request: Request) -> Result<Response, AttemptError> {
+        self.network.execute(request, self.limits).await.map_err(AttemptError::simulated)
     }
 }
 
@@ -59,16 +59,16 @@ thread_local! {
     static NETWORK: RefCell<Option<Arc<dyn Network>>> = const { RefCell::new(None) };
 }
 
-/// This thread's network until it is dropped.
+/// Keeps a network installed in this thread until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Installed(());
+pub(crate) struct InstalledNetwork(());
 
-pub(crate) fn install(network: Arc<dyn Network>) -> Installed {
+pub(crate) fn install(network: Arc<dyn Network>) -> InstalledNetwork {
     NETWORK.set(Some(network));
-    Installed(())
+    InstalledNetwork(())
 }
 
-impl Drop for Installed {
+impl Drop for InstalledNetwork {
     fn drop(&mut self) {
         NETWORK.set(None);
     }

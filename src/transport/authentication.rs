@@ -1,48 +1,47 @@
-//! Where a request goes and what vouches for it: made once for each request, signed anew for each attempt.
+//! Requests with their URL and credential. Each attempt is signed again, because the signature covers the date.
 
 use super::clock;
-use super::http::header;
+use super::http::header_value;
 use crate::config::{Config, KeyPlace, Secret};
 use crate::error::{Error, Result};
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::signer;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::{Method, header as headers};
+use reqwest::{Method, header};
 use std::time::SystemTime;
 use url::Url;
 
-/// What vouches for a request, at hand.
 #[derive(Debug)]
-pub(super) enum Credential {
-    Pair {
+enum Credential {
+    Hmac {
         username: String,
         secret: Secret,
     },
-    /// Percent-encoded, as it stands in the query.
+    /// Percent-encoded.
     KeyInQuery(Secret),
     KeyInHeader(Secret),
 }
 
-/// The name of the key, as a parameter and as a header.
+/// The name of the key, both as a query parameter and as a header.
 const API_KEY: &str = "apikey";
 
 #[derive(Debug)]
-pub(super) struct Target {
-    /// Without a key.
+pub(super) struct AuthenticatedRequest {
+    /// Without the key.
     url: Url,
     credential: Credential,
 }
 
-impl Target {
+impl AuthenticatedRequest {
     pub(super) fn new(request: &Request, config: &Config) -> Result<Self> {
         let (base, credential) = match request.auth {
             Auth::Signed => {
-                let (username, secret) = pair(config)?;
-                (&config.base_url, Credential::Pair { username, secret })
+                let (username, secret) = hmac_credentials(config)?;
+                (&config.base_url, Credential::Hmac { username, secret })
             }
             Auth::ApiKey => {
-                let key = key(config)?;
+                let key = api_key(config)?;
                 let credential = match config.key_place {
                     KeyPlace::Query => {
                         let encoded = utf8_percent_encode(key.expose(), NON_ALPHANUMERIC).to_string();
@@ -54,55 +53,55 @@ impl Target {
             }
         };
         let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
-        // Url encodes blanks within, but takes those at the end away.
+        // `Url` would strip trailing spaces.
         let address = format!("{base}{}{query}", request.path).replace(' ', "%20");
         let url = Url::parse(&address)
             .map_err(|error| Error::Argument(format!("the path {:?} cannot be sent: {error}", request.path)))?;
-        Ok(Target { url, credential })
+        Ok(AuthenticatedRequest { url, credential })
     }
 
     pub(super) fn url(&self) -> &Url {
         &self.url
     }
 
-    /// The address as it may be shown.
-    pub(super) fn shown(&self, scrubber: &Scrubber) -> Scrubbed {
+    /// The URL without secrets, for display.
+    pub(super) fn display_url(&self, scrubber: &Scrubber) -> Scrubbed {
         scrubber.url(self.url.as_str())
     }
 
-    /// The request to `url` (this target's, or where the same server redirected it), dated and signed.
-    pub(super) fn request(&self, url: &Url, local: SystemTime, ahead: i64) -> Result<reqwest::Request> {
-        let date = clock::date_header(local, ahead);
-        let host = host(url);
-        let sensitive = match &self.credential {
-            // The path as it stands in the address is the path on the wire, a proxy's prefix included.
-            Credential::Pair { username, secret } => {
+    /// Builds a dated and signed request to `url`: its own URL, or one to which the same server redirected it.
+    pub(super) fn sign(&self, url: &Url, local: SystemTime, offset_ms: i64) -> Result<reqwest::Request> {
+        let date = clock::date_header(local, offset_ms);
+        let host = host_header(url);
+        let credential = match &self.credential {
+            // The path on the wire, including the prefix of a reverse proxy.
+            Credential::Hmac { username, secret } => {
                 let secret = secret.expose().as_bytes();
                 let value = signer::authorization(username, secret, &date, &host, "GET", url.path());
-                Some((headers::AUTHORIZATION, header(&value, "the username")?))
+                Some((header::AUTHORIZATION, header_value(&value, "the username")?))
             }
             Credential::KeyInQuery(_) => None,
             Credential::KeyInHeader(key) => {
-                Some((headers::HeaderName::from_static(API_KEY), header(key.expose(), "api_key")?))
+                Some((header::HeaderName::from_static(API_KEY), header_value(key.expose(), "api_key")?))
             }
         };
-        let mut request = reqwest::Request::new(Method::GET, self.with_key(url));
-        let wire = request.headers_mut();
-        wire.insert(headers::DATE, header(&date, "the date")?);
-        wire.insert(headers::HOST, header(&host, "the host")?);
-        wire.insert(headers::ACCEPT, headers::HeaderValue::from_static("application/json"));
-        wire.insert(headers::ACCEPT_ENCODING, headers::HeaderValue::from_static("gzip"));
-        if let Some((name, mut value)) = sensitive {
+        let mut request = reqwest::Request::new(Method::GET, self.add_key(url));
+        let headers = request.headers_mut();
+        headers.insert(header::DATE, header_value(&date, "the date")?);
+        headers.insert(header::HOST, header_value(&host, "the host")?);
+        headers.insert(header::ACCEPT, header::HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT_ENCODING, header::HeaderValue::from_static("gzip"));
+        if let Some((name, mut value)) = credential {
             value.set_sensitive(true);
-            wire.insert(name, value);
+            headers.insert(name, value);
         }
         Ok(request)
     }
 
-    /// The address with the key, once: a gateway refuses one that comes twice.
-    fn with_key(&self, url: &Url) -> Url {
+    /// Adds the key to the query and removes any other, because a gateway refuses duplicates.
+    fn add_key(&self, url: &Url) -> Url {
         let key = match &self.credential {
-            Credential::Pair { .. } => return url.clone(),
+            Credential::Hmac { .. } => return url.clone(),
             Credential::KeyInQuery(key) => Some(format!("{API_KEY}={}", key.expose())),
             Credential::KeyInHeader(_) => None,
         };
@@ -115,24 +114,22 @@ impl Target {
     }
 }
 
-/// What signs a request.
-pub(super) fn pair(config: &Config) -> Result<(String, Secret)> {
+pub(super) fn hmac_credentials(config: &Config) -> Result<(String, Secret)> {
     let username = config.username.clone().ok_or_else(|| missing("username", "SIDELINE_USERNAME"))?;
     let secret = config.secret.clone().ok_or_else(|| missing("secret", "SIDELINE_SECRET"))?;
     Ok((username, secret))
 }
 
-/// What the Broadcast API wants.
-pub(super) fn key(config: &Config) -> Result<&Secret> {
+pub(super) fn api_key(config: &Config) -> Result<&Secret> {
     config.api_key.as_ref().ok_or_else(|| missing("api_key", "SIDELINE_API_KEY"))
 }
 
 fn missing(parameter: &str, variable: &str) -> Error {
-    Error::Configuration(format!("{parameter} is missing: give {parameter}= or set {variable}"))
+    Error::Configuration(format!("{parameter} is missing: pass {parameter}= or set {variable}"))
 }
 
-/// The Host header: it is signed as it is sent, so it is written here and not left to a library.
-pub(super) fn host(url: &Url) -> String {
+/// The Host header. It is set explicitly because it must be sent exactly as it was signed.
+pub(super) fn host_header(url: &Url) -> String {
     let name = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| name.to_string(), |port| format!("{name}:{port}"))
 }
@@ -157,7 +154,7 @@ mod tests {
         }
     }
 
-    fn target(base: &str, auth: Auth, path: &str, query: &str) -> Target {
+    fn target(base: &str, auth: Auth, path: &str, query: &str) -> AuthenticatedRequest {
         let options = ClientOptions {
             username: Some("ann".into()),
             secret: Some(Secret::new("a secret & more")),
@@ -166,25 +163,25 @@ mod tests {
             broadcast_base_url: Some(base.into()),
             ..ClientOptions::default()
         };
-        Target::new(&request(auth, path, query), &options.resolve(&|_| None).unwrap()).unwrap()
+        AuthenticatedRequest::new(&request(auth, path, query), &options.resolve(&|_| None).unwrap()).unwrap()
     }
 
-    fn sent(target: &Target) -> reqwest::Request {
+    fn sign(target: &AuthenticatedRequest) -> reqwest::Request {
         let noon = UNIX_EPOCH + Duration::from_secs(1_793_534_400);
-        target.request(target.url(), noon, 0).unwrap()
+        target.sign(target.url(), noon, 0).unwrap()
     }
 
     #[test]
-    fn a_blank_at_the_end_is_sent_like_one_within() {
-        let sent = |path: &str, query: &str| target("https://host", Auth::Signed, path, query).url;
-        assert_eq!(sent("/v1/a b ", "").path(), "/v1/a%20b%20");
-        assert_eq!(sent("/v1/a", "x=b c ").query(), Some("x=b%20c%20"));
+    fn trailing_spaces_are_percent_encoded() {
+        let url = |path: &str, query: &str| target("https://host", Auth::Signed, path, query).url;
+        assert_eq!(url("/v1/a b ", "").path(), "/v1/a%20b%20");
+        assert_eq!(url("/v1/a", "x=b c ").query(), Some("x=b%20c%20"));
     }
 
     #[test]
-    fn a_signed_request_bears_the_signature_of_date_host_and_path() {
+    fn the_signature_covers_date_host_and_path() {
         let target = target("https://api.shottracker.com", Auth::Signed, "/v1/data/teams/46/events", "from=1&to=2");
-        let request = sent(&target);
+        let request = sign(&target);
         assert_eq!(request.url().as_str(), "https://api.shottracker.com/v1/data/teams/46/events?from=1&to=2");
         assert_eq!(request.headers()["date"], "Sun, 01 Nov 2026 12:00:00 GMT");
         assert_eq!(request.headers()["host"], "api.shottracker.com");
@@ -196,26 +193,26 @@ mod tests {
     #[test]
     fn the_host_is_signed_with_its_port_and_the_path_with_its_prefix() {
         let target = target("http://127.0.0.1:8080/pre", Auth::Signed, "/v1/data/a b", "");
-        let request = sent(&target);
+        let request = sign(&target);
         assert_eq!(request.headers()["host"], "127.0.0.1:8080");
         let (date, host, path) = ("Sun, 01 Nov 2026 12:00:00 GMT", "127.0.0.1:8080", "/pre/v1/data/a%20b");
         let expected = signer::authorization("ann", b"a secret & more", date, host, "GET", path);
         assert_eq!(request.headers()["authorization"], expected.as_str());
-        assert_eq!(super::host(&Url::parse("https://host:443/").unwrap()), "host");
-        assert_eq!(super::host(&Url::parse("http://[::1]:81/").unwrap()), "[::1]:81");
+        assert_eq!(host_header(&Url::parse("https://host:443/").unwrap()), "host");
+        assert_eq!(host_header(&Url::parse("http://[::1]:81/").unwrap()), "[::1]:81");
     }
 
     #[test]
-    fn the_key_goes_in_the_query_once_and_is_never_shown() {
+    fn the_key_is_sent_once_in_the_query_and_never_shown() {
         let target = target("https://host", Auth::ApiKey, "/broadcast/v1/games/teams", "x=1&APIKEY=old");
-        let request = sent(&target);
+        let request = sign(&target);
         assert_eq!(request.url().query(), Some("x=1&apikey=canary%20key%26"));
         assert!(request.headers().get("authorization").is_none());
-        assert!(!format!("{target:?} {}", target.shown(&Scrubber::default())).contains("canary"));
+        assert!(!format!("{target:?} {}", target.display_url(&Scrubber::default())).contains("canary"));
     }
 
     #[test]
-    fn the_key_goes_in_a_header_alone_where_that_is_asked_for() {
+    fn the_key_can_be_sent_in_a_header_only() {
         let options = ClientOptions {
             api_key: Some(Secret::new("canary key&")),
             api_key_in: Some("header".into()),
@@ -223,18 +220,22 @@ mod tests {
             ..ClientOptions::default()
         };
         let config = options.resolve(&|_| None).unwrap();
-        let target = Target::new(&request(Auth::ApiKey, "/broadcast/v1/games/teams", "apikey=old"), &config).unwrap();
-        let request = sent(&target);
+        let target =
+            AuthenticatedRequest::new(&request(Auth::ApiKey, "/broadcast/v1/games/teams", "apikey=old"), &config)
+                .unwrap();
+        let request = sign(&target);
         assert_eq!(request.url().as_str(), "https://host/broadcast/v1/games/teams");
         assert_eq!(request.headers()["apikey"], "canary key&");
-        assert!(!format!("{target:?} {request:?} {}", target.shown(&Scrubber::default())).contains("canary"));
+        assert!(!format!("{target:?} {request:?} {}", target.display_url(&Scrubber::default())).contains("canary"));
     }
 
     #[test]
-    fn a_missing_credential_is_named_with_its_variable() {
+    fn a_missing_credential_error_names_the_variable() {
         let config = ClientOptions::default().resolve(&|_| None).unwrap();
         for (auth, variable) in [(Auth::Signed, "SIDELINE_USERNAME"), (Auth::ApiKey, "SIDELINE_API_KEY")] {
-            let Err(Error::Configuration(text)) = Target::new(&request(auth, "/", ""), &config) else { panic!() };
+            let Err(Error::Configuration(text)) = AuthenticatedRequest::new(&request(auth, "/", ""), &config) else {
+                panic!()
+            };
             assert!(text.contains(variable), "{text}");
         }
     }

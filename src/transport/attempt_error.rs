@@ -1,0 +1,255 @@
+//! Attempts without a response: why they failed, and the error that the user sees.
+
+use super::memory::LeaseError;
+use super::retry::FailureKind;
+#[cfg(test)]
+use super::simulated::Trouble;
+use crate::advice::Advice;
+use crate::error::{Error, RequestContext, RequestError};
+use crate::scrub::{Scrubbed, Scrubber};
+use std::error::Error as StdError;
+use std::io;
+
+/// The class of the user's error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ErrorClass {
+    Connect,
+    Certificate,
+    Timeout,
+    Transport,
+}
+
+/// An attempt without a response.
+#[derive(Debug, Clone)]
+pub(super) struct AttemptError {
+    pub(super) kind: FailureKind,
+    class: ErrorClass,
+    text: String,
+    pub(super) advice: Advice,
+    pub(super) stage: Stage,
+}
+
+/// The stages of a request, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Resolving the name of the host or of the proxy.
+    Dns,
+    Connect,
+    Proxy,
+    Tls,
+    Response,
+}
+
+impl AttemptError {
+    #[cfg(test)]
+    pub(super) fn simulated(trouble: Trouble) -> Self {
+        let (kind, class, stage) = match trouble {
+            Trouble::Refused => (FailureKind::NotConnected, ErrorClass::Connect, Stage::Connect),
+            Trouble::ConnectTimeout => (FailureKind::NotConnected, ErrorClass::Timeout, Stage::Connect),
+            Trouble::ReadTimeout => (FailureKind::Permanent, ErrorClass::Timeout, Stage::Response),
+            Trouble::Broken => (FailureKind::ConnectionLost, ErrorClass::Transport, Stage::Response),
+        };
+        AttemptError { kind, class, text: format!("simulated: {trouble:?}"), advice: Advice::TryAgain, stage }
+    }
+
+    /// Classifies an error by its sources. Its text omits the URL, which may contain the Broadcast key.
+    pub(super) fn from_reqwest(error: reqwest::Error) -> Self {
+        let error = error.without_url();
+        let details = error_chain(&error);
+        let tls = error.is_connect().then(|| find_source::<rustls::Error>(&error)).flatten();
+        let (kind, class, summary, advice) = if let Some(tls) = tls {
+            let is_certificate = matches!(tls, rustls::Error::InvalidCertificate(_));
+            let class = if is_certificate { ErrorClass::Certificate } else { ErrorClass::Connect };
+            (FailureKind::Permanent, class, "the TLS handshake failed", tls_advice(tls))
+        } else if details.contains(PROXY_AUTH_ERROR) {
+            (
+                FailureKind::Permanent,
+                ErrorClass::Connect,
+                "the proxy requires authentication (status 407)",
+                Advice::GiveProxyCredentials,
+            )
+        } else if details.contains(INVALID_SERVER_NAME) {
+            (FailureKind::Permanent, ErrorClass::Connect, "could not connect through the proxy", Advice::AvoidProxy)
+        } else if error.is_connect() && error.is_timeout() {
+            (
+                FailureKind::NotConnected,
+                ErrorClass::Timeout,
+                "could not connect within the connect timeout",
+                Advice::CheckAddress,
+            )
+        } else if details.contains(TUNNEL_ERROR) {
+            (FailureKind::NotConnected, ErrorClass::Connect, "could not connect through the proxy", Advice::CheckProxy)
+        } else if error.is_connect() {
+            (FailureKind::NotConnected, ErrorClass::Connect, "could not connect", Advice::CheckAddress)
+        } else if error.is_timeout() {
+            (FailureKind::Permanent, ErrorClass::Timeout, "no data within the read timeout", Advice::RaiseTimeout)
+        } else {
+            (FailureKind::ConnectionLost, ErrorClass::Transport, "the connection broke", Advice::TryAgain)
+        };
+        let stage = if tls.is_some() {
+            Stage::Tls
+        } else if details.contains(TUNNEL_ERROR) || details.contains(INVALID_SERVER_NAME) {
+            Stage::Proxy
+        } else if details.contains(DNS_ERROR) {
+            Stage::Dns
+        } else if details.contains(TCP_ERROR) || error.is_connect() && error.is_timeout() {
+            Stage::Connect
+        } else if error.is_connect() {
+            Stage::Tls
+        } else {
+            Stage::Response
+        };
+        AttemptError { kind, class, text: format!("{summary}: {details}"), advice, stage }
+    }
+
+    pub(super) fn total_timeout(seconds: f64, last_error: Option<Scrubbed>) -> Self {
+        let previous = last_error.map_or(String::new(), |error| format!("; the previous attempt: {error}"));
+        AttemptError {
+            kind: FailureKind::Permanent,
+            class: ErrorClass::Timeout,
+            text: format!("no response within the total timeout of {seconds} s{previous}"),
+            advice: Advice::RaiseTimeout,
+            stage: Stage::Response,
+        }
+    }
+
+    pub(super) fn body_too_large(limit: usize) -> Self {
+        let is_builtin = limit == super::MAX_BODY_BYTES;
+        let size =
+            if limit.is_multiple_of(1 << 20) { format!("{} MiB", limit >> 20) } else { format!("{limit} bytes") };
+        let (option, advice) = match is_builtin {
+            true => ("", Advice::AskForLess),
+            false => (" (max_response_bytes)", Advice::RaiseMaxResponseBytes),
+        };
+        AttemptError {
+            kind: FailureKind::Permanent,
+            class: ErrorClass::Transport,
+            text: format!("the response body is larger than the limit of {size}{option}"),
+            advice,
+            stage: Stage::Response,
+        }
+    }
+
+    pub(super) fn from_lease(error: LeaseError) -> Self {
+        match error {
+            LeaseError::TooLarge(limit) => Self::body_too_large(limit),
+            LeaseError::Preempted => AttemptError {
+                kind: FailureKind::Preempted,
+                class: ErrorClass::Transport,
+                text: "other responses are using the memory that max_response_bytes allows".into(),
+                advice: Advice::TryAgain,
+                stage: Stage::Response,
+            },
+        }
+    }
+
+    /// Retried: the body may have been damaged in transit.
+    pub(super) fn damaged_gzip() -> Self {
+        AttemptError {
+            kind: FailureKind::ConnectionLost,
+            class: ErrorClass::Transport,
+            text: "the response body cannot be decompressed: its gzip data is damaged or truncated".into(),
+            advice: Advice::TryAgain,
+            stage: Stage::Response,
+        }
+    }
+
+    /// What happened, with the messages of the libraries.
+    pub(super) fn message(&self, scrubber: &Scrubber) -> Scrubbed {
+        scrubber.message(&self.text)
+    }
+
+    pub(super) fn is_timeout(&self) -> bool {
+        self.class == ErrorClass::Timeout
+    }
+
+    /// The error that a user sees.
+    pub(super) fn into_error(self, scrubber: &Scrubber, request: RequestContext) -> Error {
+        let attempts = request.attempts;
+        let after = if attempts > 1 { format!(" after {attempts} attempts") } else { String::new() };
+        let found = scrubber.composed(format!("GET {} failed{after}: {}", request.url, self.message(scrubber)));
+        let error = RequestError::new(found, self.advice, Some(request));
+        match self.class {
+            ErrorClass::Connect => Error::Connect(error),
+            ErrorClass::Certificate => Error::Certificate(error),
+            ErrorClass::Timeout => Error::Timeout(error),
+            ErrorClass::Transport => Error::Transport(error),
+        }
+    }
+}
+
+/// Texts of hyper-util's private error type; the tests against a real proxy detect when they change.
+const TUNNEL_ERROR: &str = "tunnel error";
+const DNS_ERROR: &str = "dns error";
+const TCP_ERROR: &str = "tcp connect error";
+const PROXY_AUTH_ERROR: &str = "tunnel error: proxy authorization required";
+
+/// reqwest's error for a tunnel to an IPv6 address (its issue 3094, open).
+const INVALID_SERVER_NAME: &str = "Invalid Server Name";
+
+fn tls_advice(error: &rustls::Error) -> Advice {
+    use rustls::CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
+    };
+    match error {
+        rustls::Error::InvalidCertificate(why) => match why {
+            Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. } => {
+                Advice::CheckClockOrCertificate
+            }
+            NotValidForName | NotValidForNameContext { .. } => Advice::CheckHost,
+            _ => Advice::TrustAuthority,
+        },
+        rustls::Error::InvalidMessage(_) => Advice::CheckPort,
+        _ => Advice::CheckFirewall,
+    }
+}
+
+/// The texts of an error and its sources, outermost first, without those that the outer text already contains.
+pub(super) fn error_chain(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let inner = error.to_string();
+        if !text.contains(&inner) {
+            text = format!("{text}: {inner}");
+        }
+        source = error.source();
+    }
+    text
+}
+
+/// The first error of type `E` among the sources. An `io::Error` skips the error that it wraps, so that one is checked too.
+fn find_source<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let matching = error.downcast_ref::<E>().or_else(|| find_source(wrapped?));
+        if matching.is_some() {
+            return matching;
+        }
+        next = error.source();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("outer")]
+    struct Outer(#[source] io::Error);
+
+    #[test]
+    fn an_error_chain_contains_all_sources() {
+        assert_eq!(error_chain(&Outer(io::Error::other("refused"))), "outer: refused");
+    }
+
+    #[test]
+    fn a_tls_error_is_found_inside_an_io_error() {
+        let tls = rustls::Error::HandshakeNotComplete;
+        let error = Outer(io::Error::other(tls));
+        assert_eq!(find_source(&error), Some(&rustls::Error::HandshakeNotComplete));
+        assert_eq!(find_source::<rustls::Error>(&Outer(io::Error::other("refused"))), None);
+    }
+}
