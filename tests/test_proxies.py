@@ -91,7 +91,7 @@ def test_a_proxy_that_refuses_the_credentials_is_used_once_and_says_what_to_do(
         with given(between.address.replace("//", f"//{userinfo}"), max_retries=3) as client, pytest.raises(sideline.ConnectError) as caught:
             client.teams()
         assert between.listener.connections == 1
-    assert "proxy refused (status 407)" in str(caught.value)
+    assert "the proxy requires authentication (status 407)" in str(caught.value)
     assert "http://user:password@host:port" in str(caught.value)
     assert "canary" not in everything(caught.value) + repr(client) + caplog.text
 

@@ -183,7 +183,7 @@ def test_a_clock_ten_minutes_off_is_corrected_and_named_once(caplog: pytest.LogC
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(warned) == 1
     assert warned[0].startswith("This machine's clock is 10.0 minutes behind the service's")
-    assert warned[0].endswith("Set this machine's clock")
+    assert warned[0].endswith("set this machine's clock")
 
 
 def test_a_clock_that_cannot_be_corrected_is_named() -> None:

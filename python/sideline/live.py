@@ -7,14 +7,12 @@ from datetime import datetime
 from os import PathLike
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
+import sideline
 from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
 from sideline._text import facts_html
 from sideline.errors import StreamClosed
-
-if TYPE_CHECKING:
-    from sideline._serve import LivePage
 
 __all__ = [
     "Batches",
@@ -314,7 +312,7 @@ class LiveStream:
 
         run(View(self, LiveBoxScore() if score is None else score), screen(), every)
 
-    def serve(self, score: "LiveBoxScore | None" = None, *, port: int = 0) -> "LivePage":
+    def serve(self, score: "LiveBoxScore | None" = None, *, port: int = 0) -> "sideline.LivePage":
         """Show the stream in a browser: score, clock, box score, shot chart, last plays, gaps (docs/live.md).
 
         The page takes the items in a thread until it is closed, so do not iterate over the stream as well; `record` it

@@ -217,7 +217,7 @@ impl CoreStream {
 
     /// Updates, bytes, reconnects, gaps, duplicates, dropped updates, the lag in seconds, and recovered gaps.
     #[getter]
-    fn stats(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, u64, u64, f64, u64)> {
+    fn stats(&self, py: Python<'_>) -> PyResult<StatsTuple> {
         let stream = self.stream(py)?;
         let counts = stream.counts();
         let lag = stream.lag().as_secs_f64();
@@ -225,6 +225,9 @@ impl CoreStream {
         Ok((updates, bytes, reconnects, gaps, repeats, dropped, lag, recovered))
     }
 }
+
+/// As `CoreStream.stats`.
+type StatsTuple = (u64, u64, u64, u64, u64, u64, f64, u64);
 
 /// The next item, if there is one. Waits for a journal's disk detached from the interpreter.
 fn take(py: Python<'_>, stream: &Stream) -> PyResult<Taken> {
