@@ -199,12 +199,12 @@ pub fn batches<'a>(
             }
         };
         let mut locations = Vec::with_capacity(23);
-        for side in 0..2 {
+        for (side, team) in teams.iter().enumerate() {
             for (seat, member) in eleven(&game_log.sides[side], plays[number].side == side).enumerate() {
                 let player = &game_log.sides[side].members[member].player;
                 let of = |t| position(&plays, t, |play, is_over| place(play, side, seat, is_over));
                 locations.push(Location {
-                    tid: Some(teams[side].id),
+                    tid: Some(team.id),
                     pid: Some(player.id),
                     ..location("PLAYER", player.sensor.to_string(), &of, 1000.0)
                 });
