@@ -117,6 +117,17 @@ def some_possessions() -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
+def some_formation() -> pa.Table:
+    """Two teams at the line of scrimmage, and the ball."""
+    places = [(0, -4), (1, -7), (-20, -1), (20, -1), (6, -1), (-4, -1), (-2, -1), (0, -1), (2, -1), (4, -1), (-12, -2)]
+    rows = [{"t": START, "tag": "ball", "type": "BALL", "x": 2000.0, "y": 9144.0, "team_id": None, "player_id": None}]
+    for number, (across, along) in enumerate(places):
+        for team, side in ((11, 1), (12, -1)):
+            x, y = 2000 + side * across * 914.4, 9144 + side * along * 914.4 * (1 if side == 1 else 1.5)
+            rows.append({"t": START, "tag": f"{team} {number}", "type": "PLAYER", "x": x, "y": y, "team_id": team, "player_id": number + 1})
+    return pa.Table.from_pylist(rows)
+
+
 def line(ax: Axes, name: str, which: int = 0) -> Any:
     return [drawn for drawn in ax.lines if drawn.get_gid() == name][which].get_xydata()
 
@@ -236,11 +247,38 @@ def test_a_court_of_other_rules_is_drawn_by_its_measures() -> None:
     assert np.hypot(*three[1:-1].T) == pytest.approx(20.75 * FOOT)
 
 
+YARD = 914.4
+
+
+def test_a_football_field_has_the_measures_of_the_rules() -> None:
+    """NCAA, rule 1: 360 by 160 feet, a line every 5 yards, hash marks 60 feet from the sidelines."""
+    ax = court(new(), "football")
+    outline = line(ax, "outline")
+    assert (np.ptp(outline[:, 0]), np.ptp(outline[:, 1])) == (pytest.approx(160 * FOOT), pytest.approx(360 * FOOT))
+    assert sorted({*line(ax, "goal_lines")[::3, 1]}) == pytest.approx([-50 * YARD, 50 * YARD])
+    assert line(ax, "yard_lines")[::3, 1] == pytest.approx([yard * YARD for yard in range(-45, 50, 5)])
+    hashes = line(ax, "hash_marks")
+    assert len(hashes) == 4 * 80 * 3
+    inner = hashes[np.abs(hashes[:, 0]) < 30 * FOOT]
+    assert {round(abs(x) / FOOT) for x in inner[:, 0]} == {19, 21}
+    numbers = [one.get_path().get_extents() for one in ax.patches if one.get_gid() == "number"]
+    assert len(numbers) == 18
+    assert max(max(abs(box.x0), abs(box.x1)) for box in numbers) == pytest.approx(160 * FOOT / 2 - 7 * YARD, abs=1)
+    assert [one.get_gid() for one in ax.patches].count("end_zone") == 2
+    assert ax.get_aspect() == 1
+
+
+def test_shots_are_not_drawn_on_a_football_field() -> None:
+    with pytest.raises(ValueError, match="court is 'football'; it must be one of college, pro, international, or a Court"):
+        shot_chart(some_shots(), new(), court="football")  # type: ignore[arg-type]
+
+
 # An axes in, an axes out.
 
 CALLS: dict[str, Callable[[Axes | None], Axes]] = {
     "court": lambda ax: court(ax),
     "full": lambda ax: court(ax, "pro", half=False),
+    "field": lambda ax: court(ax, "football"),
     "makes": lambda ax: shot_chart(some_shots(), ax),
     "hexbin": lambda ax: shot_chart(some_shots(), ax, kind="hexbin"),
     "heatmap": lambda ax: shot_chart(some_shots(), ax, kind="heatmap"),
@@ -735,6 +773,7 @@ PICTURES: dict[str, Callable[[], Axes]] = {
     "court_college": lambda: court(new()),
     "court_pro_full": lambda: court(new(**TALL), "pro", half=False),
     "court_international": lambda: court(new(), "international"),
+    "field": lambda: tracking(some_formation(), new(4.6, 9.4, (0.03, 0.05, 0.94, 0.9)), "football", teams=TEAMS),
     "shots_makes": lambda: shot_chart(some_shots(), new(), teams=TEAMS),
     "shots_hexbin": lambda: shot_chart(some_shots(), new(), "hexbin", court="pro", team_id=11, teams=TEAMS),
     "shots_heatmap": lambda: shot_chart(some_shots(), new(), "heatmap", court="international", teams=TEAMS),

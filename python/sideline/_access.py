@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sideline._client_base import BaseClient
     from sideline._core import CoreStream
     from sideline._plan import Plan, PlanUnit
+    from sideline._types import Sport
     from sideline.archive import Archive
     from sideline.archive._store import Store
     from sideline.batch import BaseBatch
@@ -65,6 +66,11 @@ def is_entered(stream: "LiveStream") -> bool:
 def size_of(payload: Payload) -> int:
     """Return the bytes of a body, without copying it."""
     return payload._size
+
+
+def sport_of(payload: Payload) -> "Sport":
+    """Return the sport whose columns a payload's box score has."""
+    return payload._sport
 
 
 def drift_of(payload: Payload) -> list[tuple[str, str | None, int, bool]]:

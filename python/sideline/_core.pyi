@@ -159,10 +159,12 @@ class Payload:
         session_id: str | int | UUID | None = None,
         game_id: str | int | UUID | None = None,
         team_id: int | str | None = None,
+        sport: str = "basketball",
     ) -> Payload:
         """Makes a payload from a body in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
 
-        The ids are those of the request, which the body does not repeat. Raises `ValueError` for an unknown operation.
+        The ids are those of the request, which the body does not repeat. Neither does a body of stats show its sport,
+        which decides the columns of `box_score`. Raises `ValueError` for an unknown operation or sport.
 
         >>> teams = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 7, "name": "Comets"}]}')
         >>> teams.table(columns=["team_id", "name"]).to_dicts()
@@ -231,6 +233,9 @@ class Payload:
     @property
     def operation(self) -> str:
         """The operation that returned it."""
+    @property
+    def _sport(self) -> Literal["basketball", "football"]:
+        """The sport whose columns `box_score` has."""
     @property
     def status(self) -> int | None:
         """The HTTP status; `None` for a body from a file. For merged responses this and the following are those of the
@@ -513,6 +518,7 @@ class Update:
 @final
 class CoreBoxScore:
     """A box score maintained from updates."""
+    def __new__(cls, sport: str) -> CoreBoxScore: ...
     def feed(self, update: Update) -> bool: ...
     def seed(self, raw: bytes) -> None: ...
     def table(self) -> Table: ...
@@ -579,8 +585,8 @@ def _repair_journal(
 def _replay(path: str | PathLike[str], speed: float | None, options: dict[str, Any]) -> CoreStream:
     """Opens a journal as a stream and reads its beginning. `options` are the parameters of `replay`."""
 
-def _schemas() -> dict[str, Schema]:
-    """The schemas of all tables, by name."""
+def _schemas(sport: str) -> dict[str, Schema]:
+    """The schemas of all tables of a sport, by name."""
 
 def _shutdown() -> None:
     """Stops the threads; registered with `atexit`. Otherwise a thread that attaches during the exit can crash the process."""

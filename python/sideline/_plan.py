@@ -125,7 +125,7 @@ class Plan:
         >>> client.plan("shots", session_ids=[session_id], columns=["session_id", "points"]).schema.names
         ['session_id', 'points']
         """
-        return schema(self.table, self.columns)
+        return schema(self.table, self.columns, self.service.get("sport") or "basketball")
 
     @property
     def units(self) -> Table:
@@ -398,11 +398,11 @@ def operation_of(table: str) -> str:
     raise ValueError(f"no plan reads a table {table!r}; there are {', '.join(planned)}")
 
 
-def schema(table: str, columns: Sequence[str] | None) -> Schema:
+def schema(table: str, columns: Sequence[str] | None, sport: Any = "basketball") -> Schema:
     """Return the schema of a table, or of some of its columns in their order."""
     from sideline._schemas import SCHEMAS
 
-    whole = SCHEMAS[table]
+    whole = SCHEMAS.of_sport(sport)[table]
     if columns is None:
         return whole
     pa = library("pyarrow", "arrow")

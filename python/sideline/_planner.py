@@ -79,6 +79,8 @@ class Selection:
 
 def make_plan(client: "Client", selection: Selection, keep_teams: TeamFilter | None = None) -> Plan:
     """Request the lists and make the plan. Raises `IncompleteError` if a list is missing or incomplete."""
+    if selection.columns is not None:
+        _columns(selection.table, selection.columns, core_of(client).sport)
     if selection.session_ids is not None:
         units = [PlanUnit(one, None, False, (), None, None) for one in selection.session_ids]
         if selection.operation == "locations":
@@ -190,14 +192,15 @@ def _teams(values: object) -> list[int]:
     return _plan.team_numbers(_ids("team_ids", [values]) if found is None else found)
 
 
-def _columns(table: str, columns: Sequence[str]) -> tuple[str, ...]:
+def _columns(table: str, columns: Sequence[str], sport: Any = "basketball") -> tuple[str, ...]:
     from sideline._schemas import SCHEMAS
 
     if isinstance(columns, str):
         raise TypeError(f"columns is a list of names: write [{columns!r}]")
     found = tuple(columns)
-    if unknown := [name for name in found if name not in SCHEMAS[table].names]:
-        raise ValueError(f"{table} has no column {unknown[0]!r}; it has {', '.join(SCHEMAS[table].names)}")
+    names = SCHEMAS.of_sport(sport)[table].names
+    if unknown := [name for name in found if name not in names]:
+        raise ValueError(f"{table} has no column {unknown[0]!r}; it has {', '.join(names)}")
     if not found:
         raise ValueError("columns names no column; leave it out for all of them")
     return found

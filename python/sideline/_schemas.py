@@ -4,18 +4,30 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sideline._core import Schema, _schemas
-from sideline._types import TableName
+from sideline._types import Sport, TableName
 
 
 class Schemas(Mapping[str, Schema]):
     """A read-only mapping of table names to schemas.
 
+    They are those of basketball; `SCHEMAS.of_sport("football")` has those of football, where `box_score` differs.
+
     >>> sideline.SCHEMAS["shots"]["distance_cm"].unit
     'cm'
     """
 
-    def __init__(self) -> None:
-        self._schemas: Any = _schemas()
+    def __init__(self, sport: Sport = "basketball") -> None:
+        self._schemas: Any = _schemas(sport)
+
+    def of_sport(self, sport: Sport) -> "Schemas":
+        """Return the schemas of a sport, "basketball" or "football": only the columns of `box_score` differ.
+
+        Raises `ValueError` for another sport. See docs/football.md.
+
+        >>> sideline.SCHEMAS.of_sport("football")["box_score"].names[-2:]
+        ['version', 'games_played']
+        """
+        return Schemas(sport)
 
     def __getitem__(self, name: str) -> Schema:
         schema: Schema = self._schemas[name]

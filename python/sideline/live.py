@@ -10,8 +10,10 @@ from types import TracebackType
 from typing import Literal, Self
 
 import sideline
+from sideline._access import sport_of
 from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _items_table
 from sideline._text import facts_html
+from sideline._types import Sport
 from sideline.errors import StreamClosed
 
 __all__ = [
@@ -545,15 +547,17 @@ class LiveBoxScore:
 
     A message has current values: they replace earlier ones and are never added. A correction has a higher `version`;
     late and repeated messages are ignored. What was recovered after a gap replaces the lines that it has. `seed` takes
-    a REST response, at the start or after a gap.
+    a REST response, at the start or after a gap. Its columns are those of `sport`, by default that of the first seed;
+    without a seed it is basketball.
 
     >>> score = sideline.LiveBoxScore(client.team_game_stats(team_id, game_id=game_id))
     >>> score.table().name
     'box_score'
     """
 
-    def __init__(self, *seeds: Payload) -> None:
-        self._core = CoreBoxScore()
+    def __init__(self, *seeds: Payload, sport: Sport | None = None) -> None:
+        of_seeds = next((sport_of(payload) for payload in seeds if isinstance(payload, Payload)), "basketball")
+        self._core = CoreBoxScore(of_seeds if sport is None else sport)
         for payload in seeds:
             self.seed(payload)
 

@@ -2,8 +2,10 @@
 //! correction replaces what was there and what comes late or twice is left out (facts 8).
 
 use super::item::Update;
+use crate::config::Sport;
 use crate::error::{Error, Result};
 use crate::json::Body;
+use crate::resource;
 use crate::resource::stats::{PlayerDetails, STATS};
 use crate::scrub::Scrubber;
 use crate::table::{self, Context};
@@ -16,8 +18,9 @@ use std::collections::BTreeMap;
 const TEAM: i64 = 0;
 
 /// The lines of both teams.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct BoxScore {
+    sport: Sport,
     teams: BTreeMap<i64, Team>,
     /// Messages that changed nothing: late, or seen before.
     ignored: u64,
@@ -86,6 +89,11 @@ impl TryFrom<Map<String, Value>> for Stats {
 }
 
 impl BoxScore {
+    /// A box score with the columns of a sport.
+    pub fn new(sport: Sport) -> Self {
+        BoxScore { sport, teams: BTreeMap::new(), ignored: 0 }
+    }
+
     /// Applies an update of either stream; whether it changed the box score. One of another kind changes nothing, and
     /// neither does text that is no JSON.
     pub fn feed(&mut self, update: &Update) -> bool {
@@ -211,8 +219,14 @@ impl BoxScore {
         let line = |(id, line): (&i64, &Line)| json!({ "id": id, "player_details": line.details, "version": line.version, "stats": line.stats });
         let team = |(id, team): (&i64, &Team)| json!({ "id": id, "name": team.name, "player_stats": team.lines.iter().map(line).collect::<Value>() });
         let json = json!({ "teams": self.teams.iter().map(team).collect::<Value>() }).to_string();
-        table::decode(&STATS, "box_score", None, &Body::from(json.as_bytes()), &Context::default())
-            .map_err(|error| error.scrubbed(&Scrubber::default()))
+        table::decode(
+            resource::of_sport(&STATS, self.sport),
+            "box_score",
+            None,
+            &Body::from(json.as_bytes()),
+            &Context::default(),
+        )
+        .map_err(|error| error.scrubbed(&Scrubber::default()))
     }
 }
 
@@ -277,7 +291,7 @@ mod tests {
     /// The pair of facts 8 and 10.
     #[test]
     fn a_correction_replaces_and_never_adds() {
-        let mut score = BoxScore::default();
+        let mut score = BoxScore::new(Sport::Basketball);
         assert!(score.feed(&stats(11, 100, json!({"FGA": 5.0, "FG": 3.0, "PTS": 7.0}), "TWO_POINT_MAKE")));
         assert_eq!(value(&score, 11, "PTS"), Some(7.0));
         assert!(score.feed(&stats(11, 101, json!({"FGA": 4.0, "FG": 2.0, "PTS": 5.0}), "DELETED_TWO_POINT_MAKE")));
@@ -288,7 +302,7 @@ mod tests {
     /// Not even the teams before the one that does not fit.
     #[test]
     fn a_message_that_does_not_fit_changes_nothing_at_all() {
-        let mut score = BoxScore::default();
+        let mut score = BoxScore::new(Sport::Basketball);
         for value in [json!(true), json!("many"), json!({}), json!([1])] {
             assert!(!score.feed(&stats(11, 1, json!({"FG": 1, "FGA": value}), "TWO_POINT_MAKE")));
             let teams = json!([{"id": 1, "player_stats": [{"id": 11, "stats": {"FG": 1}}]},
@@ -305,7 +319,7 @@ mod tests {
 
     #[test]
     fn what_comes_late_or_twice_is_left_out() {
-        let mut score = BoxScore::default();
+        let mut score = BoxScore::new(Sport::Basketball);
         let (first, second) = (stats(11, 100, json!({"PTS": 7}), "x"), stats(11, 101, json!({"PTS": 5}), "y"));
         score.feed(&second);
         for late in [&first, &second, &first] {
@@ -318,7 +332,7 @@ mod tests {
 
     #[test]
     fn only_the_codes_of_a_message_change() {
-        let mut score = BoxScore::default();
+        let mut score = BoxScore::new(Sport::Basketball);
         score.feed(&stats(11, 1, json!({"PTS": 2, "AST": 1}), "x"));
         score.feed(&stats(11, 2, json!({"PTS": 4}), "x"));
         assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "AST")], [Some(4.0), Some(1.0)]);
@@ -331,7 +345,7 @@ mod tests {
                 {"id": 11, "firstname": "A", "lastname": "B", "profile_image_link": "L"}, "version": version,
                 "stats": {"PTS": points}}]}]})
         };
-        let mut score = BoxScore::default();
+        let mut score = BoxScore::new(Sport::Basketball);
         score.feed(&stats(11, 5, json!({"PTS": 9, "AST": 3}), "x"));
         assert!(!score.feed(&update(&team(4, 1))), "older");
         assert!(score.feed(&update(&team(6, 11))));
@@ -350,7 +364,7 @@ mod tests {
     /// Its lines have no version: later messages are compared with those before it.
     #[test]
     fn the_state_of_a_game_replaces_the_lines_that_it_has() {
-        let mut score = BoxScore::default();
+        let mut score = BoxScore::new(Sport::Basketball);
         score.feed(&stats(11, 5, json!({"PTS": 9, "AST": 3}), "x"));
         score.feed(&stats(0, 5, json!({"PTS": 9}), "x"));
         score.feed(&stats(12, 5, json!({"PTS": 1}), "x"));
@@ -380,7 +394,7 @@ mod tests {
 
     #[test]
     fn other_messages_change_nothing_and_are_no_error() {
-        let mut score = BoxScore::default();
+        let mut score = BoxScore::new(Sport::Basketball);
         for text in [json!({"type": "clock"}), json!([]), json!({"type": "stats", "data": 1}), json!({"teams": 3})] {
             assert!(!score.feed(&update(&text)));
         }

@@ -10,6 +10,7 @@ use super::seq::marks;
 use super::sequence::{Sequence, Verdict};
 use super::sse::{Decoder, Event, Frame, TooLarge};
 use super::{BoxScore, table, token};
+use crate::config::Sport;
 use crate::fuzz::Random;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeSet;
@@ -104,7 +105,7 @@ pub(crate) fn websocket(bytes: &[u8]) {
             break;
         }
     }
-    let (mut score, mut items) = (BoxScore::default(), Vec::new());
+    let (mut score, mut items) = (BoxScore::new(Sport::Basketball), Vec::new());
     for message in text.split('\n') {
         match peer::heartbeat(message) {
             Some(Heartbeat::Ping { answer, .. }) => {

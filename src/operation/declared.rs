@@ -6,10 +6,10 @@ use super::argument::{Argument, Kind::*, arg};
 use super::arguments::ArgumentReader;
 use super::query::*;
 use super::{Auth, Call, Request, SUBSCRIPTION_TOKEN, encode};
-use crate::config::Config;
+use crate::config::{Config, Sport};
 use crate::error::Result;
 use crate::resource::{
-    Resource, ball_screens, broadcast, catch_up, event, game_shots, locations, play_by_play, possessions, roster,
+    self, Resource, ball_screens, broadcast, catch_up, event, game_shots, locations, play_by_play, possessions, roster,
     schedule, shots, stats, stats_details, team, videos,
 };
 use crate::table::Context;
@@ -587,6 +587,20 @@ pub(super) const GET: &str = "get";
 /// The requested resources of a catch-up: the name in the path, and the tables' name.
 pub(super) const PARTS: &str = "resources";
 
+/// The sport of the request, which a body of stats does not show. Basketball is left out.
+pub(super) const SPORT: &str = "sport";
+
+pub fn with_sport(context: Context, sport: Sport) -> Context {
+    match sport {
+        Sport::Basketball => context,
+        Sport::Football => context.with(SPORT, "football"),
+    }
+}
+
+pub fn sport_of(context: &Context) -> Sport {
+    context.get(SPORT).and_then(Sport::parse).unwrap_or(Sport::Basketball)
+}
+
 /// The name in `{name}`.
 pub(super) fn placeholder(segment: &str) -> Option<&str> {
     segment.strip_prefix('{')?.strip_suffix('}')
@@ -601,13 +615,17 @@ impl Operation {
         }
     }
 
-    /// The resource; for a catch-up with the tables of the requested parts.
+    /// The resource of the context's sport; for a catch-up with the tables of the requested parts.
     pub(super) fn resource_for(&self, context: &Context) -> Option<&'static Resource> {
-        context.get(PARTS).map_or(self.resource, catch_up::of)
+        let sport = sport_of(context);
+        match context.get(PARTS) {
+            Some(parts) => catch_up::of(parts, sport),
+            None => self.resource.map(|resource| resource::of_sport(resource, sport)),
+        }
     }
 
     pub(super) fn call(&'static self, reader: &mut ArgumentReader, config: &Config) -> Result<Call> {
-        let mut context = Context::default();
+        let mut context = with_sport(Context::default(), config.sport);
         let mut segments = Vec::new();
         let template = if self.name == SUBSCRIPTION_TOKEN { &config.token_path } else { self.path };
         for segment in template.split('/') {

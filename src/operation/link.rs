@@ -1,8 +1,9 @@
 //! Links found in bodies, and the escape hatch `get`. Links name the vendor's host whatever the base is: only path and
 //! query are kept, and the request goes to the configured base, so no credential goes elsewhere.
 
-use super::declared::{FOLLOW, GET, OPERATIONS, Operation, PARTS};
+use super::declared::{FOLLOW, GET, OPERATIONS, Operation, PARTS, with_sport};
 use super::{Arguments, Auth, Request, arguments, encode};
+use crate::config::Sport;
 use crate::error::{Error, Result};
 use crate::resource::catch_up;
 use crate::table::Context;
@@ -12,13 +13,13 @@ const DATA: &str = "/v1/data/";
 const BROADCAST: &str = "/broadcast/";
 
 /// The request for a link: a whole URL, or its path.
-pub(super) fn follow(link: &str) -> Result<Request> {
+pub(super) fn follow(link: &str, sport: Sport) -> Result<Request> {
     let (path, query) = path_and_query(link)?;
     if !path.starts_with(DATA) {
         return Err(Error::Argument(format!("the link's path {path:?} does not begin with {DATA}")));
     }
     plain(path)?;
-    let target = OPERATIONS.iter().find_map(|operation| Some((operation, matched(operation, path, query)?)));
+    let target = OPERATIONS.iter().find_map(|operation| Some((operation, matched(operation, path, query, sport)?)));
     Ok(Request {
         operation: target.as_ref().map_or(FOLLOW, |(operation, _)| operation.name),
         auth: Auth::Signed,
@@ -96,20 +97,20 @@ fn plain(path: &str) -> Result<()> {
 }
 
 /// The values of an operation's template in a path and its query, if they match.
-fn matched(operation: &Operation, path: &str, query: &str) -> Option<Context> {
+fn matched(operation: &Operation, path: &str, query: &str, sport: Sport) -> Option<Context> {
     let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
     let template: Vec<&str> = operation.path.split('/').collect();
     if operation.auth != Auth::Signed || segments.len() != template.len() {
         return None;
     }
-    let mut context = Context::default();
+    let mut context = with_sport(Context::default(), sport);
     for (segment, expected) in segments.iter().zip(template) {
         match super::declared::placeholder(expected) {
             None if *segment == expected => {}
             None => return None,
             Some(name) => {
                 let value = percent_decode_str(segment).decode_utf8().ok()?;
-                let fits = if name == PARTS { catch_up::of(&value).is_some() } else { arguments::is_id(&value) };
+                let fits = if name == PARTS { catch_up::are_parts(&value) } else { arguments::is_id(&value) };
                 if !fits {
                     return None;
                 }

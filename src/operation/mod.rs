@@ -19,7 +19,7 @@ mod query;
 pub mod ranges;
 
 pub use arguments::time;
-pub use declared::{OPERATIONS, Operation, Reach};
+pub use declared::{OPERATIONS, Operation, Reach, sport_of, with_sport};
 pub use live::{live_stats, snapshot_of};
 
 use crate::config::Config;
@@ -28,7 +28,7 @@ use crate::resource::Resource;
 use crate::table::Context;
 use argument::Argument;
 use arguments::ArgumentReader;
-use declared::{FOLLOW, GET};
+use declared::{FOLLOW, GET, SPORT};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// How a request is authenticated.
@@ -105,7 +105,7 @@ pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> 
     };
     let mut reader = ArgumentReader::new(operation.arguments, arguments);
     let call = match name {
-        FOLLOW => single(link::follow(&reader.required("link")?)?),
+        FOLLOW => single(link::follow(&reader.required("link")?, config.sport)?),
         GET => single(link::get(&reader.required("path")?, reader.take_rest())?),
         _ => operation.call(&mut reader, config)?,
     };
@@ -121,14 +121,14 @@ pub fn arguments_of(name: &str) -> &'static [Argument] {
     OPERATIONS.iter().find(|operation| operation.name == name).map_or(&[], |operation| operation.arguments)
 }
 
-/// What the name of an id in a [`Context`] may be.
+/// What the name of a value in a [`Context`] may be.
 pub fn context_name(name: &str) -> Option<&'static str> {
     let named = |operation: &'static Operation| {
         let of_request = operation.context_params.iter().map(|(_, known_as)| *known_as);
         let of_argument = operation.arguments.iter().filter(|argument| argument.is_context_only);
         of_request.chain(of_argument.map(|argument| argument.name))
     };
-    OPERATIONS.iter().flat_map(named).find(|known| *known == name)
+    OPERATIONS.iter().flat_map(named).chain([SPORT]).find(|known| *known == name)
 }
 
 /// The range that arguments name, in epoch milliseconds; what is no time is for [`call`] to refuse.

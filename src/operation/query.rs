@@ -81,13 +81,11 @@ fn range_of(reader: &mut ArgumentReader) -> Result<Query> {
 /// The requested resources of a game, as a path segment.
 pub(super) fn parts(reader: &mut ArgumentReader) -> Result<String> {
     let names = reader.all(PARTS)?.join(",");
-    match catch_up::of(&names) {
-        Some(_) => Ok(names),
-        None => Err(Error::Argument(format!(
-            "resources is {names:?}; it must be one or more of {}, each once",
-            catch_up::PARTS.join(", ")
-        ))),
+    if catch_up::are_parts(&names) {
+        return Ok(names);
     }
+    let known = catch_up::PARTS.join(", ");
+    Err(Error::Argument(format!("resources is {names:?}; it must be one or more of {known}, each once")))
 }
 
 pub(super) fn team_events_queries(reader: &mut ArgumentReader, target: &QueryTarget) -> Result<Queries> {

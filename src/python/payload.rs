@@ -1,13 +1,15 @@
 //! One response of the service: its bytes, read as dict or table on demand.
 
+use crate::config::Sport;
 use crate::fetch::{self, DriftField};
 use crate::json::Body;
+use crate::operation::{sport_of, with_sport};
 use crate::python::dicts::objects;
 use crate::python::table::PyTable;
 use crate::python::{convert, errors, pickle};
 use crate::table::Context;
 use crate::transport::Response;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PyString, PyType};
@@ -74,13 +76,14 @@ impl PyPayload {
 impl PyPayload {
     /// Makes a payload from a body in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
     ///
-    /// The ids are those of the request, which the body does not repeat. Raises `ValueError` for an unknown operation.
+    /// The ids are those of the request, which the body does not repeat. Neither does a body of stats show its sport,
+    /// which decides the columns of `box_score`. Raises `ValueError` for an unknown operation or sport.
     ///
     /// >>> teams = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 7, "name": "Comets"}]}')
     /// >>> teams.table(columns=["team_id", "name"]).to_dicts()
     /// [{'team_id': 7, 'name': 'Comets'}]
     #[classmethod]
-    #[pyo3(signature = (operation, raw, *, session_id = None, game_id = None, team_id = None))]
+    #[pyo3(signature = (operation, raw, *, session_id = None, game_id = None, team_id = None, sport = "basketball"))]
     fn from_bytes(
         class: &Bound<'_, PyType>,
         operation: &str,
@@ -88,10 +91,12 @@ impl PyPayload {
         session_id: Option<&Bound<'_, PyAny>>,
         game_id: Option<&Bound<'_, PyAny>>,
         team_id: Option<&Bound<'_, PyAny>>,
+        sport: &str,
     ) -> PyResult<Self> {
         let py = class.py();
         errors::guard(py, || {
-            let mut context = Context::default();
+            let sport = parse_sport(sport)?;
+            let mut context = with_sport(Context::default(), sport);
             for (name, id) in [("session_id", session_id), ("game_id", game_id), ("team_id", team_id)] {
                 if let Some(id) = id {
                     context = context.with(name, convert::id(name, id)?);
@@ -253,6 +258,15 @@ impl PyPayload {
         self.inner.operation
     }
 
+    /// The sport whose columns `box_score` has.
+    #[getter]
+    fn _sport(&self) -> &'static str {
+        match sport_of(&self.inner.context) {
+            Sport::Basketball => "basketball",
+            Sport::Football => "football",
+        }
+    }
+
     /// The HTTP status; `None` for a body from a file. For merged responses this and the following are those of the
     /// first one.
     #[getter]
@@ -369,6 +383,12 @@ impl PyPayload {
         let py = slf.py();
         errors::guard(py, || py.import("sideline._text")?.call_method1("payload_html", (slf,)))
     }
+}
+
+/// Raises `ValueError` for another word.
+pub fn parse_sport(text: &str) -> PyResult<Sport> {
+    let wrong = || PyValueError::new_err(format!("sport is \"basketball\" or \"football\", not {text:?}"));
+    Sport::parse(text).ok_or_else(wrong)
 }
 
 /// The exception of a failed call, with its response.

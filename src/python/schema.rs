@@ -1,5 +1,7 @@
 //! The fixed schema of each table.
 
+use crate::config::Sport;
+use crate::python::payload::parse_sport;
 use crate::python::table::{Pickled, PyTable};
 use crate::python::{capsule, errors};
 use crate::resource;
@@ -27,7 +29,7 @@ pub struct Schema {
 
 impl Schema {
     fn of_table(name: &str) -> Option<Self> {
-        let tables = resource::tables();
+        let tables = resource::tables(Sport::Basketball);
         let table = tables.iter().find(|table| table.name == name)?;
         Some(Schema { name: name.to_owned(), schema: engine::schema(table) })
     }
@@ -55,9 +57,8 @@ impl Schema {
 
     /// The meaning of a row.
     #[getter]
-    fn description(&self) -> Option<String> {
-        let tables = resource::tables();
-        tables.iter().find(|table| table.name == self.name).map(|table| table.doc.to_owned())
+    fn description(&self) -> Option<&str> {
+        self.schema.metadata().get("description").map(String::as_str)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -247,13 +248,13 @@ fn type_name(data_type: &DataType) -> String {
     }
 }
 
-/// The schemas of all tables, by name.
+/// The schemas of all tables of a sport, by name.
 #[pyfunction]
 #[pyo3(name = "_schemas")]
-pub fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+pub fn schemas<'py>(py: Python<'py>, sport: &str) -> PyResult<Bound<'py, PyDict>> {
     errors::guard(py, || {
         let all = PyDict::new(py);
-        for table in resource::tables() {
+        for table in resource::tables(parse_sport(sport)?) {
             let schema = Schema { name: table.name.to_owned(), schema: engine::schema(table) };
             all.set_item(table.name, Bound::new(py, schema)?)?;
         }

@@ -7,7 +7,7 @@ use crate::live::{self, BoxScore, Counts, Item, Live, Notice, Options, Overflow,
 use crate::operation;
 use crate::python::client::{CoreClient, option};
 use crate::python::delta_json::IncrementalParser;
-use crate::python::payload::datetime;
+use crate::python::payload::{datetime, parse_sport};
 use crate::python::table::PyTable;
 use crate::python::wait::{self, Wait};
 use crate::python::{convert, errors, interpreter_exit, runtime};
@@ -530,8 +530,8 @@ pub struct CoreBoxScore(Mutex<BoxScore>);
 #[pymethods]
 impl CoreBoxScore {
     #[new]
-    fn new() -> Self {
-        CoreBoxScore(Mutex::default())
+    fn new(sport: &str) -> PyResult<Self> {
+        Ok(CoreBoxScore(Mutex::new(BoxScore::new(parse_sport(sport)?))))
     }
 
     fn feed(&self, py: Python<'_>, update: &Bound<'_, PyUpdate>) -> PyResult<bool> {

@@ -5,6 +5,7 @@ use super::game_totals::GameTotals;
 use super::play_by_play::{self, Play};
 use super::possessions::{self, TeamPossessions};
 use super::stats::{self, STAT_CODES, stat_codes};
+use crate::config::Sport;
 use crate::table::{
     Col, Resource, Table, Ty::*, absent, col, concat, index, key, read_elsewhere, root, same_rows_elsewhere,
 };
@@ -71,39 +72,62 @@ pub static CATCH_UP: Resource = Resource {
     ],
 };
 
+/// The same body of football.
+pub static FOOTBALL_CATCH_UP: Resource = Resource {
+    tables: &[
+        &PLAYER_STATS,
+        &FOOTBALL_BOX_SCORE,
+        &play_by_play::TABLE,
+        &game_shots::TABLE,
+        &POSSESSIONS,
+        &POSSESSION_EVENTS,
+        &POSSESSION_PLAYERS,
+    ],
+    ..CATCH_UP
+};
+
 /// The resource of a response with these parts (names joined by commas): their tables, in that order. `None` for an
 /// unknown or repeated part.
-pub fn of(parts: &str) -> Option<&'static Resource> {
-    MADE.get(parts).copied()
+pub fn of(parts: &str, sport: Sport) -> Option<&'static Resource> {
+    MADE.get(parts).map(|[basketball, football]| match sport {
+        Sport::Basketball => *basketball,
+        Sport::Football => *football,
+    })
 }
 
-/// Every choice of parts, in every order: sixty-four. Made at once, so that no lock is needed later that a fork might
-/// leave locked.
-static MADE: LazyLock<HashMap<String, &'static Resource>> = LazyLock::new(|| {
+/// Whether these are parts, each once.
+pub fn are_parts(names: &str) -> bool {
+    MADE.contains_key(names)
+}
+
+/// Every choice of parts, in every order: sixty-four, of both sports. Made at once, so that no lock is needed later
+/// that a fork might leave locked.
+static MADE: LazyLock<HashMap<String, [&'static Resource; 2]>> = LazyLock::new(|| {
     let mut orders: Vec<Vec<&str>> = vec![Vec::new()];
     let mut made = HashMap::new();
     while let Some(order) = orders.pop() {
         for part in PARTS.iter().filter(|part| !order.contains(part)) {
             let longer = [order.as_slice(), &[*part]].concat();
-            made.insert(longer.join(","), &*Box::leak(Box::new(with(&longer))));
+            let both = [&CATCH_UP, &FOOTBALL_CATCH_UP].map(|whole| &*Box::leak(Box::new(with(whole, &longer))));
+            made.insert(longer.join(","), both);
             orders.push(longer);
         }
     }
     made
 });
 
-fn with(names: &[&str]) -> Resource {
+fn with(whole: &'static Resource, names: &[&str]) -> Resource {
     let of_part = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
-    let tables = names.iter().flat_map(|name| CATCH_UP.tables.iter().copied().filter(|t| of_part(t.rows, name)));
+    let tables = names.iter().flat_map(|name| whole.tables.iter().copied().filter(|t| of_part(t.rows, name)));
     let asked = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
-    let known = CATCH_UP.known.iter().copied().filter(asked);
+    let known = whole.known.iter().copied().filter(asked);
     let needs: Vec<&'static str> =
         names.iter().flat_map(|name| NEEDS.iter().copied().filter(|path| of_part(path, name))).collect();
     Resource {
         roots: vec![root("").needs(needs.leak())].leak(),
         tables: tables.collect::<Vec<_>>().leak(),
         known: known.collect::<Vec<_>>().leak(),
-        ..CATCH_UP
+        ..*whole
     }
 }
 
@@ -134,6 +158,13 @@ static BOX_SCORE: Table = Table {
     open: Some(".totalStats"),
     cols: &read_elsewhere(stats::BOXES, &BOXES, &[]),
     ..stats::BOX_SCORE
+};
+
+static FOOTBALL_BOX_SCORE: Table = Table {
+    rows: BOX_SCORE.rows,
+    open: BOX_SCORE.open,
+    cols: &read_elsewhere(stats::PLAYER, &PLAYER, &[]),
+    ..stats::FOOTBALL_BOX_SCORE
 };
 
 // A game has several sessions: a possession's is in the link to its locations.

@@ -23,6 +23,7 @@ pub mod team;
 pub mod videos;
 pub mod violations;
 
+use crate::config::Sport;
 pub use crate::table::Resource;
 use crate::table::Table;
 
@@ -60,10 +61,20 @@ pub fn by_name(name: &str) -> Option<&'static Resource> {
     RESOURCES.iter().copied().find(|r| r.name == name)
 }
 
-/// Every table once, in the order of the documentation. A table that several bodies share has one schema.
-pub fn tables() -> Vec<&'static Table> {
+/// The resource as a sport's bodies are read: only the columns of `box_score` differ.
+pub fn of_sport(resource: &'static Resource, sport: Sport) -> &'static Resource {
+    match (sport, resource.name) {
+        (Sport::Football, "stats") => &stats::FOOTBALL_STATS,
+        (Sport::Football, "team_game_stats") => &stats::FOOTBALL_TEAM_GAME_STATS,
+        (Sport::Football, "catch_up") => &catch_up::FOOTBALL_CATCH_UP,
+        _ => resource,
+    }
+}
+
+/// Every table of a sport once, in the order of the documentation. A table that several bodies share has one schema.
+pub fn tables(sport: Sport) -> Vec<&'static Table> {
     let mut all: Vec<&'static Table> = Vec::new();
-    for table in RESOURCES.iter().flat_map(|r| r.tables) {
+    for table in RESOURCES.iter().flat_map(|r| of_sport(r, sport).tables) {
         if !all.iter().any(|t| t.name == table.name) {
             all.push(table);
         }
@@ -79,20 +90,35 @@ mod tests {
 
     #[test]
     fn a_table_has_one_schema_whatever_body_it_comes_from() {
-        let mut declared = 0;
-        for resource in RESOURCES {
-            for table in resource.tables {
-                let first = tables().into_iter().find(|t| t.name == table.name).unwrap();
-                assert_eq!(schema(first), schema(table), "{} of {}", table.name, resource.name);
-                declared += usize::from(!std::ptr::eq(first, *table));
+        for sport in [Sport::Basketball, Sport::Football] {
+            let mut declared = 0;
+            for resource in RESOURCES.iter().map(|resource| of_sport(resource, sport)) {
+                for table in resource.tables {
+                    let first = tables(sport).into_iter().find(|t| t.name == table.name).unwrap();
+                    assert_eq!(schema(first), schema(table), "{} of {}", table.name, resource.name);
+                    declared += usize::from(!std::ptr::eq(first, *table));
+                }
             }
+            assert_eq!(declared, 8, "tables that are read from another body too");
         }
-        assert_eq!(declared, 8, "tables that are read from another body too");
+    }
+
+    #[test]
+    fn football_differs_in_the_codes_of_its_box_score_alone() {
+        let both = tables(Sport::Basketball).into_iter().zip(tables(Sport::Football));
+        let differ: Vec<_> = both.filter(|(one, other)| schema(one) != schema(other)).collect();
+        let [(basketball, football)] = differ.as_slice() else { panic!("{differ:?}") };
+        assert_eq!((basketball.name, football.name), ("box_score", "box_score"));
+        let names = |table: &Table| table.cols.iter().map(|col| col.name).collect::<Vec<_>>();
+        assert_eq!(names(football), names(basketball)[..10]);
+        assert!(football.open.is_some());
     }
 
     #[test]
     fn a_catch_up_has_the_tables_of_its_parts_in_the_order_asked() {
-        let names = |parts: &str| -> Vec<&str> { catch_up::of(parts).unwrap().tables.iter().map(|t| t.name).collect() };
+        let names = |parts: &str| -> Vec<&str> {
+            catch_up::of(parts, Sport::Basketball).unwrap().tables.iter().map(|t| t.name).collect()
+        };
         assert_eq!(names("shots"), ["shots"]);
         assert_eq!(names("details,stats"), ["play_by_play", "player_stats", "box_score"]);
         assert_eq!(
@@ -100,16 +126,17 @@ mod tests {
             catch_up::CATCH_UP.tables.iter().map(|t| t.name).collect::<Vec<_>>()
         );
         assert_eq!(names("possessions"), ["possessions", "possession_events", "possession_players"]);
-        assert!(std::ptr::eq(catch_up::of("stats,shots").unwrap(), catch_up::of("stats,shots").unwrap()));
+        let made = || catch_up::of("stats,shots", Sport::Football).unwrap();
+        assert!(std::ptr::eq(made(), made()));
         for wrong in ["", "stat", "stats,", "stats,stats", "Stats", "stats, shots", "videos"] {
-            assert!(catch_up::of(wrong).is_none(), "{wrong:?}");
+            assert!(catch_up::of(wrong, Sport::Basketball).is_none(), "{wrong:?}");
         }
     }
 
     #[test]
     fn a_part_of_a_catch_up_knows_what_the_resource_itself_knows() {
         for (part, alone) in [("shots", &game_shots::GAME_SHOTS), ("details", &play_by_play::PLAY_BY_PLAY)] {
-            assert_eq!(catch_up::of(part).unwrap().known, alone.known);
+            assert_eq!(catch_up::of(part, Sport::Basketball).unwrap().known, alone.known);
         }
     }
 }

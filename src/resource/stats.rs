@@ -52,6 +52,11 @@ pub static TEAM_GAME_STATS: Resource = Resource {
     known: KNOWN,
 };
 
+/// The same two bodies of football.
+pub static FOOTBALL_STATS: Resource = Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], ..STATS };
+pub static FOOTBALL_TEAM_GAME_STATS: Resource =
+    Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], ..TEAM_GAME_STATS };
+
 const KNOWN: &[&str] =
     &["logo_image_link", "player_stats[].player_details.id", "player_stats[].player_details.profile_image_link"];
 
@@ -74,7 +79,7 @@ const GAMES_PLAYED: Col =
     col("games_played", Count, "player_stats[].games_played").doc("games in the range").unit("games");
 
 /// Whose line it is.
-const PLAYER: [Col; 10] =
+pub(super) const PLAYER: [Col; 10] =
     [SESSION_ID, GAME_ID, TEAM_ID, TEAM_NAME, PLAYER_ID, FIRST_NAME, LAST_NAME, IS_TEAM_TOTAL, VERSION, GAMES_PLAYED];
 
 /// The stat codes with a column of their own, in the object at a path from the row.
@@ -128,3 +133,11 @@ pub(super) static BOX_SCORE: Table = Table {
     cols: &BOXES,
 };
 pub(super) const BOXES: [Col; PLAYER.len() + STAT_CODES] = concat(PLAYER, stat_codes!(".stats"));
+
+/// Football's codes are not documented, so its fixed columns are those of the row's key and every code follows by name.
+pub(super) static FOOTBALL_BOX_SCORE: Table = Table {
+    doc: "One row for each player (or team total); no code of football is documented, so each one of the bodies follows by \
+          name.",
+    cols: &PLAYER,
+    ..BOX_SCORE
+};

@@ -29,7 +29,7 @@ pub(super) fn answer(
     parts: &str,
     call: &EndpointCall,
 ) -> Result<EndpointResponse, ErrorResponse> {
-    if parts != BALL_SCREENS && parts != VIDEOS && catch_up::of(parts).is_none() {
+    if parts != BALL_SCREENS && parts != VIDEOS && !catch_up::are_parts(parts) {
         return Err(ErrorResponse::new(404, "Not found"));
     }
     let whole = season.whole(game, call.now).ok_or_else(no_access)?;

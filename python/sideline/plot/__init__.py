@@ -1,4 +1,4 @@
-"""Courts, shot charts, zones, possessions and tracking, with matplotlib: `pip install "sideline[plot]"`.
+"""Courts and fields, shot charts, zones, possessions and tracking, with matplotlib: `pip install "sideline[plot]"`.
 
 Each function draws on the given `Axes`, or on a new one, and returns it. The axes use the documented frame in
 millimetres, so that you can add to them. Matplotlib's settings are not changed, and pyplot is not loaded if you pass an

@@ -9,8 +9,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
 
 from sideline.court import COLLEGE_MEN, INTERNATIONAL, PRO, Court
+from sideline.plot._field import draw_field
 
 Rules = Literal["college", "pro", "international"]
+Football = Literal["football"]
 Points = npt.NDArray[np.float64]
 
 # The lines of college courts are the same for men and women.
@@ -87,7 +89,7 @@ def _arc(x: float, y: float, radius: float, start: float, end: float) -> Points:
 
 def court(
     ax: Axes | None = None,
-    court: Rules | Court = "college",
+    court: Rules | Court | Football = "college",
     half: bool = True,
     *,
     color: Any = "0.55",
@@ -102,13 +104,16 @@ def court(
     Parameters:
         ax: default: new axes.
         court: "college" (NCAA, men and women: the lines are the same), "pro" (NBA), "international" (FIBA), or a
-            `sideline.court.Court`.
+            `sideline.court.Court`; "football" (NCAA) is a football field, which is always drawn whole, with the origin
+            at its centre. The frame of the service's football is not documented: see docs/football.md.
         color, linewidth: of the lines, as in matplotlib.
 
     >>> axes = sideline.plot.court(court="international", half=False)
     >>> axes.set_title("An empty gym").get_text()
     'An empty gym'
     """
+    if court == "football":
+        return draw_field(new_axes(5.5, 11.0) if ax is None else ax, color, linewidth)
     of = rules(court)
     if ax is None:
         ax = new_axes(5.5, 6.0 if half else 9.6)

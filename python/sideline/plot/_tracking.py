@@ -7,7 +7,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from sideline.court import Court
-from sideline.plot._court import Rules, nothing
+from sideline.plot._court import Football, Rules, nothing
 from sideline.plot._court import court as draw_court
 from sideline.plot._data import (
     Columns,
@@ -30,14 +30,14 @@ MAX_AGE_MS = 1000.0
 def tracking(
     locations: Rows,
     ax: Axes | None = None,
-    court: Rules | Court = "college",
+    court: Rules | Court | Football = "college",
     *,
     at: datetime | str | float | None = None,
     trail: float | timedelta = 0.0,
     teams: Named | None = None,
     players: Named | None = None,
 ) -> Axes:
-    r"""Draw the positions at a moment on a full court, with trails.
+    r"""Draw the positions at a moment on a full court or a football field, with trails.
 
     A position is the last one of a sensor, at most a second old. A trail is broken where nothing was sent for longer.
 
@@ -45,7 +45,7 @@ def tracking(
         locations: the table `locations`; required are `t`, `x`, `y`; optional are `tag` or `player_id` (whose position
             it is), `team_id`, `type`, `game_clock`.
         ax: default: new axes.
-        court: the court; see `court`.
+        court: the court, or "football" for a field; see `court`.
         at: the moment: an aware `datetime`, ISO 8601, or epoch milliseconds; default: the last of the table.
         trail: seconds of the trail before the moment.
         teams: names of teams by id, or a roster.
@@ -65,6 +65,8 @@ def tracking(
         raise ValueError(f"trail is {trail}; it must be 0 or more seconds")
     there = np.isfinite(t) & np.isfinite(x) & np.isfinite(y)
     ax = draw_court(ax, court, half=False)
+    # A field is three times as long as a court, and its players are as close to each other.
+    is_field = court == "football"
     if not there.any():
         nothing(ax, "positions")
         return ax
@@ -97,7 +99,7 @@ def tracking(
         ax.scatter(
             x[last],
             y[last],
-            s=40 if is_ball else 190,
+            s=(22 if is_ball else 75) if is_field else (40 if is_ball else 190),
             c=colour,
             edgecolors="black" if is_ball else "white",
             linewidths=0.8,
@@ -106,7 +108,8 @@ def tracking(
         )
         seen.add(name)
         if not is_ball and np.isfinite(player[last]):
-            _mark(ax, x[last], y[last], plain(players.get(int(player[last]), str(int(player[last])))))
+            text = plain(players.get(int(player[last]), str(int(player[last]))))
+            _mark(ax, x[last], y[last], text, 5.0 if is_field else 7.0)
     if shown:
         ax.legend(
             loc="lower center",
@@ -141,11 +144,18 @@ def _trail(ax: Axes, t: Numbers, x: Numbers, y: Numbers, since: float, colour: s
     )
 
 
-def _mark(ax: Axes, x: float, y: float, text: str) -> None:
+def _mark(ax: Axes, x: float, y: float, text: str, size: float) -> None:
     # A short label is drawn in the circle, a long one beside it.
     if len(text) <= 2:
-        ax.annotate(text, (x, y), ha="center", va="center", fontsize=7, color="white", weight="bold", zorder=5)
+        ax.annotate(text, (x, y), ha="center", va="center", fontsize=size, color="white", weight="bold", zorder=5)
     else:
         ax.annotate(
-            text, (x, y), xytext=(0, 8), textcoords="offset points", ha="center", va="bottom", fontsize=6.5, zorder=5
+            text,
+            (x, y),
+            xytext=(0, 8),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=size - 0.5,
+            zorder=5,
         )

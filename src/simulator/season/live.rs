@@ -2,6 +2,7 @@
 
 use super::Season;
 use super::feed::{Feed, FeedMessage};
+use super::football;
 use super::game_log::GameLog;
 use super::ids::IdKind;
 use super::schedule::MINUTE;
@@ -116,7 +117,10 @@ impl Season {
         let now = self.time_of(game, now);
         let Some(game_log) = self.game_log(IdKind::Game, game as u64) else { return standing };
         let shown = game_log.visible_at(now);
-        standing.score = game_log.score(&shown).unwrap_or_default();
+        standing.score = match self.sport {
+            Sport::Basketball => game_log.score(&shown).unwrap_or_default(),
+            Sport::Football => football::score(&game_log, game_log.periods.len(), now),
+        };
         let told = shown.iter().flat_map(|(_, possessions)| possessions.iter()).map(|possession| possession.version);
         let corrected = game_log.corrections.iter().map(|correction| correction.version);
         standing.version = told.chain(corrected).max().unwrap_or(0);

@@ -256,8 +256,7 @@ impl Season {
         }))
     }
 
-    /// Calls `each` with one batch for each time step in `from..=to` of the session; `None`: no such session. Football
-    /// has none: its field frame is unknown.
+    /// Calls `each` with one batch for each time step in `from..=to` of the session; `None`: no such session.
     pub fn locations(
         &self,
         session_id: &str,
@@ -268,6 +267,11 @@ impl Season {
     ) -> Option<()> {
         let (_, game_log, part, now) = self.period(session_id, now)?;
         let teams = [0, 1].map(|side: usize| &self.teams[game_log.sides[side].team]);
+        if self.sport == Sport::Football {
+            let period = &game_log.periods[part];
+            football::batches(&game_log, teams, period, (from, to.min(now)), self.step).for_each(each);
+            return Some(());
+        }
         let seed = rng::mix(self.seed ^ rng::mix(game_log.starts_at() as u64 + part as u64));
         let tracker =
             Tracker::new(seed, &game_log.sides, teams, game_log.sides[0].team, &game_log.periods[part], self.step);

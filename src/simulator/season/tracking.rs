@@ -53,8 +53,21 @@ impl Point {
 }
 
 /// From 0 to 1, slow at both ends.
-fn ease(part: f64) -> f64 {
+pub fn ease(part: f64) -> f64 {
     part * part * (3.0 - 2.0 * part)
+}
+
+/// The time steps in `from..=to` of a period.
+pub fn steps(period: &GamePeriod, from: i64, to: i64, step: i64) -> impl Iterator<Item = i64> + use<> {
+    let (start, end) = (period.started_at, period.ended_at);
+    let first = (from.clamp(start, end + 1) - start + step - 1).div_euclid(step);
+    let last = (to.clamp(start - 1, end) - start).div_euclid(step);
+    (first..=last).map(move |number| start + number * step)
+}
+
+/// The sensor of the ball at a venue: the position of the home team in the season's list.
+pub fn ball_tag(venue: usize) -> String {
+    (FIRST_BALL + venue).to_string()
 }
 
 /// The positions of a period.
@@ -80,15 +93,12 @@ impl<'a> Tracker<'a> {
         step: i64,
     ) -> Self {
         let play_events = period.possessions.iter().flat_map(|possession| &possession.play_events).collect();
-        Tracker { seed, sides, teams, ball: (FIRST_BALL + venue).to_string(), period, play_events, step }
+        Tracker { seed, sides, teams, ball: ball_tag(venue), period, play_events, step }
     }
 
     /// One batch for each time step in `from..=to` of the period.
     pub fn batches(&self, from: i64, to: i64) -> impl Iterator<Item = LocationBatch> {
-        let (start, end, step) = (self.period.started_at, self.period.ended_at, self.step);
-        let first = (from.clamp(start, end + 1) - start + step - 1).div_euclid(step);
-        let last = (to.clamp(start - 1, end) - start).div_euclid(step);
-        (first..=last).filter_map(move |number| self.batch(start + number * step))
+        steps(self.period, from, to, self.step).filter_map(|t| self.batch(t))
     }
 
     fn batch(&self, t: i64) -> Option<LocationBatch> {

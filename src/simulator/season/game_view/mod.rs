@@ -96,7 +96,10 @@ impl GameSnapshot<'_> {
     pub fn totals(&self) -> GameTotals {
         let shown = self.visible_at();
         let begun = self.game_log.periods.iter().filter(|period| period.started_at < self.now).count();
-        let score = |periods: usize| self.game_log.score(&shown[..periods]).unwrap_or_default();
+        let score = |periods: usize| match self.season.sport {
+            Sport::Basketball => self.game_log.score(&shown[..periods]).unwrap_or_default(),
+            Sport::Football => football::score(&self.game_log, periods, self.now),
+        };
         let scores = |[home, away]: [i64; 2]| {
             let of = |side: usize, value: i64| TeamScore { team_id: self.team_id(side), value };
             (of(0, home), of(1, away))

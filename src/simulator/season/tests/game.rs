@@ -168,3 +168,51 @@ fn football_has_quarters_and_says_that_its_stats_are_invented() {
     assert!(season_of.player_stats[0].games_played > Some(4));
     assert!(season.roster(over.home_team_id, None).unwrap().players.len() >= 22);
 }
+
+#[test]
+fn a_football_game_scores_by_its_plays_and_its_carriers_are_where_their_plays_end() {
+    let season = Season::new(7, Sport::Football, 16, 80, NOW);
+    let over = season.games().iter().find(|game| game.tipoff_at + 6 * HOUR < NOW).unwrap();
+    let event = season.event(&over.event_id, NOW).unwrap();
+    let totals = season.whole(&over.event_id, NOW).unwrap().totals();
+    let mut sums = [0.0; 2];
+    for (result, shown) in event.results.iter().zip(totals.period_totals.iter().rev()) {
+        let session = season.session(&result.id, NOW).unwrap();
+        let points = session.details.iter().map(|team| {
+            let total = team.player_stats.iter().find(|line| line.id == 0).unwrap();
+            let (_, scored) = total.stats.iter().find(|(code, _)| code == "INVENTED_POINTS").unwrap();
+            scored.iter().map(|one| one.value).sum::<f64>()
+        });
+        let points: Vec<f64> = points.collect();
+        assert_eq!(
+            points,
+            [shown.home_team_score.value as f64, shown.away_team_score.value as f64],
+            "{}",
+            shown.period
+        );
+        sums.iter_mut().zip(points).for_each(|(sum, points)| *sum += points);
+        for line in session.details.iter().flat_map(|team| &team.player_stats).filter(|line| line.id != 0) {
+            for one in &line.stats[0].1 {
+                let mut batches = Vec::new();
+                season
+                    .locations(&result.id, one.occurred_at - 1000, one.occurred_at, NOW, |batch| batches.push(batch))
+                    .unwrap();
+                let last = batches.last().unwrap();
+                assert_eq!(last.locations.len(), 23);
+                let carrier = last.locations.iter().find(|location| location.pid == Some(line.id)).unwrap();
+                let far = (carrier.x - one.x.unwrap()).hypot(carrier.y - one.y.unwrap());
+                assert!(far < 1000.0, "{far} mm away");
+            }
+        }
+    }
+    assert_eq!(sums, [totals.home_team_score.value as f64, totals.away_team_score.value as f64]);
+    assert!(sums[0] > 0.0 && sums[1] > 0.0, "{sums:?}");
+    let first = &event.results[0];
+    season
+        .locations(&first.id, first.started_at, first.ended_at, NOW, |batch| {
+            for at in &batch.locations {
+                assert!(at.x.abs() <= 24_384.0 && at.y.abs() <= 54_864.0 && at.speed < 15.0, "{at:?}");
+            }
+        })
+        .unwrap();
+}
