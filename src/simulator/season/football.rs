@@ -80,14 +80,14 @@ pub fn clock(period: &GamePeriod, now: i64) -> i64 {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Point {
+struct FieldPoint {
     x: f64,
     y: f64,
 }
 
-impl Point {
-    fn towards(self, other: Point, part: f64) -> Point {
-        Point { x: self.x + (other.x - self.x) * part, y: self.y + (other.y - self.y) * part }
+impl FieldPoint {
+    fn towards(self, other: FieldPoint, part: f64) -> FieldPoint {
+        FieldPoint { x: self.x + (other.x - self.x) * part, y: self.y + (other.y - self.y) * part }
     }
 }
 
@@ -103,8 +103,8 @@ struct FootballPlay {
     points: i64,
     /// 1 where the side attacks towards positive `y`, else -1.
     towards: f64,
-    snap: Point,
-    end: Point,
+    snap: FieldPoint,
+    end: FieldPoint,
 }
 
 /// The plays of a period, by time: drives of four downs that end in a touchdown, a field goal or the other side's ball.
@@ -127,7 +127,7 @@ fn plays(game_log: &GameLog, period: &GamePeriod) -> Vec<FootballPlay> {
             (_, true) => 7,
             _ => 0,
         };
-        let place = |spot: i64, x: i64| Point { x: x as f64, y: towards * (spot - GOAL) as f64 * YARD };
+        let place = |spot: i64, x: i64| FieldPoint { x: x as f64, y: towards * (spot - GOAL) as f64 * YARD };
         let snap = place(spot, rng.within(-HASH, HASH));
         plays.push(FootballPlay {
             at: period.started_at + wall * number / (count + 1),
@@ -180,7 +180,7 @@ pub fn batches<'a>(
         // The play that is on, or comes next; after the last one its players stay.
         let number = plays.partition_point(|play| play.at < t).min(plays.len() - 1);
         let before = (t - step).max(period.started_at);
-        let location = |kind: &str, tag: String, of: &dyn Fn(i64) -> Point, z: f64| {
+        let location = |kind: &str, tag: String, of: &dyn Fn(i64) -> FieldPoint, z: f64| {
             let (at, was) = (of(t), of(before));
             let (x, y) = (at.x - was.x, at.y - was.y);
             Location {
@@ -217,10 +217,10 @@ pub fn batches<'a>(
 }
 
 /// Between the places at the snaps and the ends of plays. `place` also takes whether the play is over.
-fn position(plays: &[FootballPlay], t: i64, place: impl Fn(&FootballPlay, bool) -> Point) -> Point {
+fn position(plays: &[FootballPlay], t: i64, place: impl Fn(&FootballPlay, bool) -> FieldPoint) -> FieldPoint {
     let number = plays.partition_point(|play| play.at < t);
     let Some(play) = plays.get(number) else {
-        return plays.last().map_or(Point { x: 0.0, y: 0.0 }, |last| place(last, true));
+        return plays.last().map_or(FieldPoint { x: 0.0, y: 0.0 }, |last| place(last, true));
     };
     let snap_at = play.at - PLAY;
     if t >= snap_at {
@@ -232,17 +232,17 @@ fn position(plays: &[FootballPlay], t: i64, place: impl Fn(&FootballPlay, bool) 
 }
 
 /// Where one of a side's eleven stands at the snap, or is at the end of a play: the carrier with the ball.
-fn place(play: &FootballPlay, side: usize, seat: usize, is_over: bool) -> Point {
+fn place(play: &FootballPlay, side: usize, seat: usize, is_over: bool) -> FieldPoint {
     let has_ball = play.side == side;
     if is_over && has_ball && seat == play.carrier {
         return play.end;
     }
     let (across, away) = if has_ball { OFFENCE[seat] } else { DEFENCE[seat] };
     let back = if has_ball { -play.towards } else { play.towards };
-    let stood = Point { x: play.snap.x + across * YARD, y: play.snap.y + back * away * YARD };
+    let stood = FieldPoint { x: play.snap.x + across * YARD, y: play.snap.y + back * away * YARD };
     // Everybody runs most of the way to the ball, and stays in bounds.
     let at = if is_over { stood.towards(play.end, 0.6) } else { stood };
-    Point { x: at.x.clamp(-24_384.0, 24_384.0), y: at.y.clamp(-60.0 * YARD, 60.0 * YARD) }
+    FieldPoint { x: at.x.clamp(-24_384.0, 24_384.0), y: at.y.clamp(-60.0 * YARD, 60.0 * YARD) }
 }
 
 /// A team's occurrences in some periods of a game up to `now`, by player, then by code.
