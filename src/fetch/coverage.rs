@@ -138,7 +138,7 @@ mod tests {
         };
         let row = covered(keys, &answered(ApiErrorKind::NotFound), None, 2, UNIX_EPOCH);
         assert_eq!((row.team_id, row.session_id.as_deref(), row.request_id.as_deref()), (None, Some("s"), Some("r")));
-        assert!(row.error.as_ref().unwrap().contains("answered 0: no"));
+        assert!(row.error.as_ref().unwrap().contains("returned 0: no"));
         let table = table(&[row]).unwrap();
         assert_eq!((table.num_rows(), table.num_columns()), (1, 15));
     }
