@@ -1,4 +1,4 @@
-"""Arguments of the wrong type, told by their names."""
+"""Errors about arguments of the wrong type that name the argument."""
 
 import re
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def named(**written: str) -> Iterator[None]:
-    """Say which argument is of the wrong type, and what to write: the core tells its name in a note alone."""
+    """Name the argument of the wrong type in the message, with what to write: the core names it only in a note."""
     try:
         yield
     except TypeError as error:
         for note in getattr(error, "__notes__", ()):
-            told = re.fullmatch(r"while processing '(\w+)'", note)
-            if told and told[1] in written:
-                raise TypeError(f"{told[1]} is {written[told[1]]}; {error}") from None
+            match = re.fullmatch(r"while processing '(\w+)'", note)
+            if match and match[1] in written:
+                raise TypeError(f"{match[1]} is {written[match[1]]}; {error}") from None
         raise

@@ -207,9 +207,9 @@ class SchemaDriftWarning(UserWarning):
 
     >>> import warnings
     >>> service.faults.add("/v1/data/teams", body={"teams": [{"id": 7, "mascot": "owl"}]}, times=1)
-    >>> with warnings.catch_warnings(record=True, action="always") as told, service.client() as fresh:
+    >>> with warnings.catch_warnings(record=True, action="always") as caught, service.client() as fresh:
     ...     mascot = fresh.teams()["teams"][0]["mascot"]
-    >>> mascot, told[0].category is sideline.SchemaDriftWarning
+    >>> mascot, caught[0].category is sideline.SchemaDriftWarning
     ('owl', True)
     """
 
