@@ -59,7 +59,7 @@ def in_terminal(env: dict[str, str], *command: str, until: str) -> tuple[str, in
 
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 150, 0, 0))
-    written, end = b"", time.monotonic() + 60
+    written, end = b"", time.monotonic() + 150
     with started({**env, "TERM": "xterm"}, *command, stdin=theirs, stdout=theirs, stderr=theirs) as running:
         os.close(theirs)
         while running.poll() is None or select.select([ours], [], [], 0)[0]:

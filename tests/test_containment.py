@@ -263,7 +263,7 @@ def test_a_batch_is_retried_by_a_client_of_its_class(client: sideline.Client, se
     batch = client.stats(["no-such-session"], on_error="keep")
     wrong: list[Any] = [service.async_client(), "client", service]
     for other in wrong:
-        with pytest.raises(TypeError, match="client is of the class Client"):
+        with pytest.raises(TypeError, match="client must be a Client, like"):
             batch.retry(client=other)
     with service.client() as other_client:
         assert batch.retry(client=other_client, on_error="keep").counts["missing"] == 1

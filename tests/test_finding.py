@@ -171,7 +171,7 @@ def test_a_batch_is_read_by_place(second: Service, asks: sideline.Client) -> Non
     assert [payload.table()["session_id"][0] for payload in batch[1:]] == ids[1:]
     with pytest.raises(IndexError):
         batch[3]
-    with pytest.raises(TypeError, match="by place"):
+    with pytest.raises(TypeError, match="by position"):
         batch["no-such"]  # type: ignore[call-overload]
 
 
@@ -374,5 +374,5 @@ def test_found_teams_go_where_team_ids_are_wanted(client: sideline.Client, servi
     archive.sync(game_ids=games, progress=False)
     assert archive.info().games == games.table().num_rows
     for wrong in (games, client.teams().table(columns=["name"])):
-        with pytest.raises(TypeError, match="team_id is one id, several in a list or a column, or what has a column team_id"):
+        with pytest.raises(TypeError, match="team_id is one id, a list or column of ids, or a table with a column team_id"):
             archive.sync(team_ids=wrong, **days)
