@@ -58,8 +58,8 @@ def in_terminal(env: dict[str, str], *command: str, until: str) -> tuple[str, in
     import termios
 
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 150, 0, 0))
-    written, end = b"", time.monotonic() + 150
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 120, 150, 0, 0))
+    written, end = b"", time.monotonic() + 60
     with started({**env, "TERM": "xterm"}, *command, stdin=theirs, stdout=theirs, stderr=theirs) as running:
         os.close(theirs)
         while running.poll() is None or select.select([ours], [], [], 0)[0]:
