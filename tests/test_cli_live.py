@@ -50,8 +50,11 @@ def started(env: dict[str, str], *arguments: str, **options: Any) -> Iterator[su
 PIPES: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 
 
-def in_terminal(env: dict[str, str], *command: str, until: str) -> tuple[str, int]:
-    """What a command writes into a terminal of 150 columns until a text comes and it is interrupted, and its status."""
+ANSI = re.compile(r"\x1b\[[\d;?]*[a-zA-Z]")
+
+
+def in_terminal(env: dict[str, str], *command: str, until: list[str]) -> tuple[str, int]:
+    """What a command writes into a terminal of 150 columns until it has written all texts and is interrupted; its status."""
     import fcntl
     import pty
     import struct
@@ -69,9 +72,10 @@ def in_terminal(env: dict[str, str], *command: str, until: str) -> tuple[str, in
                     written += os.read(ours, 65536)
                 except OSError:  # Linux, when the other side is closed
                     break
-            if until.encode() in written and until:
+            plain = ANSI.sub("", written.decode(errors="replace"))
+            if until and all(text in plain for text in until):
                 running.send_signal(signal.SIGINT)
-                until = ""
+                until = []
         status = running.wait(timeout=60)
     os.close(ours)
     return written.decode(), status
@@ -79,9 +83,9 @@ def in_terminal(env: dict[str, str], *command: str, until: str) -> tuple[str, in
 
 def test_a_terminal_shows_the_score_and_ends_cleanly(played: tuple[dict[str, str], str, list[str]]) -> None:
     env, game, scores = played
-    out, status = in_terminal(env, "-m", "sideline", "live", game, until="game ended")
+    out, status = in_terminal(env, "-m", "sideline", "live", game, until=[*scores, "ended"])
     assert status == 0, out
-    last = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", out).rpartition(scores[0])
+    last = ANSI.sub("", out).rpartition(scores[0])
     assert last[1], out
     assert scores[1] in last[2].splitlines()[0]
     assert re.search(r"Team +\d+ +\d+", last[2])
@@ -97,7 +101,7 @@ def test_a_terminal_shows_the_score_and_ends_cleanly(played: tuple[dict[str, str
 )
 def test_a_terminal_shows_lines_without_rich_and_for_json(played: tuple[dict[str, str], str, list[str]], command: list[str]) -> None:
     env, game, _ = played
-    out, status = in_terminal(env, *command, game, until='"source":"clock"' if "-c" in command else '"source": "clock"')
+    out, status = in_terminal(env, *command, game, until=['"source":"clock"' if "-c" in command else '"source": "clock"'])
     assert status == 0
     assert "\x1b" not in out
     assert out.count('"marker"') > 2
