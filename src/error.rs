@@ -115,24 +115,30 @@ pub struct RequestContext {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestError {
     /// The full message, including the advice.
-    text: Scrubbed,
+    pub(crate) text: Scrubbed,
     /// The message without the advice.
     pub found: Scrubbed,
     pub advice: Advice,
     pub request: Option<RequestContext>,
+    /// What the network or a library reported.
+    pub cause: Option<Box<Scrubbed>>,
 }
 
 impl RequestError {
     pub fn new(found: Scrubbed, advice: Advice, request: Option<RequestContext>) -> Self {
         let text = Scrubber::default().composed(format!("{found}. {}", advice.text()));
-        RequestError { text, found, advice, request }
+        RequestError { text, found, advice, request, cause: None }
+    }
+
+    pub fn with_cause(self, cause: Scrubbed) -> Self {
+        RequestError { cause: Some(Box::new(cause)), ..self }
     }
 }
 
 /// From a message that includes its advice.
 impl From<Scrubbed> for RequestError {
     fn from(text: Scrubbed) -> Self {
-        RequestError { found: text.clone(), text, advice: Advice::SeeMessage, request: None }
+        RequestError { found: text.clone(), text, advice: Advice::SeeMessage, request: None, cause: None }
     }
 }
 
@@ -197,6 +203,52 @@ pub enum ApiErrorKind {
     Server,
     /// Any other status.
     Other,
+}
+
+impl ApiErrorKind {
+    /// The kind of a response; `is_gateway`: a gateway in front of the service wrote its body.
+    pub(crate) fn of(status: u16, is_gateway: bool) -> Self {
+        use ApiErrorKind::*;
+        match status {
+            400 | 422 => InvalidRequest,
+            401 => Authentication,
+            403 if is_gateway => Authentication,
+            403 => PermissionDenied,
+            404 => NotFound,
+            429 => RateLimited,
+            500..=599 => Server,
+            _ => Other,
+        }
+    }
+
+    /// The advice, unless details of the response call for another one.
+    pub(crate) fn advice(self) -> Advice {
+        use ApiErrorKind::*;
+        match self {
+            Authentication => Advice::CheckCredentials,
+            PermissionDenied => Advice::AskForPrivilege,
+            NotFound => Advice::CheckId,
+            InvalidRequest => Advice::CorrectRequest,
+            RateLimited => Advice::SlowDown,
+            Server => Advice::ReportToSupport,
+            Other => Advice::CheckBaseAddress,
+        }
+    }
+
+    /// The class in `sideline/errors.py`.
+    #[cfg(feature = "python")]
+    pub(crate) fn class_name(self) -> &'static str {
+        use ApiErrorKind::*;
+        match self {
+            Authentication => "AuthenticationError",
+            PermissionDenied => "PermissionDenied",
+            NotFound => "NotFound",
+            InvalidRequest => "InvalidRequest",
+            RateLimited => "RateLimited",
+            Server => "ServerError",
+            Other => "ApiError",
+        }
+    }
 }
 
 /// An error response.

@@ -7,7 +7,7 @@
 
 use sideline::config::{ClientOptions as Settings, Secret};
 use sideline::error::Error;
-use sideline::live::{self, Item, Notice, Options, State, Stream, Taken, Update};
+use sideline::live::{self, ConnectionState, Item, Notice, Stream, StreamOptions, Taken, Update};
 use sideline::operation::{Value, live_stats};
 use sideline::transport::Transport;
 use std::sync::{Arc, Mutex};
@@ -99,7 +99,7 @@ impl Server {
         self.seen.lock().unwrap().clone()
     }
 
-    fn stream(&self, options: Options) -> Stream {
+    fn stream(&self, options: StreamOptions) -> Stream {
         stream(&self.url(), options)
     }
 }
@@ -135,7 +135,7 @@ async fn serve(mut socket: TcpStream, script: Vec<Do>, seen: Arc<Mutex<Vec<Seen>
     }
 }
 
-fn stream(base: &str, options: Options) -> Stream {
+fn stream(base: &str, options: StreamOptions) -> Stream {
     let settings =
         Settings { api_key: Some(Secret::new(KEY)), broadcast_base_url: Some(base.into()), ..Settings::default() };
     let transport = Transport::new(settings.resolve(&|_| None).unwrap()).unwrap();
@@ -146,14 +146,14 @@ fn stream(base: &str, options: Options) -> Stream {
 }
 
 /// The specification's times, a hundred times as fast.
-fn quick() -> Options {
-    Options {
+fn quick() -> StreamOptions {
+    StreamOptions {
         silence_limit: Duration::from_millis(300),
         retry_wait: Duration::from_millis(50),
         max_wait: Duration::from_millis(600),
         quiet_after: Duration::from_secs(60),
         give_up_on: vec![],
-        ..Options::default()
+        ..StreamOptions::default()
     }
 }
 
@@ -242,7 +242,7 @@ async fn any_status_but_200_is_a_failed_attempt_and_its_body_no_event() {
 async fn a_status_to_give_up_on_ends_the_stream_with_its_error() {
     let body = r#"{"message":"Invalid authentication credentials"}"#;
     let server = Server::start(vec![events("data: 1\n\n"), answer(401, "application/json", body)]).await;
-    let stream = server.stream(Options { give_up_on: vec![401, 403], ..quick() });
+    let stream = server.stream(StreamOptions { give_up_on: vec![401, 403], ..quick() });
     let mut items = Vec::new();
     let error = loop {
         match next(&stream).await {
@@ -255,12 +255,12 @@ async fn a_status_to_give_up_on_ends_the_stream_with_its_error() {
     assert!(matches!(items.last(), Some(Item::Notice(Notice::Gap { end: None, .. }))));
     assert!(matches!(&error, Error::Api(api) if api.status == 401), "{error}");
     assert!(next(&stream).await.unwrap().is_none(), "the error is raised once");
-    assert_eq!(stream.state(), State::Closed);
+    assert_eq!(stream.state(), ConnectionState::Closed);
 }
 
 /// `own-401-mid-life`: with nothing to give up on, it goes on.
 #[tokio::test]
-async fn with_nothing_to_give_up_on_every_refusal_is_told_and_tried_again() {
+async fn with_an_empty_give_up_on_every_refusal_is_reported_and_retried() {
     let refused = answer(401, "application/json", r#"{"message":"no"}"#);
     let server = Server::start(vec![events("data: 1\n\n"), refused.clone(), refused, events("data: 2\n\n")]).await;
     let stream = server.stream(quick());
@@ -320,7 +320,7 @@ const KEY_ENCODED: &str = "canary%2Dkey";
 
 /// `wpt-request-*`, `ld-default-method-headers`, `own-gzip`.
 #[tokio::test]
-async fn a_request_asks_for_events_uncompressed_and_uncached_each_time() {
+async fn every_request_accepts_events_uncompressed_and_uncached() {
     let server = Server::start(vec![events("data: 1\n\n")]).await;
     let stream = server.stream(quick());
     update(&stream).await;
@@ -339,7 +339,7 @@ async fn a_request_asks_for_events_uncompressed_and_uncached_each_time() {
 
 /// `wpt-last-event-id-utf8`, `ld-last-id-*`, `ld-partial-dropped`, `ld-new-connection-works`.
 #[tokio::test]
-async fn the_last_event_id_is_sent_back_as_it_came() {
+async fn the_last_event_id_is_sent_back_unchanged() {
     for (first, expected) in [
         ("id: …\nretry: 200\ndata: hello\n\n", Some("…")),
         ("id: abc\ndata: Hello\n\n", Some("abc")),
@@ -356,14 +356,14 @@ async fn the_last_event_id_is_sent_back_as_it_came() {
         }
     }
     let server = Server::start(vec![events("data: 1\n\n")]).await;
-    let stream = server.stream(Options { last_event_id: Some("abc".into()), ..quick() });
+    let stream = server.stream(StreamOptions { last_event_id: Some("abc".into()), ..quick() });
     assert_eq!(&*update(&stream).await.id, "abc");
     assert_eq!(server.seen()[0].header("last-event-id"), Some("abc"));
 }
 
 /// `wpt-reconnect-*`, `ld-read-timeout`, `own-content-length`, `own-close-delimited`.
 #[tokio::test]
-async fn a_lost_connection_is_told_and_made_again_and_the_hole_is_one_gap() {
+async fn a_lost_connection_is_reported_and_reopened_with_one_gap() {
     let before = SystemTime::now();
     let server = Server::start(vec![events("retry: 2\ndata: ok\n\n"), events("data: data\n\n")]).await;
     let stream = server.stream(quick());
@@ -406,7 +406,7 @@ async fn a_connection_that_ends_at_once_counts_as_a_failed_attempt() {
 
 /// `own-connect-refused`.
 #[tokio::test]
-async fn a_closed_port_is_tried_again_after_the_wait_and_a_close_ends_it_at_once() {
+async fn a_closed_port_is_retried_after_the_wait_until_the_stream_is_closed() {
     let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let stream = stream(&format!("http://127.0.0.1:{port}"), quick());
     let mut at = Vec::new();
@@ -430,7 +430,7 @@ async fn a_closed_port_is_tried_again_after_the_wait_and_a_close_ends_it_at_once
 
 /// `own-silence-30s`, `es-stalled`, `own-half-open`: 30 s are 300 ms here.
 #[tokio::test]
-async fn a_silent_connection_is_lost_when_the_limit_is_over_and_not_before() {
+async fn a_silent_connection_is_lost_at_the_limit_and_not_before() {
     for first in [vec![opened(), send("data: 1\n\n"), Hold], vec![opened(), Hold]] {
         let server = Server::start(vec![first, events("data: 2\n\n")]).await;
         let stream = server.stream(quick());
@@ -444,12 +444,12 @@ async fn a_silent_connection_is_lost_when_the_limit_is_over_and_not_before() {
 
 /// `own-heartbeat-29s`, `own-heartbeat-partial-byte`: any byte is life.
 #[tokio::test]
-async fn heartbeats_keep_a_connection_and_are_quiet_once() {
+async fn heartbeats_keep_a_connection_and_cause_one_quiet_notice() {
     let mut script = vec![opened(), send("data: 1\n\n")];
     (0..12).for_each(|_| script.extend([Pause(200), send(":\n\n")]));
     script.extend([send("data: 2\n\n"), Pause(290), send(":"), Hold]);
     let server = Server::start(vec![script, events("data: 3\n\n")]).await;
-    let stream = server.stream(Options { quiet_after: Duration::from_millis(1000), ..quick() });
+    let stream = server.stream(StreamOptions { quiet_after: Duration::from_millis(1000), ..quick() });
     let items = until(&stream, |item| matches!(item, Item::Update(update) if update.text == "3")).await;
     assert_eq!(kinds(&items), ["connected", "update", "quiet", "update", "disconnected", "gap", "connected", "update"]);
     let seen = server.seen();
@@ -459,7 +459,7 @@ async fn heartbeats_keep_a_connection_and_are_quiet_once() {
 
 /// `own-chunked-*`, `own-chunk-ext-trailers`, `own-100-continue-103`, `es-trickle`.
 #[tokio::test]
-async fn framing_of_http_leaves_events_as_they_are() {
+async fn http_framing_does_not_change_events() {
     let chunked = "content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n";
     let cut = vec![head(200, chunked), send("9\r\ndata: 1\n\n\r\n20\r\ndata: 2"), Reset];
     let extended = vec![head(200, chunked), send("9;a=\"b\"\r\ndata: 3\n\n\r\n0\r\nx: y\r\n\r\n")];
@@ -492,15 +492,15 @@ async fn an_endless_head_is_a_failed_attempt() {
 
 /// `wpt-close-stops`, `wpt-cancel-while-connecting`, `es-close-in-error`.
 #[tokio::test]
-async fn closing_ends_it_at_once_in_every_state() {
+async fn close_ends_a_stream_at_once_in_every_state() {
     let slow = vec![Pause(5000), opened(), send("data: 1\n\n")];
     for (script, state) in [
-        (slow, State::Connecting),
-        (vec![opened(), send("data: 1\n\n"), Hold], State::Connected),
-        (answer(503, "text/plain", ""), State::Waiting),
+        (slow, ConnectionState::Connecting),
+        (vec![opened(), send("data: 1\n\n"), Hold], ConnectionState::Connected),
+        (answer(503, "text/plain", ""), ConnectionState::Waiting),
     ] {
         let server = Server::start(vec![script]).await;
-        let stream = server.stream(Options {
+        let stream = server.stream(StreamOptions {
             retry_wait: Duration::from_secs(5),
             silence_limit: Duration::from_secs(9),
             ..quick()
@@ -512,7 +512,7 @@ async fn closing_ends_it_at_once_in_every_state() {
         let closing = Instant::now();
         stream.close().unwrap();
         assert!(next(&stream).await.unwrap().is_none(), "{state:?}");
-        while state == State::Connected && server.gone.lock().unwrap().is_empty() {
+        while state == ConnectionState::Connected && server.gone.lock().unwrap().is_empty() {
             assert!(closing.elapsed() < Duration::from_millis(100), "the socket stayed open");
             sleep(Duration::from_millis(5)).await;
         }
@@ -523,11 +523,11 @@ async fn closing_ends_it_at_once_in_every_state() {
 }
 
 #[tokio::test]
-async fn an_event_or_comment_beyond_the_limit_is_skipped_and_named_with_its_size() {
+async fn an_oversized_event_or_comment_is_skipped_and_reported_with_its_size() {
     let long = "y".repeat(2000);
     let text = format!("data: 1\n\ndata: {long}\n\ndata: 2\n\n:{long}\n\ndata: 3\n\n");
     let server = Server::start(vec![vec![opened(), send(&text), Hold]]).await;
-    let stream = server.stream(Options { max_event_bytes: 1000, ..quick() });
+    let stream = server.stream(StreamOptions { max_event_bytes: 1000, ..quick() });
     let items = until(&stream, |item| matches!(item, Item::Update(update) if update.text == "3")).await;
     assert_eq!(kinds(&items), ["connected", "update", "gap", "update", "gap", "update"]);
     for at in [2, 4] {
@@ -538,17 +538,17 @@ async fn an_event_or_comment_beyond_the_limit_is_skipped_and_named_with_its_size
 }
 
 #[tokio::test]
-async fn an_event_without_an_end_loses_the_connection_and_the_stream_goes_on() {
+async fn an_endless_event_ends_the_connection_and_not_the_stream() {
     let endless = vec![opened(), send(&format!("data: {}", "y".repeat(20_000))), Hold];
     let server = Server::start(vec![endless, events("data: 2\n\n")]).await;
-    let stream = server.stream(Options { max_event_bytes: 1000, ..quick() });
+    let stream = server.stream(StreamOptions { max_event_bytes: 1000, ..quick() });
     let (reason, _) = failure(&stream).await;
     assert!(reason.contains("16000 bytes") && reason.contains("max_event_bytes is 1000"), "{reason}");
     assert_eq!(update(&stream).await.text, "2");
 }
 
 #[tokio::test]
-async fn an_id_that_no_header_can_carry_or_that_is_too_long_is_not_sent_and_the_gap_says_so() {
+async fn an_invalid_or_long_id_is_not_sent_and_the_gap_says_so() {
     for id in ["a\u{7f}b".to_string(), "a\u{1}b".to_string(), "x".repeat(1025)] {
         let server = Server::start(vec![events(&format!("id: {id}\ndata: 1\n\n")), events("data: 2\n\n")]).await;
         let stream = server.stream(quick());
@@ -561,7 +561,7 @@ async fn an_id_that_no_header_can_carry_or_that_is_too_long_is_not_sent_and_the_
 }
 
 #[tokio::test]
-async fn a_last_event_id_that_is_refused_is_left_out_and_the_gap_says_so() {
+async fn a_refused_last_event_id_is_omitted_and_the_gap_says_so() {
     let no = answer(412, "application/json", r#"{"message":"unknown id"}"#);
     let server = Server::start(vec![events("id: a\ndata: 1\n\n"), no, events("data: 2\n\n")]).await;
     let stream = server.stream(quick());
@@ -584,12 +584,12 @@ async fn a_retry_of_zero_does_not_switch_the_backoff_off() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_no_silence() {
+async fn a_slow_reader_does_not_count_as_silence() {
     let mut script = vec![opened()];
     script.extend((0..400).map(|n| send(&format!("data: {n}\n\n"))));
     script.push(Hold);
     let server = Server::start(vec![script]).await;
-    let stream = server.stream(Options { buffer: 8, ..quick() });
+    let stream = server.stream(StreamOptions { buffer: 8, ..quick() });
     for n in 0..400 {
         if n % 100 == 50 {
             sleep(Duration::from_millis(700)).await;
@@ -630,7 +630,7 @@ async fn a_missing_key_is_an_error_and_not_a_failed_attempt() {
 
 /// Numbered events, cut at random bytes: each comes once, in order, and every connection but the first is behind one gap.
 #[tokio::test]
-async fn events_that_are_cut_at_random_bytes_come_whole_or_not_at_all() {
+async fn events_cut_at_random_bytes_are_delivered_whole_or_not_at_all() {
     let text: String = (0..40).map(|n| format!("id: {n}\ndata: {{\"n\":{n},\"pad\":\"é…\"}}\n\n")).collect();
     let mut seed = 7_u64;
     let mut scripts = Vec::new();
@@ -641,8 +641,8 @@ async fn events_that_are_cut_at_random_bytes_come_whole_or_not_at_all() {
     }
     scripts.push(vec![opened(), send(&text), Hold]);
     let server = Server::start(scripts).await;
-    let fast = Options { retry_wait: Duration::from_millis(1), max_wait: Duration::from_millis(2), ..quick() };
-    let stream = server.stream(Options { silence_limit: Duration::from_secs(5), ..fast });
+    let fast = StreamOptions { retry_wait: Duration::from_millis(1), max_wait: Duration::from_millis(2), ..quick() };
+    let stream = server.stream(StreamOptions { silence_limit: Duration::from_secs(5), ..fast });
     let (mut connection, mut last, mut gaps) = (Vec::new(), 0, 0);
     while last < 39 || server.seen().len() < 201 {
         match item(&stream).await {

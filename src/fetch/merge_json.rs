@@ -80,7 +80,7 @@ impl<'a> JsonValue<'a> {
         !cursor.has_first_item(b'}')
     }
 
-    /// An id, which may be a number here and a string there. Null is none.
+    /// An id, which may be a number in one body and a string in another. Null counts as missing.
     fn id(self) -> Option<&'a [u8]> {
         let quoted = self.text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
         (self.text != b"null").then_some(quoted.unwrap_or(self.text))

@@ -1,70 +1,73 @@
-//! When to connect again. Pure: durations and chance are passed in.
+//! How long to wait before reconnecting. Pure: durations and jitter are arguments.
 
-use super::options::Options;
+use super::options::StreamOptions;
 use std::time::Duration;
 
-/// A connection that stood so long was a good one, even if it brought nothing.
-const LONG_ENOUGH: Duration = Duration::from_secs(5);
-/// The first wait after two connections in a row that delivered something and were lost at once.
-const SHORT: Duration = Duration::from_millis(50);
-/// The shortest wait that a service can ask for.
+/// A connection with this uptime counts as successful, even if it delivered nothing.
+const MIN_STABLE_UPTIME: Duration = Duration::from_secs(5);
+/// The wait after the second short connection in a row that delivered something. It doubles with each further one.
+const SHORT_CONNECTION_WAIT: Duration = Duration::from_millis(50);
+/// Minimum wait that `retry:` can set.
 pub const MIN_RETRY: Duration = Duration::from_millis(100);
-/// Waits grow from here where `retry_wait` is 0.
+/// Where waits start to grow if `retry_wait` is 0.
 const MIN_STEP: Duration = Duration::from_millis(1);
 
 #[derive(Debug, Clone)]
 pub(super) struct Backoff {
     retry_wait: Duration,
     max_wait: Duration,
-    /// The service's `retry:`.
-    asked: Option<Duration>,
-    /// Attempts that failed in a row.
-    failed: u32,
-    /// Connections in a row that delivered something and were lost at once.
-    short: u32,
+    /// The last `retry:` of the service.
+    server_retry: Option<Duration>,
+    /// Consecutive failed attempts.
+    failed_attempts: u32,
+    /// Consecutive connections that delivered something and were soon lost.
+    short_connections: u32,
 }
 
 impl Backoff {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(super) fn new(options: &StreamOptions) -> Self {
         let (retry_wait, max_wait) = (options.retry_wait, options.max_wait.max(options.retry_wait));
-        Backoff { retry_wait, max_wait, asked: None, failed: 0, short: 0 }
+        Backoff { retry_wait, max_wait, server_retry: None, failed_attempts: 0, short_connections: 0 }
     }
 
-    /// Attempts that failed in a row.
-    pub(super) fn failed(&self) -> u32 {
-        self.failed
+    /// Consecutive failed attempts.
+    pub(super) fn failed_attempts(&self) -> u32 {
+        self.failed_attempts
     }
 
-    /// Takes the service's `retry:`, which is for connections that delivered something.
-    pub(super) fn ask(&mut self, asked: Option<Duration>) {
-        self.asked = asked.map(|asked| asked.clamp(MIN_RETRY.min(self.max_wait), self.max_wait)).or(self.asked);
+    /// Records the service's `retry:`, which applies after connections that delivered something.
+    pub(super) fn set_server_retry(&mut self, retry: Option<Duration>) {
+        self.server_retry =
+            retry.map(|retry| retry.clamp(MIN_RETRY.min(self.max_wait), self.max_wait)).or(self.server_retry);
     }
 
-    /// The wait after an attempt without a connection, or one whose connection was lost at once. `chance` lies in 0..1.
-    pub(super) fn after_failure(&mut self, chance: f64) -> Duration {
-        let factor = 1_u32.checked_shl(self.failed).unwrap_or(u32::MAX);
-        let grown = match self.failed {
+    /// The wait after a failed attempt, or a connection that was lost at once. `jitter` is in 0..1.
+    pub(super) fn after_failure(&mut self, jitter: f64) -> Duration {
+        let factor = 1_u32.checked_shl(self.failed_attempts).unwrap_or(u32::MAX);
+        let grown = match self.failed_attempts {
             0 => self.retry_wait,
             _ => self.retry_wait.max(MIN_STEP).saturating_mul(factor).min(self.max_wait),
         };
-        self.failed = self.failed.saturating_add(1);
-        // Never earlier, up to a fifth later: clients that were cut off together do not come back together.
-        grown.saturating_add(grown.mul_f64(chance.clamp(0.0, 1.0) / 5.0))
+        self.failed_attempts = self.failed_attempts.saturating_add(1);
+        // Up to a fifth later, never earlier: clients that were cut off together do not all reconnect at once.
+        grown.saturating_add(grown.mul_f64(jitter.clamp(0.0, 1.0) / 5.0))
     }
 
-    /// The wait after a connection was lost that stood for `stood`.
-    pub(super) fn after_loss(&mut self, stood: Duration, has_delivered: bool, chance: f64) -> Duration {
-        if !has_delivered && stood < LONG_ENOUGH {
-            return self.after_failure(chance);
+    /// The wait after losing a connection that was up for `uptime`.
+    pub(super) fn after_loss(&mut self, uptime: Duration, has_delivered: bool, jitter: f64) -> Duration {
+        if !has_delivered && uptime < MIN_STABLE_UPTIME {
+            return self.after_failure(jitter);
         }
-        self.failed = 0;
-        self.short = if stood < LONG_ENOUGH { self.short.saturating_add(1) } else { 0 };
-        match (self.asked, self.short) {
-            (Some(asked), _) => asked,
-            // At once: what is sent meanwhile is missed.
+        self.failed_attempts = 0;
+        self.short_connections = if uptime < MIN_STABLE_UPTIME { self.short_connections.saturating_add(1) } else { 0 };
+        match (self.server_retry, self.short_connections) {
+            (Some(wait), _) => wait,
+            // At once, because messages sent meanwhile are missed.
             (None, 0 | 1) => Duration::ZERO,
-            // A service that cuts every connection after an event would be asked without pause.
-            (None, more) => SHORT.saturating_mul(1_u32.checked_shl(more - 2).unwrap_or(u32::MAX)).min(self.retry_wait),
+            // Otherwise a service that cuts every connection after an event would be contacted without pause.
+            (None, more) => SHORT_CONNECTION_WAIT
+                .saturating_mul(1_u32.checked_shl(more - 2).unwrap_or(u32::MAX))
+                .min(self.retry_wait),
         }
     }
 }
@@ -78,15 +81,15 @@ mod tests {
     }
 
     fn backoff() -> Backoff {
-        Backoff::new(&Options::default())
+        Backoff::new(&StreamOptions::default())
     }
 
     #[test]
     fn the_wait_after_a_failure_starts_at_five_seconds_and_doubles_to_a_minute() {
-        let mut it = backoff();
-        let waits: Vec<u64> = (0..7).map(|_| it.after_failure(0.0).as_secs()).collect();
+        let mut backoff = backoff();
+        let waits: Vec<u64> = (0..7).map(|_| backoff.after_failure(0.0).as_secs()).collect();
         assert_eq!(waits, [5, 10, 20, 40, 60, 60, 60]);
-        assert_eq!(it.failed(), 7);
+        assert_eq!(backoff.failed_attempts(), 7);
     }
 
     #[test]
@@ -96,61 +99,61 @@ mod tests {
     }
 
     #[test]
-    fn only_an_update_or_a_while_up_starts_the_row_anew() {
-        let mut it = backoff();
-        it.after_failure(0.0);
-        assert_eq!(it.after_loss(seconds(1), false, 0.0), seconds(10), "lost at once: a failed attempt");
-        assert_eq!(it.after_loss(seconds(1), true, 0.0), Duration::ZERO);
-        assert_eq!(it.after_failure(0.0), seconds(5));
-        it.after_failure(0.0);
-        assert_eq!(it.after_loss(seconds(5), false, 0.0), Duration::ZERO);
-        assert_eq!(it.after_failure(0.0), seconds(5));
+    fn only_an_update_or_a_stable_connection_resets_the_backoff() {
+        let mut backoff = backoff();
+        backoff.after_failure(0.0);
+        assert_eq!(backoff.after_loss(seconds(1), false, 0.0), seconds(10), "lost at once: a failed attempt");
+        assert_eq!(backoff.after_loss(seconds(1), true, 0.0), Duration::ZERO);
+        assert_eq!(backoff.after_failure(0.0), seconds(5));
+        backoff.after_failure(0.0);
+        assert_eq!(backoff.after_loss(seconds(5), false, 0.0), Duration::ZERO);
+        assert_eq!(backoff.after_failure(0.0), seconds(5));
     }
 
     #[test]
     fn retry_sets_the_wait_after_a_connection_that_delivered_something_within_bounds() {
-        let mut it = backoff();
-        it.ask(Some(Duration::from_millis(2_500)));
-        assert_eq!(it.after_loss(seconds(1), true, 0.0), Duration::from_millis(2_500));
-        it.ask(None);
-        assert_eq!(it.after_loss(seconds(9), true, 0.0), Duration::from_millis(2_500));
-        for (asked, wait) in [(0, MIN_RETRY), (86_400_000, seconds(60))] {
-            it.ask(Some(Duration::from_millis(asked)));
-            assert_eq!(it.after_loss(seconds(9), true, 0.0), wait);
+        let mut backoff = backoff();
+        backoff.set_server_retry(Some(Duration::from_millis(2_500)));
+        assert_eq!(backoff.after_loss(seconds(1), true, 0.0), Duration::from_millis(2_500));
+        backoff.set_server_retry(None);
+        assert_eq!(backoff.after_loss(seconds(9), true, 0.0), Duration::from_millis(2_500));
+        for (retry, wait) in [(0, MIN_RETRY), (86_400_000, seconds(60))] {
+            backoff.set_server_retry(Some(Duration::from_millis(retry)));
+            assert_eq!(backoff.after_loss(seconds(9), true, 0.0), wait);
         }
     }
 
     #[test]
     fn failed_attempts_grow_whatever_retry_says() {
-        for asked in [0, 1, 30_000] {
-            let mut it = backoff();
-            it.ask(Some(Duration::from_millis(asked)));
-            let waits: Vec<u64> = (0..5).map(|_| it.after_failure(0.0).as_secs()).collect();
+        for retry in [0, 1, 30_000] {
+            let mut backoff = backoff();
+            backoff.set_server_retry(Some(Duration::from_millis(retry)));
+            let waits: Vec<u64> = (0..5).map(|_| backoff.after_failure(0.0).as_secs()).collect();
             assert_eq!(waits, [5, 10, 20, 40, 60]);
-            assert_eq!(it.after_loss(Duration::ZERO, false, 0.0), seconds(60), "lost at once: a failed attempt");
+            assert_eq!(backoff.after_loss(Duration::ZERO, false, 0.0), seconds(60), "lost at once: a failed attempt");
         }
     }
 
     #[test]
     fn waits_grow_from_a_retry_wait_of_zero_too() {
-        let mut it = Backoff::new(&Options { retry_wait: Duration::ZERO, ..Options::default() });
-        let waits: Vec<u128> = (0..20).map(|_| it.after_failure(0.0).as_millis()).collect();
+        let mut backoff = Backoff::new(&StreamOptions { retry_wait: Duration::ZERO, ..StreamOptions::default() });
+        let waits: Vec<u128> = (0..20).map(|_| backoff.after_failure(0.0).as_millis()).collect();
         assert_eq!(waits[..5], [0, 2, 4, 8, 16]);
         assert_eq!(waits[19], 60_000);
     }
 
     #[test]
-    fn a_service_that_cuts_after_each_event_is_not_asked_without_pause() {
-        let mut it = backoff();
-        let waits: Vec<u128> = (0..9).map(|_| it.after_loss(Duration::ZERO, true, 0.0).as_millis()).collect();
+    fn reconnects_to_a_service_that_cuts_after_each_event_slow_down() {
+        let mut backoff = backoff();
+        let waits: Vec<u128> = (0..9).map(|_| backoff.after_loss(Duration::ZERO, true, 0.0).as_millis()).collect();
         assert_eq!(waits, [0, 50, 100, 200, 400, 800, 1600, 3200, 5000]);
-        it.after_loss(seconds(5), true, 0.0);
-        assert_eq!(it.after_loss(Duration::ZERO, true, 0.0), Duration::ZERO);
+        backoff.after_loss(seconds(5), true, 0.0);
+        assert_eq!(backoff.after_loss(Duration::ZERO, true, 0.0), Duration::ZERO);
     }
 
     #[test]
-    fn a_wait_longer_than_its_maximum_is_the_maximum() {
-        let options = Options { retry_wait: seconds(90), ..Options::default() };
+    fn a_retry_wait_above_the_maximum_raises_the_maximum() {
+        let options = StreamOptions { retry_wait: seconds(90), ..StreamOptions::default() };
         assert_eq!(Backoff::new(&options).after_failure(0.0), seconds(90));
     }
 }

@@ -1,47 +1,47 @@
-//! The current box score, kept from updates. A message holds new current values, not increments; `version` orders them, so a
-//! correction replaces what was there and what comes late or twice is left out (facts 8).
+//! Maintains the current box score from updates. A message has new values, not increments, and a `version` that orders it:
+//! corrections replace earlier values; late and duplicate messages are ignored (facts 8).
 
 use super::item::Update;
 use crate::config::Sport;
 use crate::error::{Error, Result};
 use crate::json::Body;
 use crate::resource;
-use crate::resource::stats::{PlayerDetails, STATS};
+use crate::resource::stats::STATS;
 use crate::scrub::Scrubber;
 use crate::table::{self, Context};
 use arrow_array::RecordBatch;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value, json};
 use std::collections::BTreeMap;
 
-/// The id of a team's own line.
-const TEAM: i64 = 0;
+/// The player id of a team's own line.
+const TEAM_LINE_ID: i64 = 0;
 
 /// The lines of both teams.
 #[derive(Debug, Clone)]
 pub struct BoxScore {
     sport: Sport,
-    teams: BTreeMap<i64, Team>,
-    /// Messages that changed nothing: late, or seen before.
+    teams: BTreeMap<i64, TeamLines>,
+    /// Late and duplicate messages.
     ignored: u64,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Team {
+struct TeamLines {
     name: Option<String>,
-    lines: BTreeMap<i64, Line>,
+    lines: BTreeMap<i64, PlayerLine>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Line {
-    details: Option<PlayerDetails>,
+struct PlayerLine {
+    details: Option<Names>,
     version: Option<i64>,
     stats: Map<String, Value>,
 }
 
-/// What is read of a message: the two shapes that are known (facts 5, 10), and that of a game's state (facts 2.19). Ids come as numbers and as strings (facts 9.9).
+/// The known shapes of a message (facts 5, 10) and of a game's state (facts 2.19). Ids are numbers or strings (facts 9.9).
 #[derive(Deserialize)]
-struct Message {
+struct BoxScoreMessage {
     #[serde(rename = "type")]
     kind: Option<Value>,
     data: Option<Value>,
@@ -50,17 +50,58 @@ struct Message {
 }
 
 #[derive(Deserialize)]
-struct Change {
+struct StatsChange {
     team_id: Id,
     player_id: Id,
     stats: Stats,
     version: Option<Value>,
 }
 
-/// A number or a text of digits.
+/// A team of a snapshot, or of a response of `stats`.
+#[derive(Deserialize)]
+pub(super) struct WireTeam {
+    pub id: Id,
+    #[serde(default)]
+    name: Option<Value>,
+    pub player_stats: Vec<WireLine>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WireLine {
+    pub id: Id,
+    #[serde(default)]
+    pub player_details: Option<Names>,
+    #[serde(default)]
+    version: Option<Value>,
+    pub stats: Stats,
+}
+
+impl WireTeam {
+    /// The name; `None` also for one of another type.
+    pub(super) fn name(&self) -> Option<String> {
+        self.name.as_ref().and_then(Value::as_str).map(str::to_owned)
+    }
+}
+
+/// The names of a player in `player_details`; a missing one, or one of another type, is unknown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Value")]
+pub(super) struct Names {
+    firstname: Option<String>,
+    lastname: Option<String>,
+}
+
+impl From<Value> for Names {
+    fn from(details: Value) -> Self {
+        let name = |key: &str| details.get(key).and_then(Value::as_str).map(str::to_owned);
+        Names { firstname: name("firstname"), lastname: name("lastname") }
+    }
+}
+
+/// An id: a number, or a string of digits.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "Value")]
-struct Id(i64);
+pub(super) struct Id(pub i64);
 
 impl TryFrom<Value> for Id {
     type Error = &'static str;
@@ -70,34 +111,30 @@ impl TryFrom<Value> for Id {
     }
 }
 
-/// Values that a column of the table takes: a message with another one is none that a box score is made of.
+/// Stats whose values are all numeric or null; a message with any other value is not a stats message.
 #[derive(Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
-struct Stats(Map<String, Value>);
+pub(super) struct Stats(pub Map<String, Value>);
 
 impl TryFrom<Map<String, Value>> for Stats {
     type Error = &'static str;
 
     fn try_from(stats: Map<String, Value>) -> std::result::Result<Self, Self::Error> {
-        let fits = |value: &Value| match value {
-            Value::Number(_) | Value::Null => true,
-            Value::String(text) => serde_json::from_str::<Number>(text).is_ok(),
-            _ => false,
-        };
+        let fits = |value: &Value| value.is_null() || number(value).is_some();
         if stats.values().all(fits) { Ok(Stats(stats)) } else { Err("not a number") }
     }
 }
 
 impl BoxScore {
-    /// A box score with the columns of a sport.
+    /// Creates an empty box score with the columns of a sport.
     pub fn new(sport: Sport) -> Self {
         BoxScore { sport, teams: BTreeMap::new(), ignored: 0 }
     }
 
-    /// Applies an update of either stream; whether it changed the box score. One of another kind changes nothing, and
-    /// neither does text that is no JSON.
+    /// Applies an update of either stream; returns whether it changed the box score. Other messages and invalid JSON change
+    /// nothing.
     pub fn feed(&mut self, update: &Update) -> bool {
-        let Ok(message) = serde_json::from_str::<Message>(&update.text) else { return false };
+        let Ok(message) = serde_json::from_str::<BoxScoreMessage>(&update.text) else { return false };
         let is_stats = message.kind.as_ref().and_then(Value::as_str) == Some("stats");
         let changed = match (message.teams, message.data) {
             (Some(teams), _) => self.replace(teams),
@@ -107,13 +144,13 @@ impl BoxScore {
             (None, None) => message.stats.and_then(|lines| self.replace_game(lines)),
             _ => None,
         };
-        // `None`: not one of those that a box score is made of.
+        // `None`: the message has no box score.
         self.ignored += u64::from(changed == Some(false));
         changed == Some(true)
     }
 
-    /// Takes what a REST answer says, where it is not older than what is here: after a gap, or to begin with. Its root is that
-    /// of `stats` or of `team_game_stats`.
+    /// Applies a REST response, initially or after a gap, where it is not older than the current lines. Its root is that of `stats`
+    /// or of `team_game_stats`.
     pub fn seed(&mut self, body: &[u8]) -> Result<()> {
         let wrong = || {
             Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats".into())
@@ -130,16 +167,16 @@ impl BoxScore {
         self.replace(teams).map(|_| ()).ok_or_else(wrong)
     }
 
-    /// Updates that changed nothing because they were late or had come before.
+    /// Number of updates that were ignored because they were late or duplicates.
     pub fn ignored(&self) -> u64 {
         self.ignored
     }
 
-    fn apply(&mut self, change: Change) -> bool {
+    fn apply(&mut self, change: StatsChange) -> bool {
         let version = change.version.as_ref().and_then(id);
         let team = self.teams.entry(change.team_id.0).or_default();
         let line = team.lines.entry(change.player_id.0).or_default();
-        if is_older(version, line.version, true) {
+        if is_outdated(version, line.version, true) {
             return false;
         }
         line.version = version.or(line.version);
@@ -147,34 +184,17 @@ impl BoxScore {
         true
     }
 
-    /// Whole lines. `None`: these are no teams with lines.
+    /// Replaces whole lines. `None`: the value is no list of teams with lines.
     fn replace(&mut self, teams: Value) -> Option<bool> {
-        #[derive(Deserialize)]
-        struct WireTeam {
-            id: Id,
-            #[serde(default)]
-            name: Option<String>,
-            player_stats: Vec<WireLine>,
-        }
-        #[derive(Deserialize)]
-        struct WireLine {
-            id: Id,
-            #[serde(default)]
-            player_details: Option<PlayerDetails>,
-            #[serde(default)]
-            version: Option<Value>,
-            stats: Stats,
-        }
-        let teams: Vec<WireTeam> = serde_json::from_value(teams).ok()?;
         let mut changed = false;
-        for wire in teams {
+        for wire in teams_of(teams)? {
             let team = self.teams.entry(wire.id.0).or_default();
-            team.name = wire.name.or(team.name.take());
+            team.name = wire.name().or(team.name.take());
             for new in wire.player_stats {
                 let version = new.version.as_ref().and_then(id);
                 let line = team.lines.entry(new.id.0).or_default();
                 line.details = new.player_details.or(line.details.take());
-                if is_older(version, line.version, false) || line.stats == new.stats.0 {
+                if is_outdated(version, line.version, false) || line.stats == new.stats.0 {
                     line.version = line.version.max(version);
                     continue;
                 }
@@ -186,27 +206,27 @@ impl BoxScore {
         Some(changed)
     }
 
-    /// Whole lines of a game, which have no version: they are as new as their request. A team's own line that is not among
-    /// them is unknown from then on. `None`: these are no such lines.
+    /// Replaces the lines of a game, which have no version: they are as new as their request. A team's own line that is absent
+    /// becomes unknown. `None`: the value is no list of such lines.
     fn replace_game(&mut self, lines: Value) -> Option<bool> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct WireLine {
+        struct WireGameLine {
             tid: Id,
             pid: Id,
             total_stats: Stats,
         }
-        let lines: Vec<WireLine> = serde_json::from_value(lines).ok()?;
+        let lines: Vec<WireGameLine> = serde_json::from_value(lines).ok()?;
         let mut changed = false;
-        for WireLine { tid, .. } in &lines {
-            let has_total = lines.iter().any(|line| (line.tid.0, line.pid.0) == (tid.0, TEAM));
+        for WireGameLine { tid, .. } in &lines {
+            let has_total = lines.iter().any(|line| (line.tid.0, line.pid.0) == (tid.0, TEAM_LINE_ID));
             let team = self.teams.entry(tid.0).or_default();
-            // Its version stays: what was said before it comes late.
-            if !has_total && let Some(total) = team.lines.get_mut(&TEAM) {
+            // Its version stays, so that earlier messages remain late.
+            if !has_total && let Some(total) = team.lines.get_mut(&TEAM_LINE_ID) {
                 changed |= !std::mem::take(&mut total.stats).is_empty();
             }
         }
-        for WireLine { tid, pid, total_stats } in lines {
+        for WireGameLine { tid, pid, total_stats } in lines {
             let line = self.teams.entry(tid.0).or_default().lines.entry(pid.0).or_default();
             changed |= line.stats != total_stats.0;
             line.stats = total_stats.0;
@@ -214,10 +234,10 @@ impl BoxScore {
         Some(changed)
     }
 
-    /// The table `box_score`.
+    /// Builds the table `box_score`.
     pub fn table(&self) -> Result<RecordBatch> {
-        let line = |(id, line): (&i64, &Line)| json!({ "id": id, "player_details": line.details, "version": line.version, "stats": line.stats });
-        let team = |(id, team): (&i64, &Team)| json!({ "id": id, "name": team.name, "player_stats": team.lines.iter().map(line).collect::<Value>() });
+        let line = |(id, line): (&i64, &PlayerLine)| json!({ "id": id, "player_details": line.details, "version": line.version, "stats": line.stats });
+        let team = |(id, team): (&i64, &TeamLines)| json!({ "id": id, "name": team.name, "player_stats": team.lines.iter().map(line).collect::<Value>() });
         let json = json!({ "teams": self.teams.iter().map(team).collect::<Value>() }).to_string();
         table::decode(
             resource::of_sport(&STATS, self.sport),
@@ -230,13 +250,27 @@ impl BoxScore {
     }
 }
 
-/// Whether what comes is not to be applied. A message with the version that is here has come before; a whole line of the same
-/// version may hold more codes.
-fn is_older(new: Option<i64>, known: Option<i64>, or_same: bool) -> bool {
+/// Whether a new version is outdated. With `or_same`, an equal version is too: such a message is a duplicate, whereas a whole
+/// line of an equal version may have more codes.
+fn is_outdated(new: Option<i64>, known: Option<i64>, or_same: bool) -> bool {
     match (new, known) {
         (Some(new), Some(known)) => new < known || (or_same && new == known),
-        // Nothing to compare: what comes later counts.
+        // Without versions, the later message wins.
         _ => false,
+    }
+}
+
+/// The teams with lines of a snapshot or a response; `None`: these are no such teams.
+pub(super) fn teams_of(teams: Value) -> Option<Vec<WireTeam>> {
+    serde_json::from_value(teams).ok()
+}
+
+/// A stat's value, which comes as a number or as its text.
+pub(super) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => serde_json::from_str::<Number>(text).ok()?.as_f64(),
+        _ => None,
     }
 }
 
@@ -296,12 +330,12 @@ mod tests {
         assert_eq!(value(&score, 11, "PTS"), Some(7.0));
         assert!(score.feed(&stats(11, 101, json!({"FGA": 4.0, "FG": 2.0, "PTS": 5.0}), "DELETED_TWO_POINT_MAKE")));
         assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "FGA")], [Some(5.0), Some(4.0)]);
-        assert!(score.table().unwrap().column_by_name("team_name").unwrap().is_null(0), "nobody has said it");
+        assert!(score.table().unwrap().column_by_name("team_name").unwrap().is_null(0), "no message had it");
     }
 
-    /// Not even the teams before the one that does not fit.
+    /// Not even the teams before the invalid one.
     #[test]
-    fn a_message_that_does_not_fit_changes_nothing_at_all() {
+    fn an_invalid_message_changes_nothing() {
         let mut score = BoxScore::new(Sport::Basketball);
         for value in [json!(true), json!("many"), json!({}), json!([1])] {
             assert!(!score.feed(&stats(11, 1, json!({"FG": 1, "FGA": value}), "TWO_POINT_MAKE")));
@@ -318,7 +352,24 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_late_or_twice_is_left_out() {
+    fn names_that_are_missing_or_of_another_type_are_unknown() {
+        for details in [json!({}), json!({"firstname": 7, "lastname": null}), json!("A"), json!(null)] {
+            let mut score = BoxScore::new(Sport::Basketball);
+            let line = json!({"id": 11, "player_details": details, "stats": {"FG": 1}});
+            assert!(
+                score.feed(&update(&json!({"teams": [{"id": 1, "name": 3, "player_stats": [line]}]}))),
+                "{details}"
+            );
+            assert_eq!(value(&score, 11, "FG"), Some(1.0));
+            let table = score.table().unwrap();
+            for name in ["team_name", "first_name", "last_name"] {
+                assert!(table.column_by_name(name).unwrap().is_null(0), "{details}: {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn late_and_duplicate_messages_are_ignored() {
         let mut score = BoxScore::new(Sport::Basketball);
         let (first, second) = (stats(11, 100, json!({"PTS": 7}), "x"), stats(11, 101, json!({"PTS": 5}), "y"));
         score.feed(&second);
@@ -326,7 +377,7 @@ mod tests {
             assert!(!score.feed(late));
         }
         assert_eq!((value(&score, 11, "PTS"), score.ignored()), (Some(5.0), 3));
-        // Another player's versions are another row.
+        // Versions are per player.
         assert!(score.feed(&stats(12, 50, json!({"PTS": 2}), "x")));
     }
 
@@ -339,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_and_a_rest_answer_replace_whole_lines_unless_they_are_older() {
+    fn snapshots_and_rest_responses_replace_whole_lines_unless_they_are_older() {
         let team = |version: i64, points: i64| {
             json!({"teams": [{"id": 1, "name": "T", "logo_image_link": "L", "player_stats": [{"id": 11, "player_details":
                 {"id": 11, "firstname": "A", "lastname": "B", "profile_image_link": "L"}, "version": version,
@@ -361,9 +412,9 @@ mod tests {
         }
     }
 
-    /// Its lines have no version: later messages are compared with those before it.
+    /// Its lines have no version, so later messages are compared with the versions before it.
     #[test]
-    fn the_state_of_a_game_replaces_the_lines_that_it_has() {
+    fn the_state_of_a_game_replaces_its_lines() {
         let mut score = BoxScore::new(Sport::Basketball);
         score.feed(&stats(11, 5, json!({"PTS": 9, "AST": 3}), "x"));
         score.feed(&stats(0, 5, json!({"PTS": 9}), "x"));
@@ -373,8 +424,8 @@ mod tests {
         assert!(score.feed(&state(lines.clone())));
         assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "AST")], [Some(12.0), None]);
         assert_eq!(value(&score, 12, "PTS"), Some(1.0));
-        assert_eq!(value(&score, 0, "PTS"), None, "the team's own line is not known any more");
-        assert!(!score.feed(&stats(0, 4, json!({"PTS": 8}), "x")), "and what is late tells nothing of it");
+        assert_eq!(value(&score, 0, "PTS"), None, "the team's own line is unknown");
+        assert!(!score.feed(&stats(0, 4, json!({"PTS": 8}), "x")), "a late message does not restore it");
         assert!(!score.feed(&state(lines)), "nothing new");
         assert!(!score.feed(&stats(11, 5, json!({"PTS": 9}), "x")), "late");
         assert!(score.feed(&stats(11, 6, json!({"PTS": 14}), "x")));
@@ -393,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn other_messages_change_nothing_and_are_no_error() {
+    fn other_messages_are_no_error_and_change_nothing() {
         let mut score = BoxScore::new(Sport::Basketball);
         for text in [json!({"type": "clock"}), json!([]), json!({"type": "stats", "data": 1}), json!({"teams": 3})] {
             assert!(!score.feed(&update(&text)));

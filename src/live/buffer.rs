@@ -1,8 +1,8 @@
-//! What was read and not yet taken. The stream's task puts in; a reader waits without taking, then takes without waiting, so
-//! that a wait which is given up loses nothing. Items and bytes are bounded, whatever the reader does.
+//! Buffers the items between the stream's task and its reader. Waiting and taking are separate calls, so that a cancelled wait
+//! loses nothing. Items and bytes are bounded.
 
 use super::item::{Item, Notice, RESTARTED};
-use super::options::{Options, Overflow};
+use super::options::{Overflow, StreamOptions};
 use super::queue::Queue;
 use super::sync::{Mutex, MutexGuard, PoisonError, wait, waker};
 use crate::error::Error;
@@ -13,55 +13,55 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-/// Where a stream stands.
+/// The state of a stream's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// Not asked for an item yet.
+pub enum ConnectionState {
+    /// Not opened yet.
     New,
     Connecting,
     Connected,
-    /// Before the next attempt.
+    /// Waiting before the next attempt.
     Waiting,
     Closed,
 }
 
-/// What a stream has done.
+/// Counters of a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct StreamCounts {
     pub updates: u64,
     pub bytes: u64,
     pub reconnects: u64,
     pub gaps: u64,
-    /// Messages that an earlier connection had delivered, and that were left out.
+    /// Messages left out because an earlier connection delivered them.
     pub repeats: u64,
     pub dropped: u64,
-    /// Gaps that the service closed.
+    /// Gaps closed by the recovered state of the game.
     pub recovered: u64,
     /// When the newest update was received.
     pub last: Option<SystemTime>,
 }
 
-/// Updates that have come.
+/// Numbers of received updates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received {
     pub all: u64,
-    /// Of those, the ones that were not taken.
+    /// Those that were not taken yet.
     pub waiting: usize,
 }
 
-/// What a reader gets.
+/// The result of taking.
 #[derive(Debug)]
 pub enum Taken {
     Item(Item),
-    /// None is there yet.
+    /// No item yet.
     Nothing,
-    /// There will be none: the stream was closed, or failed, which is told once.
+    /// No more items: the stream was closed or failed. The error is returned once.
     Ended(Option<Error>),
 }
 
 #[derive(Debug)]
 pub struct Buffer {
-    inner: Mutex<Inner>,
+    inner: Mutex<BufferState>,
     room: Notify,
     capacity: usize,
     max_bytes: usize,
@@ -71,31 +71,31 @@ pub struct Buffer {
 }
 
 #[derive(Debug)]
-struct Inner {
+struct BufferState {
     queue: Queue,
-    /// Somebody has more to put in than there is room for.
-    is_starved: bool,
-    /// Nothing is given for now.
+    /// A pusher waits for room.
+    is_pusher_waiting: bool,
+    /// `take` returns nothing until `release`.
     is_held: bool,
-    state: State,
-    counts: Counts,
-    /// `Some`: nothing more is put in.
+    state: ConnectionState,
+    counts: StreamCounts,
+    /// `Some`: pushes are ignored.
     end: Option<Option<Error>>,
-    /// Those who await something to take, or the end: tasks, event loops and threads.
-    waiting: Vec<Waker>,
+    /// Readers to wake: tasks, event loops and threads.
+    wakers: Vec<Waker>,
 }
 
 impl Buffer {
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &StreamOptions) -> Self {
         let capacity = options.buffer.max(1);
-        let inner = Inner {
+        let inner = BufferState {
             queue: Queue::new(capacity),
-            is_starved: false,
+            is_pusher_waiting: false,
             is_held: false,
-            state: State::New,
-            counts: Counts::default(),
+            state: ConnectionState::New,
+            counts: StreamCounts::default(),
             end: None,
-            waiting: Vec::new(),
+            wakers: Vec::new(),
         };
         Buffer {
             inner: Mutex::new(inner),
@@ -108,16 +108,16 @@ impl Buffer {
         }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, BufferState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts an item in; under `block` an update waits for room.
+    /// Pushes an item; with `Block`, an update waits for room.
     pub async fn push(&self, item: Item) {
         self.push_all(std::iter::once(item)).await;
     }
 
-    /// Puts items in, in their order: locked once and waking once for all that there is room for.
+    /// Pushes items in order, with one lock and one wake-up for all that fit.
     pub async fn push_all(&self, items: impl Iterator<Item = Item> + Send) {
         let mut items = items.peekable();
         loop {
@@ -129,19 +129,19 @@ impl Buffer {
         }
     }
 
-    /// Ends when there is room for what was refused after this call.
+    /// Resolves when there is room for an item that `try_push` leaves over after this call.
     pub fn room(&self) -> Notified<'_> {
         self.room.notified()
     }
 
-    /// Takes no more items than there is room for; whether those were all. Notices never wait.
+    /// Pushes the items that fit; returns whether those were all. Notices always fit.
     pub fn try_push<I: Iterator<Item = Item>>(&self, items: &mut Peekable<I>) -> bool {
         let mut inner = self.inner();
         while inner.end.is_none()
             && let Some(item) = items.next_if(|item| self.has_room(&inner.queue, item))
         {
             inner.count(&item);
-            if !self.is_kept(&inner, &item) {
+            if !self.keeps(&inner, &item) {
                 continue;
             }
             if matches!(item, Item::Update(_)) {
@@ -149,10 +149,10 @@ impl Buffer {
             }
             inner.queue.push(item);
         }
-        let all = inner.end.is_some() || items.peek().is_none();
-        inner.is_starved |= !all;
+        let is_done = inner.end.is_some() || items.peek().is_none();
+        inner.is_pusher_waiting |= !is_done;
         self.wake(inner);
-        all
+        is_done
     }
 
     fn has_room(&self, queue: &Queue, item: &Item) -> bool {
@@ -161,24 +161,26 @@ impl Buffer {
         self.overflow != Overflow::Block || matches!(item, Item::Notice(_)) || queue.is_empty() || fits
     }
 
-    fn make_room(&self, inner: &mut Inner, size: usize) {
-        let most = match self.overflow {
+    fn make_room(&self, inner: &mut BufferState, size: usize) {
+        let max_updates = match self.overflow {
             Overflow::Block => return,
             Overflow::DropOldest => self.capacity,
             Overflow::Latest => 1,
         };
         let queue = &mut inner.queue;
-        while queue.updates() > 0 && (queue.updates() >= most || queue.bytes().saturating_add(size) > self.max_bytes) {
+        while queue.updates() > 0
+            && (queue.updates() >= max_updates || queue.bytes().saturating_add(size) > self.max_bytes)
+        {
             inner.counts.gaps += u64::from(queue.drop_oldest(self.notices));
             inner.counts.dropped += 1;
         }
     }
 
-    pub fn gives_notices(&self) -> bool {
+    pub fn includes_notices(&self) -> bool {
         self.notices
     }
 
-    fn is_kept(&self, inner: &Inner, item: &Item) -> bool {
+    fn keeps(&self, inner: &BufferState, item: &Item) -> bool {
         let is_first_quiet = || self.first_quiet && inner.counts.updates == 0;
         match item {
             Item::Update(_) => true,
@@ -187,16 +189,16 @@ impl Buffer {
         }
     }
 
-    fn wake(&self, mut inner: MutexGuard<'_, Inner>) {
+    fn wake(&self, mut inner: MutexGuard<'_, BufferState>) {
         if !inner.is_ready() {
             return;
         }
-        let waiting = std::mem::take(&mut inner.waiting);
+        let wakers = std::mem::take(&mut inner.wakers);
         drop(inner);
-        waiting.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// The next item, if it is there.
+    /// Takes the next item, if there is one.
     pub fn take(&self) -> Taken {
         let mut inner = self.inner();
         if inner.is_held {
@@ -204,11 +206,11 @@ impl Buffer {
         }
         match inner.queue.pop() {
             Some(item) => {
-                // Half empty: for each item alone the task would be woken too often.
+                // Wake the task when the buffer is half empty, not for each item.
                 let has_room = inner.queue.len() <= self.capacity / 2 && inner.queue.bytes() <= self.max_bytes / 2;
-                let is_awaited = has_room && std::mem::take(&mut inner.is_starved);
+                let wakes_pusher = has_room && std::mem::take(&mut inner.is_pusher_waiting);
                 drop(inner);
-                if is_awaited {
+                if wakes_pusher {
                     self.room.notify_waiters();
                 }
                 Taken::Item(item)
@@ -220,20 +222,20 @@ impl Buffer {
         }
     }
 
-    /// Gives back what was taken last: it is the next to be taken.
+    /// Puts back the item taken last, so that it is taken next.
     pub fn put_back(&self, item: Item) {
         let mut inner = self.inner();
         inner.queue.put_back(item);
         self.wake(inner);
     }
 
-    /// Gives nothing until `release`, or the end.
+    /// Makes `take` return nothing until `release` or the end.
     pub fn hold(&self) {
         let mut inner = self.inner();
         inner.is_held = inner.end.is_none();
     }
 
-    /// What is there can be taken again, after this item.
+    /// Ends `hold`; `first` precedes the buffered items.
     pub fn release(&self, first: Option<Item>) {
         let mut inner = self.inner();
         inner.is_held = false;
@@ -244,28 +246,28 @@ impl Buffer {
         self.wake(inner);
     }
 
-    /// Waits until there is something to take, and takes nothing.
+    /// Waits until there is an item or the end, without taking it.
     pub async fn ready(&self) {
         poll_fn(|cx| self.poll_ready(cx.waker())).await;
     }
 
-    /// Whether there is something to take. If not, the waker is woken when there is, once for each time it was given.
+    /// Checks for an item or the end. If there is neither, the waker is called once when there is.
     pub fn poll_ready(&self, waker: &Waker) -> Poll<()> {
         let mut inner = self.inner();
         if inner.is_ready() {
             return Poll::Ready(());
         }
-        inner.waiting.push(waker.clone());
+        inner.wakers.push(waker.clone());
         Poll::Pending
     }
 
-    /// The waker, made of an `Arc`, is woken no more.
-    pub fn forget(&self, waker: &Waker) {
-        // `will_wake` compares tables of functions too, of which a type may have several.
-        self.inner().waiting.retain(|there| there.data() != waker.data());
+    /// Removes a waker, which was made from an `Arc`.
+    pub fn remove_waker(&self, waker: &Waker) {
+        // `will_wake` also compares vtables, of which one type may have several.
+        self.inner().wakers.retain(|other| other.data() != waker.data());
     }
 
-    /// As `ready`, on this thread and for so long at most; whether there is something to take.
+    /// Like `ready`, but blocks this thread for at most `limit`; returns whether there is an item or the end.
     pub fn ready_within(&self, limit: Duration) -> bool {
         if self.inner().is_ready() {
             return true;
@@ -273,22 +275,22 @@ impl Buffer {
         let waker = waker();
         let is_ready = wait(limit, &waker, |cx| self.poll_ready(cx.waker()));
         if !is_ready {
-            self.forget(&waker);
+            self.remove_waker(&waker);
         }
         is_ready
     }
 
-    /// Nothing more is put in. What is there can still be taken, then comes the error.
+    /// Ends the stream: later pushes are ignored. Buffered items can still be taken, then the error.
     pub fn end(&self, error: Option<Error>) {
         let mut inner = self.inner();
         inner.end.get_or_insert(error);
         inner.is_held = false;
-        inner.state = State::Closed;
+        inner.state = ConnectionState::Closed;
         self.wake(inner);
         self.room.notify_waiters();
     }
 
-    /// The reader wants no more: what is there is thrown away.
+    /// Ends the stream and discards the buffered items.
     pub fn close(&self) {
         self.end(None);
         let mut inner = self.inner();
@@ -296,31 +298,31 @@ impl Buffer {
         inner.end = Some(None);
     }
 
-    pub fn set_state(&self, state: State) {
+    pub fn set_state(&self, state: ConnectionState) {
         let mut inner = self.inner();
         if inner.end.is_none() {
             inner.state = state;
         }
     }
 
-    /// What waits takes so many bytes, about.
+    /// Approximate size of the buffered items in bytes.
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.inner().queue.bytes()
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ConnectionState {
         self.inner().state
     }
 
-    /// Counts what was read.
-    pub fn add_read(&self, bytes: usize, repeats: usize) {
+    /// Counts received bytes and duplicates.
+    pub fn count_read(&self, bytes: usize, repeats: usize) {
         let counts = &mut self.inner().counts;
         counts.bytes += bytes as u64;
         counts.repeats += repeats as u64;
     }
 
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> StreamCounts {
         self.inner().counts
     }
 
@@ -329,14 +331,14 @@ impl Buffer {
         Received { all: inner.counts.updates, waiting: inner.queue.updates() }
     }
 
-    /// How long the oldest update has waited to be taken.
+    /// Age of the oldest update that was not taken.
     pub fn lag(&self, now: SystemTime) -> Duration {
         let oldest = self.inner().queue.oldest();
         oldest.and_then(|at| now.duration_since(at).ok()).unwrap_or_default()
     }
 }
 
-impl Inner {
+impl BufferState {
     fn is_ready(&self) -> bool {
         !self.is_held && (!self.queue.is_empty() || self.end.is_some())
     }
@@ -349,7 +351,7 @@ impl Inner {
             }
             Item::Notice(Notice::Gap { end, reason, dropped, .. }) => {
                 self.counts.gaps += 1;
-                // The other gaps stand within a connection.
+                // Other gaps occur within a connection.
                 let is_reconnect = end.is_some() && dropped.is_none() && reason != RESTARTED;
                 self.counts.reconnects += u64::from(is_reconnect);
             }

@@ -1,10 +1,10 @@
-//! The buffer, from one thread.
+//! Tests of the buffer.
 
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-use super::buffer::{Buffer, State, Taken};
+use super::buffer::{Buffer, ConnectionState, Taken};
 use super::item::{Item, Notice, Update};
-use super::options::{Options, Overflow};
+use super::options::{Overflow, StreamOptions};
 use crate::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,13 +32,13 @@ fn numbers(buffer: &Buffer) -> Vec<Option<i64>> {
     all
 }
 
-/// Whether they were all put in.
-fn put(buffer: &Buffer, items: impl IntoIterator<Item = Item>) -> bool {
+/// Returns whether all items were pushed.
+fn push(buffer: &Buffer, items: impl IntoIterator<Item = Item>) -> bool {
     buffer.try_push(&mut items.into_iter().peekable())
 }
 
 fn buffer(capacity: usize, overflow: Overflow, notices: bool) -> Buffer {
-    Buffer::new(&Options { buffer: capacity, overflow, notices, ..Options::default() })
+    Buffer::new(&StreamOptions { buffer: capacity, overflow, notices, ..StreamOptions::default() })
 }
 
 fn filled(overflow: Overflow, notices: bool, one_by_one: bool) -> Buffer {
@@ -46,16 +46,16 @@ fn filled(overflow: Overflow, notices: bool, one_by_one: bool) -> Buffer {
     let items = [update(1), notice(), update(2), update(3), update(4), update(5)];
     if one_by_one {
         for item in items {
-            put(&buffer, [item]);
+            push(&buffer, [item]);
         }
     } else {
-        put(&buffer, items);
+        push(&buffer, items);
     }
     buffer
 }
 
 #[test]
-fn a_full_buffer_takes_no_more_or_gives_way_as_its_policy_says() {
+fn a_full_buffer_blocks_or_drops_by_its_policy() {
     for one_by_one in [true, false] {
         assert_eq!(numbers(&filled(Overflow::Block, true, one_by_one)), [Some(1), None, Some(2)]);
         let dropped = filled(Overflow::DropOldest, true, one_by_one);
@@ -70,36 +70,36 @@ fn a_full_buffer_takes_no_more_or_gives_way_as_its_policy_says() {
 }
 
 #[test]
-fn bytes_bound_the_buffer_under_every_policy_and_one_item_always_fits() {
+fn bytes_are_bounded_under_every_policy_and_one_item_always_fits() {
     let large = |n: i64| {
         let Item::Update(update) = update(n) else { panic!() };
         Item::Update(Update { text: "x".repeat(1_000), ..update })
     };
     for overflow in [Overflow::Block, Overflow::DropOldest, Overflow::Latest] {
-        let options = Options { max_buffer_bytes: 4_000, overflow, notices: false, ..Options::default() };
+        let options = StreamOptions { max_buffer_bytes: 4_000, overflow, notices: false, ..StreamOptions::default() };
         let buffer = Buffer::new(&options);
         let mut items = (0..100).map(large).peekable();
         buffer.try_push(&mut items);
         assert!(buffer.bytes() <= 4_000);
         assert_eq!(items.peek().is_some(), overflow == Overflow::Block);
     }
-    let small = Buffer::new(&Options { max_buffer_bytes: 10, ..Options::default() });
-    assert!(put(&small, [large(1)]) && !put(&small, [large(2)]));
+    let small = Buffer::new(&StreamOptions { max_buffer_bytes: 10, ..StreamOptions::default() });
+    assert!(push(&small, [large(1)]) && !push(&small, [large(2)]));
 }
 
 #[test]
-fn notices_are_never_kept_waiting() {
+fn notices_never_wait_for_room() {
     let buffer = buffer(2, Overflow::Block, true);
-    assert!(put(&buffer, [update(1), update(2)]) && !put(&buffer, [update(3)]));
-    assert!(put(&buffer, [notice(), notice()]));
+    assert!(push(&buffer, [update(1), update(2)]) && !push(&buffer, [update(3)]));
+    assert!(push(&buffer, [notice(), notice()]));
 }
 
 #[test]
-fn quiet_is_an_item_without_notices_until_the_first_update_where_that_is_wanted() {
+fn with_first_quiet_a_quiet_notice_is_an_item_until_the_first_update() {
     let quiet = || Item::Notice(Notice::Quiet { since: SystemTime::UNIX_EPOCH });
     for first_quiet in [false, true] {
-        let buffer = Buffer::new(&Options { notices: false, first_quiet, ..Options::default() });
-        assert!(put(&buffer, [quiet(), update(1), quiet()]));
+        let buffer = Buffer::new(&StreamOptions { notices: false, first_quiet, ..StreamOptions::default() });
+        assert!(push(&buffer, [quiet(), update(1), quiet()]));
         let first = if first_quiet { buffer.take() } else { Taken::Nothing };
         assert_eq!(matches!(first, Taken::Item(Item::Notice(Notice::Quiet { .. }))), first_quiet);
         assert!(matches!(buffer.take(), Taken::Item(Item::Update(_))), "{first_quiet}");
@@ -108,19 +108,19 @@ fn quiet_is_an_item_without_notices_until_the_first_update_where_that_is_wanted(
 }
 
 #[test]
-fn the_end_comes_after_what_was_put_in_before_and_its_error_once() {
+fn the_end_follows_the_buffered_items_and_its_error_is_returned_once() {
     let buffer = buffer(3, Overflow::Block, true);
-    assert!(put(&buffer, [update(1)]));
+    assert!(push(&buffer, [update(1)]));
     buffer.end(Some(Error::Closed));
-    assert!(put(&buffer, [update(2)]));
+    assert!(push(&buffer, [update(2)]));
     assert!(matches!(buffer.take(), Taken::Item(_)));
     assert!(matches!(buffer.take(), Taken::Ended(Some(Error::Closed))));
     assert!(matches!(buffer.take(), Taken::Ended(None)));
-    assert_eq!(buffer.state(), State::Closed);
+    assert_eq!(buffer.state(), ConnectionState::Closed);
 }
 
 #[tokio::test]
-async fn a_wait_that_is_given_up_takes_nothing() {
+async fn a_cancelled_wait_takes_nothing() {
     let buffer = Arc::new(buffer(3, Overflow::Block, true));
     for n in 0..100 {
         let waiting = tokio::time::timeout(Duration::from_micros(n * 7), buffer.ready());
@@ -131,12 +131,12 @@ async fn a_wait_that_is_given_up_takes_nothing() {
 }
 
 #[tokio::test]
-async fn a_blocked_push_goes_on_when_there_is_room_and_when_it_ends() {
+async fn a_blocked_push_continues_when_there_is_room_and_at_the_end() {
     let buffer = Arc::new(buffer(2, Overflow::Block, true));
-    let put = buffer.clone();
+    let pushed = buffer.clone();
     let task = tokio::spawn(async move {
         for n in (0..1000).step_by(10) {
-            put.push_all((n..n + 10).map(update)).await;
+            pushed.push_all((n..n + 10).map(update)).await;
         }
     });
     let mut taken = Vec::new();
@@ -151,43 +151,43 @@ async fn a_blocked_push_goes_on_when_there_is_room_and_when_it_ends() {
 }
 
 #[test]
-fn a_waker_is_woken_once_where_something_is_to_be_taken_and_not_once_it_is_forgotten() {
+fn a_waker_is_called_once_per_registration_and_never_after_its_removal() {
     #[derive(Default)]
-    struct Heard(AtomicUsize);
-    impl Wake for Heard {
+    struct WakeCount(AtomicUsize);
+    impl Wake for WakeCount {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
-    let (heard, forgotten) = (Arc::new(Heard::default()), Arc::new(Heard::default()));
+    let (count, removed) = (Arc::new(WakeCount::default()), Arc::new(WakeCount::default()));
     let buffer = buffer(3, Overflow::Block, false);
-    for waker in [&heard, &forgotten].map(|heard| Waker::from(heard.clone())) {
+    for waker in [&count, &removed].map(|count| Waker::from(count.clone())) {
         assert!(buffer.poll_ready(&waker).is_pending());
     }
-    buffer.forget(&Waker::from(forgotten.clone()));
-    assert_eq!(Arc::strong_count(&forgotten), 1);
-    put(&buffer, [notice()]);
-    assert_eq!(heard.0.load(Ordering::Relaxed), 0, "a notice that is not kept is nothing to take");
-    put(&buffer, [update(1)]);
-    put(&buffer, [update(2)]);
-    assert_eq!(heard.0.load(Ordering::Relaxed), 1);
-    assert!(buffer.poll_ready(&Waker::from(heard.clone())).is_ready());
+    buffer.remove_waker(&Waker::from(removed.clone()));
+    assert_eq!(Arc::strong_count(&removed), 1);
+    push(&buffer, [notice()]);
+    assert_eq!(count.0.load(Ordering::Relaxed), 0, "a discarded notice is no item");
+    push(&buffer, [update(1)]);
+    push(&buffer, [update(2)]);
+    assert_eq!(count.0.load(Ordering::Relaxed), 1);
+    assert!(buffer.poll_ready(&Waker::from(count.clone())).is_ready());
     numbers(&buffer);
-    assert!(buffer.poll_ready(&Waker::from(heard.clone())).is_pending());
+    assert!(buffer.poll_ready(&Waker::from(count.clone())).is_pending());
     buffer.end(None);
-    assert_eq!((heard.0.load(Ordering::Relaxed), forgotten.0.load(Ordering::Relaxed)), (2, 0));
+    assert_eq!((count.0.load(Ordering::Relaxed), removed.0.load(Ordering::Relaxed)), (2, 0));
 }
 
 #[test]
 #[allow(clippy::disallowed_methods)]
-fn a_thread_that_waits_is_woken_by_an_item_and_by_the_end() {
+fn a_waiting_thread_is_woken_by_an_item_and_by_the_end() {
     let buffer = Arc::new(buffer(2, Overflow::Block, true));
     assert!(!buffer.ready_within(Duration::from_millis(1)));
     for end in [false, true] {
-        let there = buffer.clone();
+        let shared = buffer.clone();
         let thread = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(20));
-            if end { there.end(None) } else { assert!(put(&there, [update(1)])) }
+            if end { shared.end(None) } else { assert!(push(&shared, [update(1)])) }
         });
         assert!(buffer.ready_within(Duration::from_secs(20)));
         numbers(&buffer);
@@ -196,16 +196,16 @@ fn a_thread_that_waits_is_woken_by_an_item_and_by_the_end() {
 }
 
 #[test]
-fn a_held_buffer_gives_nothing_until_it_is_released_or_ends() {
+fn a_held_buffer_yields_nothing_until_it_is_released_or_ends() {
     let recovered = || {
         let at = SystemTime::UNIX_EPOCH;
-        let gap = Notice::Gap { start: at, end: Some(at), reason: "it was cut".into(), dropped: None };
+        let gap = Notice::Gap { start: at, end: Some(at), reason: "it was cut".into(), dropped: None, is_final: false };
         Item::Notice(Notice::Recovered { gap: Box::new(gap), updates: Vec::new() })
     };
     let buffer = buffer(8, Overflow::Block, true);
-    put(&buffer, [update(1)]);
+    push(&buffer, [update(1)]);
     buffer.hold();
-    put(&buffer, [update(2)]);
+    push(&buffer, [update(2)]);
     assert!(matches!(buffer.take(), Taken::Nothing) && !buffer.ready_within(Duration::ZERO));
     buffer.release(Some(recovered()));
     assert!(buffer.ready_within(Duration::ZERO));
@@ -213,11 +213,15 @@ fn a_held_buffer_gives_nothing_until_it_is_released_or_ends() {
     assert_eq!((buffer.counts().recovered, numbers(&buffer)), (1, vec![Some(1), Some(2)]));
     buffer.hold();
     buffer.release(None);
-    put(&buffer, [update(3)]);
+    push(&buffer, [update(3)]);
     buffer.hold();
     buffer.end(None);
     buffer.hold();
     buffer.release(Some(recovered()));
-    assert_eq!((buffer.counts().recovered, numbers(&buffer)), (1, vec![Some(3)]), "what ended is not held");
+    assert_eq!(
+        (buffer.counts().recovered, numbers(&buffer)),
+        (1, vec![Some(3)]),
+        "a stream that has ended is not held"
+    );
     assert!(matches!(buffer.take(), Taken::Ended(None)));
 }

@@ -1,10 +1,10 @@
-//! The Broadcast API's event stream as a stream's wire.
+//! Connects to the Broadcast API's event stream.
 
+use super::buffer_pool::BufferPool;
 use super::item::{Item, Notice, Update};
-use super::options::Options;
-use super::session::{Connection, Lost, Read, Refusal, Wire, refuses_position};
-use super::spent::Spent;
-use super::sse::{Decoder, Frame};
+use super::options::StreamOptions;
+use super::session::{ConnectFailure, Connector, Disconnect, ReadCounts, StreamConnection, refuses_position};
+use super::sse::{SseDecoder, SseItem};
 use crate::advice::Advice;
 use crate::error::Error;
 use crate::machine;
@@ -20,38 +20,47 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// A longer last event id is not sent back: servers refuse long headers.
+/// Longer last event ids are not sent, because servers refuse long headers.
 pub const MAX_ID_BYTES: usize = 1024;
-/// After so many refusals in a row that may be due to the id it is left out.
-const MAX_REFUSALS: u32 = 2;
+/// After this many consecutive server errors that the id may have caused, connect without it.
+const MAX_SERVER_ERRORS: u32 = 2;
 
 #[derive(Debug)]
-pub(super) struct EventStream {
+pub(super) struct EventStreamConnector {
     transport: Transport,
     request: Request,
     limit: usize,
     silence_limit: Duration,
     last_event_id: Arc<str>,
-    /// Server errors in a row with the id.
-    refusals: u32,
-    remark: Option<Scrubbed>,
-    spent: Arc<Spent>,
+    /// Consecutive server errors of requests with the id.
+    server_errors: u32,
+    resume_failure: Option<Scrubbed>,
+    pool: Arc<BufferPool>,
 }
 
-impl EventStream {
-    pub(super) fn new(transport: Transport, request: Request, options: &Options, spent: Arc<Spent>) -> Self {
+impl EventStreamConnector {
+    pub(super) fn new(transport: Transport, request: Request, options: &StreamOptions, pool: Arc<BufferPool>) -> Self {
         let last_event_id = options.last_event_id.as_deref().unwrap_or_default().into();
         let (limit, silence_limit) = (options.max_event_bytes, options.silence_limit);
-        EventStream { transport, request, limit, silence_limit, last_event_id, refusals: 0, remark: None, spent }
+        EventStreamConnector {
+            transport,
+            request,
+            limit,
+            silence_limit,
+            last_event_id,
+            server_errors: 0,
+            resume_failure: None,
+            pool,
+        }
     }
 
-    async fn open(&self, id: &str) -> Result<reqwest::Response, Refusal> {
+    async fn open(&self, id: &str) -> Result<reqwest::Response, ConnectFailure> {
         let opened = timeout(self.silence_limit, self.transport.open_event_stream(&self.request, id)).await;
-        Ok(opened.map_err(|_| Refusal::silent(self.silence_limit))??)
+        Ok(opened.map_err(|_| ConnectFailure::silent(self.silence_limit))??)
     }
 
-    /// The id to send; an error says why it is not sent.
-    fn id(&self) -> Result<&str, Scrubbed> {
+    /// Returns the id to send, or why it is not sent.
+    fn sendable_id(&self) -> Result<&str, Scrubbed> {
         let id = &*self.last_event_id;
         if id.len() > MAX_ID_BYTES {
             Err(Scrubbed::local(format!(
@@ -60,7 +69,7 @@ impl EventStream {
             )))
         } else if HeaderValue::from_bytes(id.as_bytes()).is_err() {
             Err("the last event id holds a control character and was not sent".into())
-        } else if self.refusals >= MAX_REFUSALS {
+        } else if self.server_errors >= MAX_SERVER_ERRORS {
             Err("the service failed when it was sent the last event id: it was asked without it".into())
         } else {
             Ok(id)
@@ -68,104 +77,106 @@ impl EventStream {
     }
 }
 
-impl Wire for EventStream {
-    type Connection = Events;
+impl Connector for EventStreamConnector {
+    type Connection = EventStreamConnection;
 
-    async fn connect(&mut self) -> Result<Events, Refusal> {
-        let (id, mut remark) = match self.id() {
+    async fn connect(&mut self) -> Result<EventStreamConnection, ConnectFailure> {
+        let (id, mut resume_failure) = match self.sendable_id() {
             Ok(id) => (id.to_owned(), None),
             Err(why) => (String::new(), Some(why)),
         };
         let mut opened = self.open(&id).await;
-        if let Err(refusal) = &opened
+        if let Err(failure) = &opened
             && !id.is_empty()
         {
-            if refuses_position(refusal.status) {
-                let status = refusal.status.unwrap_or_default();
-                remark = Some(Scrubbed::local(format!(
+            if refuses_position(failure.status) {
+                let status = failure.status.unwrap_or_default();
+                resume_failure = Some(Scrubbed::local(format!(
                     "the service refused the last event id (status {status}): it was asked without it"
                 )));
                 opened = self.open("").await;
-            } else if refusal.status == Some(500) {
-                self.refusals += 1;
+            } else if failure.status == Some(500) {
+                self.server_errors += 1;
             }
         }
         let response = opened?;
-        self.refusals = 0;
-        self.remark = remark;
-        // What an id was not sent for is over: the next one is the service's own.
-        let last_event_id = if self.remark.is_some() { "".into() } else { self.last_event_id.clone() };
-        let decoder = Decoder::new(self.limit, last_event_id).reusing(self.spent.clone());
+        self.server_errors = 0;
+        self.resume_failure = resume_failure;
+        // An id that was not sent is dropped; the next one comes from the service.
+        let last_event_id = if self.resume_failure.is_some() { "".into() } else { self.last_event_id.clone() };
+        let decoder = SseDecoder::new(self.limit, last_event_id).with_buffer_pool(self.pool.clone());
         let scrubber = self.transport.scrubber().clone();
-        Ok(Events { response, decoder, scrubber, limit: self.limit, bytes: 0, end: None })
+        Ok(EventStreamConnection { response, decoder, scrubber, limit: self.limit, unreported_bytes: 0, end: None })
     }
 
-    fn lost(&mut self, connection: Events) {
+    fn disconnected(&mut self, connection: EventStreamConnection) {
         self.last_event_id = connection.decoder.last_event_id().clone();
     }
 
-    fn take_remark(&mut self) -> Option<Scrubbed> {
-        self.remark.take()
+    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
+        self.resume_failure.take()
     }
 }
 
-/// Updates, and bytes, in one go.
-const ENOUGH: (usize, usize) = (64, 64 * 1024);
+/// Number of items after which one read stops.
+const MAX_READ_ITEMS: usize = 64;
+/// Number of bytes after which one read stops.
+const MAX_READ_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Events {
+pub(super) struct EventStreamConnection {
     response: reqwest::Response,
-    decoder: Decoder,
+    decoder: SseDecoder,
     scrubber: Scrubber,
     limit: usize,
-    /// Read, and not told of yet.
-    bytes: usize,
-    /// How it ended, while what came before is being given.
-    end: Option<Lost>,
+    /// Bytes received and not yet reported by `read`.
+    unreported_bytes: usize,
+    /// Why the connection ended, reported after the items that preceded it.
+    end: Option<Disconnect>,
 }
 
-impl Events {
-    fn take(&mut self, chunk: reqwest::Result<Option<Bytes>>, into: &mut Vec<Item>) -> Result<(), Lost> {
+impl EventStreamConnection {
+    fn take_chunk(&mut self, chunk: reqwest::Result<Option<Bytes>>, into: &mut Vec<Item>) -> Result<(), Disconnect> {
         let chunk = match chunk {
             Ok(Some(chunk)) => chunk,
-            Ok(None) => return Err(Lost("the service ended the stream".into())),
-            Err(error) => return Err(Lost(self.scrubber.message(broken(&error.without_url())))),
+            Ok(None) => return Err(Disconnect("the service ended the stream".into())),
+            Err(error) => return Err(Disconnect(self.scrubber.message(describe_break(&error.without_url())))),
         };
-        self.bytes += chunk.len();
+        self.unreported_bytes += chunk.len();
         let received_at = machine::now();
         let limit = self.limit;
         let fed = self.decoder.feed(&chunk, |frame| match frame {
-            Frame::Event(event) => {
+            SseItem::Event(event) => {
                 let (event, id, text) = (event.event, event.id, event.data);
                 into.push(Item::Update(Update { event, id, text, binary: None, seq: None, source: None, received_at }));
             }
-            Frame::Skipped(size) => into.push(Item::Notice(Notice::skipped("event", size, limit, received_at))),
-            Frame::Comment(_) => {}
+            SseItem::Skipped(size) => into.push(Item::Notice(Notice::skipped("event", size, limit, received_at))),
+            SseItem::Comment(_) => {}
         });
-        fed.map_err(|error| Lost(self.scrubber.message(format!("the event stream holds {error}"))))
+        fed.map_err(|error| Disconnect(self.scrubber.message(format!("the event stream holds {error}"))))
     }
 }
 
-impl Connection for Events {
-    /// A service that flushes each event sends each as a chunk: what is there already comes along, and costs no wait of its own.
-    async fn read(&mut self, into: &mut Vec<Item>) -> Result<Read, Lost> {
+impl StreamConnection for EventStreamConnection {
+    /// Gathers all chunks that have arrived, since a service that flushes each event sends each in a chunk of its own.
+    async fn read(&mut self, into: &mut Vec<Item>) -> Result<ReadCounts, Disconnect> {
         if let Some(end) = self.end.take() {
             return Err(end);
         }
-        // Bytes are here where the last wait was given up while it gathered.
-        if self.bytes == 0 {
+        // Nonzero if the last call was cancelled while it gathered.
+        if self.unreported_bytes == 0 {
             let chunk = self.response.chunk().await;
-            self.take(chunk, into)?;
+            self.take_chunk(chunk, into)?;
         }
-        while into.len() < ENOUGH.0 && self.bytes < ENOUGH.1 {
-            turn().await;
+        while into.len() < MAX_READ_ITEMS && self.unreported_bytes < MAX_READ_BYTES {
+            yield_once().await;
             let Some(chunk) = self.response.chunk().now_or_never() else { break };
-            if let Err(end) = self.take(chunk, into) {
+            if let Err(end) = self.take_chunk(chunk, into) {
                 self.end = Some(end);
                 break;
             }
         }
-        Ok(Read { bytes: std::mem::take(&mut self.bytes), repeats: 0 })
+        Ok(ReadCounts { bytes: std::mem::take(&mut self.unreported_bytes), repeats: 0 })
     }
 
     fn retry(&self) -> Option<Duration> {
@@ -173,35 +184,35 @@ impl Connection for Events {
     }
 }
 
-/// Lets the tasks that wait for their turn have it: the one among them that reads the socket hands over one chunk at a time.
-/// tokio's own `yield_now` would ask the system for news first.
-async fn turn() {
-    let mut had = false;
+/// Lets other ready tasks run, among them the one that reads the socket and passes on one chunk at a time.
+/// Unlike tokio's `yield_now`, this does not poll the I/O driver first.
+async fn yield_once() {
+    let mut has_yielded = false;
     poll_fn(|cx| {
-        if had {
+        if has_yielded {
             return Poll::Ready(());
         }
-        had = true;
+        has_yielded = true;
         cx.waker().wake_by_ref();
         Poll::Pending
     })
     .await;
 }
 
-/// What the library says of it names no cause; its innermost error does.
-fn broken(error: &(dyn std::error::Error + 'static)) -> String {
+/// Describes a read error by its innermost source: reqwest's own message does not name the cause.
+fn describe_break(error: &(dyn std::error::Error + 'static)) -> String {
     let innermost = std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error);
     format!("the connection broke: {innermost}")
 }
 
-impl From<StreamOpenError> for Refusal {
-    fn from(unopened: StreamOpenError) -> Self {
-        let StreamOpenError { error, status, wait } = unopened;
-        // A wrong setting stays wrong, and what answers with a wrong certificate is not the service.
+impl From<StreamOpenError> for ConnectFailure {
+    fn from(error: StreamOpenError) -> Self {
+        let StreamOpenError { error, status, wait } = error;
+        // A wrong setting stays wrong, and a peer with a wrong certificate is not the service.
         let is_final = matches!(error, Error::Configuration(_) | Error::Argument(_) | Error::Certificate(_));
-        // That a stream tries again is its own doing.
-        let is_obvious = matches!(error.advice().0, Advice::TryAgain);
-        let reason = if is_obvious { error.found() } else { error.to_string() };
-        Refusal { reason: Scrubbed::local(reason), status, error: Some(error), wait, is_final }
+        // A stream retries by itself, so that advice is left out.
+        let advises_retry = matches!(error.advice().0, Advice::TryAgain);
+        let reason = if advises_retry { error.found() } else { error.to_string() };
+        ConnectFailure { reason: Scrubbed::local(reason), status, error: Some(error), wait, is_final }
     }
 }

@@ -1,9 +1,9 @@
-//! Websocket framing (RFC 6455) as a client reads and writes it. Pure and incremental. A message beyond the limit is skipped
-//! without being kept, so that what follows it can still be read.
+//! Websocket framing (RFC 6455) of a client. Pure and incremental. An oversized message is skipped without buffering, so that
+//! the next one can still be read.
 
-use super::options::MAX_SKIPPED;
+use super::options::MAX_SKIPPED_FACTOR;
 
-/// What the service sent.
+/// A message or control frame of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
     Text(String),
@@ -14,11 +14,11 @@ pub enum Incoming {
         code: Option<u16>,
         reason: String,
     },
-    /// A message of so many bytes, more than the limit.
+    /// A message that exceeds the limit, with its size in bytes.
     Skipped(u64),
 }
 
-/// What ends a connection, with the close code that names it.
+/// A protocol violation, which ends the connection, with its close code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Violation {
@@ -63,11 +63,11 @@ impl Opcode {
 struct Header {
     opcode: Opcode,
     is_last: bool,
-    /// Bytes of the payload that are still to come.
+    /// Bytes of the payload still to be read.
     left: u64,
 }
 
-/// A message whose end has not come.
+/// An incomplete message.
 #[derive(Debug)]
 struct Partial {
     is_text: bool,
@@ -75,12 +75,12 @@ struct Partial {
     size: u64,
 }
 
-const INPUT: usize = 64 * 1024;
-/// So much room is made for a message before its bytes are there.
-const RESERVE: u64 = 64 * 1024;
+const INPUT_CAPACITY: usize = 64 * 1024;
+/// Maximum capacity reserved for a message before its bytes arrive.
+const MAX_RESERVE: u64 = 64 * 1024;
 
 #[derive(Debug)]
-pub struct Decoder {
+pub struct FrameDecoder {
     limit: usize,
     input: Box<[u8]>,
     start: usize,
@@ -89,25 +89,25 @@ pub struct Decoder {
     message: Option<Partial>,
 }
 
-impl Decoder {
-    /// `limit`: the bytes that a message may have.
+impl FrameDecoder {
+    /// `limit`: the maximum of bytes of a message.
     pub fn new(limit: usize) -> Self {
-        Decoder { limit, input: vec![0; INPUT].into(), start: 0, end: 0, header: None, message: None }
+        FrameDecoder { limit, input: vec![0; INPUT_CAPACITY].into(), start: 0, end: 0, header: None, message: None }
     }
 
-    /// Where the next bytes are to be put; never empty after `read` gave `None`.
+    /// The buffer for the next bytes; never empty after `read` returned `None`.
     pub fn space(&mut self) -> &mut [u8] {
         self.input.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         &mut self.input[self.end..]
     }
 
-    /// So many bytes were put there.
+    /// Records that `count` bytes were written to `space`.
     pub fn fill(&mut self, count: usize) {
         self.end = (self.end + count).min(self.input.len());
     }
 
-    /// What is complete; `None`: more bytes are needed. After an error nothing more can be read.
+    /// Returns the next complete item; `None`: more bytes are needed. After an error the decoder cannot be used further.
     pub fn read(&mut self) -> Result<Option<Incoming>, Violation> {
         loop {
             let header = match self.header {
@@ -184,7 +184,7 @@ impl Decoder {
         Ok(Some(header))
     }
 
-    /// The header of a data frame.
+    /// Starts a data frame.
     fn begin(&mut self, header: Header) -> Result<(), Violation> {
         let limit = self.limit as u64;
         match (header.opcode, &self.message) {
@@ -192,7 +192,7 @@ impl Decoder {
             (Opcode::Continuation, Some(_)) => {}
             (_, Some(_)) => return Err(protocol("a message begins within another one")),
             (opcode, None) => {
-                let room = if header.left <= limit { header.left.min(RESERVE) } else { 0 };
+                let room = if header.left <= limit { header.left.min(MAX_RESERVE) } else { 0 };
                 let data = Vec::with_capacity(room as usize);
                 self.message = Some(Partial { is_text: opcode == Opcode::Text, data, size: 0 });
             }
@@ -202,7 +202,7 @@ impl Decoder {
         if message.size > limit {
             message.data = Vec::new();
         }
-        if message.size > limit.saturating_mul(MAX_SKIPPED) {
+        if message.size > limit.saturating_mul(MAX_SKIPPED_FACTOR) {
             let what = format!(
                 "a message of {} bytes, too long even to be skipped (max_event_bytes is {limit})",
                 message.size
@@ -243,7 +243,7 @@ fn control(opcode: Opcode, payload: Vec<u8>) -> Result<Incoming, Violation> {
     Ok(Incoming::Close { code: Some(code), reason: reason.to_owned() })
 }
 
-/// Adds a whole frame of a client.
+/// Appends a masked frame.
 pub fn write(opcode: Opcode, payload: &[u8], mask: [u8; 4], into: &mut Vec<u8>) {
     into.push(0x80 | opcode as u8);
     match payload.len() {
@@ -261,7 +261,7 @@ pub fn write(opcode: Opcode, payload: &[u8], mask: [u8; 4], into: &mut Vec<u8>) 
     into.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
 }
 
-/// The payload of a close; what is too long of its reason is cut off.
+/// Returns the payload of a close frame; a reason that is too long is truncated.
 pub fn close(code: u16, reason: &str) -> Vec<u8> {
     let mut payload = code.to_be_bytes().to_vec();
     let end = (0..=reason.len().min(123)).rev().find(|end| reason.is_char_boundary(*end)).unwrap_or(0);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     fn read(limit: usize, chunks: &[&[u8]]) -> (Vec<Incoming>, Option<Violation>) {
-        let (mut decoder, mut all) = (Decoder::new(limit), Vec::new());
+        let (mut decoder, mut all) = (FrameDecoder::new(limit), Vec::new());
         for mut chunk in chunks.iter().copied() {
             while !chunk.is_empty() {
                 let space = decoder.space();
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beyond_all_measure_is_refused_by_its_header() {
+    fn an_extreme_length_is_rejected_by_its_header() {
         let header = [&[0x82, 127][..], &(i64::MAX as u64).to_be_bytes()].concat();
         let (_, violation) = read(1_000, &[&header]);
         let violation = violation.unwrap();
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_writes_is_masked() {
+    fn written_frames_are_masked() {
         let mut bytes = Vec::new();
         write(Opcode::Text, b"Hello", [0x37, 0xfa, 0x21, 0x3d], &mut bytes);
         assert_eq!(bytes, b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58");
@@ -377,7 +377,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_split_gives_the_same(
+        fn every_split_decodes_the_same(
             frames in prop::collection::vec(
                 (prop::sample::select(vec![0x81_u8, 0x82, 0x01, 0x02, 0x00, 0x80, 0x89, 0x8a, 0x88]), prop::collection::vec(any::<u8>(), 0..300)),
                 0..8,
@@ -393,7 +393,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_give_messages_or_a_violation_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn any_bytes_are_decoded_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             read(50, &[&bytes]);
         }
     }

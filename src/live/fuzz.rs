@@ -1,29 +1,29 @@
-//! Streams of any bytes, against slow readings of the same.
+//! Fuzz targets: arbitrary bytes, decoded by the product and by slow reference implementations.
 
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use super::envelope::{read_envelope, unescape};
 use super::frames;
+use super::heartbeat::{self, Heartbeat};
 use super::item::{Item, Update};
-use super::peer::{self, Heartbeat};
-use super::seq::marks;
 use super::sequence::{Sequence, Verdict};
-use super::sse::{Decoder, Event, Frame, TooLarge};
-use super::{BoxScore, table, token};
+use super::sse::{EventTooLarge, SseDecoder, SseEvent, SseItem};
+use super::{BoxScore, close_code, table, token};
 use crate::config::Sport;
 use crate::fuzz::Random;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-/// The standard's text as it is written: the whole stream decoded, split into lines, then interpreted.
-pub(super) fn by_the_text(bytes: &[u8]) -> (Vec<Frame>, String, Option<u64>) {
+/// Follows the standard literally: decodes the whole stream, splits it into lines, then interprets them.
+pub(super) fn decode_by_the_standard(bytes: &[u8]) -> (Vec<SseItem>, String, Option<u64>) {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut lines: Vec<&str> = text.split('\n').collect();
-    lines.pop(); // What follows the last line end is not a line yet.
-    let (mut frames, mut data, mut event) = (Vec::new(), String::new(), String::new());
+    lines.pop(); // The text after the last line end is not a line yet.
+    let (mut items, mut data, mut event) = (Vec::new(), String::new(), String::new());
     let (mut buffer, mut last, mut retry) = (String::new(), String::new(), None);
     for line in lines {
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
@@ -31,13 +31,13 @@ pub(super) fn by_the_text(bytes: &[u8]) -> (Vec<Frame>, String, Option<u64>) {
         match field {
             "" if line.is_empty() => {
                 last = buffer.clone();
-                let named = std::mem::take(&mut event);
+                let name = std::mem::take(&mut event);
                 if let Some(data) = std::mem::take(&mut data).strip_suffix('\n') {
-                    let event = (!named.is_empty()).then(|| named.as_str().into());
-                    frames.push(Frame::Event(Event { event, data: data.into(), id: last.as_str().into() }));
+                    let event = (!name.is_empty()).then(|| name.as_str().into());
+                    items.push(SseItem::Event(SseEvent { event, data: data.into(), id: last.as_str().into() }));
                 }
             }
-            "" => frames.push(Frame::Comment(line[1..].into())),
+            "" => items.push(SseItem::Comment(line[1..].into())),
             "data" => data = data + value + "\n",
             "event" => event = value.into(),
             "id" if !value.contains('\0') => buffer = value.into(),
@@ -47,19 +47,19 @@ pub(super) fn by_the_text(bytes: &[u8]) -> (Vec<Frame>, String, Option<u64>) {
             _ => {}
         }
     }
-    (frames, last, retry)
+    (items, last, retry)
 }
 
-/// What a decoder gives, and how it ends.
-fn decoded(limit: usize, chunks: &[&[u8]]) -> (Vec<Frame>, Result<(), TooLarge>, Decoder) {
-    let mut decoder = Decoder::new(limit, "".into());
-    let mut frames = Vec::new();
-    let end = chunks.iter().try_for_each(|chunk| decoder.feed(chunk, |frame| frames.push(frame)));
-    (frames, end, decoder)
+/// Decodes the chunks; returns the items, the result and the decoder.
+fn decode(limit: usize, chunks: &[&[u8]]) -> (Vec<SseItem>, Result<(), EventTooLarge>, SseDecoder) {
+    let mut decoder = SseDecoder::new(limit, "".into());
+    let mut items = Vec::new();
+    let end = chunks.iter().try_for_each(|chunk| decoder.feed(chunk, |item| items.push(item)));
+    (items, end, decoder)
 }
 
-/// The bytes in pieces of 0 to 7.
-fn cut(mut bytes: &[u8], seed: u8) -> Vec<&[u8]> {
+/// Splits the bytes into chunks of 0 to 7.
+fn split(mut bytes: &[u8], seed: u8) -> Vec<&[u8]> {
     let mut random = Random(seed.into());
     let mut chunks = Vec::new();
     while !bytes.is_empty() {
@@ -70,33 +70,33 @@ fn cut(mut bytes: &[u8], seed: u8) -> Vec<&[u8]> {
     chunks
 }
 
-/// The first byte is a limit, the second says where the stream is cut, the others are the stream.
+/// The first byte is the limit, the second the seed of the split, the rest the stream.
 pub(crate) fn event_stream(bytes: &[u8]) {
-    let [limit, cuts, stream @ ..] = bytes else { return };
-    let chunks = cut(stream, *cuts);
-    let (expected, id, retry) = by_the_text(stream);
+    let [limit, seed, stream @ ..] = bytes else { return };
+    let chunks = split(stream, *seed);
+    let (expected, id, retry) = decode_by_the_standard(stream);
     for chunks in [&chunks[..], &[stream]] {
-        let (frames, end, decoder) = decoded(usize::MAX, chunks);
-        assert_eq!((frames.as_slice(), end), (expected.as_slice(), Ok(())));
+        let (items, end, decoder) = decode(usize::MAX, chunks);
+        assert_eq!((items.as_slice(), end), (expected.as_slice(), Ok(())));
         assert_eq!(&**decoder.last_event_id(), id);
         assert_eq!(decoder.retry(), retry.map(Duration::from_millis));
     }
     let limit = usize::from(*limit);
-    let (frames, end, decoder) = decoded(limit, &chunks);
-    let (whole, whole_end, whole_decoder) = decoded(limit, &[stream]);
-    assert_eq!((&frames, end), (&whole, whole_end), "where the bytes are cut makes no difference");
+    let (items, end, decoder) = decode(limit, &chunks);
+    let (whole, whole_end, whole_decoder) = decode(limit, &[stream]);
+    assert_eq!((&items, end), (&whole, whole_end), "the result does not depend on how the bytes are split");
     assert_eq!(decoder.last_event_id(), whole_decoder.last_event_id());
-    assert!(end.is_err() || frames.len() >= expected.len(), "what is too long is named, not lost");
+    assert!(end.is_err() || items.len() >= expected.len(), "an oversized item is reported, not lost");
     let mut expected = expected.iter();
-    let is_read = |frame: &&Frame| !matches!(frame, Frame::Skipped(_));
-    assert!(frames.iter().filter(is_read).all(|frame| expected.any(|other| other == frame)));
+    let is_read = |item: &&SseItem| !matches!(item, SseItem::Skipped(_));
+    assert!(items.iter().filter(is_read).all(|item| expected.any(|other| other == item)));
 }
 
-/// Lines of text, each a message.
+/// Each line of the text is a message.
 pub(crate) fn websocket(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (mut sequence, mut delivered) = (Sequence::new(None), BTreeSet::new());
-    let mut decoder = frames::Decoder::new(100);
+    let mut decoder = frames::FrameDecoder::new(100);
     for chunk in bytes.chunks(1_000) {
         decoder.space()[..chunk.len()].copy_from_slice(chunk);
         decoder.fill(chunk.len());
@@ -107,35 +107,35 @@ pub(crate) fn websocket(bytes: &[u8]) {
     }
     let (mut score, mut items) = (BoxScore::new(Sport::Basketball), Vec::new());
     for message in text.split('\n') {
-        match peer::heartbeat(message) {
-            Some(Heartbeat::Ping { answer, .. }) => {
-                let back = peer::heartbeat(&answer);
-                assert!(back == Some(Heartbeat::Pong) || answer.len() > 256, "{answer:?} answers {message:?}");
+        match heartbeat::parse(message) {
+            Some(Heartbeat::Ping { reply, .. }) => {
+                let back = heartbeat::parse(&reply);
+                assert!(back == Some(Heartbeat::Pong) || reply.len() > 256, "{reply:?} answers {message:?}");
             }
             Some(Heartbeat::Pong) => {}
             None => {
-                let marks = marks(message);
-                if let Some((seq, source)) = by_serde(message) {
-                    assert_eq!((marks.seq, marks.source), (seq, source.as_deref()), "{message}");
+                let envelope = read_envelope(message);
+                if let Some((seq, source)) = reference_envelope(message) {
+                    assert_eq!((envelope.seq, envelope.source), (seq, source.as_deref()), "{message}");
                 }
-                if let Some(seq) = marks.seq {
+                if let Some(seq) = envelope.seq {
                     if seq % 7 == 0 {
                         sequence.reconnect();
                     }
-                    let one = (marks.source.map(str::to_owned), seq, message.to_owned());
-                    match sequence.receive(marks.source, seq, message.as_bytes()) {
-                        Verdict::Repeat => assert!(delivered.contains(&one), "{one:?}"),
-                        Verdict::Deliver | Verdict::Restarted => drop(delivered.insert(one)),
+                    let key = (envelope.source.map(str::to_owned), seq, message.to_owned());
+                    match sequence.receive(envelope.source, seq, message.as_bytes()) {
+                        Verdict::Duplicate => assert!(delivered.contains(&key), "{key:?}"),
+                        Verdict::Deliver | Verdict::NewEpoch => drop(delivered.insert(key)),
                     }
                 }
-                let source = marks.source.map(|source| peer::unescaped(source).into());
+                let source = envelope.source.map(|source| unescape(source).into());
                 let received_at = SystemTime::UNIX_EPOCH;
                 let update = Update {
                     event: None,
                     id: "".into(),
                     text: message.into(),
                     binary: None,
-                    seq: marks.seq,
+                    seq: envelope.seq,
                     source,
                     received_at,
                 };
@@ -144,21 +144,21 @@ pub(crate) fn websocket(bytes: &[u8]) {
             }
         }
         let code = message.bytes().next().map(|byte| 1000 + u16::from(byte));
-        let reason = peer::close(code, message);
+        let reason = close_code::describe(code, message);
         assert!(!reason.contains(char::is_control) && reason.chars().count() < 300, "{reason:?}");
-        if let Some(token) = token::read(message.as_bytes()) {
+        if let Some(token) = token::parse_token(message.as_bytes()) {
             assert!(token.expose().bytes().all(|byte| byte.is_ascii_graphic()));
         }
     }
     assert_eq!(table::items(&items).unwrap().num_rows(), items.len());
     assert!(score.table().is_ok(), "{text}");
-    // It may hold what is no number: an error then, and no panic.
+    // Values that are no numbers are an error, never a panic.
     let _ = table::stat_updates(&items);
 }
 
-/// Number and source by their definition, over all that `serde_json` reads; `None`: it reads nothing, an escape may hide a
-/// key, or a number is a negative zero, to it a float.
-fn by_serde(text: &str) -> Option<(Option<i64>, Option<String>)> {
+/// Number and source by definition, from the tree that `serde_json` reads; `None` where it cannot serve as a reference: invalid
+/// JSON, an escape that may hide a key, or a negative zero, which it reads as a float.
+fn reference_envelope(text: &str) -> Option<(Option<i64>, Option<String>)> {
     let tree: Node = serde_json::from_str(text).ok().filter(|_| !text.contains('\\') && !text.contains("-0"))?;
     let (mut seqs, mut sources) = (Vec::new(), Vec::new());
     walk(&tree, 1, &mut |depth, key, value| match (key, value) {
@@ -182,7 +182,7 @@ fn walk(node: &Node, depth: usize, each: &mut dyn FnMut(usize, &str, &Node)) {
     }
 }
 
-/// JSON as it stands, keys said twice among it.
+/// A JSON value that keeps duplicate keys.
 enum Node {
     Object(Vec<(String, Node)>),
     Int(i64),
@@ -192,13 +192,13 @@ enum Node {
 
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Reading)
+        from.deserialize_any(NodeVisitor)
     }
 }
 
-struct Reading;
+struct NodeVisitor;
 
-impl<'de> Visitor<'de> for Reading {
+impl<'de> Visitor<'de> for NodeVisitor {
     type Value = Node;
     fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         f.write_str("JSON")

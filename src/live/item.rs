@@ -1,4 +1,4 @@
-//! What a stream gives: updates, and notices about itself.
+//! The items of a stream: updates, and notices about the stream.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -9,25 +9,25 @@ pub enum Item {
     Notice(Notice),
 }
 
-/// One message of the service, as it came. JSON is read when it is asked for, not while the stream is read.
+/// One message of the service, unparsed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
-    /// The event's type; `None`: `message`, the default. A websocket has no other.
+    /// The event's type; `None`: `message`, the default. Always `None` on a websocket.
     pub event: Option<Arc<str>>,
-    /// The last event id in force; empty where none was seen.
+    /// The last event id; empty if there was none.
     pub id: Arc<str>,
-    /// The data: valid UTF-8, what was not is replaced.
+    /// The message; invalid UTF-8 is replaced.
     pub text: String,
-    /// The bytes of a binary message that is not UTF-8; else they are those of `text`.
+    /// The original bytes of a binary message that is not UTF-8.
     pub binary: Option<Arc<[u8]>>,
-    /// The number of a sequenced message (facts 4).
+    /// The sequence number (facts 4).
     pub seq: Option<i64>,
     /// The message's source (facts 4).
     pub source: Option<Arc<str>>,
     pub received_at: SystemTime,
 }
 
-/// What happened to the stream.
+/// An event of the stream itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     Connected {
@@ -37,49 +37,48 @@ pub enum Notice {
     Disconnected {
         at: SystemTime,
         reason: String,
-        /// Of an answer that was not 200.
+        /// The HTTP status of an unexpected response.
         status: Option<u16>,
-        /// Attempts that failed in a row; 0: a standing connection was lost.
+        /// Consecutive failed attempts; 0: an open connection was lost.
         attempt: u32,
-        /// When the next attempt is made; `None`: never.
+        /// Time of the next attempt; `None`: there is none.
         retry_at: Option<SystemTime>,
     },
-    /// Messages of this time are missing, or may be.
+    /// Messages of this period are or may be missing.
     Gap {
-        /// The last byte before it.
+        /// Time of the last byte before the gap.
         start: SystemTime,
-        /// `None`: the stream ended in it.
+        /// `None`: the stream ended during the gap.
         end: Option<SystemTime>,
         reason: String,
-        /// Messages that are missing; `None`: unknown.
+        /// Number of missing messages; `None`: unknown.
         dropped: Option<u64>,
+        /// Whether the service was asked for them in vain; the reason says why.
+        is_final: bool,
     },
-    /// Nothing but heartbeats since then.
+    /// Only heartbeats have arrived since.
     Quiet {
         since: SystemTime,
     },
-    /// What the service still had of a gap.
+    /// A gap that the service closed.
     Recovered {
-        /// A `Gap`.
+        /// The `Gap`.
         gap: Box<Notice>,
         /// The state of the game after it.
         updates: Vec<Update>,
     },
 }
 
-/// The reason of a gap that a full buffer made.
+/// The reason of a gap caused by a full buffer.
 pub const OVERFLOW: &str = "overflow";
-/// The reason of a gap where a counter began anew.
+/// The reason of a gap caused by a restarted sequence counter.
 pub const RESTARTED: &str = "restarted";
 
-/// How the reason begins of a gap that stays one.
-pub const NOT_RECOVERED: &str = "not recovered: ";
-
-/// What an item takes beside its texts.
+/// Estimated size of an item without its texts.
 const ITEM_BYTES: usize = 256;
 
 impl Item {
-    /// The bytes that it takes, about.
+    /// Its approximate size in memory, in bytes.
     pub fn size(&self) -> usize {
         let texts = match self {
             Item::Update(update) => update.size(),
@@ -103,10 +102,10 @@ impl Update {
 }
 
 impl Notice {
-    /// The gap in the place of something that is too long.
-    pub(super) fn skipped(what: &str, size: u64, limit: usize, at: SystemTime) -> Self {
-        let reason = format!("an oversized {what} of {size} bytes was skipped: max_event_bytes is {limit}");
-        Notice::Gap { start: at, end: Some(at), reason, dropped: Some(1) }
+    /// The gap that replaces an oversized event or message.
+    pub(super) fn skipped(kind: &str, size: u64, limit: usize, at: SystemTime) -> Self {
+        let reason = format!("an oversized {kind} of {size} bytes was skipped: max_event_bytes is {limit}");
+        Notice::Gap { start: at, end: Some(at), reason, dropped: Some(1), is_final: false }
     }
 
     /// When it happened.

@@ -1,50 +1,55 @@
 //! Live data: the Broadcast API's event stream and the live websocket (specification 6; facts 3.3, 4, 5).
 //!
-//! | file | what lives there |
+//! | file | content |
 //! |---|---|
-//! | `sse` | event-stream framing: bytes to events, pure |
+//! | `sse` | event-stream framing: bytes to events; pure |
 //! | `item` | updates and notices |
-//! | `options`, `backoff` | what can be set; when to connect again: pure |
-//! | `frames` | websocket framing: pure |
-//! | `session` | a stream over its connections: two clocks, gaps |
-//! | `event_stream` | the Broadcast API's event stream as a wire |
-//! | `websocket` | the live websocket as a wire |
-//! | `token`, `peer` | its token; its heartbeats and closes |
-//! | `seq`, `sequence`, `runs` | where a message has its number; what numbers are believed: pure |
-//! | `recovery` | gaps that the service closes |
-//! | `buffer`, `queue` | what was read and not yet taken |
-//! | `sync`, `model` | where threads meet: the locks of the buffer, and its model under shuttle |
-//! | `spent` | texts to be used again |
-//! | `stream` | a stream as its reader holds it |
-//! | `journal`, `replay` | a stream on disk, and as a stream again |
+//! | `options`, `backoff` | options of a stream; delays before reconnecting; pure |
+//! | `frames` | websocket framing; pure |
+//! | `session` | connect, listen, reconnect: silence and quiet timers, gaps |
+//! | `event_stream` | connector of the Broadcast API's event stream |
+//! | `websocket` | connector of the live websocket |
+//! | `token`, `heartbeat`, `close_code` | the websocket's token, text heartbeats and close codes |
+//! | `envelope`, `sequence`, `interval_set` | a message's number and source; duplicates and resume position; pure |
+//! | `recovery` | closes gaps: when to request the state of the game |
+//! | `game_state` | requests the state of a game, by `catch_up` or by its sessions |
+//! | `session_sum` | the sum of the box scores of sessions; pure |
+//! | `buffer`, `queue` | items received and not yet taken |
+//! | `sync`, `model` | the buffer's locks, and its model under shuttle |
+//! | `buffer_pool` | reused text buffers |
+//! | `stream` | the stream that a reader holds |
+//! | `journal`, `replay` | recording a stream to disk, and replaying it |
 //! | `table` | items as Arrow tables |
-//! | `box_score` | the current box score, kept from updates |
+//! | `box_score` | the current box score, maintained from updates |
 
 mod backoff;
 mod box_score;
 mod buffer;
+mod buffer_pool;
 #[cfg(test)]
 mod buffer_tests;
+mod close_code;
+pub mod envelope;
 mod event_stream;
 pub mod frames;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
+mod game_state;
+mod heartbeat;
+mod interval_set;
 mod item;
-// Its thread writes to a disk, in real time.
+// Its thread writes to a disk, on the system's clock.
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod journal;
 #[cfg(test)]
 mod model;
 mod options;
-mod peer;
 mod queue;
 mod recovery;
 mod replay;
-mod runs;
-pub mod seq;
 pub mod sequence;
 mod session;
-mod spent;
+mod session_sum;
 pub mod sse;
 mod stream;
 mod sync;
@@ -53,72 +58,72 @@ mod token;
 mod websocket;
 
 pub use box_score::BoxScore;
-pub use buffer::{Buffer, Counts, State, Taken};
-pub use item::{Item, NOT_RECOVERED, Notice, OVERFLOW, RESTARTED, Update};
-pub use options::{Options, Overflow};
+pub use buffer::{Buffer, ConnectionState, StreamCounts, Taken};
+pub use buffer_pool::BufferPool;
+pub use item::{Item, Notice, OVERFLOW, RESTARTED, Update};
+pub use options::{Overflow, StreamOptions};
 pub use replay::replay;
-pub use spent::Spent;
-pub use stream::{Filling, Source, Stream};
+pub use stream::{Producer, ProducerFactory, Stream};
 pub use token::subscription_token;
-pub use websocket::Live;
+pub use websocket::LiveSubscription;
 
 use crate::error::{Error, Result};
 use crate::operation::{self, Arguments, Request, Value};
 use crate::transport::Transport;
+use game_state::GameState;
 use recovery::{Recovery, Updates};
 use std::sync::Arc;
 
-/// Where a recovered state of a game is from.
-const CATCH_UP: &str = "catch_up";
-/// The source whose messages need a resource of their own.
+/// The source whose messages need a separate catch-up resource.
 const SHOTS: &str = "shots";
 
-/// The event stream behind a request of the Broadcast API.
-pub fn event_stream(transport: Transport, request: Request, options: Options) -> Result<Stream> {
-    let spent = Arc::<Spent>::default();
+/// Creates a stream of the Broadcast API for a request, without connecting.
+pub fn event_stream(transport: Transport, request: Request, options: StreamOptions) -> Result<Stream> {
+    let pool = Arc::<BufferPool>::default();
     let recovery = options.recover.map(|pause| {
         let snapshot = operation::snapshot_of(&request);
-        Recovery::new(transport.clone(), snapshot, None, Updates::Snapshots, pause)
+        Recovery::new(GameState::snapshot(transport.clone(), snapshot), Updates::Snapshots, pause)
     });
-    let wire = event_stream::EventStream::new(transport.clone(), request, &options, spent.clone());
-    Ok(over(transport, wire, options, recovery)?.reusing(spent))
+    let connector = event_stream::EventStreamConnector::new(transport.clone(), request, &options, pool.clone());
+    Ok(new_stream(transport, connector, options, recovery)?.with_buffer_pool(pool))
 }
 
-/// The live websocket. Arguments are checked now; the token is asked for when the first item is.
-pub fn websocket(transport: Transport, live: Live, options: Options) -> Result<Stream> {
-    let state = catch_up(&live, &transport)?;
-    let wire = websocket::Websocket::new(transport.clone(), live, &options)?;
-    let recovery = options
-        .recover
-        .zip(state)
-        .map(|(pause, request)| Recovery::new(transport.clone(), request, Some(CATCH_UP), Updates::Changes, pause));
-    over(transport, wire, options, recovery)
+/// Creates a stream of the live websocket. Checks the arguments now; requests the token when the stream opens.
+pub fn websocket(transport: Transport, subscription: LiveSubscription, options: StreamOptions) -> Result<Stream> {
+    let state = game_state(&subscription, &transport)?;
+    let connector = websocket::WebsocketConnector::new(transport.clone(), subscription, &options)?;
+    let recovery = options.recover.zip(state).map(|(pause, state)| Recovery::new(state, Updates::Changes, pause));
+    new_stream(transport, connector, options, recovery)
 }
 
-/// The request for the state of a game; without its id there is none. What is not needed is not asked for: access to shots is
-/// a privilege of its own.
-fn catch_up(live: &Live, transport: &Transport) -> Result<Option<Request>> {
-    let Some(game) = &live.game_id else { return Ok(None) };
-    let shots = live.sources.iter().any(|source| source == SHOTS).then_some(SHOTS);
-    let parts = ["stats", "details"].into_iter().chain(shots);
-    let mut arguments: Arguments = vec![("game_id".into(), Value::Text(game.clone()))];
-    arguments.extend(parts.map(|part| ("resources".into(), Value::Text(part.into()))));
-    Ok(operation::call(CATCH_UP, &arguments, transport.config())?.requests.pop())
+/// The requests for the state of a game; `None` without its id. Shots are requested only if the stream names them, because
+/// access to them is a separate privilege.
+fn game_state(subscription: &LiveSubscription, transport: &Transport) -> Result<Option<GameState>> {
+    let Some(game) = &subscription.game_id else { return Ok(None) };
+    let request = |name: &str, parts: &[&str]| -> Result<Option<Request>> {
+        let mut arguments: Arguments = vec![("game_id".into(), Value::Text(game.clone()))];
+        arguments.extend(parts.iter().map(|part| ("resources".into(), Value::Text((*part).into()))));
+        Ok(operation::call(name, &arguments, transport.config())?.requests.pop())
+    };
+    let has_shots = subscription.sources.iter().any(|source| source == SHOTS);
+    let parts: &[&str] = if has_shots { &["stats", "details", SHOTS] } else { &["stats", "details"] };
+    let requests = request("catch_up", parts)?.zip(request("game", &[])?);
+    Ok(requests.map(|(catch_up, game)| GameState::catch_up(transport.clone(), catch_up, game)))
 }
 
-fn over<W: session::Wire + 'static>(
+fn new_stream<C: session::Connector + 'static>(
     transport: Transport,
-    wire: W,
-    options: Options,
+    connector: C,
+    options: StreamOptions,
     recovery: Option<Recovery>,
 ) -> Result<Stream> {
     let (settings, scrubber) = (options.clone(), transport.scrubber().clone());
     let recovery = recovery.map(Arc::new);
-    let recovering = recovery.clone();
-    let source = move |buffer: Arc<Buffer>| -> Filling {
+    let running_recovery = recovery.clone();
+    let producer = move |buffer: Arc<Buffer>| -> Producer {
         Box::pin(async move {
             let recover = async {
-                match &recovering {
+                match &running_recovery {
                     Some(recovery) => recovery.run(&buffer).await,
                     None => std::future::pending().await,
                 }
@@ -127,9 +132,9 @@ fn over<W: session::Wire + 'static>(
                 biased;
                 () = transport.closed() => Some(Error::Closed),
                 never = recover => match never {},
-                error = session::run(wire, &settings, &buffer, crate::machine::chance) => Some(error),
+                error = session::run(connector, &settings, &buffer, crate::machine::chance) => Some(error),
             }
         })
     };
-    Ok(Stream::new(&options, Box::new(source))?.scrubbed_by(scrubber).recovered_by(recovery))
+    Ok(Stream::new(&options, Box::new(producer))?.with_scrubber(scrubber).with_recovery(recovery))
 }

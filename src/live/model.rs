@@ -1,18 +1,18 @@
-//! Models of where threads meet without the runtime, in schedules that shuttle chooses: the buffer of a stream (the same file,
-//! compiled with shuttle's locks), and what wakes an event loop.
+//! Tests thread interleavings with shuttle: the buffer of a stream (the same file, compiled with shuttle's locks), and the waker
+//! of an event loop.
 
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used)]
 
 use super::{item, options, queue};
 use item::{Item, Update};
-use options::{Options, Overflow};
+use options::{Overflow, StreamOptions};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, Mutex};
 use shuttle::{future, thread};
 use std::time::{Duration, SystemTime};
 
-// The same file, compiled against the locks of shuttle; the model uses only a part of it.
+// The same file, compiled with shuttle's locks; the model uses only part of it.
 #[allow(dead_code, clippy::duplicate_mod)]
 #[path = "buffer.rs"]
 mod buffer;
@@ -26,19 +26,19 @@ mod sync {
     pub(super) use shuttle::sync::{Mutex, MutexGuard};
     pub(super) use std::sync::PoisonError;
 
-    struct Unpark(shuttle::thread::Thread);
+    struct ShuttleUnpark(shuttle::thread::Thread);
 
-    impl Wake for Unpark {
+    impl Wake for ShuttleUnpark {
         fn wake(self: std::sync::Arc<Self>) {
             self.0.unpark();
         }
     }
 
     pub(super) fn waker() -> Waker {
-        Waker::from(std::sync::Arc::new(Unpark(shuttle::thread::current())))
+        Waker::from(std::sync::Arc::new(ShuttleUnpark(shuttle::thread::current())))
     }
 
-    /// As long as it takes: a wake that is lost is a deadlock, which shuttle reports.
+    /// Waits without a limit: a lost wake-up is a deadlock, which shuttle reports.
     pub(super) fn wait(_limit: Duration, waker: &Waker, mut poll: impl FnMut(&mut Context<'_>) -> Poll<()>) -> bool {
         while poll(&mut Context::from_waker(waker)).is_pending() {
             shuttle::thread::park();
@@ -63,17 +63,17 @@ fn update(n: i64) -> Item {
     })
 }
 
-/// All that is put in comes out, once and in order, whether a thread or a task waits for it, however small the buffer.
+/// Every item is taken once and in order, by a waiting thread or task, however small the buffer is.
 #[test]
-fn a_stream_s_items_reach_whoever_waits() {
-    let is_a_thread = |blocks: bool| {
+fn all_items_reach_a_waiting_reader() {
+    let model = |blocks: bool| {
         move || {
-            let options = Options { buffer: 2, overflow: Overflow::Block, ..Options::default() };
+            let options = StreamOptions { buffer: 2, overflow: Overflow::Block, ..StreamOptions::default() };
             let buffer = Arc::new(Buffer::new(&options));
-            let there = buffer.clone();
-            let filling = thread::spawn(move || {
-                future::block_on(there.push_all((0..5).map(update)));
-                there.end(None);
+            let pushed = buffer.clone();
+            let producer = thread::spawn(move || {
+                future::block_on(pushed.push_all((0..5).map(update)));
+                pushed.end(None);
             });
             let mut seen = Vec::new();
             loop {
@@ -86,47 +86,47 @@ fn a_stream_s_items_reach_whoever_waits() {
                 }
             }
             assert_eq!(seen, [0, 1, 2, 3, 4]);
-            filling.join().unwrap();
+            producer.join().unwrap();
         }
     };
-    shuttle::check_random(is_a_thread(true), SCHEDULES);
-    shuttle::check_random(is_a_thread(false), SCHEDULES);
+    shuttle::check_random(model(true), SCHEDULES);
+    shuttle::check_random(model(false), SCHEDULES);
 }
 
-/// `close` from any thread wakes who waits, reader and filler.
+/// `close` from any thread wakes the waiting reader and producer.
 #[test]
-fn a_close_ends_all_waits() {
+fn close_ends_all_waits() {
     let model = || {
-        let options = Options { buffer: 1, overflow: Overflow::Block, ..Options::default() };
+        let options = StreamOptions { buffer: 1, overflow: Overflow::Block, ..StreamOptions::default() };
         let buffer = Arc::new(Buffer::new(&options));
-        let (filling, closing) = (buffer.clone(), buffer.clone());
-        let filling = thread::spawn(move || future::block_on(filling.push_all((0..3).map(update))));
-        let closing = thread::spawn(move || closing.close());
+        let (pushed, closed) = (buffer.clone(), buffer.clone());
+        let producer = thread::spawn(move || future::block_on(pushed.push_all((0..3).map(update))));
+        let closer = thread::spawn(move || closed.close());
         while !matches!(buffer.take(), Taken::Ended(_)) {
             buffer.ready_within(DAY);
         }
-        filling.join().unwrap();
-        closing.join().unwrap();
+        producer.join().unwrap();
+        closer.join().unwrap();
     };
     shuttle::check_random(model, SCHEDULES);
 }
 
-/// As `src/python/inbox.rs` does it: the first to put something in writes a byte, and the loop reads bytes before it takes all.
-/// The other way round a byte could be read that speaks for what was put in after the taking.
+/// The protocol of `src/python/loop_waker.rs`: whoever adds the first completion writes a byte; the loop reads bytes before it takes all
+/// completions. In the other order it could consume the byte of a completion that it has not taken.
 #[test]
-fn an_event_loop_is_woken_for_all_that_ended() {
+fn an_event_loop_is_woken_for_every_completion() {
     let model = || {
-        const EACH: usize = 2;
+        const PER_THREAD: usize = 2;
         let inbox = Arc::new((Mutex::new(Vec::new()), AtomicUsize::new(0)));
-        let putting: Vec<_> = (0..2)
+        let threads: Vec<_> = (0..2)
             .map(|_| {
                 let inbox = inbox.clone();
                 thread::spawn(move || {
-                    for n in 0..EACH {
+                    for n in 0..PER_THREAD {
                         let is_first = {
-                            let mut all = inbox.0.lock().unwrap();
-                            all.push(n);
-                            all.len() == 1
+                            let mut completions = inbox.0.lock().unwrap();
+                            completions.push(n);
+                            completions.len() == 1
                         };
                         if is_first {
                             inbox.1.fetch_add(1, Ordering::SeqCst);
@@ -136,22 +136,22 @@ fn an_event_loop_is_woken_for_all_that_ended() {
             })
             .collect();
         let mut taken = 0;
-        let mut hand_over = || {
+        let mut drain = || {
             inbox.1.store(0, Ordering::SeqCst);
             taken += std::mem::take(&mut *inbox.0.lock().unwrap()).len();
         };
         for _ in 0..3 {
             if inbox.1.load(Ordering::SeqCst) > 0 {
-                hand_over();
+                drain();
             }
             thread::yield_now();
         }
-        putting.into_iter().for_each(|thread| thread.join().unwrap());
-        // The loop sleeps until there is a byte.
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        // Now the loop would sleep unless there is a byte.
         while inbox.1.load(Ordering::SeqCst) > 0 {
-            hand_over();
+            drain();
         }
-        assert_eq!(taken, 2 * EACH);
+        assert_eq!(taken, 2 * PER_THREAD);
     };
     shuttle::check_random(model, 4 * SCHEDULES);
 }

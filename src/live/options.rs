@@ -1,4 +1,4 @@
-//! What a user can set on a stream, and what it is when it is not set.
+//! The options of a stream and their defaults.
 
 use crate::error::{Error, Result};
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 /// What happens when the reader of a stream is slower than the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overflow {
-    /// The connection is read no further: nothing is lost while the service waits.
+    /// Stops reading the connection, so that nothing is lost while the service waits.
     Block,
-    /// The oldest update gives way; it is counted.
+    /// Drops and counts the oldest update.
     DropOldest,
-    /// Only the newest update is kept: for snapshots, each of which replaces the one before.
+    /// Keeps only the newest update: for snapshots, each of which replaces the previous one.
     Latest,
 }
 
@@ -27,40 +27,40 @@ impl Overflow {
     }
 }
 
-/// What is too long is skipped up to this many times `max_event_bytes`; beyond that its connection is given up.
-pub const MAX_SKIPPED: u64 = 16;
+/// An oversized message is skipped if it has at most this many times `max_event_bytes`; a larger one ends the connection.
+pub const MAX_SKIPPED_FACTOR: u64 = 16;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
-    /// No byte for so long: the connection is lost (specification 6.1: 30 s).
+pub struct StreamOptions {
+    /// Time without a byte after which a connection counts as lost (specification 6.1: 30 s).
     pub silence_limit: Duration,
-    /// The wait after a failed attempt (specification 6.1: 5 s). It grows while attempts fail.
+    /// The wait after the first failed attempt (specification 6.1: 5 s). It doubles with each further one.
     pub retry_wait: Duration,
-    /// What it grows to.
+    /// Maximum of that wait.
     pub max_wait: Duration,
-    /// Whether notices are among the items.
+    /// Whether the items include notices.
     pub notices: bool,
-    /// Whether `Quiet` is an item without notices too, until the first update.
+    /// Whether to yield `Quiet` even without notices, until the first update.
     pub first_quiet: bool,
     pub overflow: Overflow,
-    /// Items that wait for their reader.
+    /// Maximum number of buffered items.
     pub buffer: usize,
     pub max_event_bytes: usize,
-    /// Bytes of the items that wait for their reader.
+    /// Maximum of bytes of the buffered items.
     pub max_buffer_bytes: usize,
-    /// No update for so long while bytes arrive: a notice.
+    /// Time without an update, while bytes arrive, after which there is a notice.
     pub quiet_after: Duration,
     /// Statuses that end the stream with an error.
     pub give_up_on: Vec<u16>,
-    /// Sent with the first request.
+    /// The id to send with the first request.
     pub last_event_id: Option<String>,
-    /// Whether the service is asked for what a gap lacks, and the time between two such requests, at least.
+    /// Whether to request the state of the game after a gap, and the minimum time between two such requests.
     pub recover: Option<Duration>,
 }
 
-impl Default for Options {
+impl Default for StreamOptions {
     fn default() -> Self {
-        Options {
+        StreamOptions {
             silence_limit: Duration::from_secs(30),
             retry_wait: Duration::from_secs(5),
             max_wait: Duration::from_secs(60),
@@ -78,9 +78,9 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl StreamOptions {
     pub fn check(&self) -> Result<()> {
-        let wrong = |what: &str| Err(Error::Argument(what.into()));
+        let wrong = |message: &str| Err(Error::Argument(message.into()));
         if self.buffer == 0 {
             return wrong("buffer must be at least 1");
         }

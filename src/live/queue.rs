@@ -1,24 +1,24 @@
-//! The items that wait for their reader: counted, dropped and merged. Pure.
+//! The queue of buffered items: counts them, drops updates, merges notices. Pure.
 
 use super::item::{Item, Notice, OVERFLOW, RESTARTED};
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-/// More notices than the capacity are merged: of each kind one stays between two updates.
+/// Merges notices beyond the capacity, to one of each kind between two updates.
 #[derive(Debug)]
 pub struct Queue {
     items: VecDeque<Queued>,
     updates: usize,
     bytes: usize,
     capacity: usize,
-    /// So many notices are merged next.
+    /// Number of notices at which they are merged next.
     merge_at: usize,
 }
 
 #[derive(Debug)]
 struct Queued {
     item: Item,
-    /// Of notices that were merged into this one: how many, and when the first happened.
+    /// Number of notices merged into this one, and the time of the first.
     earlier: Option<(u64, SystemTime)>,
 }
 
@@ -45,28 +45,28 @@ impl Queue {
         self.updates
     }
 
-    /// The bytes that the items take, about.
+    /// Approximate size of the items in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     pub fn push(&mut self, item: Item) {
-        self.add(&item);
+        self.count_added(&item);
         self.items.push_back(Queued::new(item));
-        self.merge_many();
+        self.merge_notices();
     }
 
-    /// The next one to be taken is this one again.
+    /// Puts an item back at the front.
     pub fn put_back(&mut self, item: Item) {
-        self.add(&item);
+        self.count_added(&item);
         self.items.push_front(Queued::new(item));
     }
 
     pub fn pop(&mut self) -> Option<Item> {
         let Queued { item, earlier } = self.items.pop_front()?;
-        self.remove(&item);
+        self.count_removed(&item);
         Some(match earlier {
-            Some((count, first)) => with_earlier(item, count, first),
+            Some((count, first)) => with_merge_count(item, count, first),
             None => item,
         })
     }
@@ -79,13 +79,13 @@ impl Queue {
         })
     }
 
-    /// Drops the oldest update. Where notices are wanted a gap stands in its place; whether that gap is a new one.
+    /// Drops the oldest update; with `notices`, a gap takes its place. Returns whether that gap is new.
     pub fn drop_oldest(&mut self, notices: bool) -> bool {
         let Some(at) = self.items.iter().position(|queued| matches!(queued.item, Item::Update(_))) else {
             return false;
         };
         let Some(Queued { item, .. }) = self.items.remove(at) else { return false };
-        self.remove(&item);
+        self.count_removed(&item);
         let Item::Update(update) = item else { return false };
         if !notices {
             return false;
@@ -99,24 +99,24 @@ impl Queue {
             return false;
         }
         let (start, end) = (received_at, Some(received_at));
-        let gap = Item::Notice(Notice::Gap { start, end, reason: OVERFLOW.into(), dropped: Some(1) });
-        self.add(&gap);
+        let gap = Item::Notice(Notice::Gap { start, end, reason: OVERFLOW.into(), dropped: Some(1), is_final: false });
+        self.count_added(&gap);
         self.items.insert(at, Queued::new(gap));
-        self.merge_many();
+        self.merge_notices();
         true
     }
 
-    fn add(&mut self, item: &Item) {
+    fn count_added(&mut self, item: &Item) {
         self.updates += usize::from(matches!(item, Item::Update(_)));
         self.bytes += item.size();
     }
 
-    fn remove(&mut self, item: &Item) {
+    fn count_removed(&mut self, item: &Item) {
         self.updates -= usize::from(matches!(item, Item::Update(_)));
         self.bytes = self.bytes.saturating_sub(item.size());
     }
 
-    fn merge_many(&mut self) {
+    fn merge_notices(&mut self) {
         if self.items.len() - self.updates <= self.merge_at {
             return;
         }
@@ -137,7 +137,7 @@ impl Queue {
     }
 }
 
-/// Adds a notice to those since the last update, merged with an earlier one of its kind: it stands where the later one stood.
+/// Adds a notice to those since the last update. An earlier one of its kind is merged into it.
 fn merge(notices: &mut Vec<Queued>, mut new: Queued) {
     if let Some(at) = notices.iter().position(|queued| kind(&queued.item) == kind(&new.item)) {
         let old = notices.remove(at);
@@ -145,14 +145,14 @@ fn merge(notices: &mut Vec<Queued>, mut new: Queued) {
         let count = 1 + old.earlier.map_or(0, |(count, _)| count) + new.earlier.map_or(0, |(count, _)| count);
         new.earlier = Some((count, first));
         if let (Item::Notice(old), Item::Notice(new)) = (old.item, &mut new.item) {
-            cover(old, new);
+            extend_notice(old, new);
         }
     }
     notices.push(new);
 }
 
-/// The later notice tells of what the earlier one told.
-fn cover(old: Notice, new: &mut Notice) {
+/// Extends the later notice to cover the earlier one.
+fn extend_notice(old: Notice, new: &mut Notice) {
     match (old, new) {
         (Notice::Gap { start: first, dropped: more, .. }, Notice::Gap { start, dropped, .. }) => {
             *start = (*start).min(first);
@@ -183,8 +183,8 @@ fn at_of(item: &Item) -> SystemTime {
     }
 }
 
-/// A merged notice says so; the reasons that programs compare stay as they are.
-fn with_earlier(mut item: Item, count: u64, first: SystemTime) -> Item {
+/// Mentions the merged notices in the reason, except in reasons that programs compare.
+fn with_merge_count(mut item: Item, count: u64, first: SystemTime) -> Item {
     let kind = kind(&item);
     let seconds = at_of(&item).duration_since(first).unwrap_or_default().as_secs_f64();
     if let Item::Notice(Notice::Disconnected { reason, .. } | Notice::Gap { reason, .. }) = &mut item
@@ -213,14 +213,14 @@ mod tests {
         Item::Update(Update { event: None, id, text, binary: None, seq: None, source: None, received_at })
     }
 
-    fn lost(n: u64) -> Item {
-        let reason = format!("lost {n}");
+    fn disconnected(n: u64) -> Item {
+        let reason = format!("disconnected {n}");
         Item::Notice(Notice::Disconnected { at: at(n), reason, status: None, attempt: n as u32, retry_at: None })
     }
 
     fn gap(n: u64) -> Item {
         let (start, end, reason) = (at(n), Some(at(n + 1)), "it was cut".into());
-        Item::Notice(Notice::Gap { start, end, reason, dropped: None })
+        Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false })
     }
 
     fn connected(n: u64) -> Item {
@@ -232,41 +232,41 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_leaves_a_gap_in_its_place() {
+    fn a_gap_replaces_dropped_updates() {
         let mut queue = Queue::new(10);
-        for item in [connected(0), update(1), update(2), lost(3), update(4), update(5)] {
+        for item in [connected(0), update(1), update(2), disconnected(3), update(4), update(5)] {
             queue.push(item);
         }
         let new: Vec<bool> = (0..3).map(|_| queue.drop_oldest(true)).collect();
         assert_eq!(new, [true, false, true]);
         let overflow = |start, end, n| {
             let (start, end) = (at(start), Some(at(end)));
-            Item::Notice(Notice::Gap { start, end, reason: "overflow".into(), dropped: Some(n) })
+            Item::Notice(Notice::Gap { start, end, reason: "overflow".into(), dropped: Some(n), is_final: false })
         };
-        assert_eq!(all(&mut queue), [connected(0), overflow(1, 2, 2), lost(3), overflow(4, 4, 1), update(5)]);
+        assert_eq!(all(&mut queue), [connected(0), overflow(1, 2, 2), disconnected(3), overflow(4, 4, 1), update(5)]);
         assert_eq!((queue.bytes(), queue.updates()), (0, 0));
     }
 
     #[test]
-    fn notices_that_nobody_takes_are_merged_with_their_count_first_and_last() {
+    fn notices_are_merged_with_their_number_and_time_span() {
         let mut queue = Queue::new(4);
         queue.push(update(0));
         for n in 1..=10_000 {
-            queue.push(lost(n));
+            queue.push(disconnected(n));
             assert!(queue.len() <= 6, "{n}: {}", queue.len());
         }
         let items = all(&mut queue);
-        assert_eq!(items.last(), Some(&lost(10_000)));
+        assert_eq!(items.last(), Some(&disconnected(10_000)));
         let Item::Notice(Notice::Disconnected { attempt, reason, .. }) = &items[1] else { panic!() };
-        let expected = format!("lost {attempt} (the last of {attempt} such notices in {}.0 s)", attempt - 1);
+        let expected = format!("disconnected {attempt} (the last of {attempt} such notices in {}.0 s)", attempt - 1);
         assert!(*attempt > 9_990 && *reason == expected, "{reason}");
     }
 
     #[test]
-    fn connections_that_bring_nothing_are_merged_too() {
+    fn notices_of_connections_without_updates_are_merged() {
         let mut queue = Queue::new(4);
         for n in 0..10_000 {
-            [lost(n), gap(n), connected(n)].into_iter().for_each(|item| queue.push(item));
+            [disconnected(n), gap(n), connected(n)].into_iter().for_each(|item| queue.push(item));
             assert!(queue.len() <= 8);
         }
         let items = all(&mut queue);
@@ -277,10 +277,10 @@ mod tests {
     }
 
     #[test]
-    fn dropped_updates_between_notices_take_no_memory() {
+    fn dropped_updates_between_notices_use_no_memory() {
         let mut queue = Queue::new(4);
         for n in 0..10_000 {
-            [lost(n), gap(n), connected(n), update(n)].into_iter().for_each(|item| queue.push(item));
+            [disconnected(n), gap(n), connected(n), update(n)].into_iter().for_each(|item| queue.push(item));
             while queue.updates() > 1 {
                 queue.drop_oldest(true);
             }

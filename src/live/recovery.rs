@@ -1,48 +1,45 @@
-//! Gaps that close themselves: when a gap was taken, the service is asked for the state of the game, and what it gives stands
-//! before everything that was received later. Meanwhile the buffer gives nothing, so that no older state follows a newer one.
+//! Closes gaps: after the user has taken a gap, the state of the game is requested. The response precedes everything that was
+//! received after the gap: the buffer is held during the request, so that no older state follows a newer one.
 
 use super::buffer::{Buffer, Received};
-use super::item::{Item, NOT_RECOVERED, Notice, OVERFLOW, Update};
-use crate::error::Error;
-use crate::operation::Request;
-use crate::table;
-use crate::transport::Transport;
+use super::game_state::GameState;
+use super::item::{Item, Notice, OVERFLOW};
 use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// The stream stands still for so long at most.
+/// Maximum time of the requests for a gap, during which the stream yields nothing.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
-/// A stream of snapshots is given so long to send the next one by itself.
+/// How long to wait for the next snapshot of the stream before requesting one.
 const SNAPSHOT_WAIT: Duration = Duration::from_secs(2);
 
-/// What the updates of a stream are.
+/// What an update of a stream contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Updates {
-    /// Each says what changed: one that is missing stays missing.
+    /// Only what changed, so that a later update does not close a gap.
     Changes,
-    /// Each says everything: the next one closes a gap.
+    /// The whole state, so that the next update closes a gap.
     Snapshots,
 }
 
-/// When to ask. Pure: `now` counts from the beginning of the stream.
+/// Decides when to send a request. Pure: `now` counts from the start of the stream.
 #[derive(Debug)]
 struct Plan {
     updates: Updates,
-    /// Between two requests, at least.
+    /// Minimum time between two requests.
     pause: Duration,
     last: Option<Duration>,
     open: Option<Open>,
 }
 
-/// Gaps that one request will close.
+/// Open gaps, merged into one: one request closes them.
 #[derive(Debug, Clone, PartialEq)]
 struct Open {
     gap: Notice,
     due: Duration,
-    /// Updates that had been received when the last of them was taken.
+    /// Number of updates received when the last of them was taken.
     received: u64,
 }
 
@@ -51,13 +48,10 @@ impl Plan {
         Plan { updates, pause, last: None, open: None }
     }
 
-    /// A gap was taken from the buffer. Other notices change nothing.
+    /// Records a gap that was taken from the buffer. Other notices are ignored.
     fn take(&mut self, gap: &Notice, now: Duration, received: Received) {
-        let Notice::Gap { end: Some(_), reason, dropped, .. } = gap else { return };
-        if reason.starts_with(NOT_RECOVERED) {
-            return;
-        }
-        // What waits behind the gap closes it, or will; what is too long is no shorter from elsewhere.
+        let Notice::Gap { end: Some(_), reason, dropped, is_final: false, .. } = gap else { return };
+        // A waiting snapshot closes the gap; an oversized one would be as long in a response.
         let closes_by_itself = received.waiting > 0 || reason == OVERFLOW || dropped.is_some();
         if self.updates == Updates::Snapshots && closes_by_itself {
             return;
@@ -78,7 +72,7 @@ impl Plan {
         self.open.as_ref().map(|open| open.due)
     }
 
-    /// The gap to ask about now; `None`: nothing is due, or a snapshot has closed it.
+    /// The gap to request now; `None`: none is due, or a snapshot has closed it.
     fn begin(&mut self, now: Duration, received: Received) -> Option<Notice> {
         let open = self.open.take_if(|open| open.due <= now)?;
         if self.updates == Updates::Snapshots && received.all > open.received {
@@ -89,7 +83,7 @@ impl Plan {
     }
 }
 
-/// The later gap, from where the earlier one began.
+/// The later gap, extended to the start of the earlier one.
 fn covering(earlier: Notice, mut later: Notice) -> Notice {
     if let (Notice::Gap { start: first, dropped: more, .. }, Notice::Gap { start, dropped, .. }) = (earlier, &mut later)
     {
@@ -99,44 +93,34 @@ fn covering(earlier: Notice, mut later: Notice) -> Notice {
     later
 }
 
-/// The plan of a stream, and the request that it makes.
+/// The requests of one stream for its gaps.
 pub(super) struct Recovery {
-    transport: Transport,
-    request: Request,
-    /// Where the state says that it is from; `None`: it is what the stream itself would have sent.
-    source: Option<&'static str>,
+    state: GameState,
     plan: Mutex<Plan>,
     changed: Notify,
     begun: Instant,
 }
 
 impl Recovery {
-    pub(super) fn new(
-        transport: Transport,
-        request: Request,
-        source: Option<&'static str>,
-        updates: Updates,
-        pause: Duration,
-    ) -> Self {
+    pub(super) fn new(state: GameState, updates: Updates, pause: Duration) -> Self {
         let plan = Mutex::new(Plan::new(updates, pause));
-        Recovery { transport, request, source, plan, changed: Notify::new(), begun: Instant::now() }
+        Recovery { state, plan, changed: Notify::new(), begun: Instant::now() }
     }
 
-    /// A gap was taken from the buffer, which gives nothing more where the request is due at once.
+    /// Records a gap that was taken from the buffer, and holds the buffer if the request is due at once.
     pub(super) fn take(&self, gap: &Notice, buffer: &Buffer) {
         let now = self.begun.elapsed();
-        let is_due = {
-            let mut plan = self.plan();
-            plan.take(gap, now, buffer.received());
-            plan.due().is_some_and(|due| due <= now)
-        };
-        if is_due {
+        let mut plan = self.plan();
+        plan.take(gap, now, buffer.received());
+        if plan.due().is_some_and(|due| due <= now) {
+            // Under the lock: after it, the request may have been sent and the buffer released already.
             buffer.hold();
         }
+        drop(plan);
         self.changed.notify_one();
     }
 
-    /// Makes the requests that are due, while the stream lives.
+    /// Sends the requests that are due, as long as the stream is open.
     pub(super) async fn run(&self, buffer: &Buffer) -> Infallible {
         loop {
             let due = self.plan().due().and_then(|due| self.begun.checked_add(due));
@@ -160,38 +144,19 @@ impl Recovery {
         }
     }
 
-    async fn recover(&self, gap: Notice) -> Notice {
+    async fn recover(&self, mut gap: Notice) -> Notice {
         let late = || Err(format!("no answer within {} s", REQUEST_LIMIT.as_secs()));
-        match timeout(REQUEST_LIMIT, self.ask()).await.unwrap_or_else(|_| late()) {
+        match timeout(REQUEST_LIMIT, self.state.ask(REQUEST_LIMIT)).await.unwrap_or_else(|_| late()) {
             Ok(update) => Notice::Recovered { gap: Box::new(gap), updates: vec![update] },
             Err(why) => {
-                log::warn!("live stream: {NOT_RECOVERED}{why}");
-                let mut gap = gap;
-                if let Notice::Gap { reason, .. } = &mut gap {
-                    *reason = format!("{NOT_RECOVERED}{why} (gap: {reason})");
+                log::warn!("live stream: not recovered: {why}");
+                if let Notice::Gap { reason, is_final, .. } = &mut gap {
+                    *reason = format!("not recovered: {why} (gap: {reason})");
+                    *is_final = true;
                 }
                 gap
             }
         }
-    }
-
-    /// The state of the game, or why there is none.
-    async fn ask(&self) -> Result<Update, String> {
-        let found = |error: Error| error.found();
-        let response = self.transport.send_once(&self.request, REQUEST_LIMIT).await.map_err(found)?;
-        if let Some(refusal) = response.refusal {
-            return Err(found(*refusal));
-        }
-        let body = response.body.as_slice();
-        match self.request.resource {
-            Some(resource) => table::check_root(resource, &response.body)
-                .map_err(|wrong| found(wrong.scrubbed(self.transport.scrubber())))?,
-            None if body.trim_ascii_start().starts_with(b"{") => {}
-            None => return Err("the response holds no snapshot".to_owned()),
-        }
-        let text = String::from_utf8_lossy(body).into_owned();
-        let (source, received_at) = (self.source.map(Into::into), response.fetched_at);
-        Ok(Update { event: None, id: "".into(), text, binary: None, seq: None, source, received_at })
     }
 
     fn plan(&self) -> MutexGuard<'_, Plan> {
@@ -216,7 +181,7 @@ mod tests {
 
     fn gap(start: u64, end: Option<u64>, reason: &str, dropped: Option<u64>) -> Notice {
         let at = |s: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(s);
-        Notice::Gap { start: at(start), end: end.map(at), reason: reason.into(), dropped }
+        Notice::Gap { start: at(start), end: end.map(at), reason: reason.into(), dropped, is_final: false }
     }
 
     fn cut() -> Notice {
@@ -231,7 +196,7 @@ mod tests {
         {
             let mut plan = Plan::new(Updates::Changes, PAUSE);
             let gap = gap(1, Some(2), reason, dropped);
-            // Later changes say nothing of those that are missing.
+            // Later changes do not contain the missing ones.
             plan.take(&gap, seconds(9.0), Received { all: 7, waiting: 3 });
             assert_eq!(plan.due(), Some(seconds(9.0)), "{reason}");
             assert_eq!(plan.begin(seconds(9.0), Received { all: 99, waiting: 9 }), Some(gap));
@@ -252,7 +217,11 @@ mod tests {
     #[test]
     fn a_gap_that_stayed_one_is_not_asked_about_again() {
         let mut plan = Plan::new(Updates::Changes, PAUSE);
-        plan.take(&gap(1, Some(2), "not recovered: 403 (gap: it was cut)", None), seconds(9.0), NONE);
+        let mut gap = cut();
+        if let Notice::Gap { is_final, .. } = &mut gap {
+            *is_final = true;
+        }
+        plan.take(&gap, seconds(9.0), NONE);
         assert_eq!(plan.due(), None);
     }
 
@@ -265,7 +234,7 @@ mod tests {
         plan.take(&gap(5, Some(6), OVERFLOW, Some(3)), seconds(14.0), NONE);
         assert_eq!((plan.due(), plan.begin(seconds(14.9), NONE)), (Some(seconds(15.0)), None));
         assert_eq!(plan.begin(seconds(15.0), NONE), Some(gap(3, Some(6), OVERFLOW, Some(5))));
-        // The number of missing messages is known only where it is for each.
+        // The sum is known only if each count is.
         plan.take(&gap(7, Some(8), OVERFLOW, Some(2)), seconds(16.0), NONE);
         plan.take(&gap(8, Some(9), "it was cut", None), seconds(16.0), NONE);
         assert_eq!(plan.begin(seconds(20.0), NONE), Some(gap(7, Some(9), "it was cut", None)));

@@ -1,10 +1,10 @@
-//! A journal as a stream: the same items, at the pace they came.
+//! Replays a journal as a stream: the same items, at their original pace or faster.
 
-use super::buffer::{Buffer, State};
+use super::buffer::{Buffer, ConnectionState};
 use super::item::Item;
 use super::journal::{Entry, Reader};
-use super::options::Options;
-use super::stream::{Filling, Stream};
+use super::options::StreamOptions;
+use super::stream::{Producer, Stream};
 use crate::error::{Error, Result};
 use std::future::Future;
 use std::io::Read;
@@ -13,15 +13,15 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// `speed`: 2.0 is twice as fast as it came; `None` as fast as it is read.
-pub fn replay(path: &Path, speed: Option<f64>, options: Options) -> Result<Stream> {
+/// `speed`: 2.0 is twice the original speed; `None` is as fast as possible.
+pub fn replay(path: &Path, speed: Option<f64>, options: StreamOptions) -> Result<Stream> {
     let pace = Pace::new(speed)?;
     let reader = Reader::open(path)?;
-    let source = move |buffer: Arc<Buffer>| -> Filling {
+    let producer = move |buffer: Arc<Buffer>| -> Producer {
         Box::pin(async move {
-            let begun = Instant::now();
+            let start = Instant::now();
             let until = |due: Duration| async move {
-                match begun.checked_add(due) {
+                match start.checked_add(due) {
                     Some(at) => tokio::time::sleep_until(at).await,
                     None => std::future::pending().await,
                 }
@@ -29,25 +29,25 @@ pub fn replay(path: &Path, speed: Option<f64>, options: Options) -> Result<Strea
             run(reader, pace, &buffer, until).await
         })
     };
-    Stream::new(&options, Box::new(source))
+    Stream::new(&options, Box::new(producer))
 }
 
-/// `until` waits for a time after the beginning.
+/// `until` waits until this time after the start.
 async fn run<R, F>(reader: Reader<R>, mut pace: Pace, buffer: &Buffer, until: impl Fn(Duration) -> F) -> Option<Error>
 where
     R: Read + Send + 'static,
     F: Future<Output = ()>,
 {
-    buffer.set_state(State::Connected);
+    buffer.set_state(ConnectionState::Connected);
     let mut reader = Some(reader);
-    while let Some(mut here) = reader.take() {
-        // A slow disk must not keep other streams waiting.
+    while let Some(mut current) = reader.take() {
+        // A slow disk must not block the runtime's threads.
         let read = tokio::task::spawn_blocking(move || {
             let mut entries: Vec<Entry> = Vec::new();
-            let more = here.next(&mut entries);
-            (here, entries, more)
+            let more = current.next(&mut entries);
+            (current, entries, more)
         });
-        let Ok((back, entries, more)) = read.await else {
+        let Ok((current, entries, more)) = read.await else {
             return Some(Error::Internal("the journal's reader ended early".to_owned()));
         };
         for (at, item) in entries {
@@ -55,12 +55,12 @@ where
                 until(due).await;
             }
             if let Item::Update(update) = &item {
-                buffer.add_read(update.raw().len(), 0);
+                buffer.count_read(update.raw().len(), 0);
             }
             buffer.push(item).await;
         }
         match more {
-            Ok(true) => reader = Some(back),
+            Ok(true) => reader = Some(current),
             Ok(false) => {}
             Err(error) => return Some(error),
         }
@@ -68,7 +68,7 @@ where
     None
 }
 
-/// When an item is due, after the first one.
+/// When items are due, relative to the first one.
 struct Pace {
     speed: Option<f64>,
     first: Option<SystemTime>,
@@ -85,7 +85,7 @@ impl Pace {
         }
     }
 
-    /// Where the recorder's clock was set back, time stands until it is where it was.
+    /// If the recorder's clock was set back, items are due at once until it catches up.
     fn due(&mut self, at: SystemTime) -> Option<Duration> {
         let speed = self.speed?;
         let first = *self.first.get_or_insert(at);

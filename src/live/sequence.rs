@@ -1,83 +1,84 @@
-//! What a stream believes of its messages' numbers. A number is a hint: where it stands, who shares its counter and when that
-//! counter begins anew is not documented. Pure.
+//! Finds duplicates and the resume position by the messages' sequence numbers. Numbers are hints: which sources share a counter
+//! and when a counter restarts is not documented. Pure.
 
-use super::runs::{self, Runs};
+use super::interval_set::{self, IntervalSet};
 use crate::machine;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
-/// Delivered messages that are remembered, by number and a hash of their content. A forgotten one is delivered again.
-pub const REMEMBERED: usize = 131_072;
-/// Sources whose numbers are followed. Those of further sources are ignored.
+/// Maximum of delivered messages to remember, by number and content hash. A forgotten one may be delivered twice.
+pub const MAX_REMEMBERED: usize = 131_072;
+/// Maximum of tracked sources. The numbers of further sources are ignored.
 const MAX_SOURCES: usize = 64;
 /// A number this far behind the highest of its connection belongs to another counter.
 const REORDER_WINDOW: i64 = 64;
-/// So many connections must go past a missing number before it is no longer asked for.
-const PASSES: usize = 3;
-/// Numbers a source must have used before going back counts as a restart in the middle of a connection.
-const COUNTER_LENGTH: u64 = 3;
+/// Number of connections that must pass a missing number before it is no longer requested.
+const CONNECTIONS_TO_SETTLE: usize = 3;
+/// Numbers that a source must have used before going back counts as a restart within a connection.
+const MIN_COUNTER_LENGTH: u64 = 3;
 
 /// What to do with a numbered message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Deliver,
-    /// The same source, number and content were delivered on an earlier connection.
-    Repeat,
-    /// Deliver it as the first message of a new epoch: the counter began anew.
-    Restarted,
+    /// An earlier connection delivered the same source, number and content.
+    Duplicate,
+    /// Deliver it as the first message after the counter restarted.
+    NewEpoch,
 }
 
-/// The numbers of one stream, over all its connections.
+/// The sequence numbers of one stream, over all its connections.
 #[derive(Debug)]
 pub struct Sequence {
-    /// The position that the user asked for, while the first epoch lasts.
+    /// The user's position, during the first epoch.
     initial: Option<i64>,
     sources: Vec<Source>,
-    /// Restarts that were announced.
+    /// Number of announced restarts.
     epoch: u32,
     memory: Memory,
-    /// All numbers seen in this epoch can be those of one counter.
-    is_common: bool,
-    /// A counter began anew on this connection, or seemed to: the next connection asks from the beginning.
-    is_doubtful: bool,
+    /// Whether one counter can explain all numbers of this epoch.
+    has_common_counter: bool,
+    /// A counter may have restarted on this connection, so the next one resumes from the beginning.
+    may_have_restarted: bool,
     progress: Progress,
-    /// The highest number that each of the furthest connections reached.
-    reached: Vec<i64>,
-    on_connection: Option<i64>,
-    /// Connections before this one.
+    /// The highest numbers of the connections that got furthest, descending.
+    connection_maxima: Vec<i64>,
+    /// The highest number of this connection.
+    current_maximum: Option<i64>,
+    /// Number of connections before this one.
     connection: u32,
 }
 
 #[derive(Debug)]
 struct Source {
     name: Option<Box<str>>,
-    /// That of the stream when its counter began.
+    /// The stream's epoch when its counter started.
     epoch: u32,
-    runs: Runs,
+    received: IntervalSet,
     progress: Progress,
-    /// It used one number for different messages: no counter.
-    is_set_aside: bool,
-    /// It used a number anew on this connection.
+    /// Its numbers are ignored: it used one for different messages, so they are no counter.
+    is_ignored: bool,
+    /// It reused a number on this connection.
     has_gone_back: bool,
 }
 
-/// How far deliveries are, and were when the connection was made.
+/// The highest delivered number, now and when the connection was opened.
 #[derive(Debug, Default, Clone, Copy)]
 struct Progress {
     highest: Option<i64>,
-    before: Option<i64>,
+    at_connect: Option<i64>,
     is_catching_up: bool,
 }
 
 impl Progress {
     fn reconnect(&mut self) {
-        self.before = self.highest;
-        self.is_catching_up = self.before.is_some();
+        self.at_connect = self.highest;
+        self.is_catching_up = self.at_connect.is_some();
     }
 
-    fn pass(&mut self, seq: i64) {
+    fn advance(&mut self, seq: i64) {
         self.highest = self.highest.max(Some(seq));
-        self.is_catching_up &= Some(seq) <= self.before;
+        self.is_catching_up &= Some(seq) <= self.at_connect;
     }
 }
 
@@ -87,26 +88,26 @@ impl Sequence {
             initial: last_seq,
             sources: Vec::new(),
             epoch: 0,
-            memory: Memory::new(REMEMBERED),
-            is_common: true,
-            is_doubtful: false,
+            memory: Memory::new(MAX_REMEMBERED),
+            has_common_counter: true,
+            may_have_restarted: false,
             progress: Progress::default(),
-            reached: Vec::new(),
-            on_connection: None,
+            connection_maxima: Vec::new(),
+            current_maximum: None,
             connection: 0,
         }
     }
 
-    /// The connection is lost: what the next one brings may be a repeat.
+    /// Starts a new connection, whose messages may be duplicates.
     pub fn reconnect(&mut self) {
         self.connection = self.connection.saturating_add(1);
-        self.reached.extend(self.on_connection.take());
-        self.reached.sort_unstable_by(|a, b| b.cmp(a));
-        self.reached.truncate(PASSES);
-        if std::mem::take(&mut self.is_doubtful) {
-            self.sources.iter_mut().for_each(|source| source.runs = Runs::default());
-            self.reached.clear();
-            self.is_common = true;
+        self.connection_maxima.extend(self.current_maximum.take());
+        self.connection_maxima.sort_unstable_by(|a, b| b.cmp(a));
+        self.connection_maxima.truncate(CONNECTIONS_TO_SETTLE);
+        if std::mem::take(&mut self.may_have_restarted) {
+            self.sources.iter_mut().for_each(|source| source.received = IntervalSet::default());
+            self.connection_maxima.clear();
+            self.has_common_counter = true;
         }
         self.progress.reconnect();
         for source in &mut self.sources {
@@ -115,19 +116,20 @@ impl Sequence {
         }
     }
 
-    /// The number to resume behind: the highest below which no number is missing that could still come. `None`: the numbers
-    /// do not behave as a sequence, or there are none.
+    /// The number to resume after: the highest with no missing number below it that could still arrive. `None`: there are no
+    /// numbers, or they do not behave like a sequence.
     pub fn resume(&self) -> Option<i64> {
-        // To ask from the beginning is always safe: what was delivered is known.
-        if !self.is_common || self.is_doubtful {
+        // Resuming from the beginning is always safe, because duplicates are recognised.
+        if !self.has_common_counter || self.may_have_restarted {
             return self.initial;
         }
-        let runs = runs::merged(self.counters().map(|source| &source.runs));
-        let settled = (self.reached.len() == PASSES).then(|| self.reached[PASSES - 1]);
-        // Two numbers in a row are the least that a counter shows.
-        let begun = runs.first().filter(|(first, last)| first < last).map(|(_, last)| *last);
-        let mut position = self.initial.max(settled).or(begun)?;
-        for (first, last) in runs {
+        let intervals = interval_set::union(self.counters().map(|source| &source.received));
+        let settled = (self.connection_maxima.len() == CONNECTIONS_TO_SETTLE)
+            .then(|| self.connection_maxima[CONNECTIONS_TO_SETTLE - 1]);
+        // Two consecutive numbers are the least evidence of a counter.
+        let start = intervals.first().filter(|(first, last)| first < last).map(|(_, last)| *last);
+        let mut position = self.initial.max(settled).or(start)?;
+        for (first, last) in intervals {
             if first > position.saturating_add(1) {
                 break;
             }
@@ -136,85 +138,85 @@ impl Sequence {
         Some(position)
     }
 
-    /// Takes a numbered message in the order of its arrival.
+    /// Classifies a numbered message. Messages are passed in the order of their arrival.
     pub fn receive(&mut self, source: Option<&str>, seq: i64, content: &[u8]) -> Verdict {
-        let Some(at) = self.source(source).filter(|at| !self.sources[*at].is_set_aside) else {
+        let Some(at) = self.source_index(source).filter(|at| !self.sources[*at].is_ignored) else {
             return Verdict::Deliver;
         };
         let hash = self.memory.hash(content);
         let verdict = match self.memory.get(&(at, seq)) {
             Some(known) if known.hash == hash => {
-                let is_repeat = known.connection < self.connection && self.is_catching_up(at);
-                if is_repeat { Verdict::Repeat } else { Verdict::Deliver }
+                let is_duplicate = known.connection < self.connection && self.is_catching_up(at);
+                if is_duplicate { Verdict::Duplicate } else { Verdict::Deliver }
             }
             Some(known) if known.epoch == self.sources[at].epoch => {
-                self.contradict(at, known.connection < self.connection)
+                self.resolve_conflict(at, known.connection < self.connection)
             }
             _ => Verdict::Deliver,
         };
-        if verdict != Verdict::Repeat && !self.sources[at].is_set_aside {
+        if verdict != Verdict::Duplicate && !self.sources[at].is_ignored {
             let entry = Entry { hash, connection: self.connection, epoch: self.sources[at].epoch };
             self.memory.insert((at, seq), entry);
         }
-        if !self.sources[at].is_set_aside {
-            self.note(at, seq);
+        if !self.sources[at].is_ignored {
+            self.record(at, seq);
         }
         verdict
     }
 
     fn is_catching_up(&self, at: usize) -> bool {
-        // Without a common counter another source's number says nothing of this one's.
-        let progress = if self.is_common { &self.progress } else { &self.sources[at].progress };
+        // Without a common counter, other sources' numbers say nothing about this one.
+        let progress = if self.has_common_counter { &self.progress } else { &self.sources[at].progress };
         progress.is_catching_up
     }
 
-    fn note(&mut self, at: usize, seq: i64) {
-        let is_elsewhere = |(n, other): (usize, &Source)| n != at && other.runs.contains(seq);
-        let falls_behind = self.on_connection.is_some_and(|highest| seq < highest.saturating_sub(REORDER_WINDOW));
-        let is_new = self.sources[at].runs.add(seq);
-        if is_new && (falls_behind || self.sources.iter().enumerate().any(is_elsewhere)) {
-            self.is_common = false;
+    fn record(&mut self, at: usize, seq: i64) {
+        let is_of_other_source = |(n, other): (usize, &Source)| n != at && other.received.contains(seq);
+        let falls_behind = self.current_maximum.is_some_and(|highest| seq < highest.saturating_sub(REORDER_WINDOW));
+        let is_new = self.sources[at].received.insert(seq);
+        if is_new && (falls_behind || self.sources.iter().enumerate().any(is_of_other_source)) {
+            self.has_common_counter = false;
         }
-        self.sources[at].progress.pass(seq);
-        self.progress.pass(seq);
-        if self.sources[at].runs.count() > 1 {
-            self.on_connection = self.on_connection.max(Some(seq));
+        self.sources[at].progress.advance(seq);
+        self.progress.advance(seq);
+        if self.sources[at].received.count() > 1 {
+            self.current_maximum = self.current_maximum.max(Some(seq));
         }
     }
 
-    /// A source uses a number for another message than before in its epoch. A service that restarts loses its connections:
-    /// `is_reconnected` is the stronger sign.
-    fn contradict(&mut self, at: usize, is_reconnected: bool) -> Verdict {
+    /// Handles a number that a source reuses for a different message. After a reconnect this suggests a restart more strongly,
+    /// because a service that restarts drops its connections.
+    fn resolve_conflict(&mut self, at: usize, is_reconnected: bool) -> Verdict {
         let source = &mut self.sources[at];
-        let count = source.runs.count();
+        let count = source.received.count();
         let is_restart = match is_reconnected {
             true => count > 1,
-            false => count >= COUNTER_LENGTH && !source.has_gone_back,
+            false => count >= MIN_COUNTER_LENGTH && !source.has_gone_back,
         };
         source.has_gone_back = true;
-        source.runs = Runs::default();
-        // One number alone, on another connection: there is nothing yet to judge by.
+        source.received = IntervalSet::default();
+        // A single number on another connection is not enough to judge by.
         if is_restart || is_reconnected {
-            // Where an epoch began is not known exactly, nor who shares the counter: the next connection shows it.
-            (self.is_doubtful, self.initial) = (true, None);
+            // Where the epoch started and who shares the counter is unknown until the next connection.
+            (self.may_have_restarted, self.initial) = (true, None);
             let is_announced = !is_restart || (is_reconnected && source.epoch < self.epoch);
             self.epoch += u32::from(!is_announced);
             source.epoch = self.epoch;
-            return if is_announced { Verdict::Deliver } else { Verdict::Restarted };
+            return if is_announced { Verdict::Deliver } else { Verdict::NewEpoch };
         }
-        // It was no counter, and says nothing of those of other sources.
-        source.is_set_aside = true;
-        self.on_connection = None;
-        self.reached.clear();
+        // Its numbers were no counter and say nothing about those of other sources.
+        source.is_ignored = true;
+        self.current_maximum = None;
+        self.connection_maxima.clear();
         Verdict::Deliver
     }
 
-    /// Sources whose numbers tell a position. One number alone may be anything.
+    /// Sources whose numbers form a counter. A single number is no evidence.
     fn counters(&self) -> impl Iterator<Item = &Source> {
-        self.sources.iter().filter(|source| !source.is_set_aside && source.runs.count() > 1)
+        self.sources.iter().filter(|source| !source.is_ignored && source.received.count() > 1)
     }
 
-    fn source(&mut self, name: Option<&str>) -> Option<usize> {
+    fn source_index(&mut self, name: Option<&str>) -> Option<usize> {
         if let Some(at) = self.sources.iter().position(|source| source.name.as_deref() == name) {
             return Some(at);
         }
@@ -224,9 +226,9 @@ impl Sequence {
         self.sources.push(Source {
             name: name.map(Into::into),
             epoch: self.epoch,
-            runs: Runs::default(),
+            received: IntervalSet::default(),
             progress: Progress::default(),
-            is_set_aside: false,
+            is_ignored: false,
             has_gone_back: false,
         });
         Some(self.sources.len() - 1)
@@ -240,23 +242,23 @@ type Key = (usize, i64);
 struct Entry {
     hash: u64,
     connection: u32,
-    /// That of the source when it was delivered.
+    /// The source's epoch at delivery.
     epoch: u32,
 }
 
-/// What was delivered last with each number; the oldest entries are forgotten.
+/// The last message delivered with each number; forgets the oldest ones.
 #[derive(Debug)]
 struct Memory {
     entries: HashMap<Key, Entry>,
     order: VecDeque<Key>,
-    most: usize,
-    /// Keyed at random: no peer can choose two contents with one hash.
+    capacity: usize,
+    /// Randomly keyed, so that nobody can construct a collision.
     hasher: RandomState,
 }
 
 impl Memory {
-    fn new(most: usize) -> Self {
-        Memory { entries: HashMap::new(), order: VecDeque::new(), most, hasher: machine::hash_key() }
+    fn new(capacity: usize) -> Self {
+        Memory { entries: HashMap::new(), order: VecDeque::new(), capacity, hasher: machine::hash_key() }
     }
 
     fn hash(&self, content: &[u8]) -> u64 {
@@ -272,7 +274,7 @@ impl Memory {
             return;
         }
         self.order.push_back(key);
-        if self.order.len() > self.most
+        if self.order.len() > self.capacity
             && let Some(oldest) = self.order.pop_front()
         {
             self.entries.remove(&oldest);

@@ -1,7 +1,7 @@
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
-use Verdict::{Deliver, Repeat, Restarted};
+use Verdict::{Deliver, Duplicate, NewEpoch};
 use proptest::prelude::*;
 
 fn receive(
@@ -10,45 +10,45 @@ fn receive(
     numbers: impl IntoIterator<Item = i64>,
     version: &str,
 ) -> Vec<Verdict> {
-    let one = |seq: i64| sequence.receive(Some(source), seq, format!("{source} {seq} {version}").as_bytes());
-    numbers.into_iter().map(one).collect()
+    let classify = |seq: i64| sequence.receive(Some(source), seq, format!("{source} {seq} {version}").as_bytes());
+    numbers.into_iter().map(classify).collect()
 }
 
-fn count(verdicts: &[Verdict], of: Verdict) -> usize {
-    verdicts.iter().filter(|verdict| **verdict == of).count()
+fn count(verdicts: &[Verdict], expected: Verdict) -> usize {
+    verdicts.iter().filter(|verdict| **verdict == expected).count()
 }
 
 #[test]
-fn nothing_is_a_repeat_before_a_reconnect() {
+fn nothing_is_a_duplicate_before_a_reconnect() {
     let mut sequence = Sequence::new(None);
     assert_eq!(receive(&mut sequence, "stats", [1, 2, 1, 2, 2], "a"), [Deliver; 5]);
 }
 
 #[test]
-fn after_a_reconnect_equal_messages_are_repeats_until_a_higher_number_comes() {
+fn after_a_reconnect_equal_messages_are_duplicates_until_a_higher_number_arrives() {
     let mut sequence = Sequence::new(None);
     receive(&mut sequence, "stats", 1..=5, "a");
     sequence.reconnect();
-    assert_eq!(receive(&mut sequence, "stats", [4, 5, 6, 5], "a"), [Repeat, Repeat, Deliver, Deliver]);
+    assert_eq!(receive(&mut sequence, "stats", [4, 5, 6, 5], "a"), [Duplicate, Duplicate, Deliver, Deliver]);
 }
 
 #[test]
-fn another_source_or_another_content_is_no_repeat() {
+fn a_message_of_another_source_or_content_is_no_duplicate() {
     let mut sequence = Sequence::new(None);
     receive(&mut sequence, "stats", 1..=5, "a");
     sequence.reconnect();
     assert_eq!(receive(&mut sequence, "shots", [5], "a"), [Deliver]);
-    assert_eq!(receive(&mut sequence, "stats", [5], "a"), [Repeat]);
-    assert_eq!(receive(&mut sequence, "stats", [5], "b"), [Restarted]);
+    assert_eq!(receive(&mut sequence, "stats", [5], "a"), [Duplicate]);
+    assert_eq!(receive(&mut sequence, "stats", [5], "b"), [NewEpoch]);
 }
 
 #[test]
-fn a_cut_behind_a_hole_resumes_before_the_hole() {
+fn after_a_missing_number_the_stream_resumes_before_it() {
     let mut sequence = Sequence::new(None);
     receive(&mut sequence, "stats", [1, 2, 4], "a");
     sequence.reconnect();
     assert_eq!(sequence.resume(), Some(2));
-    assert_eq!(receive(&mut sequence, "stats", [2, 3, 4, 5], "a"), [Repeat, Deliver, Repeat, Deliver]);
+    assert_eq!(receive(&mut sequence, "stats", [2, 3, 4, 5], "a"), [Duplicate, Deliver, Duplicate, Deliver]);
     assert_eq!(sequence.resume(), Some(5));
 }
 
@@ -61,7 +61,7 @@ fn sources_share_one_counter() {
 }
 
 #[test]
-fn a_hole_that_three_connections_went_past_is_no_longer_asked_for() {
+fn a_number_missing_on_three_connections_is_no_longer_requested() {
     let mut sequence = Sequence::new(None);
     let mut positions = Vec::new();
     for _ in 0..4 {
@@ -73,38 +73,38 @@ fn a_hole_that_three_connections_went_past_is_no_longer_asked_for() {
 }
 
 #[test]
-fn short_connections_over_numbers_with_holes_still_get_to_the_end() {
+fn short_connections_make_progress_despite_missing_numbers() {
     let (mut sequence, mut connections) = (Sequence::new(None), 0);
     while sequence.resume() < Some(3_000) {
         let from = sequence.resume().unwrap_or(0);
         receive(&mut sequence, "stats", (from..=3_000).filter(|seq| seq % 3 == 0).take(20), "a");
         sequence.reconnect();
         connections += 1;
-        assert!(connections < 400, "it stays at {from}");
+        assert!(connections < 400, "no progress beyond {from}");
     }
 }
 
 #[test]
-fn a_counter_that_begins_anew_is_announced_once_and_every_message_delivered() {
+fn a_counter_restart_is_announced_once_and_every_message_delivered() {
     let mut sequence = Sequence::new(None);
     receive(&mut sequence, "stats", 1..=50, "a");
     sequence.reconnect();
     let verdicts = receive(&mut sequence, "stats", 1..=50, "b");
-    assert_eq!((verdicts[0], count(&verdicts, Deliver)), (Restarted, 49));
+    assert_eq!((verdicts[0], count(&verdicts, Deliver)), (NewEpoch, 49));
     sequence.reconnect();
-    assert_eq!(sequence.resume(), None, "asked from the beginning once");
-    assert_eq!(count(&receive(&mut sequence, "stats", 1..=50, "b"), Repeat), 50);
+    assert_eq!(sequence.resume(), None, "requested from the beginning once");
+    assert_eq!(count(&receive(&mut sequence, "stats", 1..=50, "b"), Duplicate), 50);
     sequence.reconnect();
     assert_eq!(sequence.resume(), Some(50));
-    assert_eq!(receive(&mut sequence, "stats", 49..=51, "b"), [Repeat, Repeat, Deliver]);
-    // Also in the middle of a connection.
-    assert_eq!(receive(&mut sequence, "stats", 1..=3, "c"), [Restarted, Deliver, Deliver]);
+    assert_eq!(receive(&mut sequence, "stats", 49..=51, "b"), [Duplicate, Duplicate, Deliver]);
+    // A restart within a connection.
+    assert_eq!(receive(&mut sequence, "stats", 1..=3, "c"), [NewEpoch, Deliver, Deliver]);
     sequence.reconnect();
     assert_eq!(sequence.resume(), None);
 }
 
 #[test]
-fn numbers_of_the_old_epoch_are_no_contradiction_in_the_new_one() {
+fn numbers_of_the_old_epoch_do_not_conflict_with_the_new_one() {
     let mut sequence = Sequence::new(None);
     receive(&mut sequence, "stats", 1..=50, "a");
     sequence.reconnect();
@@ -114,33 +114,33 @@ fn numbers_of_the_old_epoch_are_no_contradiction_in_the_new_one() {
 }
 
 #[test]
-fn what_was_delivered_before_a_restart_was_recognised_is_no_news_behind_it() {
+fn a_message_delivered_before_its_restart_was_recognised_is_a_duplicate_later() {
     let mut sequence = Sequence::new(None);
     receive(&mut sequence, "stats", [2, 3], "a");
     sequence.reconnect();
-    assert_eq!(receive(&mut sequence, "stats", [5], "b"), [Deliver], "nothing shows yet that it is of a new epoch");
+    assert_eq!(receive(&mut sequence, "stats", [5], "b"), [Deliver], "nothing indicates a new epoch yet");
     sequence.reconnect();
-    assert_eq!(receive(&mut sequence, "stats", [2, 5, 6], "b"), [Restarted, Repeat, Deliver]);
+    assert_eq!(receive(&mut sequence, "stats", [2, 5, 6], "b"), [NewEpoch, Duplicate, Deliver]);
 }
 
 #[test]
-fn what_a_new_epoch_delivered_before_it_was_recognised_is_known_too() {
+fn messages_of_an_unrecognised_epoch_are_duplicates_later() {
     let mut sequence = Sequence::new(None);
     receive(&mut sequence, "stats", [1, 3, 5], "a");
     receive(&mut sequence, "shots", [2], "a");
     sequence.reconnect();
-    assert_eq!(receive(&mut sequence, "shots", [1, 2], "b"), [Deliver, Restarted]);
+    assert_eq!(receive(&mut sequence, "shots", [1, 2], "b"), [Deliver, NewEpoch]);
     assert_eq!(receive(&mut sequence, "stats", [3, 4], "b"), [Deliver, Deliver], "announced once");
     for _ in 0..2 {
         sequence.reconnect();
-        assert_eq!(receive(&mut sequence, "shots", [1, 2], "b"), [Repeat, Repeat]);
-        assert_eq!(receive(&mut sequence, "stats", [3, 4], "b"), [Repeat, Repeat]);
+        assert_eq!(receive(&mut sequence, "shots", [1, 2], "b"), [Duplicate, Duplicate]);
+        assert_eq!(receive(&mut sequence, "stats", [3, 4], "b"), [Duplicate, Duplicate]);
         assert_eq!(sequence.resume(), Some(4));
     }
 }
 
 #[test]
-fn a_source_that_is_set_aside_leaves_the_holes_of_others_to_be_asked_for() {
+fn an_ignored_source_does_not_settle_the_missing_numbers_of_others() {
     let mut sequence = Sequence::new(None);
     receive(&mut sequence, "stats", [1, 2, 4], "a");
     for n in 0..3 {
@@ -151,12 +151,12 @@ fn a_source_that_is_set_aside_leaves_the_holes_of_others_to_be_asked_for() {
 }
 
 #[test]
-fn sources_that_begin_anew_together_are_announced_once_and_resumed_later() {
+fn sources_that_restart_together_are_announced_once_and_resumed_later() {
     let mut sequence = Sequence::new(None);
     for version in ["a", "b", "c"] {
         let mut verdicts = receive(&mut sequence, "stats", [1, 3, 5], version);
         verdicts.extend(receive(&mut sequence, "shots", [2, 4], version));
-        assert_eq!(count(&verdicts, Restarted), usize::from(version != "a"));
+        assert_eq!(count(&verdicts, NewEpoch), usize::from(version != "a"));
         sequence.reconnect();
         receive(&mut sequence, "stats", [1, 3, 5], version);
         receive(&mut sequence, "shots", [2, 4], version);
@@ -166,36 +166,43 @@ fn sources_that_begin_anew_together_are_announced_once_and_resumed_later() {
 }
 
 #[test]
-fn a_restart_of_what_is_no_counter_makes_no_duplicates() {
+fn an_apparent_restart_of_other_numbers_causes_no_duplicates() {
     let mut sequence = Sequence::new(None);
     receive(&mut sequence, "stats", 1..=5, "a");
     receive(&mut sequence, "lineup", [7, 9], "a");
     sequence.reconnect();
-    assert_eq!(receive(&mut sequence, "lineup", [7], "b"), [Restarted]);
+    assert_eq!(receive(&mut sequence, "lineup", [7], "b"), [NewEpoch]);
     assert_eq!(sequence.resume(), None);
-    assert_eq!(receive(&mut sequence, "stats", 1..=6, "a"), [Repeat, Repeat, Repeat, Repeat, Repeat, Deliver]);
+    assert_eq!(
+        receive(&mut sequence, "stats", 1..=6, "a"),
+        [Duplicate, Duplicate, Duplicate, Duplicate, Duplicate, Deliver]
+    );
     receive(&mut sequence, "lineup", [7, 7], "c");
     receive(&mut sequence, "lineup", [7, 7], "d");
     sequence.reconnect();
-    assert_eq!(count(&receive(&mut sequence, "stats", 1..=6, "a"), Repeat), 6);
+    assert_eq!(count(&receive(&mut sequence, "stats", 1..=6, "a"), Duplicate), 6);
     assert_eq!(sequence.resume(), Some(6), "the lineup has no numbers");
 }
 
 #[test]
-fn a_number_in_the_payload_that_stays_the_same_is_no_counter() {
+fn a_constant_number_in_the_payload_is_no_counter() {
     let mut sequence = Sequence::new(None);
     for n in 0..5 {
         assert_eq!(sequence.receive(Some("clock"), 7, format!("{n}").as_bytes()), Deliver);
     }
     receive(&mut sequence, "stats", 1..=5, "a");
     sequence.reconnect();
-    assert_eq!(sequence.receive(Some("clock"), 7, b"4"), Deliver, "a message without a number is no repeat");
-    assert_eq!(receive(&mut sequence, "stats", 4..=6, "a"), [Repeat, Repeat, Deliver]);
+    assert_eq!(
+        sequence.receive(Some("clock"), 7, b"4"),
+        Deliver,
+        "a message without a sequence number is no duplicate"
+    );
+    assert_eq!(receive(&mut sequence, "stats", 4..=6, "a"), [Duplicate, Duplicate, Deliver]);
     assert_eq!(sequence.resume(), Some(6));
 }
 
 #[test]
-fn a_number_in_the_payload_that_is_sent_once_a_connection_announces_nothing() {
+fn a_constant_number_sent_once_per_connection_announces_no_restart() {
     let mut sequence = Sequence::new(None);
     for n in 0..5 {
         assert_eq!(sequence.receive(Some("clock"), 7, format!("{n}").as_bytes()), Deliver);
@@ -204,7 +211,7 @@ fn a_number_in_the_payload_that_is_sent_once_a_connection_announces_nothing() {
 }
 
 #[test]
-fn numbers_of_two_counters_are_not_resumed_by() {
+fn two_counters_give_no_resume_position() {
     for other in [30, 1_000_000] {
         let mut sequence = Sequence::new(None);
         receive(&mut sequence, "stats", 1..=20, "a");
@@ -212,13 +219,13 @@ fn numbers_of_two_counters_are_not_resumed_by() {
         receive(&mut sequence, "stats", 21..=40, "a");
         sequence.reconnect();
         assert_eq!(sequence.resume(), None, "{other}");
-        assert_eq!(count(&receive(&mut sequence, "stats", 1..=40, "a"), Repeat), 40);
-        assert_eq!(count(&receive(&mut sequence, "plays", other..other + 20, "a"), Repeat), 20);
+        assert_eq!(count(&receive(&mut sequence, "stats", 1..=40, "a"), Duplicate), 40);
+        assert_eq!(count(&receive(&mut sequence, "plays", other..other + 20, "a"), Duplicate), 20);
     }
 }
 
 #[test]
-fn one_number_is_no_sequence_nor_are_two_far_apart() {
+fn neither_one_number_nor_two_far_apart_are_a_sequence() {
     let mut sequence = Sequence::new(None);
     receive(&mut sequence, "stats", [7], "a");
     assert_eq!(sequence.resume(), None);
@@ -227,7 +234,7 @@ fn one_number_is_no_sequence_nor_are_two_far_apart() {
 }
 
 #[test]
-fn the_position_that_the_user_gives_holds_until_there_is_a_later_one() {
+fn the_users_position_applies_until_there_is_a_later_one() {
     let mut sequence = Sequence::new(Some(41));
     assert_eq!(sequence.resume(), Some(41));
     assert_eq!(receive(&mut sequence, "stats", [41, 42, 44], "a"), [Deliver; 3]);
@@ -235,20 +242,20 @@ fn the_position_that_the_user_gives_holds_until_there_is_a_later_one() {
 }
 
 #[test]
-fn what_is_forgotten_is_delivered_again() {
+fn a_forgotten_message_is_delivered_again() {
     let mut sequence = Sequence::new(None);
     sequence.memory = Memory::new(10);
     receive(&mut sequence, "stats", 1..=100, "a");
     sequence.reconnect();
     let verdicts = receive(&mut sequence, "stats", 1..=100, "a");
-    assert_eq!((count(&verdicts, Deliver), count(&verdicts, Repeat)), (100, 0));
+    assert_eq!((count(&verdicts, Deliver), count(&verdicts, Duplicate)), (100, 0));
     sequence.reconnect();
-    assert_eq!(count(&receive(&mut sequence, "stats", 91..=100, "a"), Repeat), 10);
+    assert_eq!(count(&receive(&mut sequence, "stats", 91..=100, "a"), Duplicate), 10);
     assert!(sequence.memory.entries.len() == 10 && sequence.memory.order.len() == 10);
 }
 
 #[test]
-fn sources_beyond_the_most_are_delivered_and_not_kept() {
+fn messages_of_sources_beyond_the_maximum_are_delivered() {
     let mut sequence = Sequence::new(None);
     for round in 0..2 {
         for n in 0..1_000 {
@@ -261,26 +268,26 @@ fn sources_beyond_the_most_are_delivered_and_not_kept() {
 }
 
 proptest! {
-    /// Whatever comes: only what an earlier connection delivered is dropped.
+    /// Only messages that an earlier connection delivered are dropped.
     #[test]
-    fn a_repeat_was_delivered_on_an_earlier_connection(
+    fn every_duplicate_was_delivered_on_an_earlier_connection(
         steps in prop::collection::vec((0_u8..12, 0_usize..3, -3_i64..12, 0_u8..2), 0..200),
     ) {
         let mut sequence = Sequence::new(None);
-        let (mut earlier, mut here) = (Vec::new(), Vec::new());
-        for (what, source, seq, content) in steps {
-            if what == 0 {
+        let (mut earlier, mut current) = (Vec::new(), Vec::new());
+        for (step, source, seq, content) in steps {
+            if step == 0 {
                 sequence.reconnect();
-                earlier.append(&mut here);
+                earlier.append(&mut current);
                 continue;
             }
             let name = [None, Some("a"), Some("b")][source];
             match sequence.receive(name, seq, &[content]) {
-                Repeat => prop_assert!(earlier.contains(&(name, seq, content))),
-                Deliver | Restarted => here.push((name, seq, content)),
+                Duplicate => prop_assert!(earlier.contains(&(name, seq, content))),
+                Deliver | NewEpoch => current.push((name, seq, content)),
             }
             if let Some(position) = sequence.resume() {
-                prop_assert!(earlier.iter().chain(&here).any(|(_, seq, _)| *seq == position), "{position}");
+                prop_assert!(earlier.iter().chain(&current).any(|(_, seq, _)| *seq == position), "{position}");
             }
         }
     }

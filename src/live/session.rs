@@ -1,10 +1,10 @@
-//! A stream over its connections: connects, listens, reconnects, and reports each loss, each failed attempt and each gap.
-//! Two clocks: silence, after which a connection is lost, and quiet, after which a notice says that only heartbeats come.
+//! The session of a stream: connects, listens, reconnects, and reports each lost connection, failed attempt and gap.
+//! It has two timers: silence ends a connection; quiet produces a notice that only heartbeats arrive.
 
 use super::backoff::Backoff;
-use super::buffer::{Buffer, State};
+use super::buffer::{Buffer, ConnectionState};
 use super::item::{Item, Notice};
-use super::options::Options;
+use super::options::StreamOptions;
 use crate::error::Error;
 use crate::machine;
 use crate::scrub::Scrubbed;
@@ -15,138 +15,138 @@ use std::time::{Duration, SystemTime};
 use std::vec;
 use tokio::time::{Instant, sleep, timeout};
 
-/// How to connect. What a connection leaves for the next one (an event id, a sequence number) it keeps itself.
-pub(super) trait Wire: Send {
-    type Connection: Connection;
-    /// Gives up when the service does not answer within the silence limit. The wait for a turn among the client's own requests
-    /// is no silence of the service.
-    fn connect(&mut self) -> impl Future<Output = Result<Self::Connection, Refusal>> + Send;
-    /// The connection is over.
-    fn lost(&mut self, connection: Self::Connection);
-    /// Why the last connection does not resume where the one before it ended; said once.
-    fn take_remark(&mut self) -> Option<Scrubbed> {
+/// Opens connections, and keeps what the next one needs from the last (an event id, sequence numbers).
+pub(super) trait Connector: Send {
+    type Connection: StreamConnection;
+    /// Fails if the service does not respond within the silence limit, which excludes the wait for the client's own limits.
+    fn connect(&mut self) -> impl Future<Output = Result<Self::Connection, ConnectFailure>> + Send;
+    /// Takes back a connection that has ended.
+    fn disconnected(&mut self, connection: Self::Connection);
+    /// Returns once why the newest connection does not resume where the previous one ended.
+    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
         None
     }
 }
 
-/// A connection that stands.
-pub(super) trait Connection: Send {
-    /// Waits for bytes and adds what they complete. Being dropped while it waits loses nothing that it had added.
-    fn read(&mut self, into: &mut Vec<Item>) -> impl Future<Output = Result<Read, Lost>> + Send;
-    /// For so long nothing may come before the connection does something of its own (a ping). A connection that has such a
-    /// time is also read ahead of a full buffer, since pings come among the messages.
-    fn idle_after(&self) -> Option<Duration> {
+/// An open connection.
+pub(super) trait StreamConnection: Send {
+    /// Waits for bytes and adds the items that they complete. Cancel-safe: no item is lost if the future is dropped.
+    fn read(&mut self, into: &mut Vec<Item>) -> impl Future<Output = Result<ReadCounts, Disconnect>> + Send;
+    /// Interval of `send_keepalive`. A connection that has one is read even while the buffer is full, because the service's
+    /// pings arrive between the messages.
+    fn keepalive_after(&self) -> Option<Duration> {
         None
     }
-    /// Does that, without waiting for the service.
-    fn idle(&mut self) -> impl Future<Output = ()> + Send {
+    /// Sends a ping, without waiting for the service.
+    fn send_keepalive(&mut self) -> impl Future<Output = ()> + Send {
         async {}
     }
-    /// The wait that the service wishes for, before the next connection.
+    /// The service's `retry:`, the wait before the next connection.
     fn retry(&self) -> Option<Duration> {
         None
     }
 }
 
-/// What was read.
+/// What a read received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Read {
+pub(super) struct ReadCounts {
     pub bytes: usize,
-    /// Messages left out: an earlier connection had delivered them.
+    /// Messages left out because an earlier connection delivered them.
     pub repeats: usize,
 }
 
-/// Why a connection is over.
+/// Why a connection ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lost(pub Scrubbed);
+pub(super) struct Disconnect(pub Scrubbed);
 
-/// Why there is no connection.
+/// Why an attempt to connect failed.
 #[derive(Debug, Clone)]
-pub(super) struct Refusal {
+pub(super) struct ConnectFailure {
     pub reason: Scrubbed,
-    /// Of an answer that is not what was asked for.
+    /// The status of an unexpected response.
     pub status: Option<u16>,
-    /// What ends the stream with this; `None`: it is tried again whatever the status.
+    /// The error with which the stream may end; `None`: it retries whatever the status.
     pub error: Option<Error>,
-    /// What `Retry-After` asks for.
+    /// The wait that `Retry-After` requests.
     pub wait: Option<Duration>,
-    /// Whatever `give_up_on` says (a missing credential, a certificate that cannot be trusted).
+    /// Whether it ends the stream regardless of `give_up_on` (a missing credential, an untrusted certificate).
     pub is_final: bool,
 }
 
-/// Bytes that are read ahead of a full buffer, so that pings among them are answered; one read may exceed it.
-const READ_AHEAD: usize = 4 << 20;
+/// Maximum of bytes read while the buffer is full, so that pings are answered; one read may exceed it.
+const MAX_READ_AHEAD: usize = 4 << 20;
 
-/// Runs until the service is given up, and gives the error for it. Dropping the future ends the connection.
-/// `chance` gives numbers in 0..1.
-pub(super) async fn run<W: Wire>(
-    mut wire: W,
-    options: &Options,
+/// Runs until the stream fails for good, and returns the error. Dropping the future ends the connection.
+/// `jitter` returns random numbers in 0..1.
+pub(super) async fn run<C: Connector>(
+    mut connector: C,
+    options: &StreamOptions,
     buffer: &Buffer,
-    chance: impl Fn() -> f64 + Send,
+    jitter: impl Fn() -> f64 + Send,
 ) -> Error {
     let mut backoff = Backoff::new(options);
-    let mut open_hole: Option<Hole> = None;
+    let mut open_gap: Option<OpenGap> = None;
     loop {
-        buffer.set_state(State::Connecting);
+        buffer.set_state(ConnectionState::Connecting);
         let begun = machine::now();
-        let wait = match wire.connect().await {
+        let wait = match connector.connect().await {
             Ok(mut connection) => {
                 let at = machine::now();
-                let remark = wire.take_remark();
-                let hole = match (open_hole.take(), remark) {
-                    (Some(hole), Some(remark)) => {
-                        let reason = Scrubbed::local(format!("{}; {remark}", hole.reason));
-                        Some(Hole { reason, ..hole })
+                let resume_failure = connector.take_resume_failure();
+                let gap = match (open_gap.take(), resume_failure) {
+                    (Some(gap), Some(failure)) => {
+                        let reason = Scrubbed::local(format!("{}; {failure}", gap.reason));
+                        Some(OpenGap { reason, ..gap })
                     }
-                    (None, Some(reason)) => Some(Hole { start: begun, reason }),
-                    (hole, None) => hole,
+                    (None, Some(reason)) => Some(OpenGap { start: begun, reason }),
+                    (gap, None) => gap,
                 };
-                if let Some(Hole { start, reason }) = hole {
+                if let Some(OpenGap { start, reason }) = gap {
                     let (reason, end) = (reason.into(), Some(at));
-                    buffer.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None })).await;
+                    buffer.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false })).await;
                 }
-                buffer.set_state(State::Connected);
+                buffer.set_state(ConnectionState::Connected);
                 buffer.push(Item::Notice(Notice::Connected { at })).await;
-                let stood = Instant::now();
+                let connected_at = Instant::now();
                 let end = listen(&mut connection, options, buffer).await;
-                backoff.ask(connection.retry());
-                wire.lost(connection);
-                let Lost(reason) = end.lost;
-                open_hole = Some(Hole { start: end.last_byte, reason: reason.clone() });
-                let wait = backoff.after_loss(stood.elapsed(), end.has_delivered, chance());
-                report(buffer, reason, None, backoff.failed(), Some(wait)).await;
+                backoff.set_server_retry(connection.retry());
+                connector.disconnected(connection);
+                let Disconnect(reason) = end.disconnect;
+                open_gap = Some(OpenGap { start: end.last_byte, reason: reason.clone() });
+                let wait = backoff.after_loss(connected_at.elapsed(), end.has_delivered, jitter());
+                report(buffer, reason, None, backoff.failed_attempts(), Some(wait)).await;
                 wait
             }
-            Err(refusal) => {
-                let Refusal { reason, status, error, wait, is_final } = refusal;
-                if let (None, Some(error @ (Error::Configuration(_) | Error::Argument(_)))) = (&open_hole, &error) {
-                    // Nothing was sent, so nothing was lost: the first item is the error.
+            Err(failure) => {
+                let ConnectFailure { reason, status, error, wait, is_final } = failure;
+                if let (None, Some(error @ (Error::Configuration(_) | Error::Argument(_)))) = (&open_gap, &error) {
+                    // Nothing was sent, so there is no gap: the error is the first item.
                     return error.clone();
                 }
-                let hole = open_hole.get_or_insert_with(|| Hole { start: begun, reason: reason.clone() });
-                let ends = is_final || status.is_some_and(|status| options.give_up_on.contains(&status));
-                if let Some(error) = error.filter(|_| ends) {
-                    let Hole { start, reason: why } = hole.clone();
-                    report(buffer, reason, status, backoff.failed() + 1, None).await;
-                    let reason = why.into();
-                    buffer.push(Item::Notice(Notice::Gap { start, end: None, reason, dropped: None })).await;
+                let gap = open_gap.get_or_insert_with(|| OpenGap { start: begun, reason: reason.clone() });
+                let ends_stream = is_final || status.is_some_and(|status| options.give_up_on.contains(&status));
+                if let Some(error) = error.filter(|_| ends_stream) {
+                    let OpenGap { start, reason: cause } = gap.clone();
+                    report(buffer, reason, status, backoff.failed_attempts() + 1, None).await;
+                    let reason = cause.into();
+                    let gap = Notice::Gap { start, end: None, reason, dropped: None, is_final: false };
+                    buffer.push(Item::Notice(gap)).await;
                     return error;
                 }
-                let own = backoff.after_failure(chance());
-                let wait = wait.map_or(own, |asked| asked.clamp(own, options.max_wait.max(own)));
-                report(buffer, reason, status, backoff.failed(), Some(wait)).await;
+                let own = backoff.after_failure(jitter());
+                let wait = wait.map_or(own, |requested| requested.clamp(own, options.max_wait.max(own)));
+                report(buffer, reason, status, backoff.failed_attempts(), Some(wait)).await;
                 wait
             }
         };
-        buffer.set_state(State::Waiting);
+        buffer.set_state(ConnectionState::Waiting);
         sleep(wait).await;
     }
 }
 
-/// What has not been received since.
+/// A gap without an end yet: nothing has been received since `start`.
 #[derive(Debug, Clone)]
-struct Hole {
+struct OpenGap {
     start: SystemTime,
     reason: Scrubbed,
 }
@@ -162,104 +162,104 @@ async fn report(buffer: &Buffer, reason: Scrubbed, status: Option<u16>, attempt:
     buffer.push(Item::Notice(Notice::Disconnected { at, reason, status, attempt, retry_at })).await;
 }
 
-/// How a connection went.
-struct End {
-    lost: Lost,
+/// How a connection ended.
+struct ListenResult {
+    disconnect: Disconnect,
     last_byte: SystemTime,
     has_delivered: bool,
 }
 
-/// Why `listen` goes on.
-enum Event {
-    Read(Result<Read, Lost>),
+/// What `listen` waited for.
+enum ListenEvent {
+    Read(Result<ReadCounts, Disconnect>),
     HasRoom,
     TimedOut,
 }
 
-async fn listen<C: Connection>(connection: &mut C, options: &Options, buffer: &Buffer) -> End {
+async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions, buffer: &Buffer) -> ListenResult {
     let mut incoming = Vec::new();
-    let mut ahead = Ahead::default();
+    let mut ahead = ReadAhead::default();
     let mut has_delivered = false;
     let mut last_byte = machine::now();
-    // What the reader of a full buffer keeps us waiting for is no silence of the service: the clocks run while it is read.
+    // Both timers run only while the connection is read: a slow reader is not a silent service.
     let mut silent = Duration::ZERO;
-    let mut since_idle = Duration::ZERO;
-    let mut quiet = Quiet { since: machine::now(), lasted: Duration::ZERO, is_reported: false };
-    let lost = loop {
+    let mut since_keepalive = Duration::ZERO;
+    let mut quiet = QuietTimer { since: machine::now(), elapsed: Duration::ZERO, is_reported: false };
+    let disconnect = loop {
         let room = buffer.room();
-        ahead.give(buffer);
-        let idle = connection.idle_after();
-        let is_read = ahead.is_empty() || (idle.is_some() && ahead.bytes < READ_AHEAD);
-        let until_idle = idle.map(|idle| idle.saturating_sub(since_idle));
+        ahead.fill(buffer);
+        let keepalive = connection.keepalive_after();
+        let is_read = ahead.is_empty() || (keepalive.is_some() && ahead.bytes < MAX_READ_AHEAD);
+        let until_keepalive = keepalive.map(|interval| interval.saturating_sub(since_keepalive));
         let begun = Instant::now();
         let event = if is_read {
             let left = options.silence_limit.saturating_sub(silent);
-            let wait = [Some(left), quiet.left(options.quiet_after), until_idle].into_iter().flatten().min();
+            let wait = [Some(left), quiet.left(options.quiet_after), until_keepalive].into_iter().flatten().min();
             tokio::select! {
                 biased;
-                read = timeout(wait.unwrap_or(left), connection.read(&mut incoming)) => read.map_or(Event::TimedOut, Event::Read),
-                () = room, if !ahead.is_empty() => Event::HasRoom,
+                read = timeout(wait.unwrap_or(left), connection.read(&mut incoming)) => read.map_or(ListenEvent::TimedOut, ListenEvent::Read),
+                () = room, if !ahead.is_empty() => ListenEvent::HasRoom,
             }
         } else {
-            match until_idle {
+            match until_keepalive {
                 None => {
                     room.await;
-                    Event::HasRoom
+                    ListenEvent::HasRoom
                 }
-                Some(wait) => timeout(wait, room).await.map_or(Event::TimedOut, |()| Event::HasRoom),
+                Some(wait) => timeout(wait, room).await.map_or(ListenEvent::TimedOut, |()| ListenEvent::HasRoom),
             }
         };
         let took = begun.elapsed();
-        since_idle += took;
+        since_keepalive += took;
         if is_read {
-            (silent, quiet.lasted) = (silent + took, quiet.lasted + took);
+            (silent, quiet.elapsed) = (silent + took, quiet.elapsed + took);
         }
-        let failed = match event {
-            Event::Read(Ok(Read { bytes, repeats })) => {
+        let disconnect = match event {
+            ListenEvent::Read(Ok(ReadCounts { bytes, repeats })) => {
                 if bytes > 0 {
                     (silent, last_byte) = (Duration::ZERO, machine::now());
-                    buffer.add_read(bytes, repeats);
+                    buffer.count_read(bytes, repeats);
                 }
                 None
             }
-            Event::Read(Err(lost)) => Some(lost),
-            Event::HasRoom | Event::TimedOut => None,
+            ListenEvent::Read(Err(disconnect)) => Some(disconnect),
+            ListenEvent::HasRoom | ListenEvent::TimedOut => None,
         };
-        // What came before a connection broke has come.
+        // Items that arrived before the connection broke count as delivered.
         if incoming.iter().any(|item| matches!(item, Item::Update(_))) {
             has_delivered = true;
-            quiet = Quiet { since: machine::now(), lasted: Duration::ZERO, is_reported: false };
+            quiet = QuietTimer { since: machine::now(), elapsed: Duration::ZERO, is_reported: false };
         }
         ahead.extend(&mut incoming);
-        if let Some(lost) = failed {
-            break lost;
+        if let Some(disconnect) = disconnect {
+            break disconnect;
         }
         if silent >= options.silence_limit {
-            break Lost(Scrubbed::local(format!("no byte for {} s", options.silence_limit.as_secs_f64())));
+            break Disconnect(Scrubbed::local(format!("no byte for {} s", options.silence_limit.as_secs_f64())));
         }
         if quiet.left(options.quiet_after) == Some(Duration::ZERO) {
             quiet.is_reported = true;
             ahead.extend(&mut vec![Item::Notice(Notice::Quiet { since: quiet.since })]);
         }
-        if idle.is_some_and(|idle| since_idle >= idle) {
-            since_idle = Duration::ZERO;
-            connection.idle().await;
+        if keepalive.is_some_and(|interval| since_keepalive >= interval) {
+            since_keepalive = Duration::ZERO;
+            connection.send_keepalive().await;
         }
     };
-    buffer.push_all(ahead.items()).await;
-    End { lost, last_byte, has_delivered }
+    buffer.push_all(ahead.into_items()).await;
+    ListenResult { disconnect, last_byte, has_delivered }
 }
 
-/// Items that were read and for which the buffer has no room yet.
+/// Items that were read while the buffer was full.
 #[derive(Default)]
-struct Ahead {
+struct ReadAhead {
     waiting: Option<Peekable<vec::IntoIter<Item>>>,
-    /// After those.
+    /// Items after `waiting`.
     later: Vec<Item>,
     bytes: usize,
 }
 
-impl Ahead {
+impl ReadAhead {
     fn is_empty(&self) -> bool {
         self.waiting.is_none() && self.later.is_empty()
     }
@@ -269,8 +269,8 @@ impl Ahead {
         self.later.append(items);
     }
 
-    /// Puts as many as there is room for into the buffer.
-    fn give(&mut self, buffer: &Buffer) {
+    /// Moves as many items as fit into the buffer.
+    fn fill(&mut self, buffer: &Buffer) {
         while !self.is_empty() {
             let waiting = self.waiting.get_or_insert_with(|| std::mem::take(&mut self.later).into_iter().peekable());
             if !buffer.try_push(waiting) {
@@ -281,32 +281,33 @@ impl Ahead {
         self.bytes = 0;
     }
 
-    fn items(self) -> impl Iterator<Item = Item> + Send {
+    fn into_items(self) -> impl Iterator<Item = Item> + Send {
         self.waiting.into_iter().flatten().chain(self.later)
     }
 }
 
-/// The second clock.
-struct Quiet {
+/// Measures the time without an update.
+struct QuietTimer {
     since: SystemTime,
-    lasted: Duration,
+    elapsed: Duration,
     is_reported: bool,
 }
 
-impl Quiet {
-    /// Until it is to be reported; `None`: it was.
+impl QuietTimer {
+    /// Time left until the notice; `None` after it.
     fn left(&self, after: Duration) -> Option<Duration> {
-        (!self.is_reported).then(|| after.saturating_sub(self.lasted))
+        (!self.is_reported).then(|| after.saturating_sub(self.elapsed))
     }
 }
 
-impl Refusal {
+impl ConnectFailure {
+    /// The failure of an attempt without a response within the limit.
     pub(super) fn silent(limit: Duration) -> Self {
-        Refusal { reason: no_response(limit), status: None, error: None, wait: None, is_final: false }
+        ConnectFailure { reason: no_response(limit), status: None, error: None, wait: None, is_final: false }
     }
 }
 
-/// Whether a status can be a refusal of the position that was asked for, rather than of the caller, the pace or the time.
+/// Whether a status may reject the requested position, rather than the caller, the request rate or the time.
 pub(super) fn refuses_position(status: Option<u16>) -> bool {
     matches!(status, Some(status @ 400..=499) if !matches!(status, 401 | 403 | 407 | 408 | 421 | 425 | 426 | 429))
 }

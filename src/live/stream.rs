@@ -1,11 +1,11 @@
-//! A live stream as its reader holds it: opened once, read item by item, closed from anywhere.
+//! The live stream that a reader holds: opened once, read item by item, closed from any thread.
 
-use super::buffer::{Buffer, Counts, State, Taken};
+use super::buffer::{Buffer, ConnectionState, StreamCounts, Taken};
+use super::buffer_pool::BufferPool;
 use super::item::{Item, Notice};
 use super::journal::Recorder;
-use super::options::Options;
+use super::options::StreamOptions;
 use super::recovery::Recovery;
-use super::spent::Spent;
 use crate::error::{Error, Result};
 use crate::machine;
 use crate::scrub::Scrubber;
@@ -18,60 +18,60 @@ use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-/// What fills a buffer until the stream is over; gives why it ended.
-pub type Filling = Pin<Box<dyn Future<Output = Option<Error>> + Send>>;
+/// Fills a buffer until the stream ends, and returns the error that ended it.
+pub type Producer = Pin<Box<dyn Future<Output = Option<Error>> + Send>>;
 
-/// Makes the filling, when the first item is asked for.
-pub type Source = Box<dyn FnOnce(Arc<Buffer>) -> Filling + Send>;
+/// Creates the producer when the stream is opened.
+pub type ProducerFactory = Box<dyn FnOnce(Arc<Buffer>) -> Producer + Send>;
 
-/// Nothing is connected before [`Stream::open`]. Dropping it closes it.
+/// A stream that connects on [`Stream::open`]. Dropping it closes it.
 pub struct Stream {
     buffer: Arc<Buffer>,
     task: Mutex<Task>,
     recording: Mutex<Recording>,
-    /// Whether taking may have to wait for a disk.
+    /// Whether `take` may have to wait for a disk.
     is_recorded: AtomicBool,
     recovery: Option<Arc<Recovery>>,
-    spent: Option<Arc<Spent>>,
+    pool: Option<Arc<BufferPool>>,
     scrubber: Scrubber,
 }
 
 enum Recording {
     Off,
-    /// When the recording before it in its journal ended, until that is told.
+    /// With the end of the previous recording in the journal, until the gap after it is recorded.
     On(Recorder, Option<SystemTime>),
     Closed,
 }
 
 enum Task {
-    New(Source),
+    New(ProducerFactory),
     Running(JoinHandle<()>),
-    Over,
+    Stopped,
 }
 
 impl Stream {
-    pub fn new(options: &Options, source: Source) -> Result<Self> {
+    pub fn new(options: &StreamOptions, factory: ProducerFactory) -> Result<Self> {
         options.check()?;
         let buffer = Arc::new(Buffer::new(options));
         Ok(Stream {
             buffer,
-            task: Mutex::new(Task::New(source)),
+            task: Mutex::new(Task::New(factory)),
             recording: Mutex::new(Recording::Off),
             is_recorded: AtomicBool::new(false),
             recovery: None,
-            spent: None,
+            pool: None,
             scrubber: Scrubber::default(),
         })
     }
 
-    /// Its gaps are closed by this one.
-    pub(super) fn recovered_by(mut self, recovery: Option<Arc<Recovery>>) -> Self {
+    /// Sets what closes its gaps.
+    pub(super) fn with_recovery(mut self, recovery: Option<Arc<Recovery>>) -> Self {
         self.recovery = recovery;
         self
     }
 
-    /// What is said of its items hides the secrets that this one knows.
-    pub(super) fn scrubbed_by(mut self, scrubber: Scrubber) -> Self {
+    /// Sets the scrubber for errors about its items.
+    pub(super) fn with_scrubber(mut self, scrubber: Scrubber) -> Self {
         self.scrubber = scrubber;
         self
     }
@@ -80,64 +80,64 @@ impl Stream {
         &self.scrubber
     }
 
-    pub(super) fn reusing(mut self, spent: Arc<Spent>) -> Self {
-        self.spent = Some(spent);
+    pub(super) fn with_buffer_pool(mut self, pool: Arc<BufferPool>) -> Self {
+        self.pool = Some(pool);
         self
     }
 
-    /// Where a text that its reader has done with is of use.
-    pub fn spent(&self) -> Option<&Arc<Spent>> {
-        self.spent.as_ref()
+    /// The pool to which the reader returns the texts of its items.
+    pub fn buffer_pool(&self) -> Option<&Arc<BufferPool>> {
+        self.pool.as_ref()
     }
 
-    /// Starts to fill the buffer, the first time it is called.
+    /// Starts to fill the buffer; later calls do nothing.
     pub fn open(&self, runtime: &Handle) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         if !matches!(&*task, Task::New(_)) {
             return;
         }
-        if let Task::New(source) = std::mem::replace(&mut *task, Task::Over) {
+        if let Task::New(factory) = std::mem::replace(&mut *task, Task::Stopped) {
             let buffer = self.buffer.clone();
-            let filling = source(buffer.clone());
+            let producer = factory(buffer.clone());
             *task = Task::Running(runtime.spawn(async move {
-                // Also where the filling panics, a reader is not left waiting.
-                let ending = EndOnDrop(buffer);
-                let error = filling.await;
-                ending.0.end(error);
+                // If the producer panics, the reader must not wait forever.
+                let guard = EndOnDrop(buffer);
+                let error = producer.await;
+                guard.0.end(error);
             }));
         }
     }
 
-    /// The next item, if it is there; where the stream is recorded it is in the journal first. An error is the journal's:
-    /// nothing was taken then.
+    /// Takes the next item, if there is one; a recorded stream writes it to the journal first. An error is the journal's, and then
+    /// nothing was taken.
     pub fn take(&self) -> Result<Taken> {
-        // Held from the buffer to the journal: two readers' items stand in the order in which they were taken.
+        // Locked until the item is written, so that the journal has the order in which two readers took items.
         let mut recording = self.recording();
         let taken = self.buffer.take();
         let is_gap = matches!(taken, Taken::Item(Item::Notice(Notice::Gap { .. })));
-        let taken = recorded(taken, &mut recording, &self.buffer)?;
+        let taken = write_to_journal(taken, &mut recording, &self.buffer)?;
         if is_gap && let (Some(recovery), Taken::Item(Item::Notice(gap))) = (&self.recovery, &taken) {
             recovery.take(gap, &self.buffer);
         }
         Ok(taken)
     }
 
-    /// From now on what is taken is appended to a journal, which is synced so often; `None`: never.
+    /// Appends all items taken from now on to a journal, and syncs it to disk at this interval; `None`: never.
     pub fn record(&self, path: &Path, sync_every: Option<Duration>) -> Result<()> {
-        let refused = |recording: &Recording| match recording {
+        let check_can_record = |recording: &Recording| match recording {
             Recording::Off => Ok(()),
             Recording::On(..) => Err(Error::Argument("this stream is recorded already".into())),
             Recording::Closed => {
                 Err(Error::Argument("this stream is closed: nothing more comes to be recorded".into()))
             }
         };
-        refused(&self.recording())?;
+        check_can_record(&self.recording())?;
         let recorder = Recorder::open(path, sync_every)?;
         let mut recording = self.recording();
-        refused(&recording)?;
-        // Who wants no notices has none of this kind either.
-        let before = recorder.last().filter(|_| self.buffer.gives_notices());
-        *recording = Recording::On(recorder, before);
+        check_can_record(&recording)?;
+        // The gap between the recordings is a notice too.
+        let previous_end = recorder.last().filter(|_| self.buffer.includes_notices());
+        *recording = Recording::On(recorder, previous_end);
         self.is_recorded.store(true, Ordering::Release);
         Ok(())
     }
@@ -154,13 +154,13 @@ impl Stream {
         &self.buffer
     }
 
-    /// Ends it, in any state: the connection is dropped, what was not taken is thrown away. An error is the
-    /// journal's, whose last items could not be written.
+    /// Closes the stream in any state, and discards the items that were not taken. An error is the journal's, whose last items
+    /// could not be written.
     pub fn close(&self) -> Result<()> {
         let mut recording = self.recording();
         self.buffer.close();
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Task::Running(running) = std::mem::replace(&mut *task, Task::Over) {
+        if let Task::Running(running) = std::mem::replace(&mut *task, Task::Stopped) {
             running.abort();
         }
         drop(task);
@@ -170,11 +170,11 @@ impl Stream {
         }
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ConnectionState {
         self.buffer.state()
     }
 
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> StreamCounts {
         self.buffer.counts()
     }
 
@@ -197,11 +197,11 @@ impl std::fmt::Debug for Stream {
     }
 }
 
-/// What was taken, once it is in the journal; what could not be written is given back.
-fn recorded(taken: Taken, recording: &mut Recording, buffer: &Buffer) -> Result<Taken> {
-    let Recording::On(recorder, before) = recording else { return Ok(taken) };
+/// Writes a taken item to the journal, or puts it back if that fails.
+fn write_to_journal(taken: Taken, recording: &mut Recording, buffer: &Buffer) -> Result<Taken> {
+    let Recording::On(recorder, previous_end) = recording else { return Ok(taken) };
     match taken {
-        Taken::Item(item) => match tell_unrecorded(recorder, before, &item).and_then(|()| recorder.append(&item)) {
+        Taken::Item(item) => match record_gap(recorder, previous_end, &item).and_then(|()| recorder.append(&item)) {
             Ok(()) => Ok(Taken::Item(item)),
             Err(error) => {
                 buffer.put_back(item);
@@ -213,10 +213,10 @@ fn recorded(taken: Taken, recording: &mut Recording, buffer: &Buffer) -> Result<
     }
 }
 
-/// What came between two recordings in one journal is not in it, which its reader must see. Items older than the journal's end
-/// (a replay of what is in it) leave no time between.
-fn tell_unrecorded(recorder: &Recorder, before: &mut Option<SystemTime>, first: &Item) -> Result<()> {
-    let Some(start) = *before else { return Ok(()) };
+/// Records the gap between two recordings in one journal. There is none if the first item is older than the journal's end
+/// (a replay of the journal).
+fn record_gap(recorder: &Recorder, previous_end: &mut Option<SystemTime>, first: &Item) -> Result<()> {
+    let Some(start) = *previous_end else { return Ok(()) };
     let end = match first {
         Item::Update(update) => update.received_at,
         Item::Notice(Notice::Gap { start, .. }) => *start,
@@ -224,9 +224,10 @@ fn tell_unrecorded(recorder: &Recorder, before: &mut Option<SystemTime>, first: 
     };
     if end > start {
         let reason = "it was not recorded: another recording goes on in this journal".into();
-        recorder.append(&Item::Notice(Notice::Gap { start, end: Some(end), reason, dropped: None }))?;
+        let gap = Notice::Gap { start, end: Some(end), reason, dropped: None, is_final: false };
+        recorder.append(&Item::Notice(gap))?;
     }
-    *before = None;
+    *previous_end = None;
     Ok(())
 }
 

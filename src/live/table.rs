@@ -1,4 +1,4 @@
-//! Items of a stream as Arrow tables, whose columns are declared where all others are.
+//! Converts a stream's items to Arrow tables, whose columns are declared in `src/resource/live.rs`.
 
 use super::item::{Item, Notice, Update};
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 use serde::Deserialize;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A row for each item.
+/// Builds the table `live_items`: one row per item.
 pub fn items(items: &[Item]) -> Result<RecordBatch> {
     let rows: Vec<LiveItem> = items.iter().flat_map(rows).collect();
     fn text(value: &Option<String>) -> Option<&str> {
@@ -36,7 +36,7 @@ pub fn items(items: &[Item]) -> Result<RecordBatch> {
     from_columns(&ITEMS, columns).map_err(|error| Error::Internal(error.to_string()))
 }
 
-/// A row for each stat code of each stats message among the items; other items have none.
+/// Builds the table `stat_updates`: one row per stat code of each stats message; other items have no rows.
 pub fn stat_updates(items: &[Item]) -> Result<RecordBatch> {
     let mut json = vec![b'['];
     for update in items.iter().filter_map(stats_message) {
@@ -50,55 +50,55 @@ pub fn stat_updates(items: &[Item]) -> Result<RecordBatch> {
         .map_err(|error| error.scrubbed(&Scrubber::default()))
 }
 
-/// Whether an item is a stats message: `{"type":"stats","data":{"stats":{..}}}`.
+/// Returns the update if it is a stats message: `{"type":"stats","data":{"stats":{..}}}`.
 fn stats_message(item: &Item) -> Option<&Update> {
     #[derive(Deserialize)]
-    struct Message<'a> {
+    struct TypedMessage<'a> {
         #[serde(rename = "type", borrow)]
         kind: std::borrow::Cow<'a, str>,
         #[serde(rename = "data")]
         _data: serde::de::IgnoredAny,
     }
     let Item::Update(update) = item else { return None };
-    // A cheap look first: most messages of other sources end here.
+    // A cheap test first, which rejects most messages of other sources.
     if !update.text.contains("\"stats\"") {
         return None;
     }
-    let message: Message = serde_json::from_str(&update.text).ok()?;
+    let message: TypedMessage = serde_json::from_str(&update.text).ok()?;
     (message.kind == "stats").then_some(update)
 }
 
-/// What was recovered has a row for itself, and one for each of its updates.
+/// A `Recovered` notice has a row for itself and one for each of its updates.
 fn rows(item: &Item) -> Vec<LiveItem> {
     match item {
         Item::Notice(Notice::Recovered { gap, updates }) => {
-            let head = LiveItem {
+            let notice = LiveItem {
                 kind: "recovered".into(),
                 at: updates.last().map_or(0, |last| ms(last.received_at)),
-                ..of_notice(gap)
+                ..notice_row(gap)
             };
-            std::iter::once(head).chain(updates.iter().map(of_update)).collect()
+            std::iter::once(notice).chain(updates.iter().map(update_row)).collect()
         }
-        Item::Notice(notice) => vec![of_notice(notice)],
-        Item::Update(update) => vec![of_update(update)],
+        Item::Notice(notice) => vec![notice_row(notice)],
+        Item::Update(update) => vec![update_row(update)],
     }
 }
 
-fn of_update(update: &Update) -> LiveItem {
-    let plain = |text: &std::sync::Arc<str>| text.to_string();
+fn update_row(update: &Update) -> LiveItem {
+    let owned = |text: &std::sync::Arc<str>| text.to_string();
     LiveItem {
         kind: "update".into(),
         at: ms(update.received_at),
-        event: Some(update.event.as_ref().map_or_else(|| "message".into(), plain)),
-        id: Some(plain(&update.id)).filter(|id| !id.is_empty()),
+        event: Some(update.event.as_ref().map_or_else(|| "message".into(), owned)),
+        id: Some(owned(&update.id)).filter(|id| !id.is_empty()),
         seq: update.seq,
-        source: update.source.as_ref().map(plain),
+        source: update.source.as_ref().map(owned),
         text: Some(update.text.clone()),
         ..LiveItem::default()
     }
 }
 
-fn of_notice(notice: &Notice) -> LiveItem {
+fn notice_row(notice: &Notice) -> LiveItem {
     let at = ms(notice.at());
     match notice {
         Notice::Connected { .. } => LiveItem { kind: "connected".into(), at, ..LiveItem::default() },
@@ -111,7 +111,7 @@ fn of_notice(notice: &Notice) -> LiveItem {
             retry_at: retry_at.map(ms),
             ..LiveItem::default()
         },
-        Notice::Gap { start, end, reason, dropped } => LiveItem {
+        Notice::Gap { start, end, reason, dropped, .. } => LiveItem {
             kind: "gap".into(),
             at,
             start: Some(ms(*start)),
@@ -123,7 +123,7 @@ fn of_notice(notice: &Notice) -> LiveItem {
         Notice::Quiet { since } => {
             LiveItem { kind: "quiet".into(), at, start: Some(ms(*since)), ..LiveItem::default() }
         }
-        Notice::Recovered { gap, .. } => of_notice(gap),
+        Notice::Recovered { gap, .. } => notice_row(gap),
     }
 }
 

@@ -1,14 +1,15 @@
-//! The live websocket as a stream's wire: what to receive stands in the address, and the numbers of the messages tell where
-//! the next connection resumes and what it repeats.
+//! Connects to the live websocket. The query selects what to receive; the sequence numbers tell where the next connection
+//! resumes, and which of its messages are duplicates.
 
-use super::frames::{self, Decoder, Incoming, Opcode, Violation};
+use super::close_code;
+use super::envelope::{read_envelope, unescape};
+use super::frames::{self, FrameDecoder, Incoming, Opcode, Violation};
+use super::heartbeat::{self, Heartbeat};
 use super::item::{Item, Notice, RESTARTED, Update};
-use super::options::Options;
-use super::peer::{self, Heartbeat};
-use super::seq::marks;
+use super::options::StreamOptions;
 use super::sequence::{Sequence, Verdict};
-use super::session::{Connection, Lost, Read, Refusal, Wire, refuses_position};
-use super::token::{Token, Tokens};
+use super::session::{ConnectFailure, Connector, Disconnect, ReadCounts, StreamConnection, refuses_position};
+use super::token::{Token, TokenSource};
 use crate::advice::Advice;
 use crate::config::Secret;
 use crate::error::{Error, Result};
@@ -32,51 +33,53 @@ use tokio::time::timeout;
 use url::Url;
 
 const PATH: &str = "/live/v2/games";
-/// A ping is due after 30 s: earlier, for the way takes time too.
+/// Idle time before a ping. The service expects one within 30 s, travel time included.
 const PING_AFTER: Duration = Duration::from_secs(20);
-/// After so many refusals in a row that may be due to the position it is left out.
-const MAX_REFUSALS: u32 = 2;
-/// Messages in one go: other tasks want their turn.
-const MOST_AT_ONCE: usize = 64;
-/// What waits to be written: pings and answers to pings. A peer that reads nothing gets no more.
-const MOST_UNWRITTEN: usize = 64 * 1024;
-/// A full snapshot by its documentation: it bears no number of the sequence, whatever stands in it.
-const UNSEQUENCED: &str = "broadcastsummary";
+/// After this many consecutive failures that the position may have caused, connect without it.
+const MAX_POSITION_FAILURES: u32 = 2;
+/// Number of messages after which one read stops, so that other tasks can run.
+const MAX_READ_MESSAGES: usize = 64;
+/// Maximum of outgoing bytes, which are pings and pongs. If the service reads nothing, further frames are discarded.
+const MAX_OUTGOING_BYTES: usize = 64 * 1024;
+/// A source of full snapshots, documented as unsequenced: a `seq` inside them is not theirs.
+const UNSEQUENCED_SOURCE: &str = "broadcastsummary";
+/// Maximum number of source names that are shared between messages.
+const MAX_INTERNED_SOURCES: usize = 64;
 
 /// What to receive.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Live {
-    /// Its token is asked for, and asked for again when it is refused.
+pub struct LiveSubscription {
+    /// The game whose token is requested, and requested again when it is refused.
     pub game_id: Option<String>,
-    /// The token to begin with; without a game it cannot be renewed.
+    /// The first token; without a game it cannot be renewed.
     pub token: Option<Secret>,
-    /// None: all that the client may see.
+    /// Empty: all sources that the client may access.
     pub sources: Vec<String>,
-    /// The number to resume behind; without it the sequenced sources begin with the event.
+    /// The sequence number to resume after; without it, sequenced sources start from the beginning of the game.
     pub last_seq: Option<i64>,
     pub broadcast_summary_level: Option<String>,
 }
 
 #[derive(Debug)]
-pub(super) struct Websocket {
+pub(super) struct WebsocketConnector {
     transport: Transport,
-    tokens: Tokens,
+    token_source: TokenSource,
     /// Scheme, host and path, for the HTTP client.
     address: String,
-    /// What follows the token.
+    /// Query parameters after the token.
     query: Vec<(&'static str, String)>,
-    /// Away while a connection has it.
+    /// Moved into the connection while there is one.
     sequence: Sequence,
-    /// Connections in a row that were refused in a way that may be due to the position.
-    refusals: u32,
-    remark: Option<Scrubbed>,
-    options: Options,
+    /// Consecutive failures that the position may have caused.
+    position_failures: u32,
+    resume_failure: Option<Scrubbed>,
+    options: StreamOptions,
 }
 
-impl Websocket {
-    pub(super) fn new(transport: Transport, live: Live, options: &Options) -> Result<Self> {
-        let Live { game_id, token, sources, last_seq, broadcast_summary_level } = live;
-        let tokens = Tokens::new(&transport, game_id, token)?;
+impl WebsocketConnector {
+    pub(super) fn new(transport: Transport, subscription: LiveSubscription, options: &StreamOptions) -> Result<Self> {
+        let LiveSubscription { game_id, token, sources, last_seq, broadcast_summary_level } = subscription;
+        let token_source = TokenSource::new(&transport, game_id, token)?;
         let sources = sources.into_iter().map(|source| ("source", source));
         let level = broadcast_summary_level.map(|level| ("broadcast_summary_level", level));
         let query: Vec<_> = sources.chain(level).collect();
@@ -85,18 +88,18 @@ impl Websocket {
                 return Err(Error::Argument(format!("{name} {value:?} is empty or holds a control character")));
             }
         }
-        // `ws` and `wss`: the upgrade is a request like any other.
+        // `ws` and `wss`: the upgrade is an ordinary HTTP request.
         let http = transport.config().websocket_url.replacen("ws", "http", 1);
         let address = format!("{http}{PATH}");
         let sequence = Sequence::new(last_seq);
-        Ok(Websocket {
+        Ok(WebsocketConnector {
             transport,
-            tokens,
+            token_source,
             address,
             query,
             sequence,
-            refusals: 0,
-            remark: None,
+            position_failures: 0,
+            resume_failure: None,
             options: options.clone(),
         })
     }
@@ -118,116 +121,120 @@ impl Websocket {
         position: Option<i64>,
         scrubber: &Scrubber,
     ) -> std::result::Result<Upgraded, StreamOpenError> {
-        let url = self.url(token, position).map_err(failed)?;
-        let broke = |why: String| broke(scrubber, &url, &why);
+        let url = self.url(token, position).map_err(open_error)?;
+        let fail = |why: String| handshake_error(scrubber, &url, &why);
         let key = STANDARD.encode(nonce());
         let mut headers = HeaderMap::new();
         headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
         headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-        headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).map_err(|e| broke(e.to_string()))?);
+        headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).map_err(|e| fail(e.to_string()))?);
         let response = self.transport.open_websocket(&url, headers, scrubber).await?;
-        check(response.headers(), &key).map_err(|why| broke(why.to_string()))?;
-        response.upgrade().await.map_err(|error| broke(error.without_url().to_string()))
+        check_handshake(response.headers(), &key).map_err(|why| fail(why.to_string()))?;
+        response.upgrade().await.map_err(|error| fail(error.without_url().to_string()))
     }
 }
 
-fn failed(error: Error) -> StreamOpenError {
+fn open_error(error: Error) -> StreamOpenError {
     StreamOpenError { error, status: None, wait: None }
 }
 
-fn broke(scrubber: &Scrubber, url: &Url, why: &str) -> StreamOpenError {
+fn handshake_error(scrubber: &Scrubber, url: &Url, why: &str) -> StreamOpenError {
     let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
-    failed(Error::Transport(scrubber.composed(text).into()))
+    open_error(Error::Transport(scrubber.composed(text).into()))
 }
 
-impl Wire for Websocket {
-    type Connection = Messages;
+impl Connector for WebsocketConnector {
+    type Connection = WebsocketConnection;
 
-    async fn connect(&mut self) -> std::result::Result<Messages, Refusal> {
+    async fn connect(&mut self) -> std::result::Result<WebsocketConnection, ConnectFailure> {
         let limit = self.options.silence_limit;
-        let known = self.sequence.resume();
-        let mut position = known.filter(|_| self.refusals < MAX_REFUSALS);
-        let left_out = known.filter(|_| position.is_none());
-        let mut remark = left_out.map(|known| {
+        let resume_position = self.sequence.resume();
+        let mut position = resume_position.filter(|_| self.position_failures < MAX_POSITION_FAILURES);
+        let omitted = resume_position.filter(|_| position.is_none());
+        let mut resume_failure = omitted.map(|omitted| {
             Scrubbed::local(format!(
-                "the service failed when asked to resume behind {known}: it was asked from the beginning"
+                "the service failed when asked to resume behind {omitted}: it was asked from the beginning"
             ))
         });
         let mut is_second_token = false;
         loop {
-            let token = match self.tokens.take(&self.transport, limit).await {
+            let token = match self.token_source.token(&self.transport, limit).await {
                 Ok(token) => token,
                 Err(error) => {
-                    let status = if let Error::Api(answer) = &error { Some(answer.status) } else { None };
+                    let status = if let Error::Api(response) = &error { Some(response.status) } else { None };
                     return Err(StreamOpenError { error, status, wait: None }.into());
                 }
             };
             let scrubber = token.scrubber(&self.transport);
-            match timeout(limit, self.open(&token, position, &scrubber)).await.map_err(|_| Refusal::silent(limit))? {
+            match timeout(limit, self.open(&token, position, &scrubber))
+                .await
+                .map_err(|_| ConnectFailure::silent(limit))?
+            {
                 Ok(socket) => {
-                    self.remark = remark;
+                    self.resume_failure = resume_failure;
                     let sequence = std::mem::replace(&mut self.sequence, Sequence::new(None));
-                    return Ok(Messages::new(socket, scrubber, sequence, position.is_some(), &self.options));
+                    return Ok(WebsocketConnection::new(socket, scrubber, sequence, position.is_some(), &self.options));
                 }
                 Err(StreamOpenError { error, status, wait }) => {
                     let is_refused = matches!(status, Some(401 | 403));
                     if is_refused {
-                        self.tokens.refused();
+                        self.token_source.discard_refused();
                     }
-                    // A fresh token may have been revoked on the way: one refusal (401) does not end the stream.
+                    // A fresh token may have been revoked meanwhile, so one refusal (401) does not end the stream.
                     let may_be_revoked = token.is_fresh && status == Some(401) && !is_second_token;
-                    if is_refused && (!token.is_last_word || may_be_revoked) {
+                    if is_refused && (!token.is_refusal_final || may_be_revoked) {
                         log::info!("live stream: the token was refused; requesting a new one");
                         is_second_token |= token.is_fresh;
                         continue;
                     }
                     if let Some(refused) = position.filter(|_| refuses_position(status)) {
                         let status = status.unwrap_or_default();
-                        remark = Some(Scrubbed::local(format!(
+                        resume_failure = Some(Scrubbed::local(format!(
                             "the service refused to resume behind {refused} (status {status}): it was asked from the beginning"
                         )));
                         position = None;
                         continue;
                     }
-                    self.refusals += u32::from(position.is_some() && status == Some(500));
-                    let error = if is_refused { about_tokens(error, token.is_fresh) } else { error };
+                    self.position_failures += u32::from(position.is_some() && status == Some(500));
+                    let error = if is_refused { with_token_advice(error, token.is_fresh) } else { error };
                     return Err(StreamOpenError { error, status, wait }.into());
                 }
             }
         }
     }
 
-    fn lost(&mut self, mut connection: Messages) {
+    fn disconnected(&mut self, mut connection: WebsocketConnection) {
         connection.sequence.reconnect();
-        self.refusals = match (connection.is_used, connection.is_resumed && connection.is_closed) {
-            (true, _) => 0,
-            (false, is_refusal) => self.refusals + u32::from(is_refusal),
-        };
-        if connection.is_refused {
-            self.tokens.refused();
+        self.position_failures =
+            match (connection.has_received, connection.is_resumed && connection.is_closed_by_service) {
+                (true, _) => 0,
+                (false, may_be_position) => self.position_failures + u32::from(may_be_position),
+            };
+        if connection.is_token_rejected {
+            self.token_source.discard_refused();
         }
         self.sequence = std::mem::replace(&mut connection.sequence, Sequence::new(None));
     }
 
-    fn take_remark(&mut self) -> Option<Scrubbed> {
-        self.remark.take()
+    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
+        self.resume_failure.take()
     }
 }
 
-/// What is said of credentials in general is wrong here.
-fn about_tokens(error: Error, is_fresh: bool) -> Error {
+/// Replaces advice about credentials by advice about the token.
+fn with_token_advice(error: Error, is_fresh: bool) -> Error {
     match error {
-        Error::Api(mut answer) => {
-            answer.advice = Advice::CheckToken;
-            answer.hint = token_hint(is_fresh).into();
-            Error::Api(answer)
+        Error::Api(mut error) => {
+            error.advice = Advice::CheckToken;
+            error.hint = token_hint(is_fresh).into();
+            Error::Api(error)
         }
         other => other,
     }
 }
 
-/// What to do about a token that is refused; `is_fresh`: it was requested for this game just now.
+/// What to do about a refused token; `is_fresh`: it has just been requested for this game.
 fn token_hint(is_fresh: bool) -> &'static str {
     if is_fresh {
         "The token was requested just now, so these credentials may lack access to this game's live data: ask the service's \
@@ -237,8 +244,8 @@ fn token_hint(is_fresh: bool) -> &'static str {
     }
 }
 
-/// Whether this is the answer to our key, and to what we asked for (RFC 6455, 4.1).
-fn check(headers: &HeaderMap, key: &str) -> std::result::Result<(), &'static str> {
+/// Checks the response of the opening handshake (RFC 6455, 4.1).
+fn check_handshake(headers: &HeaderMap, key: &str) -> std::result::Result<(), &'static str> {
     let text = |name| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_string());
     let lower = |name| text(name).unwrap_or_default().to_ascii_lowercase();
     let guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -256,7 +263,7 @@ fn check(headers: &HeaderMap, key: &str) -> std::result::Result<(), &'static str
     }
 }
 
-/// Different each time, which is all that it is for.
+/// A value that differs each time; nothing else is required of it.
 fn nonce() -> [u8; 16] {
     let mut bytes = [0; 16];
     for half in bytes.chunks_exact_mut(8) {
@@ -265,69 +272,79 @@ fn nonce() -> [u8; 16] {
     bytes
 }
 
-/// A websocket that stands.
+/// An open websocket.
 #[derive(Debug)]
-pub(super) struct Messages {
+pub(super) struct WebsocketConnection {
     socket: Upgraded,
-    decoder: Decoder,
+    decoder: FrameDecoder,
     scrubber: Scrubber,
     sequence: Sequence,
     limit: usize,
-    idle_after: Duration,
-    /// It was asked for from a position.
+    keepalive_after: Duration,
+    /// Whether the request named a position.
     is_resumed: bool,
-    /// A message came.
-    is_used: bool,
-    /// The service closed it, for the token: `is_refused`.
-    is_closed: bool,
-    is_refused: bool,
-    /// The service's own ping as a message, if it sent one: then ours has this form too.
+    /// Whether a message was received.
+    has_received: bool,
+    is_closed_by_service: bool,
+    /// Whether the service closed it because of the token.
+    is_token_rejected: bool,
+    /// The text ping to send, in the format of the service's own, if it has sent one.
     ping: Option<String>,
-    /// Frames that are still to be written.
-    unwritten: Vec<u8>,
-    /// How it ended, while what came before is being given.
-    end: Option<Lost>,
+    /// Frames to be written.
+    outgoing: Vec<u8>,
+    /// Why the connection ended, reported after the items that preceded it.
+    end: Option<Disconnect>,
     no_id: Arc<str>,
     sources: Vec<Arc<str>>,
 }
 
-impl Messages {
-    fn new(socket: Upgraded, scrubber: Scrubber, sequence: Sequence, is_resumed: bool, options: &Options) -> Self {
-        Messages {
+impl WebsocketConnection {
+    fn new(
+        socket: Upgraded,
+        scrubber: Scrubber,
+        sequence: Sequence,
+        is_resumed: bool,
+        options: &StreamOptions,
+    ) -> Self {
+        WebsocketConnection {
             socket,
-            decoder: Decoder::new(options.max_event_bytes),
+            decoder: FrameDecoder::new(options.max_event_bytes),
             scrubber,
             sequence,
             limit: options.max_event_bytes,
-            idle_after: PING_AFTER.min(options.silence_limit / 2),
+            keepalive_after: PING_AFTER.min(options.silence_limit / 2),
             is_resumed,
-            is_used: false,
-            is_closed: false,
-            is_refused: false,
+            has_received: false,
+            is_closed_by_service: false,
+            is_token_rejected: false,
             ping: None,
-            unwritten: Vec::new(),
+            outgoing: Vec::new(),
             end: None,
             no_id: Arc::from(""),
             sources: Vec::new(),
         }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>, into: &mut Vec<Item>) -> Poll<std::result::Result<Read, Lost>> {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<Item>,
+    ) -> Poll<std::result::Result<ReadCounts, Disconnect>> {
         if let Some(end) = self.end.take() {
             return Poll::Ready(Err(end));
         }
-        let (mut read, mut is_pending, mut messages) = (Read::default(), false, 0);
-        while self.end.is_none() && messages < MOST_AT_ONCE {
+        let (mut read, mut is_pending, mut messages) = (ReadCounts::default(), false, 0);
+        while self.end.is_none() && messages < MAX_READ_MESSAGES {
             match self.decoder.read() {
                 Ok(Some(incoming)) => {
                     messages += 1;
-                    self.end = self.take(incoming, into, &mut read).err();
+                    self.end = self.take_message(incoming, into, &mut read).err();
                 }
                 Ok(None) => match self.poll_bytes(cx) {
-                    Poll::Ready(Ok(0)) => self.end = Some(Lost(peer::no_close())),
+                    Poll::Ready(Ok(0)) => self.end = Some(Disconnect(close_code::abnormal_closure())),
                     Poll::Ready(Ok(count)) => read.bytes += count,
                     Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                        self.end = Some(Lost(peer::no_close()));
+                        self.end = Some(Disconnect(close_code::abnormal_closure()));
                     }
                     Poll::Ready(Err(error)) => self.end = Some(self.broken(&error)),
                     Poll::Pending => {
@@ -342,10 +359,10 @@ impl Messages {
             }
         }
         self.flush(cx);
-        let is_idle = is_pending && read == Read::default() && into.is_empty();
-        match self.end.take_if(|_| read == Read::default() && into.is_empty()) {
+        let has_nothing = is_pending && read == ReadCounts::default() && into.is_empty();
+        match self.end.take_if(|_| read == ReadCounts::default() && into.is_empty()) {
             Some(end) => Poll::Ready(Err(end)),
-            None if is_idle => Poll::Pending,
+            None if has_nothing => Poll::Pending,
             None => Poll::Ready(Ok(read)),
         }
     }
@@ -358,7 +375,12 @@ impl Messages {
         polled.map_ok(|()| count)
     }
 
-    fn take(&mut self, incoming: Incoming, into: &mut Vec<Item>, read: &mut Read) -> std::result::Result<(), Lost> {
+    fn take_message(
+        &mut self,
+        incoming: Incoming,
+        into: &mut Vec<Item>,
+        read: &mut ReadCounts,
+    ) -> std::result::Result<(), Disconnect> {
         let (text, binary) = match incoming {
             Incoming::Text(text) => (text, None),
             Incoming::Binary(bytes) => match String::from_utf8(bytes) {
@@ -371,100 +393,100 @@ impl Messages {
             }
             Incoming::Pong => return Ok(()),
             Incoming::Skipped(size) => {
-                self.is_used = true;
+                self.has_received = true;
                 into.push(Item::Notice(Notice::skipped("message", size, self.limit, machine::now())));
                 return Ok(());
             }
-            Incoming::Close { code, reason } => return Err(self.closed(code, &reason)),
+            Incoming::Close { code, reason } => return Err(self.handle_close(code, &reason)),
         };
-        match peer::heartbeat(&text) {
-            Some(Heartbeat::Ping { answer, own }) => {
-                self.write(Opcode::Text, answer.as_bytes());
+        match heartbeat::parse(&text) {
+            Some(Heartbeat::Ping { reply, own }) => {
+                self.write(Opcode::Text, reply.as_bytes());
                 self.ping = Some(own);
                 return Ok(());
             }
             Some(Heartbeat::Pong) => return Ok(()),
             None => {}
         }
-        self.is_used = true;
-        let marks = marks(&text);
-        let source = marks.source.map(|source| known(&mut self.sources, source));
-        let seq = marks.seq.filter(|_| source.as_deref() != Some(UNSEQUENCED));
+        self.has_received = true;
+        let envelope = read_envelope(&text);
+        let source = envelope.source.map(|source| interned(&mut self.sources, source));
+        let seq = envelope.seq.filter(|_| source.as_deref() != Some(UNSEQUENCED_SOURCE));
         let content = binary.as_deref().unwrap_or(text.as_bytes());
         let verdict = seq.map_or(Verdict::Deliver, |seq| self.sequence.receive(source.as_deref(), seq, content));
         let received_at = machine::now();
         match verdict {
             Verdict::Deliver => {}
-            Verdict::Repeat => {
+            Verdict::Duplicate => {
                 read.repeats += 1;
                 return Ok(());
             }
-            Verdict::Restarted => {
+            Verdict::NewEpoch => {
                 let (start, end, reason) = (received_at, Some(received_at), RESTARTED.into());
-                into.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None }));
+                into.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false }));
             }
         }
         into.push(Item::Update(Update { event: None, id: self.no_id.clone(), text, binary, seq, source, received_at }));
         Ok(())
     }
 
-    /// Never waits: what cannot be written now goes out with a later read.
+    /// Never waits: bytes that cannot be written now are written during a later read.
     fn write(&mut self, opcode: Opcode, payload: &[u8]) {
-        if self.unwritten.len() + payload.len() <= MOST_UNWRITTEN {
+        if self.outgoing.len() + payload.len() <= MAX_OUTGOING_BYTES {
             let [a, b, c, d, ..] = nonce();
-            frames::write(opcode, payload, [a, b, c, d], &mut self.unwritten);
+            frames::write(opcode, payload, [a, b, c, d], &mut self.outgoing);
         }
     }
 
-    /// Writes what can be written now. A failure is one of the connection, which the next read shows.
+    /// Writes what can be written now. The next read reports a failure.
     fn flush(&mut self, cx: &mut Context<'_>) {
-        if self.unwritten.is_empty() {
+        if self.outgoing.is_empty() {
             return;
         }
-        while let Poll::Ready(Ok(count @ 1..)) = Pin::new(&mut self.socket).poll_write(cx, &self.unwritten) {
-            self.unwritten.drain(..count);
-            if self.unwritten.is_empty() {
+        while let Poll::Ready(Ok(count @ 1..)) = Pin::new(&mut self.socket).poll_write(cx, &self.outgoing) {
+            self.outgoing.drain(..count);
+            if self.outgoing.is_empty() {
                 break;
             }
         }
         let _ = Pin::new(&mut self.socket).poll_flush(cx);
     }
 
-    fn closed(&mut self, code: Option<u16>, text: &str) -> Lost {
+    fn handle_close(&mut self, code: Option<u16>, text: &str) -> Disconnect {
         self.write(Opcode::Close, &code.map_or(Vec::new(), |code| frames::close(code, "")));
-        self.is_closed = true;
-        self.is_refused = code.is_some_and(peer::is_refusal);
-        Lost(self.scrubber.message(peer::close(code, text)))
+        self.is_closed_by_service = true;
+        self.is_token_rejected = code.is_some_and(close_code::rejects_token);
+        Disconnect(self.scrubber.message(close_code::describe(code, text)))
     }
 
-    fn broken(&self, what: &dyn std::fmt::Display) -> Lost {
-        Lost(self.scrubber.message(format!("the connection broke: {what}")))
+    fn broken(&self, what: &dyn std::fmt::Display) -> Disconnect {
+        Disconnect(self.scrubber.message(format!("the connection broke: {what}")))
     }
 }
 
-/// One text for each source, however many messages it sends.
-fn known(sources: &mut Vec<Arc<str>>, source: &str) -> Arc<str> {
-    let plain = peer::unescaped(source);
-    if let Some(known) = sources.iter().find(|known| ***known == *plain) {
+/// Shares one allocation among all messages of a source.
+fn interned(sources: &mut Vec<Arc<str>>, source: &str) -> Arc<str> {
+    let source = unescape(source);
+    if let Some(known) = sources.iter().find(|known| ***known == *source) {
         return known.clone();
     }
-    let new: Arc<str> = plain.as_ref().into();
-    if sources.len() < 64 {
+    let new: Arc<str> = source.as_ref().into();
+    if sources.len() < MAX_INTERNED_SOURCES {
         sources.push(new.clone());
     }
     new
 }
 
-impl Connection for Messages {
-    async fn read(&mut self, into: &mut Vec<Item>) -> std::result::Result<Read, Lost> {
+impl StreamConnection for WebsocketConnection {
+    async fn read(&mut self, into: &mut Vec<Item>) -> std::result::Result<ReadCounts, Disconnect> {
         poll_fn(|cx| self.poll(cx, into)).await
     }
 
-    fn idle_after(&self) -> Option<Duration> {
-        Some(self.idle_after)
+    fn keepalive_after(&self) -> Option<Duration> {
+        Some(self.keepalive_after)
     }
 
-    async fn idle(&mut self) {
+    async fn send_keepalive(&mut self) {
         self.write(Opcode::Ping, &[]);
         if let Some(ping) = self.ping.take() {
             self.write(Opcode::Text, ping.as_bytes());
@@ -478,8 +500,8 @@ impl Connection for Messages {
     }
 }
 
-/// The service need not find out by itself that nobody listens.
-impl Drop for Messages {
+/// Tells the service that nobody listens any more.
+impl Drop for WebsocketConnection {
     fn drop(&mut self) {
         self.write(Opcode::Close, &frames::close(1000, ""));
         self.flush(&mut Context::from_waker(std::task::Waker::noop()));

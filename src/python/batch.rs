@@ -60,7 +60,7 @@ pub struct CoreUnits {
 }
 
 enum UnitList {
-    UnitOutcome(Vec<UnitOutcome>),
+    Outcomes(Vec<UnitOutcome>),
     Made(Py<PyList>),
 }
 
@@ -83,7 +83,7 @@ impl CoreUnits {
         errors::guard(py, || {
             let done = match &*self.units() {
                 UnitList::Made(made) => return Ok(made.clone_ref(py)),
-                UnitList::UnitOutcome(done) => done.clone(),
+                UnitList::Outcomes(done) => done.clone(),
             };
             let made = done.into_iter().map(|done| unit(py, done)).collect::<PyResult<Vec<_>>>()?;
             let made = PyList::new(py, made)?.unbind();
@@ -245,7 +245,7 @@ impl<'py> IntoPyObject<'py> for BatchResult {
         let is_plain =
             |done: &UnitOutcome| done.error.is_none() && done.response.as_ref().is_some_and(|(_, met)| met.is_empty());
         let is_plain = done.iter().all(is_plain);
-        let units = CoreUnits { units: Mutex::new(UnitList::UnitOutcome(done)), is_plain };
+        let units = CoreUnits { units: Mutex::new(UnitList::Outcomes(done)), is_plain };
         (PyPayload::new(shape), units).into_pyobject(py)
     }
 }

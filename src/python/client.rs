@@ -15,7 +15,7 @@ use futures_util::FutureExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyInt, PyString};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -438,7 +438,9 @@ where
         if error.is_instance_of::<PyTypeError>(given.py()) {
             PyTypeError::new_err(format!("{name} is of the wrong type: {}", convert::kind(&value)))
         } else {
-            PyValueError::new_err(format!("{name} is out of range"))
+            // A number is no secret.
+            let number = if value.is_instance_of::<PyInt>() { format!(" {value}") } else { String::new() };
+            PyValueError::new_err(format!("{name}{number} is out of range"))
         }
     })
 }

@@ -147,6 +147,14 @@ pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         }
         return Ok(Value::Int(milliseconds));
     }
+    if let Ok(seconds) = value.cast::<PyFloat>()
+        && EPOCH_SECONDS_RANGE.contains(&(seconds.value() as i64))
+    {
+        let milliseconds = (seconds.value() * 1000.0) as i64;
+        return Err(PyValueError::new_err(format!(
+            "{name} {value} reads like seconds: in epoch milliseconds that time is {milliseconds}"
+        )));
+    }
     if kind(value) == "datetime64" {
         return numpy_time(name, value);
     }

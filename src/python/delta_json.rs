@@ -6,7 +6,7 @@ use crate::json::{
     Body,
     simd::{non_digit_mask, parse_digits},
 };
-use crate::live::{Spent, Stream};
+use crate::live::{BufferPool, Stream};
 use crate::python::dicts::objects;
 use crate::scrub::Scrubber;
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ const MAX_MISSES: u32 = 7;
 #[derive(Default)]
 pub struct IncrementalParser {
     state: Mutex<ParserState>,
-    spent: Option<Arc<Spent>>,
+    pool: Option<Arc<BufferPool>>,
     scrubber: Scrubber,
 }
 
@@ -72,7 +72,7 @@ impl IncrementalParser {
     pub fn of(stream: &Stream) -> Self {
         IncrementalParser {
             state: Mutex::default(),
-            spent: stream.spent().cloned(),
+            pool: stream.buffer_pool().cloned(),
             scrubber: stream.scrubber().clone(),
         }
     }
@@ -84,8 +84,8 @@ impl IncrementalParser {
 
     /// Returns a message's buffer to the pool.
     pub fn recycle(&self, text: String) {
-        if let Some(spent) = &self.spent {
-            spent.give(text);
+        if let Some(pool) = &self.pool {
+            pool.put(text);
         }
     }
 

@@ -5,7 +5,7 @@ use crate::advice::Advice;
 use crate::error::{ApiError, ApiErrorKind, Error};
 use crate::python::interpreter_exit;
 use crate::scrub::{Scrubbed, shown};
-use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyConnectionError, PyOSError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::any::Any;
@@ -24,7 +24,7 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
             if let Err(error) = describe(answer, &fields) {
                 return error;
             }
-            class_of(answer.kind)
+            answer.kind.class_name()
         }
         Error::Connect(_) | Error::Certificate(_) => "ConnectError",
         Error::Timeout(_) => "RequestTimeout",
@@ -78,6 +78,16 @@ fn attach(
         value.setattr("attempts", requested.attempts)?;
         value.setattr("elapsed", requested.elapsed.as_secs_f64())?;
     }
+    let cause = match error {
+        Error::Timeout(unanswered) => unanswered.cause.as_ref().map(|text| PyTimeoutError::new_err(text.to_string())),
+        Error::Connect(unanswered) | Error::Certificate(unanswered) | Error::Transport(unanswered) => {
+            unanswered.cause.as_ref().map(|text| PyConnectionError::new_err(text.to_string()))
+        }
+        _ => None,
+    };
+    if cause.is_some() {
+        raised.set_cause(py, cause);
+    }
     if let Error::Api(answer) = error {
         value.setattr("elapsed", answer.elapsed.as_secs_f64())?;
     }
@@ -108,18 +118,6 @@ pub fn guard<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<
 pub fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".to_owned())
-}
-
-fn class_of(kind: ApiErrorKind) -> &'static str {
-    match kind {
-        ApiErrorKind::Authentication => "AuthenticationError",
-        ApiErrorKind::PermissionDenied => "PermissionDenied",
-        ApiErrorKind::NotFound => "NotFound",
-        ApiErrorKind::InvalidRequest => "InvalidRequest",
-        ApiErrorKind::RateLimited => "RateLimited",
-        ApiErrorKind::Server => "ServerError",
-        ApiErrorKind::Other => "ApiError",
-    }
 }
 
 fn describe(answer: &ApiError, fields: &Bound<'_, PyDict>) -> PyResult<()> {

@@ -1,6 +1,7 @@
 //! One response of the service: its bytes, read as dict or table on demand.
 
 use crate::config::Sport;
+use crate::error::Error;
 use crate::fetch::{self, DriftField};
 use crate::json::Body;
 use crate::operation::{sport_of, with_sport};
@@ -53,7 +54,7 @@ impl PyPayload {
 
     /// Several responses are merged on first access.
     fn body(&self, py: Python<'_>) -> PyResult<&Body> {
-        let body = errors::guard(py, || py.detach(|| self.inner.body()).map_err(|e| errors::raise(py, e)))?;
+        let body = errors::guard(py, || py.detach(|| self.inner.body()).map_err(|e| self.raise(py, e)))?;
         Ok(body)
     }
 
@@ -61,10 +62,16 @@ impl PyPayload {
         errors::guard(py, || {
             let columns = convert::columns(columns)?;
             let batches = py.detach(|| self.inner.table(name.as_deref(), columns.as_deref()));
-            let batches = batches.map_err(|e| errors::raise(py, e))?;
+            let batches = batches.map_err(|e| self.raise(py, e))?;
             let name = name.or_else(|| self.inner.tables().first().map(|name| (*name).to_owned()));
             PyTable::new(py, name.unwrap_or_default(), batches)
         })
+    }
+
+    /// The exception of this body.
+    fn raise(&self, py: Python<'_>, error: Error) -> PyErr {
+        let payload = matches!(error, Error::Decode(_)).then(|| self.inner.clone());
+        raise(py, fetch::FetchError { error, payload })
     }
 
     fn object<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
@@ -126,7 +133,14 @@ impl PyPayload {
     /// >>> client.teams().to_dict()["teams"][0]["sport"]
     /// 'BASKETBALL'
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        errors::guard(py, || objects(py, self.body(py)?, &self.inner.scrubber()))
+        errors::guard(py, || {
+            objects(py, self.body(py)?, &self.inner.scrubber()).map_err(|error| {
+                match error.value(py).hasattr("offset") {
+                    Ok(true) => with_payload(py, &error, self.inner.clone()),
+                    _ => error,
+                }
+            })
+        })
     }
 
     /// The bytes of the body.
@@ -221,7 +235,7 @@ impl PyPayload {
     /// ['teams[].mascot']
     fn unknown_fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         errors::guard(py, || {
-            let found = py.detach(|| self.inner.unknown_fields()).map_err(|e| errors::raise(py, e))?;
+            let found = py.detach(|| self.inner.unknown_fields()).map_err(|e| self.raise(py, e))?;
             Ok(found.into_iter().map(|unknown| unknown.path.into()).collect())
         })
     }
@@ -394,12 +408,18 @@ pub fn parse_sport(text: &str) -> PyResult<Sport> {
 /// The exception of a failed call, with its response.
 pub fn raise(py: Python<'_>, failed: fetch::FetchError) -> PyErr {
     let error = errors::raise(py, failed.error);
-    let Some(payload) = failed.payload else { return error };
-    let value = error.into_value(py).into_bound(py);
-    match Bound::new(py, PyPayload::new(payload)).and_then(|payload| value.setattr("payload", payload)) {
-        Ok(()) => PyErr::from_value(value.into_any()),
-        Err(error) => error,
-    }
+    failed.payload.map_or_else(|| error.clone_ref(py), |payload| with_payload(py, &error, payload))
+}
+
+/// The same exception with its response.
+fn with_payload(py: Python<'_>, error: &PyErr, payload: fetch::Payload) -> PyErr {
+    let value = error.value(py);
+    let attempts = payload.parts.first().map_or(1, |part| part.attempts);
+    let attach = || {
+        value.setattr("payload", Bound::new(py, PyPayload::new(payload))?)?;
+        value.setattr("attempts", attempts)
+    };
+    attach().err().unwrap_or_else(|| error.clone_ref(py))
 }
 
 /// A mapping of headers, in the order received.

@@ -221,18 +221,18 @@ impl CoreSimulator {
         seconds: Option<f64>,
         heartbeats: bool,
     ) -> PyResult<()> {
-        self.add_trouble(py, path, after, times, StreamFaultKind::Stall { heartbeats, seconds })
+        self.add_stream_fault(py, path, after, times, StreamFaultKind::Stall { heartbeats, seconds })
     }
 
     #[pyo3(signature = (path, *, after, times, data))]
     fn add_bytes(&self, py: Python<'_>, path: &str, after: i64, times: Option<i64>, data: Vec<u8>) -> PyResult<()> {
-        self.add_trouble(py, path, after, times, StreamFaultKind::Bytes(data))
+        self.add_stream_fault(py, path, after, times, StreamFaultKind::Bytes(data))
     }
 
     #[pyo3(signature = (path, *, times, bytes_per_second))]
     fn add_slowness(&self, py: Python<'_>, path: &str, times: Option<i64>, bytes_per_second: i64) -> PyResult<()> {
         let bytes_per_second = fitting("bytes_per_second", bytes_per_second)?;
-        self.add_trouble(py, path, 0, times, StreamFaultKind::Slow { bytes_per_second })
+        self.add_stream_fault(py, path, 0, times, StreamFaultKind::Slow { bytes_per_second })
     }
 
     fn clear_stream_faults(&self) {
@@ -272,17 +272,17 @@ impl Drop for CoreSimulator {
 }
 
 impl CoreSimulator {
-    fn add_trouble(
+    fn add_stream_fault(
         &self,
         py: Python<'_>,
         path: &str,
         after: i64,
         times: Option<i64>,
-        stream_faults: StreamFaultKind,
+        kind: StreamFaultKind,
     ) -> PyResult<()> {
         let (path, after) = (path.to_owned(), fitting("after", after)?);
         let times = times.map(|times| fitting("times", times)).transpose()?;
-        let fault = StreamFault { path, stream_faults, after, times };
+        let fault = StreamFault { path, kind, after, times };
         self.inner.streams().add(fault).map_err(|e| errors::raise(py, e))
     }
 }
@@ -294,7 +294,7 @@ fn fitting<T: TryFrom<i64>>(name: &str, number: i64) -> PyResult<T> {
 
 fn how_compressed(gzip: &str) -> PyResult<Gzip> {
     match gzip {
-        "whole" => Ok(Gzip::GameSnapshot),
+        "whole" => Ok(Gzip::Complete),
         "damaged" => Ok(Gzip::Damaged),
         "cut" => Ok(Gzip::Cut),
         other => Err(PyValueError::new_err(format!("gzip is \"whole\", \"damaged\" or \"cut\", not {other:?}"))),

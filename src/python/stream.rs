@@ -3,7 +3,10 @@
 use crate::config::{MAX_TIMEOUT, Secret};
 use crate::error::{Error, Result};
 use crate::fork_safe::pid;
-use crate::live::{self, BoxScore, Counts, Item, Live, Notice, Options, Overflow, State, Stream, Taken};
+use crate::live::{
+    self, BoxScore, ConnectionState, Item, LiveSubscription, Notice, Overflow, Stream, StreamCounts, StreamOptions,
+    Taken,
+};
 use crate::operation;
 use crate::python::client::{CoreClient, option};
 use crate::python::delta_json::IncrementalParser;
@@ -69,8 +72,8 @@ impl CoreStream {
             Notice::Disconnected { at, reason, status, attempt, retry_at } => {
                 class("Disconnected")?.call1((datetime(py, at)?, reason, status, attempt, optional(retry_at)?))
             }
-            Notice::Gap { start, end, reason, dropped } => {
-                class("Gap")?.call1((datetime(py, start)?, optional(end)?, reason, dropped))
+            Notice::Gap { start, end, reason, dropped, is_final } => {
+                class("Gap")?.call1((datetime(py, start)?, optional(end)?, reason, dropped, is_final))
             }
             Notice::Quiet { since } => class("Quiet")?.call1((datetime(py, since)?,)),
             Notice::Recovered { gap, updates } => {
@@ -200,12 +203,12 @@ impl CoreStream {
     #[getter]
     fn state(&self) -> &'static str {
         let stream = self.stream.as_ref().filter(|_| self.pid == pid());
-        match stream.map_or(State::Closed, |stream| stream.state()) {
-            State::New => "new",
-            State::Connecting => "connecting",
-            State::Connected => "connected",
-            State::Waiting => "waiting",
-            State::Closed => "closed",
+        match stream.map_or(ConnectionState::Closed, |stream| stream.state()) {
+            ConnectionState::New => "new",
+            ConnectionState::Connecting => "connecting",
+            ConnectionState::Connected => "connected",
+            ConnectionState::Waiting => "waiting",
+            ConnectionState::Closed => "closed",
         }
     }
 
@@ -221,7 +224,7 @@ impl CoreStream {
         let stream = self.stream(py)?;
         let counts = stream.counts();
         let lag = stream.lag().as_secs_f64();
-        let Counts { updates, bytes, reconnects, gaps, repeats, dropped, recovered, .. } = counts;
+        let StreamCounts { updates, bytes, reconnects, gaps, repeats, dropped, recovered, .. } = counts;
         Ok((updates, bytes, reconnects, gaps, repeats, dropped, lag, recovered))
     }
 }
@@ -389,6 +392,7 @@ fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
             end: time("end")?,
             reason: object.getattr("reason")?.extract()?,
             dropped: object.getattr("dropped")?.extract()?,
+            is_final: object.getattr("is_final")?.extract()?,
         },
         "Quiet" => Notice::Quiet { since: some("since")? },
         "Recovered" => {
@@ -481,7 +485,7 @@ pub fn websocket(
 ) -> PyResult<CoreStream> {
     errors::guard(py, || {
         let game_id = what.get_item("game_id")?.filter(|id| !id.is_none());
-        let live = Live {
+        let subscription = LiveSubscription {
             game_id: game_id.map(|id| convert::id("game_id", &id)).transpose()?,
             token: option(what, "token")?.map(|text: String| Secret::new(text)),
             sources: option(what, "sources")?.unwrap_or_default(),
@@ -489,21 +493,21 @@ pub fn websocket(
             broadcast_summary_level: option(what, "broadcast_summary_level")?,
         };
         // The service does not answer for an unknown source, so a stream without notices would wait forever.
-        let options = Options { first_quiet: !live.sources.is_empty(), ..read_options(options)? };
-        let stream = || -> Result<Stream> { live::websocket(client.get().transport()?, live, options) };
+        let options = StreamOptions { first_quiet: !subscription.sources.is_empty(), ..read_options(options)? };
+        let stream = || -> Result<Stream> { live::websocket(client.get().transport()?, subscription, options) };
         stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
     })
 }
 
-pub fn read_options(given: &Bound<'_, PyDict>) -> PyResult<Options> {
-    let default = Options::default();
+pub fn read_options(given: &Bound<'_, PyDict>) -> PyResult<StreamOptions> {
+    let default = StreamOptions::default();
     let seconds = |name: &str, default: Duration| -> PyResult<Duration> {
         let Some(seconds) = option::<f64>(given, name)? else { return Ok(default) };
         Duration::try_from_secs_f64(seconds)
             .map_err(|_| PyValueError::new_err(format!("{name} is a number of seconds from 0 up, not {seconds}")))
     };
     let overflow: Option<String> = option(given, "overflow")?;
-    Ok(Options {
+    Ok(StreamOptions {
         silence_limit: seconds("silence_limit", default.silence_limit)?,
         retry_wait: seconds("retry_wait", default.retry_wait)?,
         max_wait: seconds("max_wait", default.max_wait)?,

@@ -20,7 +20,7 @@ type Callback = (Py<PyAny>, Py<PyAny>);
 
 enum WaitState {
     Waiting(Option<Callback>),
-    UnitOutcome,
+    Ready,
     /// With the message of the cancellation.
     Cancelled(Option<Py<PyAny>>),
 }
@@ -70,7 +70,7 @@ pub fn wait<'py>(py: Python<'py>, buffer: &Arc<Buffer>) -> PyResult<Bound<'py, W
     *waker.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((loop_waker, wait.clone().unbind()));
     if buffer.poll_ready(&Waker::from(waker.clone())).is_ready() {
         waker.take();
-        *wait.get().state() = WaitState::UnitOutcome;
+        *wait.get().state() = WaitState::Ready;
     }
     Ok(wait)
 }
@@ -113,7 +113,7 @@ impl Wait {
         match &mut *this.get().state() {
             WaitState::Waiting(there @ None) => *there = Some((step, context)),
             WaitState::Waiting(Some(_)) => return Err(PyRuntimeError::new_err("another task awaits this already")),
-            WaitState::UnitOutcome | WaitState::Cancelled(_) => return Err(PyRuntimeError::new_err("this is over")),
+            WaitState::Ready | WaitState::Cancelled(_) => return Err(PyRuntimeError::new_err("this is over")),
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl Wait {
         static CANCELLED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let message = match &*self.state() {
             WaitState::Waiting(_) => return Err(PyRuntimeError::new_err("await this; nothing has come yet")),
-            WaitState::UnitOutcome => return Ok(()),
+            WaitState::Ready => return Ok(()),
             WaitState::Cancelled(message) => message.as_ref().map(|message| message.clone_ref(py)),
         };
         let class = CANCELLED.import(py, "asyncio", "CancelledError")?;
@@ -142,7 +142,7 @@ impl Wait {
         let Some(step) = wait.end(WaitState::Cancelled(msg)) else { return Ok(false) };
         if wait.pid == pid() {
             // In a forked child the lock may be held.
-            wait.buffer.forget(&Waker::from(wait.waker.clone()));
+            wait.buffer.remove_waker(&Waker::from(wait.waker.clone()));
             wait.waker.take();
         }
         step.map_or(Ok(()), |step| Self::call_soon(this, step)).map(|()| true)
@@ -158,7 +158,7 @@ impl Wait {
     }
 
     fn __clear__(&self) {
-        self.end(WaitState::UnitOutcome);
+        self.end(WaitState::Ready);
     }
 }
 
@@ -179,7 +179,7 @@ impl Wait {
     /// Completes the wait. Returns the callback if the loop should run it inline, which asyncio's debug mode forbids,
     /// since it reports slow callbacks by task.
     pub fn complete(this: &Bound<'_, Self>, at_once: bool) -> Option<Callback> {
-        let step = this.get().end(WaitState::UnitOutcome).flatten()?;
+        let step = this.get().end(WaitState::Ready).flatten()?;
         let scheduled = this.get().is_debugged(this.py()).and_then(|is_debugged| match at_once && !is_debugged {
             true => Ok(Some(step)),
             false => Self::call_soon(this, step).map(|()| None),

@@ -1,4 +1,4 @@
-//! Who calls, and what a call must always do.
+//! Calls and batches of simulated users, and their properties.
 
 use super::world::World;
 use crate::config::Config;
@@ -10,38 +10,38 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// tokio's timers go by the millisecond, and round up.
-const TICKS: Duration = Duration::from_millis(3);
+/// tokio's timers have a resolution of a millisecond and round up.
+const TIMER_TOLERANCE: Duration = Duration::from_millis(3);
 
-pub(super) fn request(path: &str, config: &Config) -> operation::Call {
+fn call_of(path: &str, config: &Config) -> operation::Call {
     let arguments = vec![("path".to_owned(), Value::Text(path.to_owned()))];
     operation::call("get", &arguments, config).unwrap()
 }
 
-fn one(path: &str, config: &Config) -> Request {
-    request(path, config).requests.remove(0)
+fn request(path: &str, config: &Config) -> Request {
+    call_of(path, config).requests.remove(0)
 }
 
-fn is_own(response: &Response, path: &str) -> bool {
+fn is_response_to(response: &Response, path: &str) -> bool {
     String::from_utf8_lossy(response.body.as_slice()).starts_with(&format!("{{\"path\":\"{path}\""))
 }
 
-/// One call, given up after `patience`. `is_prompt`: nothing but the service keeps it waiting.
+/// Sends one call, and cancels it after `cancel_after`. `is_unthrottled`: it waits only for the service.
 pub(super) async fn call(
     world: Arc<World>,
     transport: Transport,
     path: String,
     total: Duration,
-    patience: Option<Duration>,
-    is_prompt: bool,
+    cancel_after: Option<Duration>,
+    is_unthrottled: bool,
 ) -> Option<Result<u16, Error>> {
-    let begun = world.now();
+    let start = world.now();
     let limit = CallTimeout { connect: None, read: None, total };
-    let request = one(&path, transport.config());
+    let request = request(&path, transport.config());
     let limited = transport.with_timeout(Some(limit));
     let sent = limited.send(&request);
-    let sent = match patience {
-        Some(patience) => match timeout(patience, sent).await {
+    let sent = match cancel_after {
+        Some(cancel_after) => match timeout(cancel_after, sent).await {
             Ok(sent) => sent,
             Err(_) => {
                 world.count("cancellations");
@@ -51,12 +51,12 @@ pub(super) async fn call(
         },
         None => sent.await,
     };
-    let took = world.now() - begun;
-    if is_prompt && took > total + TICKS {
-        world.fail(format!("deadline: {path} took {took:?} of {total:?}"));
+    let elapsed = world.now() - start;
+    if is_unthrottled && elapsed > total + TIMER_TOLERANCE {
+        world.fail(format!("deadline: {path} took {elapsed:?} of {total:?}"));
     }
     let attempts = world.state().attempts.get(&path).copied().unwrap_or(0);
-    // One more for a date that was refused.
+    // A refused date allows one more.
     if attempts > world.settings.max_retries + 2 {
         world
             .fail(format!("attempts: {path} was sent {attempts} times, max_retries is {}", world.settings.max_retries));
@@ -64,46 +64,49 @@ pub(super) async fn call(
     match sent {
         Ok(response) => {
             world.trace(&format!("{path} {} after {} attempts", response.status, response.attempts));
-            world.count("calls that came");
-            if !is_own(&response, &path) {
-                world.fail(format!("{path} was given another response"));
+            world.count("successful calls");
+            if !is_response_to(&response, &path) {
+                world.fail(format!("{path} received the response of another request"));
             }
             Some(Ok(response.status))
         }
         Err(error) => {
             world.trace(&format!("{path} {error}"));
-            world.count(if matches!(error, Error::Timeout(_)) { "calls out of time" } else { "calls that failed" });
+            world.count(if matches!(error, Error::Timeout(_)) { "timed-out calls" } else { "failed calls" });
             Some(Err(error))
         }
     }
 }
 
-/// A batch: whatever happens, each unit ends once and in its place.
+/// Runs a batch, of which every unit must have exactly one outcome, in its position.
 pub(super) async fn batch(world: Arc<World>, transport: Transport, drift: Arc<Drift>, name: u64, count: u64) {
     let paths: Vec<String> = (0..count).map(|n| format!("/v1/data/b{name}/{n}")).collect();
     let unit = |path: &String| {
-        let mut unit = Unit { call: request(path, transport.config()), keys: Default::default() };
+        let mut unit = Unit { call: call_of(path, transport.config()), keys: Default::default() };
         unit.keys.id = path.clone();
         unit
     };
     let units = paths.iter().map(unit).collect();
     match fetch::run_all(&transport, &drift, units, false, &Arc::new(Counters::default())).await {
-        Ok(done) => {
-            if done.len() != paths.len() {
-                world.fail(format!("coverage: {} of {} units are accounted for", done.len(), paths.len()));
+        Ok(outcomes) => {
+            if outcomes.len() != paths.len() {
+                world.fail(format!("coverage: {} of {} units have an outcome", outcomes.len(), paths.len()));
             }
-            for (done, path) in done.iter().zip(&paths) {
-                let came = done.response.as_ref().and_then(|(payload, _)| payload.parts.first());
-                if !done.covered.unit.ends_with(path.as_str()) || done.error.is_some() == came.is_some() {
-                    world.fail(format!("coverage: the place of {path} has {:?}, {:?}", done.covered.unit, done.error));
+            for (outcome, path) in outcomes.iter().zip(&paths) {
+                let response = outcome.response.as_ref().and_then(|(payload, _)| payload.parts.first());
+                if !outcome.covered.unit.ends_with(path.as_str()) || outcome.error.is_some() == response.is_some() {
+                    world.fail(format!(
+                        "coverage: the position of {path} has {:?}, {:?}",
+                        outcome.covered.unit, outcome.error
+                    ));
                 }
-                if came.is_some_and(|response| !is_own(response, path)) {
-                    world.fail(format!("{path} was given another response"));
+                if response.is_some_and(|response| !is_response_to(response, path)) {
+                    world.fail(format!("{path} received the response of another request"));
                 }
-                world.count(if came.is_some() { "units that came" } else { "units that failed" });
+                world.count(if response.is_some() { "successful units" } else { "failed units" });
             }
-            let came = done.iter().filter(|done| done.response.is_some()).count();
-            world.trace(&format!("batch {name}: {came} of {count}"));
+            let successes = outcomes.iter().filter(|outcome| outcome.response.is_some()).count();
+            world.trace(&format!("batch {name}: {successes} of {count}"));
         }
         Err(error) => {
             world.trace(&format!("batch {name}: {error}"));

@@ -1,39 +1,39 @@
-//! Nights on virtual time: the client's transport and streams against a simulated service, network and machine, drawn from one
-//! seed.
+//! Simulates nights on virtual time: the client's transport and streams run against a simulated service, network and machine.
+//! One seed determines the whole night.
 //!
 //! | file | content |
 //! |---|---|
 //! | `night` | the schedule of faults and user actions, drawn from a seed |
-//! | `world`, `signal` | clock, randomness, active faults, trace and failures; what all connections wait for |
+//! | `world`, `signal` | clock, randomness, active faults, trace and failures; a deterministic wake-up signal |
 //! | `network` | in-memory connections: delayed, fragmented, cut at any byte |
-//! | `service` | REST, the event stream and the websocket, by the specification |
-//! | `calls`, `readers` | users, and the properties of each step |
-//! | `end` | the properties of a whole night |
+//! | `service` | REST, the event stream and the websocket, as specified |
+//! | `calls`, `readers` | users and stream readers, with the properties of each step |
+//! | `night_checks` | the properties of a whole night |
 //!
-//! A failure prints its seed, which `make simulate SEED=n` runs again. `MUTANTS.md` lists faults that the properties find.
+//! A failure prints its seed; `make simulate SEED=n` replays it. `MUTANTS.md` lists reintroduced faults that the properties find.
 
-// A test that fails is meant to panic, and a simulation prints what it did.
+// A test that fails is meant to panic, and a simulation prints its trace.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::disallowed_methods)]
 
 mod calls;
-mod end;
 mod network;
 mod night;
+mod night_checks;
 mod readers;
 mod service;
 mod signal;
 mod world;
 
-use crate::config::{ClientOptions as Settings, Secret, Timeouts};
+use crate::config::{ClientOptions, Secret, Timeouts};
 use crate::fetch::Drift;
-use crate::live::{self, Live, Options, Overflow};
+use crate::live::{self, LiveSubscription, Overflow, StreamOptions};
 use crate::operation::{self, Value};
 use crate::transport::Transport;
 use crate::{machine, transport};
-use network::Sockets;
-use night::{Counter, Event, Night, Random};
-use readers::Reader;
-use service::Kind;
+use network::SimulatedNetwork;
+use night::{CounterScope, Night, NightEvent, SeededRandom};
+use readers::StreamReader;
+use service::RequestKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
@@ -43,9 +43,9 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use world::{Client, World};
+use world::{ClientMachine, World};
 
-/// What a night came to.
+/// The result of a night.
 #[derive(Debug)]
 struct Outcome {
     trace: String,
@@ -54,12 +54,12 @@ struct Outcome {
     simulated: Duration,
 }
 
-/// What many nights came to, in whatever order they were played.
+/// The results of many nights, independent of their order.
 #[derive(Debug, Default)]
 struct Total {
     counts: BTreeMap<&'static str, u64>,
     simulated: Duration,
-    /// Of all traces: the same for the same seeds.
+    /// Digest of all traces; the same for the same seeds.
     digest: u64,
 }
 
@@ -67,8 +67,8 @@ impl Total {
     fn add(&mut self, other: Total) {
         self.simulated += other.simulated;
         self.digest = self.digest.wrapping_add(other.digest);
-        for (what, n) in other.counts {
-            *self.counts.entry(what).or_default() += n;
+        for (name, n) in other.counts {
+            *self.counts.entry(name).or_default() += n;
         }
     }
 }
@@ -83,47 +83,54 @@ impl From<Outcome> for Total {
 
 fn play(night: &Night) -> Outcome {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    runtime.block_on(live_through(night))
+    runtime.block_on(simulate_night(night))
 }
 
-async fn live_through(night: &Night) -> Outcome {
+async fn simulate_night(night: &Night) -> Outcome {
     let world = World::new(night);
-    let client = Rc::new(Client::new(world.clone(), night.seed));
+    let client = Rc::new(ClientMachine::new(world.clone(), night.seed));
     let _machine = machine::simulated::install(client.clone());
-    let _network = transport::simulated::install(Arc::new(Sockets(world.clone())));
+    let _network = transport::simulated::install(Arc::new(SimulatedNetwork(world.clone())));
     let transport = transport_of(night);
     let drift = Arc::<Drift>::default();
-    let readers = [events(night, &transport), messages(night, &transport)];
+    let readers = [event_stream_reader(night, &transport), websocket_reader(night, &transport)];
     for reader in &readers {
         reader.stream.open(&Handle::current());
         tokio::spawn(reader.clone().run(world.clone()));
     }
-    let producer = tokio::spawn(produce(world.clone(), Random(night.seed ^ 0x3C3C)));
+    let producer = tokio::spawn(produce(world.clone(), SeededRandom(night.seed ^ 0x3C3C)));
 
-    // Where nothing is refused for its pace, nobody waits but for the service.
-    let is_prompt = !night.has(|event| matches!(event, Event::Throttle(..)));
+    // Without throttling, calls wait only for the service.
+    let is_unthrottled = !night.has(|event| matches!(event, NightEvent::Throttle(..)));
     let mut users = JoinSet::new();
     let mut serial = 0;
     for (at, event) in &night.events {
         world.wait_until(*at).await;
         world.trace(&format!("EVENT {event:?}"));
         match *event {
-            Event::ClockJump(seconds) => client.jump(seconds),
-            Event::Calls(count, total) => {
+            NightEvent::ClockJump(seconds) => client.jump(seconds),
+            NightEvent::Calls(count, total) => {
                 for _ in 0..count {
                     serial += 1;
                     let path = format!("/v1/data/c{serial}");
-                    users.spawn(calls::call(world.clone(), transport.clone(), path, total, None, is_prompt));
+                    users.spawn(calls::call(world.clone(), transport.clone(), path, total, None, is_unthrottled));
                 }
             }
-            Event::Cancelled(count, after) => {
+            NightEvent::Cancelled(count, after) => {
                 for _ in 0..count {
                     serial += 1;
                     let (path, total) = (format!("/v1/data/c{serial}"), Duration::from_secs(60));
-                    users.spawn(calls::call(world.clone(), transport.clone(), path, total, Some(after), is_prompt));
+                    users.spawn(calls::call(
+                        world.clone(),
+                        transport.clone(),
+                        path,
+                        total,
+                        Some(after),
+                        is_unthrottled,
+                    ));
                 }
             }
-            Event::Batch(count) => {
+            NightEvent::Batch(count) => {
                 serial += 1;
                 let (world, transport, drift) = (world.clone(), transport.clone(), drift.clone());
                 users.spawn(async move {
@@ -131,11 +138,11 @@ async fn live_through(night: &Night) -> Outcome {
                     None
                 });
             }
-            other => world.apply(other),
+            fault => world.apply(fault),
         }
     }
     world.wait_until(night.length).await;
-    end::check(&world, night, &transport, &readers, users, producer).await;
+    night_checks::check_night(&world, night, &transport, &readers, users, producer).await;
     let state = world.state();
     let (counts, failures) = (state.counts.clone(), state.failures.clone());
     drop(state);
@@ -143,7 +150,7 @@ async fn live_through(night: &Night) -> Outcome {
 }
 
 fn transport_of(night: &Night) -> Transport {
-    let settings = Settings {
+    let options = ClientOptions {
         username: Some("ann".into()),
         secret: Some(Secret::new("a secret")),
         api_key: Some(Secret::new("a key")),
@@ -157,34 +164,34 @@ fn transport_of(night: &Night) -> Transport {
         }),
         max_retries: Some(night.settings.max_retries),
         max_concurrency: Some(64),
-        ..Settings::default()
+        ..ClientOptions::default()
     };
-    Transport::new(settings.resolve(&|_| None).unwrap()).unwrap()
+    Transport::new(options.resolve(&|_| None).unwrap()).unwrap()
 }
 
-fn options(night: &Night) -> Options {
+fn options(night: &Night) -> StreamOptions {
     let settings = &night.settings;
-    Options {
+    StreamOptions {
         overflow: settings.overflow,
         buffer: settings.buffer,
         retry_wait: settings.retry_wait,
         max_event_bytes: service::MAX_EVENT,
-        ..Options::default()
+        ..StreamOptions::default()
     }
 }
 
-fn events(night: &Night, transport: &Transport) -> Arc<Reader> {
+fn event_stream_reader(night: &Night, transport: &Transport) -> Arc<StreamReader> {
     let request = operation::live_stats(&vec![("schedule_id".to_owned(), Value::Text("g1".into()))]).unwrap();
-    Reader::new(Kind::Events, live::event_stream(transport.clone(), request, options(night)).unwrap())
+    StreamReader::new(RequestKind::Events, live::event_stream(transport.clone(), request, options(night)).unwrap())
 }
 
-fn messages(night: &Night, transport: &Transport) -> Arc<Reader> {
+fn websocket_reader(night: &Night, transport: &Transport) -> Arc<StreamReader> {
     let sources = if night.settings.is_subset { vec!["stats".to_owned(), "clock".to_owned()] } else { Vec::new() };
-    let live = Live { game_id: Some("g1".into()), sources, ..Live::default() };
-    Reader::new(Kind::Messages, live::websocket(transport.clone(), live, options(night)).unwrap())
+    let subscription = LiveSubscription { game_id: Some("g1".into()), sources, ..LiveSubscription::default() };
+    StreamReader::new(RequestKind::Messages, live::websocket(transport.clone(), subscription, options(night)).unwrap())
 }
 
-async fn produce(world: Arc<World>, mut random: Random) {
+async fn produce(world: Arc<World>, mut random: SeededRandom) {
     loop {
         let share = 0.5 + random.chance();
         sleep(world.settings.message_every.mul_f64(share)).await;
@@ -192,41 +199,41 @@ async fn produce(world: Arc<World>, mut random: Random) {
     }
 }
 
-/// The night with as few of its events as it takes to fail in the same way.
+/// Removes events from a failing night as long as it fails in the same way.
 fn shrink(night: &Night) -> Night {
-    // The first words of a property name it.
+    // The first two words of a failure identify its property.
     let name =
         |outcome: &Outcome| outcome.failures.first().map(|text| text.split(' ').take(2).collect::<Vec<_>>().join(" "));
     let failure = name(&play(night));
-    let mut least = night.clone();
-    let mut size = least.events.len().div_ceil(2);
+    let mut smallest = night.clone();
+    let mut size = smallest.events.len().div_ceil(2);
     while size > 0 {
-        let (mut from, before) = (0, least.events.len());
-        while from < least.events.len() {
-            let mut tried = least.clone();
-            tried.events.drain(from..(from + size).min(least.events.len()));
-            if name(&play(&tried)) == failure {
-                least = tried;
+        let (mut from, before) = (0, smallest.events.len());
+        while from < smallest.events.len() {
+            let mut candidate = smallest.clone();
+            candidate.events.drain(from..(from + size).min(smallest.events.len()));
+            if name(&play(&candidate)) == failure {
+                smallest = candidate;
             } else {
                 from += size;
             }
         }
-        // One by one until nothing more can be left out.
-        size = if size == 1 && least.events.len() < before { 1 } else { size / 2 };
+        // Single events, until none can be removed.
+        size = if size == 1 && smallest.events.len() < before { 1 } else { size / 2 };
     }
-    least
+    smallest
 }
 
-/// Plays a night; a failure shows its seed, the events that it takes, and how to see it again.
-fn check(seed: u64) -> Outcome {
+/// Plays a night; panics on a failure, with its seed, the smallest set of events and the command to replay it.
+fn check_seed(seed: u64) -> Outcome {
     let night = Night::new(seed);
     let outcome = play(&night);
     if !outcome.failures.is_empty() {
-        let least = shrink(&night);
+        let smallest = shrink(&night);
         panic!(
-            "seed {seed} fails:\n  {}\nwith {:#?}\nof {} events, and {:?}\nagain: make simulate SEED={seed}",
+            "seed {seed} fails:\n  {}\nwith {:#?}\nof {} events, and {:?}\nreplay: make simulate SEED={seed}",
             outcome.failures.join("\n  "),
-            least.events,
+            smallest.events,
             night.events.len(),
             night.settings,
         );
@@ -234,21 +241,21 @@ fn check(seed: u64) -> Outcome {
     outcome
 }
 
-/// A seed that fails is the last one for all threads.
+/// Stops all threads after a failing seed.
 struct StopOnFailure<'a>(&'a AtomicU64);
 
 impl Drop for StopOnFailure<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            // No further seed, and room to count on.
+            // Beyond every seed, without overflow when threads add to it.
             self.0.store(u64::MAX / 2, Ordering::Relaxed);
         }
     }
 }
 
-/// `SIDELINE_SEEDS` seeds from `SIDELINE_SEED` on, on as many threads as there are processors.
-fn many(first: u64, count: u64) {
-    let begun = std::time::Instant::now();
+/// Checks `count` seeds from `first` on, with one thread per processor.
+fn check_seeds(first: u64, count: u64) {
+    let start = std::time::Instant::now();
     let next = AtomicU64::new(first);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let work = || {
@@ -259,7 +266,7 @@ fn many(first: u64, count: u64) {
             if seed >= first + count {
                 return total;
             }
-            total.add(check(seed).into());
+            total.add(check_seed(seed).into());
         }
     };
     let mut total = Total::default();
@@ -269,34 +276,34 @@ fn many(first: u64, count: u64) {
             total.add(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
     });
-    let (hours, took) = (total.simulated.as_secs_f64() / 3600.0, begun.elapsed().as_secs_f64());
-    let faster = hours * 3600.0 / took;
-    println!("{count} nights, {hours:.0} hours in {took:.1} s: {faster:.0} times faster");
+    let (hours, elapsed) = (total.simulated.as_secs_f64() / 3600.0, start.elapsed().as_secs_f64());
+    let speed = hours * 3600.0 / elapsed;
+    println!("{count} nights, {hours:.0} hours in {elapsed:.1} s: {speed:.0} times faster");
     println!("digest of their traces: {:016x}", total.digest);
-    for (what, n) in &total.counts {
-        println!("{n:>10} {what}");
+    for (name, n) in &total.counts {
+        println!("{n:>10} {name}");
     }
-    for what in ["cuts", "refusals (429)", "resumptions", "announced restarts", "cancellations"] {
-        assert!(count < 100 || total.counts.contains_key(what), "no night had {what}");
+    for name in ["cuts", "refusals (429)", "resumptions", "announced restarts", "cancellations"] {
+        assert!(count < 100 || total.counts.contains_key(name), "no night had {name}");
     }
 }
 
-fn variable(name: &str) -> Option<u64> {
+fn env_number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
 #[test]
 fn two_hundred_nights() {
-    many(variable("SIDELINE_SEED").unwrap_or(0), variable("SIDELINE_SEEDS").unwrap_or(200));
+    check_seeds(env_number("SIDELINE_SEED").unwrap_or(0), env_number("SIDELINE_SEEDS").unwrap_or(200));
 }
 
-/// `make simulate SEED=n` prints what happened.
+/// `make simulate SEED=n` prints the trace.
 #[test]
 #[ignore = "shows one night: make simulate SEED=n"]
 fn one_night() {
-    let seed = variable("SIDELINE_SEED").unwrap_or(0);
+    let seed = env_number("SIDELINE_SEED").unwrap_or(0);
     println!("{}", play(&Night::new(seed)).trace);
-    check(seed);
+    check_seed(seed);
 }
 
 #[test]
@@ -305,19 +312,19 @@ fn a_seed_gives_the_same_trace() {
         |night| night.settings.overflow == Overflow::Block,
         |night| night.settings.overflow == Overflow::DropOldest,
         |night| night.settings.overflow == Overflow::Latest,
-        |night| night.settings.counter == Counter::Common,
-        |night| night.settings.counter == Counter::PerSource,
+        |night| night.settings.counter == CounterScope::Common,
+        |night| night.settings.counter == CounterScope::PerSource,
         |night| night.settings.retry_wait.is_zero(),
         |night| night.settings.is_subset,
         Night::has_random_refusals,
-        |night| night.has(|event| matches!(event, Event::Throttle(..))),
-        |night| night.has(|event| matches!(event, Event::ClockJump(_))),
-        |night| night.has(|event| matches!(event, Event::Cancelled(..))),
-        |night| night.has(|event| matches!(event, Event::Overtake(_))),
-        |night| night.has(|event| matches!(event, Event::Oversized | Event::HugeFrame)),
-        |night| night.has(|event| *event == Event::Retry(0)),
-        |night| night.has(|event| *event == Event::Restart),
-        |night| night.has(|event| *event == Event::Deny),
+        |night| night.has(|event| matches!(event, NightEvent::Throttle(..))),
+        |night| night.has(|event| matches!(event, NightEvent::ClockJump(_))),
+        |night| night.has(|event| matches!(event, NightEvent::Cancelled(..))),
+        |night| night.has(|event| matches!(event, NightEvent::Overtake(_))),
+        |night| night.has(|event| matches!(event, NightEvent::Oversized | NightEvent::HugeFrame)),
+        |night| night.has(|event| *event == NightEvent::Retry(0)),
+        |night| night.has(|event| *event == NightEvent::Restart),
+        |night| night.has(|event| *event == NightEvent::Deny),
     ];
     let seeds: BTreeSet<u64> =
         kinds.iter().flat_map(|is| (0..).filter(|seed| is(&Night::new(*seed))).take(2)).collect();

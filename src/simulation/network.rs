@@ -1,9 +1,9 @@
-//! The network: connections in memory, over which the client speaks through hyper, late, in pieces, and cut at any byte.
+//! In-memory connections between hyper and the simulated service: delayed, fragmented, and cut at any byte.
 
-use super::night::How;
+use super::night::Termination;
 use super::service;
 use super::world::World;
-use crate::transport::simulated::{Exchange, Limits, Network, Trouble};
+use crate::transport::simulated::{Exchange, Limits, Network, NetworkFault};
 use futures_util::stream::unfold;
 use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1;
@@ -19,25 +19,21 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
 use tokio::time::{sleep, timeout};
 
-pub(super) struct Sockets(pub(super) Arc<World>);
+pub(super) struct SimulatedNetwork(pub(super) Arc<World>);
 
-impl Network for Sockets {
+impl Network for SimulatedNetwork {
     fn execute(&self, request: Request, limits: Limits) -> Exchange {
         let world = self.0.clone();
         Box::pin(async move {
-            let kind = service::kind(request.url().path());
-            let begun = world.now();
+            let kind = service::request_kind(request.url().path());
+            let start = world.now();
             let executed = execute(&world, kind, request, limits).await;
             let status = executed.as_ref().map_or(0, |response| response.status().as_u16());
-            if let service::Kind::Events | service::Kind::Messages = kind {
-                let stood = matches!(status, 200 | 101);
-                world.state().openings.entry(kind.name()).or_default().push((begun, stood));
+            if let service::RequestKind::Events | service::RequestKind::Messages = kind {
+                let is_open = matches!(status, 200 | 101);
+                world.state().openings.entry(kind.name()).or_default().push((start, is_open));
             }
-            world.trace(&format!(
-                "{} {:?}",
-                kind.name(),
-                executed.as_ref().map(|_| status).map_err(|trouble| *trouble)
-            ));
+            world.trace(&format!("{} {:?}", kind.name(), executed.as_ref().map(|_| status).map_err(|fault| *fault)));
             executed
         })
     }
@@ -45,10 +41,10 @@ impl Network for Sockets {
 
 async fn execute(
     world: &Arc<World>,
-    kind: service::Kind,
+    kind: service::RequestKind,
     request: Request,
     limits: Limits,
-) -> Result<Response, Trouble> {
+) -> Result<Response, NetworkFault> {
     let latency = world.latency(kind);
     sleep(latency).await;
     let now = world.now();
@@ -59,33 +55,34 @@ async fn execute(
     if is_blackhole {
         world.count("connect timeouts");
         sleep(limits.connect.saturating_sub(latency)).await;
-        return Err(Trouble::ConnectTimeout);
+        return Err(NetworkFault::ConnectTimeout);
     }
     if refuses {
         world.count("refused connections");
-        return Err(Trouble::Refused);
+        return Err(NetworkFault::Refused);
     }
     world.count("connections");
-    let (near, far) = duplex(64 * 1024);
+    let (client_end, service_end) = duplex(64 * 1024);
     let is_reset = Arc::new(AtomicBool::new(false));
     let cut = world.state().faults.cut_next.take();
-    let conn = Conn { kind, io: far, is_reset: is_reset.clone(), cut, world: world.clone() };
+    let conn = ServerConnection { kind, io: service_end, is_reset: is_reset.clone(), cut, world: world.clone() };
     tokio::spawn(serve(world.clone(), conn));
-    let (mut sender, connection) =
-        http1::handshake(TokioIo::new(Cable { io: near, is_reset })).await.map_err(|_| Trouble::Broken)?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(ClientConnection { io: client_end, is_reset }))
+        .await
+        .map_err(|_| NetworkFault::ConnectionLost)?;
     tokio::spawn(async move {
         let _ = connection.with_upgrades().await;
     });
-    let mut request = hyper::Request::<Body>::try_from(request).map_err(|_| Trouble::Broken)?;
+    let mut request = hyper::Request::<Body>::try_from(request).map_err(|_| NetworkFault::ConnectionLost)?;
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).parse();
-    *request.uri_mut() = path.map_err(|_| Trouble::Broken)?;
+    *request.uri_mut() = path.map_err(|_| NetworkFault::ConnectionLost)?;
     let sent = sender.send_request(request);
     let response = match limits.read {
-        Some(limit) => timeout(limit, sent).await.map_err(|_| Trouble::ReadTimeout)?,
+        Some(limit) => timeout(limit, sent).await.map_err(|_| NetworkFault::ReadTimeout)?,
         None => sent.await,
     };
-    let response = response.map_err(|_| Trouble::Broken)?;
-    // The connection lasts as long as somebody holds its sender.
+    let response = response.map_err(|_| NetworkFault::ConnectionLost)?;
+    // The connection lives as long as its sender.
     Ok(Response::from(response.map(|body| Body::wrap_stream(chunks(body, limits.read, sender)))))
 }
 
@@ -113,78 +110,78 @@ fn chunks(
     })
 }
 
-async fn serve(world: Arc<World>, mut conn: Conn) {
+async fn serve(world: Arc<World>, mut conn: ServerConnection) {
     world.state().open += 1;
-    let cuts = world.cut.count();
-    let how = tokio::select! {
+    let cuts = world.cut_all.count();
+    let termination = tokio::select! {
         biased;
-        (_, how) = world.cut.beyond(cuts) => {
+        (_, termination) = world.cut_all.wait_beyond(cuts) => {
             world.count("cuts");
-            how
+            termination
         }
-        how = service::handle(&world, &mut conn) => how,
+        termination = service::handle(&world, &mut conn) => termination,
     };
-    conn.end(how).await;
+    conn.end(termination).await;
     world.state().open -= 1;
 }
 
-/// The service's end.
-pub(super) struct Conn {
-    kind: service::Kind,
+/// The service's end of a connection.
+pub(super) struct ServerConnection {
+    kind: service::RequestKind,
     pub io: DuplexStream,
     is_reset: Arc<AtomicBool>,
-    /// How it ends, after so many bytes.
-    cut: Option<(How, u64)>,
+    /// After how many bytes it is cut, and how.
+    cut: Option<(Termination, u64)>,
     world: Arc<World>,
 }
 
-impl Conn {
-    /// An error says how the connection ends.
-    pub(super) async fn write(&mut self, bytes: &[u8]) -> Result<(), How> {
+impl ServerConnection {
+    /// Writes bytes; an error means that the connection is cut like that.
+    pub(super) async fn write(&mut self, bytes: &[u8]) -> Result<(), Termination> {
         let (mut rest, kind) = (bytes, self.kind);
         while !rest.is_empty() {
             let now = self.world.now();
-            let drip = {
+            let fragment = {
                 let mut state = self.world.state();
                 let is_slow = state.faults.slow > now;
                 is_slow.then(|| (state.random(kind).between(1, 400), state.random(kind).below(300)))
             };
             let mut part = rest.len();
-            if let Some((size, wait)) = drip {
+            if let Some((size, wait)) = fragment {
                 part = part.min(size as usize);
                 sleep(Duration::from_millis(wait)).await;
             }
-            if let Some((how, left)) = &mut self.cut {
+            if let Some((termination, left)) = &mut self.cut {
                 if part as u64 >= *left {
                     self.world.count("cuts");
-                    let (how, end) = (*how, *left as usize);
+                    let (termination, end) = (*termination, *left as usize);
                     let _ = self.io.write_all(&rest[..end]).await;
-                    return Err(how);
+                    return Err(termination);
                 }
                 *left -= part as u64;
             }
-            self.io.write_all(&rest[..part]).await.map_err(|_| How::HalfClose)?;
+            self.io.write_all(&rest[..part]).await.map_err(|_| Termination::HalfClose)?;
             rest = &rest[part..];
         }
         Ok(())
     }
 
-    async fn end(mut self, how: How) {
-        match how {
-            How::HalfClose => {}
-            How::Reset => self.is_reset.store(true, Ordering::Relaxed),
-            How::Stall => while matches!(self.io.read(&mut [0; 1024]).await, Ok(1..)) {},
+    async fn end(mut self, termination: Termination) {
+        match termination {
+            Termination::HalfClose => {}
+            Termination::Reset => self.is_reset.store(true, Ordering::Relaxed),
+            Termination::Stall => while matches!(self.io.read(&mut [0; 1024]).await, Ok(1..)) {},
         }
     }
 }
 
-/// The client's end: an end of file may be a reset.
-struct Cable {
+/// The client's end of a connection, where the end of file may be a reset.
+struct ClientConnection {
     io: DuplexStream,
     is_reset: Arc<AtomicBool>,
 }
 
-impl AsyncRead for Cable {
+impl AsyncRead for ClientConnection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let polled = Pin::new(&mut self.io).poll_read(cx, buf);
@@ -197,7 +194,7 @@ impl AsyncRead for Cable {
     }
 }
 
-impl AsyncWrite for Cable {
+impl AsyncWrite for ClientConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.io).poll_write(cx, bytes)
     }

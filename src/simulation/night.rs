@@ -1,14 +1,14 @@
-//! One night, drawn from its seed: settings, and what goes wrong when. A night is data, so that it can be printed, replayed and
-//! shrunk.
+//! A night, drawn from its seed: settings, faults and user actions with their times. A night is data, so that it can be printed,
+//! replayed and shrunk.
 
 use crate::live::Overflow;
 use std::time::Duration;
 
-/// SplitMix64: one seed decides everything.
+/// SplitMix64, so that one seed determines everything.
 #[derive(Debug, Clone)]
-pub(super) struct Random(pub(super) u64);
+pub(super) struct SeededRandom(pub(super) u64);
 
-impl Random {
+impl SeededRandom {
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -29,57 +29,57 @@ impl Random {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    pub(super) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
+    pub(super) fn pick<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u64) as usize]
     }
 }
 
 /// How a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum Termination {
     Reset,
-    /// An end of file, without a word.
+    /// An end of file without a close frame or last chunk.
     HalfClose,
-    /// It stays open, and nothing comes any more.
+    /// It stays open without sending anything.
     Stall,
 }
 
-/// Who shares a counter.
+/// Which sources share a sequence counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counter {
+pub(super) enum CounterScope {
     Common,
     PerSource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Throttle {
-    /// This share at random.
+pub(super) enum ThrottlePolicy {
+    /// Refuses this share of the requests at random.
     Random(f64),
-    /// Everything, with this `Retry-After`, in seconds.
+    /// Refuses every request, with this `Retry-After` in seconds; 0: without one.
     Storm(u64),
-    /// Tokens per second.
+    /// A token bucket with this many tokens per second.
     Bucket(f64),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Event {
-    CutAll(How),
-    /// The next connection, after so many bytes of its response.
-    CutNext(How, u64),
+pub(super) enum NightEvent {
+    CutAll(Termination),
+    /// Cuts the next connection after this many bytes of its response.
+    CutNext(Termination, u64),
     Refuse(Duration),
     Blackhole(Duration),
-    /// Late, and in small pieces.
+    /// Delays data and sends it in small fragments.
     Slow(Duration),
     Errors(u16, f64, Duration),
-    Throttle(Throttle, Duration),
-    /// Of this machine's clock, in seconds.
+    Throttle(ThrottlePolicy, Duration),
+    /// Sets the offset of the client's clock, in seconds.
     ClockJump(i64),
-    /// The service restarts, and its counters begin anew.
+    /// The service restarts, with new sequence counters.
     Restart,
     RefusePosition(Duration),
     RevokeToken,
-    /// The next event's id holds what no header can.
-    OddId,
+    /// The next event's id contains a character that no header allows.
+    InvalidId,
     LongId,
     /// The next event and message are longer than `max_event_bytes`.
     Oversized,
@@ -88,30 +88,30 @@ pub(super) enum Event {
     Close(u16),
     /// Messages overtake each other.
     Overtake(Duration),
-    /// The service says and sends nothing.
+    /// The service sends nothing.
     Silence(Duration),
     Burst(u64),
     /// `retry:` in milliseconds.
     Retry(u64),
-    /// The reader of the streams does something else.
+    /// The readers of the streams are busy with something else.
     Pause(Duration),
-    /// So many calls at once, each with this time.
+    /// Concurrent calls, with this total timeout.
     Calls(u64, Duration),
-    /// The same, given up after this time.
+    /// Concurrent calls that are cancelled after this time.
     Cancelled(u64, Duration),
     Batch(u64),
-    /// 401 with a body that never ends, for good.
+    /// The event stream is refused with 401 from now on; the body of the response never ends.
     Deny,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
+pub(super) struct NightSettings {
     pub latency: Duration,
     pub message_every: Duration,
-    pub counter: Counter,
-    /// One of the numbered sources is not asked for: its numbers are missing.
+    pub counter: CounterScope,
+    /// One of the sequenced sources is not requested, so that its numbers are missing.
     pub is_subset: bool,
-    /// The event stream knows its ids.
+    /// Whether the event stream can resume from an id.
     pub resumes: bool,
     pub overflow: Overflow,
     pub buffer: usize,
@@ -122,23 +122,23 @@ pub(super) struct Settings {
 #[derive(Debug, Clone)]
 pub(super) struct Night {
     pub seed: u64,
-    pub settings: Settings,
+    pub settings: NightSettings,
     pub length: Duration,
-    /// In order of time.
-    pub events: Vec<(Duration, Event)>,
+    /// Ordered by time.
+    pub events: Vec<(Duration, NightEvent)>,
 }
 
-const HOWS: [How; 3] = [How::Reset, How::HalfClose, How::Stall];
+const TERMINATIONS: [Termination; 3] = [Termination::Reset, Termination::HalfClose, Termination::Stall];
 
 impl Night {
     pub(super) fn new(seed: u64) -> Self {
-        let mut random = Random(seed);
+        let mut random = SeededRandom(seed);
         let r = &mut random;
         let ms = Duration::from_millis;
-        let settings = Settings {
+        let settings = NightSettings {
             latency: ms(r.between(5, 150)),
             message_every: ms(r.between(1500, 9000)),
-            counter: r.pick(&[Counter::Common, Counter::PerSource]),
+            counter: r.pick(&[CounterScope::Common, CounterScope::PerSource]),
             is_subset: r.below(3) == 0,
             resumes: r.below(4) > 0,
             overflow: r.pick(&[
@@ -153,84 +153,94 @@ impl Night {
             retry_wait: r.pick(&[ms(0), ms(500), ms(5000), ms(5000)]),
         };
         let length = Duration::from_secs(r.between(600, 1500));
-        // Calm nights have few faults; what only some nights have is decided once.
+        // Quiet nights have few faults; some kinds of faults occur in some nights only.
         let count = r.pick(&[4, 12, 24, 40]);
         let (is_throttled, restarts, jumps) = (r.below(2) == 0, r.below(3) == 0, r.below(3) == 0);
-        let is_odd = r.below(2) == 0;
-        let mut events: Vec<(Duration, Event)> = Vec::new();
+        let has_odd_input = r.below(2) == 0;
+        let mut events: Vec<(Duration, NightEvent)> = Vec::new();
         for _ in 0..count {
             let at = ms(r.below(length.as_millis() as u64));
-            let some = |r: &mut Random, most: u64| Duration::from_secs(r.between(1, most));
+            let up_to = |r: &mut SeededRandom, max: u64| Duration::from_secs(r.between(1, max));
             let event = match r.below(28) {
-                0..=2 => Event::CutAll(r.pick(&HOWS)),
-                3..=5 => Event::CutNext(r.pick(&HOWS), r.pick(&[1, 20, 150, 300, 600, 2000])),
-                6 => Event::Refuse(some(r, 90)),
-                7 => Event::Blackhole(some(r, 60)),
-                8 => Event::Slow(some(r, 60)),
-                9 => Event::Errors(r.pick(&[408, 425, 500, 502, 503, 504]), r.pick(&[0.2, 0.6, 1.0]), some(r, 60)),
+                0..=2 => NightEvent::CutAll(r.pick(&TERMINATIONS)),
+                3..=5 => NightEvent::CutNext(r.pick(&TERMINATIONS), r.pick(&[1, 20, 150, 300, 600, 2000])),
+                6 => NightEvent::Refuse(up_to(r, 90)),
+                7 => NightEvent::Blackhole(up_to(r, 60)),
+                8 => NightEvent::Slow(up_to(r, 60)),
+                9 => {
+                    NightEvent::Errors(r.pick(&[408, 425, 500, 502, 503, 504]), r.pick(&[0.2, 0.6, 1.0]), up_to(r, 60))
+                }
                 10 | 11 if is_throttled => {
                     let throttle = r.pick(&[
-                        Throttle::Random(0.05),
-                        Throttle::Random(0.3),
-                        Throttle::Storm(0),
-                        Throttle::Storm(7),
-                        Throttle::Bucket(20.0),
+                        ThrottlePolicy::Random(0.05),
+                        ThrottlePolicy::Random(0.3),
+                        ThrottlePolicy::Storm(0),
+                        ThrottlePolicy::Storm(7),
+                        ThrottlePolicy::Bucket(20.0),
                     ]);
-                    Event::Throttle(throttle, some(r, 40))
+                    NightEvent::Throttle(throttle, up_to(r, 40))
                 }
-                12 if jumps => Event::ClockJump(r.pick(&[-80_000, -4000, -20, 20, 4000, 80_000])),
-                13 if restarts => Event::Restart,
-                14 if is_odd => Event::RefusePosition(some(r, 90)),
-                15 => Event::RevokeToken,
-                16 | 25 if is_odd => r.pick(&[Event::OddId, Event::LongId, Event::Oversized, Event::HugeFrame]),
-                17 => Event::Close(r.pick(&[1000, 1001, 1008, 1008, 1011, 1012, 4401])),
-                18 => Event::Overtake(some(r, 60)),
-                19 => Event::Silence(some(r, 50)),
-                20 => Event::Burst(r.between(5, 80)),
-                21 => Event::Retry(r.pick(&[0, 1, 300, 4000, 3_600_000])),
-                22 => Event::Pause(some(r, 90)),
-                23 => Event::Cancelled(r.between(1, 8), ms(r.between(0, 600))),
-                24 => Event::Batch(r.between(1, 30)),
-                _ => Event::Calls(r.between(1, 12), ms(r.pick(&[150, 2000, 20_000, 60_000]))),
+                12 if jumps => NightEvent::ClockJump(r.pick(&[-80_000, -4000, -20, 20, 4000, 80_000])),
+                13 if restarts => NightEvent::Restart,
+                14 if has_odd_input => NightEvent::RefusePosition(up_to(r, 90)),
+                15 => NightEvent::RevokeToken,
+                16 | 25 if has_odd_input => {
+                    r.pick(&[NightEvent::InvalidId, NightEvent::LongId, NightEvent::Oversized, NightEvent::HugeFrame])
+                }
+                17 => NightEvent::Close(r.pick(&[1000, 1001, 1008, 1008, 1011, 1012, 4401])),
+                18 => NightEvent::Overtake(up_to(r, 60)),
+                19 => NightEvent::Silence(up_to(r, 50)),
+                20 => NightEvent::Burst(r.between(5, 80)),
+                21 => NightEvent::Retry(r.pick(&[0, 1, 300, 4000, 3_600_000])),
+                22 => NightEvent::Pause(up_to(r, 90)),
+                23 => NightEvent::Cancelled(r.between(1, 8), ms(r.between(0, 600))),
+                24 => NightEvent::Batch(r.between(1, 30)),
+                _ => NightEvent::Calls(r.between(1, 12), ms(r.pick(&[150, 2000, 20_000, 60_000]))),
             };
             events.push((at, event));
             let next = match event {
-                // Somebody should be there to meet it.
-                Event::Throttle(..) | Event::Errors(..) | Event::Refuse(_) | Event::ClockJump(_) => {
-                    let met = [Event::Batch(20), Event::Calls(10, ms(20_000)), Event::Calls(6, ms(60_000))];
-                    vec![(ms(r.below(3000)), r.pick(&met))]
+                // Calls that are affected by it.
+                NightEvent::Throttle(..)
+                | NightEvent::Errors(..)
+                | NightEvent::Refuse(_)
+                | NightEvent::ClockJump(_) => {
+                    let calls =
+                        [NightEvent::Batch(20), NightEvent::Calls(10, ms(20_000)), NightEvent::Calls(6, ms(60_000))];
+                    vec![(ms(r.below(3000)), r.pick(&calls))]
                 }
-                // A wait matters where connections fail.
-                Event::Retry(_) => {
-                    let time = some(r, 60);
-                    let failure = r.pick(&[Event::Refuse(time), Event::Errors(503, 1.0, time)]);
-                    vec![(ms(2000), failure), (ms(2100), Event::CutAll(How::Reset))]
+                // `retry:` matters when connections fail.
+                NightEvent::Retry(_) => {
+                    let time = up_to(r, 60);
+                    let failure = r.pick(&[NightEvent::Refuse(time), NightEvent::Errors(503, 1.0, time)]);
+                    vec![(ms(2000), failure), (ms(2100), NightEvent::CutAll(Termination::Reset))]
                 }
-                // What is overtaken on a connection that is lost must be asked for again.
-                Event::Overtake(time) => vec![(time.mul_f64(r.chance()), Event::CutAll(r.pick(&HOWS)))],
-                // An id matters where it is the last one of its connection.
-                Event::OddId | Event::LongId => {
-                    vec![(ms(1), Event::Burst(1)), (ms(600), Event::CutAll(r.pick(&HOWS)))]
+                // Overtaken messages of a lost connection must be requested again.
+                NightEvent::Overtake(time) => {
+                    vec![(time.mul_f64(r.chance()), NightEvent::CutAll(r.pick(&TERMINATIONS)))]
                 }
-                // The next connection is closed before it brings anything.
-                Event::Close(_) if r.below(2) == 0 => vec![(ms(1), event)],
+                // An id matters if it is the last one of its connection.
+                NightEvent::InvalidId | NightEvent::LongId => {
+                    vec![(ms(1), NightEvent::Burst(1)), (ms(600), NightEvent::CutAll(r.pick(&TERMINATIONS)))]
+                }
+                // The next connection is closed before it delivers anything.
+                NightEvent::Close(_) if r.below(2) == 0 => vec![(ms(1), event)],
                 _ => Vec::new(),
             };
             events.extend(next.into_iter().map(|(after, event)| (at + after, event)));
         }
         if r.below(6) == 0 {
-            events.push((length - Duration::from_secs(60), Event::Deny));
+            events.push((length - Duration::from_secs(60), NightEvent::Deny));
         }
         events.sort_by_key(|(at, _)| *at);
         Night { seed, settings, length, events }
     }
 
-    /// Whether it ends with minutes of refusals at random, which take most of the time to simulate.
+    /// Whether it ends with minutes of random refusals, which are expensive to simulate.
     pub(super) fn has_random_refusals(&self) -> bool {
         self.seed % 16 == 3
     }
 
-    pub(super) fn has(&self, what: impl Fn(&Event) -> bool) -> bool {
-        self.events.iter().any(|(_, event)| what(event))
+    pub(super) fn has(&self, predicate: impl Fn(&NightEvent) -> bool) -> bool {
+        self.events.iter().any(|(_, event)| predicate(event))
     }
 }

@@ -1,40 +1,40 @@
-//! Who reads a stream, and what a stream must never do.
+//! Readers of streams, and the properties of each item.
 
-use super::service::{Kind, Made};
+use super::service::{ProducedMessage, RequestKind};
 use super::world::World;
 use crate::error::Error;
 use crate::live::{Item, Notice, OVERFLOW, Overflow, RESTARTED, Stream, Taken, Update};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What came out of one stream.
+/// The items of one stream.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// By `n`, in the order of delivery, with the place among all items.
+pub(super) struct Observations {
+    /// `n` of each update and its position among all items, in the order of delivery.
     pub delivered: Vec<(u64, usize)>,
     pub numbers: BTreeSet<u64>,
-    /// Places of gaps.
+    /// Positions of gaps.
     pub gaps: Vec<usize>,
-    /// What came between two `Connected`.
+    /// Updates between two `Connected`.
     pub segments: Vec<Vec<u64>>,
     pub dropped: u64,
     pub items: usize,
     pub end: Option<Error>,
-    pub is_over: bool,
+    pub has_ended: bool,
 }
 
-pub(super) struct Reader {
-    pub kind: Kind,
+pub(super) struct StreamReader {
+    pub kind: RequestKind,
     pub stream: Stream,
-    pub seen: Mutex<Seen>,
+    pub observations: Mutex<Observations>,
 }
 
-impl Reader {
-    pub(super) fn new(kind: Kind, stream: Stream) -> Arc<Self> {
-        Arc::new(Reader { kind, stream, seen: Mutex::default() })
+impl StreamReader {
+    pub(super) fn new(kind: RequestKind, stream: Stream) -> Arc<Self> {
+        Arc::new(StreamReader { kind, stream, observations: Mutex::default() })
     }
 
-    /// Until the stream ends.
+    /// Reads until the stream ends.
     pub(super) async fn run(self: Arc<Self>, world: Arc<World>) {
         loop {
             let pause = world.state().faults.pause;
@@ -42,7 +42,7 @@ impl Reader {
                 world.count("pauses");
                 world.wait_until(pause).await;
             }
-            // All that is there is there at once: so much was held in memory.
+            // Takes all that was buffered, to check the bound on memory.
             let (mut updates, mut notices) = (0, 0);
             loop {
                 match self.stream.take() {
@@ -51,16 +51,16 @@ impl Reader {
                             Item::Update(_) => updates += 1,
                             Item::Notice(_) => notices += 1,
                         }
-                        self.item(&world, item);
+                        self.check_item(&world, item);
                     }
                     Ok(Taken::Nothing) => break,
                     Ok(Taken::Ended(error)) => {
                         world.trace(&format!("{} ended: {}", self.kind.name(), text(error.as_ref())));
-                        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-                        (seen.end, seen.is_over) = (error, true);
+                        let mut observations = self.observations.lock().unwrap_or_else(PoisonError::into_inner);
+                        (observations.end, observations.has_ended) = (error, true);
                         return;
                     }
-                    Err(error) => world.fail(format!("{} cannot be taken from: {error}", self.kind.name())),
+                    Err(error) => world.fail(format!("{} failed to take an item: {error}", self.kind.name())),
                 }
             }
             let capacity = if world.settings.overflow == Overflow::Latest { 1 } else { world.settings.buffer };
@@ -71,44 +71,44 @@ impl Reader {
         }
     }
 
-    fn item(&self, world: &World, item: Item) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.items += 1;
-        let place = seen.items;
+    fn check_item(&self, world: &World, item: Item) {
+        let mut observations = self.observations.lock().unwrap_or_else(PoisonError::into_inner);
+        observations.items += 1;
+        let position = observations.items;
         match item {
             Item::Update(update) => {
                 let Some(n) = number(&update.text) else {
                     return world.fail(format!(
-                        "{} delivered what was never sent: {:?}",
+                        "{} delivered a message that was never sent: {:?}",
                         self.kind.name(),
                         update.text
                     ));
                 };
                 world.trace(&format!("{} {n}", self.kind.name()));
                 let state = world.state();
-                let made = match self.kind {
-                    Kind::Events => state.service.events.get(n as usize),
+                let message = match self.kind {
+                    RequestKind::Events => state.service.events.get(n as usize),
                     _ => state.service.messages.get(n as usize),
                 };
-                let is_whole = made.is_some_and(|made| is_whole(made, &update, self.kind));
+                let is_unchanged = message.is_some_and(|message| is_unchanged(message, &update, self.kind));
                 drop(state);
-                if !is_whole {
-                    world.fail(format!("{} delivered {n} other than it was sent: {update:?}", self.kind.name()));
+                if !is_unchanged {
+                    world.fail(format!("{} delivered a changed {n}: {update:?}", self.kind.name()));
                 }
-                if self.kind == Kind::Events
-                    && let Some((last, at)) = seen.delivered.last()
+                if self.kind == RequestKind::Events
+                    && let Some((last, at)) = observations.delivered.last()
                 {
                     if n <= *last {
-                        world.fail(format!("events delivered {n} behind {last}"));
-                    } else if n > last + 1 && !seen.gaps.iter().any(|gap| gap > at) {
+                        world.fail(format!("events delivered {n} after {last}"));
+                    } else if n > last + 1 && !observations.gaps.iter().any(|gap| gap > at) {
                         world.fail(format!("events lost {} to {} without a gap", last + 1, n - 1));
                     }
                 }
-                if !seen.numbers.insert(n) {
+                if !observations.numbers.insert(n) {
                     world.fail(format!("{} delivered {n} twice", self.kind.name()));
                 }
-                seen.delivered.push((n, place));
-                if let Some(segment) = seen.segments.last_mut() {
+                observations.delivered.push((n, position));
+                if let Some(segment) = observations.segments.last_mut() {
                     segment.push(n);
                 } else {
                     world.fail(format!("{} delivered {n} before it was connected", self.kind.name()));
@@ -117,14 +117,14 @@ impl Reader {
             Item::Notice(notice) => {
                 let name = match &notice {
                     Notice::Connected { .. } => {
-                        seen.segments.push(Vec::new());
+                        observations.segments.push(Vec::new());
                         "connected".to_owned()
                     }
                     Notice::Disconnected { reason, attempt, .. } => format!("disconnected ({attempt}): {reason}"),
                     Notice::Gap { reason, dropped, .. } => {
-                        seen.gaps.push(place);
+                        observations.gaps.push(position);
                         if reason == OVERFLOW {
-                            seen.dropped += dropped.unwrap_or(0);
+                            observations.dropped += dropped.unwrap_or(0);
                         }
                         world.count(if reason == RESTARTED { "announced restarts" } else { "gaps" });
                         format!("gap: {reason}")
@@ -132,19 +132,22 @@ impl Reader {
                     Notice::Quiet { .. } => "quiet".to_owned(),
                     Notice::Recovered { .. } => "recovered".to_owned(),
                 };
-                drop(seen);
+                drop(observations);
                 world.trace(&format!("{} {name}", self.kind.name()));
             }
         }
     }
 }
 
-fn is_whole(made: &Made, update: &Update, kind: Kind) -> bool {
-    let is_marked = match kind {
-        Kind::Events => true,
-        _ => update.source.as_deref() == Some(made.source) && made.seq.is_none_or(|seq| update.seq == Some(seq as i64)),
+fn is_unchanged(message: &ProducedMessage, update: &Update, kind: RequestKind) -> bool {
+    let has_right_fields = match kind {
+        RequestKind::Events => true,
+        _ => {
+            update.source.as_deref() == Some(message.source)
+                && message.seq.is_none_or(|seq| update.seq == Some(seq as i64))
+        }
     };
-    made.text == update.text && is_marked
+    message.text == update.text && has_right_fields
 }
 
 fn number(text: &str) -> Option<u64> {

@@ -1,18 +1,18 @@
-//! Something that happens again and again. Those who wait for it go on in the order in which they began to wait: tokio's
-//! `watch` wakes them in random order, which no seed can replay.
+//! A signal with a value, which wakes its waiters in the order in which they started to wait. tokio's `watch` wakes them in
+//! random order, which no seed can replay.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 pub(super) struct Signal<T> {
-    /// How often it happened, and what was last said of it.
+    /// How often it was sent, and its last value.
     latest: Mutex<(u64, T)>,
-    happened: Notify,
+    sent: Notify,
 }
 
 impl<T: Copy> Signal<T> {
     pub(super) fn new(initial: T) -> Self {
-        Signal { latest: Mutex::new((0, initial)), happened: Notify::new() }
+        Signal { latest: Mutex::new((0, initial)), sent: Notify::new() }
     }
 
     fn latest(&self) -> MutexGuard<'_, (u64, T)> {
@@ -23,22 +23,22 @@ impl<T: Copy> Signal<T> {
         let mut latest = self.latest();
         *latest = (latest.0 + 1, value);
         drop(latest);
-        self.happened.notify_waiters();
+        self.sent.notify_waiters();
     }
 
     pub(super) fn count(&self) -> u64 {
         self.latest().0
     }
 
-    /// Waits until it has happened more than `count` times; how often it did, and what was said last.
-    pub(super) async fn beyond(&self, count: u64) -> (u64, T) {
+    /// Waits until it was sent more than `count` times; returns how often it was, and its last value.
+    pub(super) async fn wait_beyond(&self, count: u64) -> (u64, T) {
         loop {
-            let happened = self.happened.notified();
+            let sent = self.sent.notified();
             let latest = *self.latest();
             if latest.0 > count {
                 return latest;
             }
-            happened.await;
+            sent.await;
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What everything in a night shares: its clock, its chance, its faults, what happened, and what should not have.
+//! State that all parts of a night share: clock, randomness, active faults, trace, counts and failed properties.
 
-use super::night::{Event, How, Night, Random, Settings, Throttle};
-use super::service::{Kind, Service};
+use super::night::{Night, NightEvent, NightSettings, SeededRandom, Termination, ThrottlePolicy};
+use super::service::{RequestKind, SimulatedService};
 use super::signal::Signal;
 use crate::machine::simulated::Machine;
 use std::cell::RefCell;
@@ -12,116 +12,122 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, sleep};
 
 pub(super) struct World {
-    pub settings: Settings,
+    pub settings: NightSettings,
     start: Instant,
-    state: Mutex<State>,
-    /// How all standing connections are cut; each change is a cut.
-    pub cut: Signal<How>,
-    /// Each change is something to send.
-    pub news: Signal<()>,
+    state: Mutex<WorldState>,
+    /// Cuts all open connections.
+    pub cut_all: Signal<Termination>,
+    /// Signals new messages to send.
+    pub new_messages: Signal<()>,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
-    /// Of each kind of connections, so that an event that is left out changes little else.
-    pub random: [Random; 4],
+pub(super) struct WorldState {
+    /// One generator per kind of request, so that removing an event changes little else.
+    pub random: [SeededRandom; 4],
     trace: String,
     pub counts: BTreeMap<&'static str, u64>,
     pub failures: Vec<String>,
-    pub faults: Faults,
-    pub service: Service,
-    /// Connections that the service holds.
+    pub faults: ActiveFaults,
+    pub service: SimulatedService,
+    /// Number of open connections.
     pub open: usize,
-    /// Of each path, by which calls are told apart.
+    /// Attempts by path; the path identifies a call.
     pub attempts: BTreeMap<String, u32>,
-    /// When each connection of a stream was begun, and whether it stood.
+    /// When each connection of a stream was attempted, and whether it opened.
     pub openings: BTreeMap<&'static str, Vec<(Duration, bool)>>,
     pub last_refusal: Option<Duration>,
 }
 
-impl State {
-    pub(super) fn random(&mut self, kind: Kind) -> &mut Random {
+impl WorldState {
+    pub(super) fn random(&mut self, kind: RequestKind) -> &mut SeededRandom {
         &mut self.random[kind as usize]
     }
 }
 
-/// What is wrong, and until when.
+/// The active faults, with the time of their end.
 #[derive(Debug, Default)]
-pub(super) struct Faults {
+pub(super) struct ActiveFaults {
     pub refuse: Duration,
     pub blackhole: Duration,
     pub slow: Duration,
     pub errors: Option<(u16, f64, Duration)>,
-    pub throttle: Option<(Throttle, Duration)>,
+    pub throttle: Option<(ThrottlePolicy, Duration)>,
     pub tokens: (f64, Duration),
-    pub cut_next: Option<(How, u64)>,
+    pub cut_next: Option<(Termination, u64)>,
     pub refuse_position: Duration,
     pub overtake: Duration,
     pub silence: Duration,
     pub pause: Duration,
     pub denies: bool,
-    /// The end of the night's troubles: none begins any more.
+    /// The last phase of the night, without faults.
     pub is_calm: bool,
 }
 
-/// The service's true time at the start.
-const NOON: u64 = 1_793_534_400;
+/// The service's time at the start, in seconds since the epoch.
+const START_TIME: u64 = 1_793_534_400;
 
 impl World {
     pub(super) fn new(night: &Night) -> Arc<Self> {
-        let state = State {
-            random: [0xA5A5, 0xA5A6, 0xA5A7, 0xA5A8].map(|salt| Random(night.seed ^ (salt << 32))),
+        let state = WorldState {
+            random: [0xA5A5, 0xA5A6, 0xA5A7, 0xA5A8].map(|salt| SeededRandom(night.seed ^ (salt << 32))),
             trace: String::new(),
             counts: BTreeMap::new(),
             failures: Vec::new(),
-            faults: Faults::default(),
-            service: Service::default(),
+            faults: ActiveFaults::default(),
+            service: SimulatedService::default(),
             open: 0,
             attempts: BTreeMap::new(),
             openings: BTreeMap::new(),
             last_refusal: None,
         };
-        let (cut, news) = (Signal::new(How::Reset), Signal::new(()));
-        Arc::new(World { settings: night.settings, start: Instant::now(), state: Mutex::new(state), cut, news })
+        let (cut_all, new_messages) = (Signal::new(Termination::Reset), Signal::new(()));
+        Arc::new(World {
+            settings: night.settings,
+            start: Instant::now(),
+            state: Mutex::new(state),
+            cut_all,
+            new_messages,
+        })
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, WorldState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Since the night began.
+    /// Time since the night began.
     pub(super) fn now(&self) -> Duration {
         self.start.elapsed()
     }
 
-    /// What the service's clock shows.
+    /// The service's time.
     pub(super) fn date(&self) -> SystemTime {
-        UNIX_EPOCH + Duration::from_secs(NOON) + self.now()
+        UNIX_EPOCH + Duration::from_secs(START_TIME) + self.now()
     }
 
-    pub(super) fn trace(&self, what: &str) {
+    pub(super) fn trace(&self, text: &str) {
         let now = self.now();
-        let _ = writeln!(self.state().trace, "{:>10.3} {what}", now.as_secs_f64());
+        let _ = writeln!(self.state().trace, "{:>10.3} {text}", now.as_secs_f64());
     }
 
     pub(super) fn take_trace(&self) -> String {
         std::mem::take(&mut self.state().trace)
     }
 
-    pub(super) fn count(&self, what: &'static str) {
-        *self.state().counts.entry(what).or_default() += 1;
+    pub(super) fn count(&self, name: &'static str) {
+        *self.state().counts.entry(name).or_default() += 1;
     }
 
-    pub(super) fn fail(&self, what: String) {
-        self.trace(&format!("PROPERTY {what}"));
+    pub(super) fn fail(&self, failure: String) {
+        self.trace(&format!("PROPERTY {failure}"));
         let mut state = self.state();
         if state.failures.len() < 20 {
-            state.failures.push(what);
+            state.failures.push(failure);
         }
     }
 
-    /// Of one way.
-    pub(super) fn latency(&self, kind: Kind) -> Duration {
+    /// The latency of one direction.
+    pub(super) fn latency(&self, kind: RequestKind) -> Duration {
         let now = self.now();
         let mut state = self.state();
         let extra = if state.faults.slow > now { state.random(kind).below(2000) } else { 0 };
@@ -129,84 +135,89 @@ impl World {
         self.settings.latency.mul_f64(share) + Duration::from_millis(extra)
     }
 
-    /// Waits, and is late by nothing of its own.
+    /// Waits until a time since the night began.
     pub(super) async fn wait_until(&self, at: Duration) {
         sleep((self.start + at).saturating_duration_since(Instant::now())).await;
     }
 
-    /// Makes it happen, where it is the network's or the service's.
-    pub(super) fn apply(&self, event: Event) {
+    /// Applies a fault of the network or the service.
+    pub(super) fn apply(&self, event: NightEvent) {
         let now = self.now();
         let mut state = self.state();
         let faults = &mut state.faults;
         match event {
-            Event::CutNext(how, bytes) => faults.cut_next = Some((how, bytes)),
-            Event::Refuse(time) => faults.refuse = now + time,
-            Event::Blackhole(time) => faults.blackhole = now + time,
-            Event::Slow(time) => faults.slow = now + time,
-            Event::Errors(status, share, time) => faults.errors = Some((status, share, now + time)),
-            Event::Throttle(throttle, time) => faults.throttle = Some((throttle, now + time)),
-            Event::RefusePosition(time) => faults.refuse_position = now + time,
-            Event::Overtake(time) => faults.overtake = now + time,
-            Event::Silence(time) => faults.silence = now + time,
-            Event::Pause(time) => faults.pause = now + time,
-            Event::Deny => faults.denies = true,
-            Event::RevokeToken => state.service.token += 1,
-            Event::OddId | Event::LongId | Event::Oversized | Event::HugeFrame | Event::Retry(_) | Event::Close(_) => {
-                state.service.oddities.push(event);
+            NightEvent::CutNext(termination, bytes) => faults.cut_next = Some((termination, bytes)),
+            NightEvent::Refuse(time) => faults.refuse = now + time,
+            NightEvent::Blackhole(time) => faults.blackhole = now + time,
+            NightEvent::Slow(time) => faults.slow = now + time,
+            NightEvent::Errors(status, share, time) => faults.errors = Some((status, share, now + time)),
+            NightEvent::Throttle(throttle, time) => faults.throttle = Some((throttle, now + time)),
+            NightEvent::RefusePosition(time) => faults.refuse_position = now + time,
+            NightEvent::Overtake(time) => faults.overtake = now + time,
+            NightEvent::Silence(time) => faults.silence = now + time,
+            NightEvent::Pause(time) => faults.pause = now + time,
+            NightEvent::Deny => faults.denies = true,
+            NightEvent::RevokeToken => state.service.token += 1,
+            NightEvent::InvalidId
+            | NightEvent::LongId
+            | NightEvent::Oversized
+            | NightEvent::HugeFrame
+            | NightEvent::Retry(_)
+            | NightEvent::Close(_) => {
+                state.service.pending_faults.push(event);
             }
-            Event::Restart => state.service.restart(),
+            NightEvent::Restart => state.service.restart(),
             _ => {}
         }
         drop(state);
         match event {
-            Event::CutAll(how) => self.cut.send(how),
-            Event::Restart | Event::Deny => self.cut.send(How::Reset),
-            Event::Burst(count) => (0..count).for_each(|_| self.produce()),
-            Event::Close(_) | Event::HugeFrame | Event::Retry(_) => self.news.send(()),
+            NightEvent::CutAll(termination) => self.cut_all.send(termination),
+            NightEvent::Restart | NightEvent::Deny => self.cut_all.send(Termination::Reset),
+            NightEvent::Burst(count) => (0..count).for_each(|_| self.produce()),
+            NightEvent::Close(_) | NightEvent::HugeFrame | NightEvent::Retry(_) => self.new_messages.send(()),
             _ => {}
         }
     }
 
-    /// One more message of each kind.
+    /// Produces one event and one websocket message.
     pub(super) fn produce(&self) {
         let (now, settings) = (self.now(), self.settings);
         self.state().service.produce(now, &settings);
-        self.news.send(());
+        self.new_messages.send(());
     }
 
-    /// All is well from here on.
-    pub(super) fn calm(&self) {
+    /// Ends all faults but a denial.
+    pub(super) fn end_faults(&self) {
         let mut state = self.state();
         let denies = state.faults.denies;
-        state.faults = Faults { is_calm: true, denies, ..Faults::default() };
+        state.faults = ActiveFaults { is_calm: true, denies, ..ActiveFaults::default() };
         drop(state);
-        self.cut.send(How::Reset);
+        self.cut_all.send(Termination::Reset);
     }
 }
 
-/// The machine of the client: a clock that jumps, and its own chance.
-pub(super) struct Client {
+/// The client's machine: a clock that can jump, and its own randomness.
+pub(super) struct ClientMachine {
     world: Arc<World>,
-    random: RefCell<Random>,
-    ahead: RefCell<i64>,
+    random: RefCell<SeededRandom>,
+    clock_offset: RefCell<i64>,
 }
 
-impl Client {
+impl ClientMachine {
     pub(super) fn new(world: Arc<World>, seed: u64) -> Self {
-        Client { world, random: RefCell::new(Random(seed ^ 0x5A5A)), ahead: RefCell::new(0) }
+        ClientMachine { world, random: RefCell::new(SeededRandom(seed ^ 0x5A5A)), clock_offset: RefCell::new(0) }
     }
 
     pub(super) fn jump(&self, seconds: i64) {
-        *self.ahead.borrow_mut() = seconds;
+        *self.clock_offset.borrow_mut() = seconds;
     }
 }
 
-impl Machine for Client {
+impl Machine for ClientMachine {
     fn now(&self) -> SystemTime {
-        let ahead = *self.ahead.borrow();
-        let by = Duration::from_secs(ahead.unsigned_abs());
-        if ahead < 0 { self.world.date() - by } else { self.world.date() + by }
+        let offset = *self.clock_offset.borrow();
+        let by = Duration::from_secs(offset.unsigned_abs());
+        if offset < 0 { self.world.date() - by } else { self.world.date() + by }
     }
 
     fn random(&self) -> u64 {

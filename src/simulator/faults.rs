@@ -48,7 +48,7 @@ pub struct Fault {
 /// How to compress a body, whether or not the request accepts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gzip {
-    GameSnapshot,
+    Complete,
     /// One digit is changed, which only the checksum detects.
     Damaged,
     /// Without checksum and length.

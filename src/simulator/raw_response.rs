@@ -125,7 +125,7 @@ const TRAILER: usize = 8;
 fn gzipped(body: &[u8], how: Gzip) -> Vec<u8> {
     let content = match how {
         Gzip::Damaged => Cow::Owned(with_another_digit(body)),
-        Gzip::GameSnapshot | Gzip::Cut => Cow::Borrowed(body),
+        Gzip::Complete | Gzip::Cut => Cow::Borrowed(body),
     };
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     // Writing to memory cannot fail.
@@ -133,7 +133,7 @@ fn gzipped(body: &[u8], how: Gzip) -> Vec<u8> {
     let mut bytes = encoder.finish().unwrap_or_default();
     let checksum = bytes.len().saturating_sub(TRAILER);
     match how {
-        Gzip::GameSnapshot => {}
+        Gzip::Complete => {}
         Gzip::Cut => bytes.truncate(checksum),
         Gzip::Damaged => bytes.iter_mut().skip(checksum).take(4).for_each(|byte| *byte = !*byte),
     }
@@ -231,7 +231,7 @@ mod tests {
             (out, end.map_err(|error| error.kind()).err())
         };
         let body = br#"{"id": 46, "name": "x"}"#.repeat(100);
-        assert_eq!(unzipped(Gzip::GameSnapshot, &body), (body.clone(), None));
+        assert_eq!(unzipped(Gzip::Complete, &body), (body.clone(), None));
         assert_eq!(unzipped(Gzip::Cut, &body), (body.clone(), Some(std::io::ErrorKind::UnexpectedEof)));
         let (damaged, error) = unzipped(Gzip::Damaged, &body);
         assert_eq!(error, Some(std::io::ErrorKind::InvalidInput));

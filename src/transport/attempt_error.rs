@@ -3,7 +3,7 @@
 use super::memory::LeaseError;
 use super::retry::FailureKind;
 #[cfg(test)]
-use super::simulated::Trouble;
+use super::simulated::NetworkFault;
 use crate::advice::Advice;
 use crate::error::{Error, RequestContext, RequestError};
 use crate::scrub::{Scrubbed, Scrubber};
@@ -42,14 +42,14 @@ pub enum Stage {
 
 impl AttemptError {
     #[cfg(test)]
-    pub(super) fn simulated(trouble: Trouble) -> Self {
-        let (kind, class, stage) = match trouble {
-            Trouble::Refused => (FailureKind::NotConnected, ErrorClass::Connect, Stage::Connect),
-            Trouble::ConnectTimeout => (FailureKind::NotConnected, ErrorClass::Timeout, Stage::Connect),
-            Trouble::ReadTimeout => (FailureKind::Permanent, ErrorClass::Timeout, Stage::Response),
-            Trouble::Broken => (FailureKind::ConnectionLost, ErrorClass::Transport, Stage::Response),
+    pub(super) fn simulated(fault: NetworkFault) -> Self {
+        let (kind, class, stage) = match fault {
+            NetworkFault::Refused => (FailureKind::NotConnected, ErrorClass::Connect, Stage::Connect),
+            NetworkFault::ConnectTimeout => (FailureKind::NotConnected, ErrorClass::Timeout, Stage::Connect),
+            NetworkFault::ReadTimeout => (FailureKind::Permanent, ErrorClass::Timeout, Stage::Response),
+            NetworkFault::ConnectionLost => (FailureKind::ConnectionLost, ErrorClass::Transport, Stage::Response),
         };
-        AttemptError { kind, class, text: format!("simulated: {trouble:?}"), advice: Advice::TryAgain, stage }
+        AttemptError { kind, class, text: format!("simulated: {fault:?}"), advice: Advice::TryAgain, stage }
     }
 
     /// Classifies an error by its sources. Its text omits the URL, which may contain the Broadcast key.
@@ -167,8 +167,9 @@ impl AttemptError {
     pub(super) fn into_error(self, scrubber: &Scrubber, request: RequestContext) -> Error {
         let attempts = request.attempts;
         let after = if attempts > 1 { format!(" after {attempts} attempts") } else { String::new() };
-        let found = scrubber.composed(format!("GET {} failed{after}: {}", request.url, self.message(scrubber)));
-        let error = RequestError::new(found, self.advice, Some(request));
+        let cause = self.message(scrubber);
+        let found = scrubber.composed(format!("GET {} failed{after}: {cause}", request.url));
+        let error = RequestError::new(found, self.advice, Some(request)).with_cause(cause);
         match self.class {
             ErrorClass::Connect => Error::Connect(error),
             ErrorClass::Certificate => Error::Certificate(error),

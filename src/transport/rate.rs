@@ -23,7 +23,7 @@ const FIRST_MARGIN: f64 = 0.1;
 /// A service that refuses more than this share is limiting the rate, however long it does so.
 const MAX_BASELINE_SHARE: f64 = 0.3;
 /// The baseline share is a moving average over about this many responses.
-const BASELINE_RESPONSES: f64 = 40.0;
+const BASELINE_RESPONSES: f64 = 160.0;
 /// Fewer refusals in a period do not start a limit.
 const MIN_REFUSED: f64 = 3.0;
 /// The baseline share is learned for this long after a decrease, and while there is no limit.

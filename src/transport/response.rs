@@ -4,7 +4,7 @@ use super::{clock, retry};
 use crate::advice::Advice;
 use crate::error::{ApiError, ApiErrorKind};
 use crate::json::{self, Body};
-use crate::operation::{self, Auth, Request};
+use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::table::{self, DecodeError};
 use serde_json::Value;
@@ -151,16 +151,7 @@ fn parse_error(body: &[u8]) -> ErrorDetails {
 pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offsets: ClockOffsets) -> ApiError {
     use ApiErrorKind::*;
     let details = parse_error(response.body.as_slice());
-    let kind = match response.status {
-        400 | 422 => InvalidRequest,
-        401 => Authentication,
-        403 if details.origin == BodyOrigin::Gateway => Authentication,
-        403 => PermissionDenied,
-        404 => NotFound,
-        429 => RateLimited,
-        500..=599 => Server,
-        _ => Other,
-    };
+    let kind = ApiErrorKind::of(response.status, details.origin == BodyOrigin::Gateway);
     let scrubber = &response.scrubber;
     let message = response.redirect_refusal.clone().or_else(|| Some(scrubber.message(details.message.as_deref()?)));
     // Scrubbing strips whitespace, so a blank message is empty here.
@@ -182,16 +173,10 @@ pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offs
     let advice = match kind {
         Authentication if auth == Auth::ApiKey => Advice::CheckKey,
         Authentication if offsets.hint(&message).is_some() => Advice::SetClock,
-        Authentication => Advice::CheckCredentials,
-        PermissionDenied if details.origin == BodyOrigin::Service => Advice::AskForPrivilege,
-        PermissionDenied => Advice::CheckProxyOrFirewall,
-        NotFound => Advice::CheckId,
-        InvalidRequest => Advice::CorrectRequest,
-        RateLimited => Advice::SlowDown,
-        Server => Advice::ReportToSupport,
+        PermissionDenied if details.origin != BodyOrigin::Service => Advice::CheckProxyOrFirewall,
         Other if matches!(response.status, 408 | 425) => Advice::TryLater,
         Other if response.status == 407 => Advice::GiveProxyCredentials,
-        Other => Advice::CheckBaseAddress,
+        _ => kind.advice(),
     };
     let skew = offsets.skew().map(|skew| format!(". {skew}, but the request's date was corrected for that"));
     let hint: String = match advice {
@@ -222,10 +207,11 @@ pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offs
 const MAX_ERROR_DOCUMENT: usize = 64 * 1024;
 
 /// The status of an error document that was sent with status 200; 200 for a gateway's, which has none. `None`: the body may
-/// be data. `get` and tokens are not checked, because their shape is unknown.
+/// be data. `get` is not checked, because its shape is unknown; of a token, whose shape is not documented, only a body that is
+/// nothing but an error.
 pub(super) fn error_document_status(response: &ReceivedResponse, request: &Request) -> Option<u16> {
     let body = response.body.as_slice();
-    let is_checked = !matches!(request.operation, "get" | operation::SUBSCRIPTION_TOKEN);
+    let is_checked = request.operation != "get";
     let has_message = || body.windows(9).any(|part| part == b"\"message\"");
     if !is_checked || body.len() > MAX_ERROR_DOCUMENT || !has_message() {
         return None;
@@ -299,6 +285,7 @@ mod tests {
     // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use crate::operation;
 
     fn response(status: u16, content_type: &str, body: &str) -> ReceivedResponse {
         ReceivedResponse {
@@ -439,6 +426,8 @@ mod tests {
             ("game_events", r#"{"status":500,"message":"m"}"#, Some(500)),
             ("game_events", r#"{"status":500,"message":"m","events":1}"#, None),
             ("get", r#"{"status":500,"message":"m"}"#, None),
+            ("subscription_token", r#"{"status":403,"message":"m"}"#, Some(403)),
+            ("subscription_token", r#"{"token":"t","message":"m"}"#, None),
         ] {
             assert_eq!(
                 error_document_status(&response(200, "application/json", body), &request(name)),

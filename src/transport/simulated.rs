@@ -13,7 +13,7 @@ pub(crate) trait Network: Send + Sync {
     fn execute(&self, request: Request, limits: Limits) -> Exchange;
 }
 
-pub(crate) type Exchange = Pin<Box<dyn Future<Output = Result<Response, Trouble>> + Send>>;
+pub(crate) type Exchange = Pin<Box<dyn Future<Output = Result<Response, NetworkFault>> + Send>>;
 
 /// The timeouts of the replaced HTTP client.
 #[derive(Debug, Clone, Copy)]
@@ -23,13 +23,13 @@ pub(crate) struct Limits {
     pub(crate) read: Option<Duration>,
 }
 
-/// Why there is no response.
+/// A network fault that prevents a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum NetworkFault {
     Refused,
     ConnectTimeout,
     ReadTimeout,
-    Broken,
+    ConnectionLost,
 }
 
 #[derive(Clone)]

@@ -1,7 +1,7 @@
-//! Items and frames as bytes. A journal as a whole is a zstd file of JSON lines, one line an item: `zstd -dc` shows it.
+//! Items and frames as bytes. A journal is a zstd file of JSON lines, one per item: `zstd -dc` shows it.
 //!
-//! It begins with a skippable frame that says what it is. Then come pairs: a skippable frame with lengths and checksums, and
-//! the zstd frame that it is about. By these a reader tells a torn tail from damage, and knows what it may allocate.
+//! It starts with a skippable frame that identifies it. Pairs follow: a skippable frame with lengths and checksums, and the zstd
+//! frame that it describes. They distinguish a torn tail from damage, and bound allocations.
 
 use crate::live::item::{Item, Notice, Update};
 use base64::Engine;
@@ -11,24 +11,26 @@ use std::borrow::Cow;
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Bytes of the file's beginning, and of what stands before each frame.
-pub const HEAD: usize = 28;
+/// Bytes of the file header, and of the header before each frame.
+pub const HEADER_LEN: usize = 28;
 
-/// Lines beyond this are no longer gathered into one frame.
-pub const FRAME: usize = 256 * 1024;
+/// Bytes of lines after which a frame is written.
+pub const MAX_FRAME_LEN: usize = 256 * 1024;
 
-/// The longest line. No message of the service comes near it.
-pub const LINE_LIMIT: usize = 128 * 1024 * 1024;
+/// Maximum bytes of a line, far beyond any message of the service.
+pub const MAX_LINE_LEN: usize = 128 * 1024 * 1024;
 
 const VERSION: u32 = 1;
+/// How the reason of a final gap begins in a journal that lacks `is_final`.
+const NOT_RECOVERED: &str = "not recovered: ";
 const NAME: &[u8; 16] = b"sideline journal";
-/// zstd's magic numbers for frames that a decoder steps over.
+/// zstd's magic numbers of skippable frames.
 const FILE_MAGIC: u32 = 0x184D_2A50;
 const FRAME_MAGIC: u32 = 0x184D_2A51;
-const SKIPPED: u32 = HEAD as u32 - 8;
+const SKIPPED: u32 = HEADER_LEN as u32 - 8;
 
-pub fn beginning() -> [u8; HEAD] {
-    let mut bytes = [0; HEAD];
+pub fn file_header() -> [u8; HEADER_LEN] {
+    let mut bytes = [0; HEADER_LEN];
     bytes[..4].copy_from_slice(&FILE_MAGIC.to_le_bytes());
     bytes[4..8].copy_from_slice(&SKIPPED.to_le_bytes());
     bytes[8..24].copy_from_slice(NAME);
@@ -36,7 +38,7 @@ pub fn beginning() -> [u8; HEAD] {
     bytes
 }
 
-/// The first bytes of what stands before each frame.
+/// The first bytes of every frame header.
 pub fn frame_start() -> [u8; 8] {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&FRAME_MAGIC.to_le_bytes());
@@ -44,14 +46,14 @@ pub fn frame_start() -> [u8; 8] {
     bytes
 }
 
-/// Whether this is how a journal begins; fewer bytes than a beginning are one that was torn.
-pub fn check_beginning(bytes: &[u8]) -> Result<(), String> {
-    let ours = beginning();
-    if ours.starts_with(bytes) {
+/// Checks the file header, which may be torn.
+pub fn check_file_header(bytes: &[u8]) -> Result<(), String> {
+    let expected = file_header();
+    if expected.starts_with(bytes) {
         return Ok(());
     }
-    match (bytes.first_chunk::<HEAD>(), bytes.last_chunk::<4>()) {
-        (Some(whole), Some(version)) if whole[..24] == ours[..24] => {
+    match (bytes.first_chunk::<HEADER_LEN>(), bytes.last_chunk::<4>()) {
+        (Some(whole), Some(version)) if whole[..24] == expected[..24] => {
             let version = u32::from_le_bytes(*version);
             Err(format!("a journal of version {version}; this sideline reads version {VERSION}: it begins"))
         }
@@ -59,81 +61,82 @@ pub fn check_beginning(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// What stands before a frame.
+/// The header of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct FrameHeader {
     /// Bytes of the zstd frame.
     pub packed: u32,
-    /// Bytes of its lines.
+    /// Bytes of its uncompressed lines.
     pub raw: u32,
     pub items: u32,
-    /// Of the zstd frame.
+    /// Checksum of the zstd frame.
     pub crc: u32,
 }
 
-impl Head {
-    pub fn to_bytes(self) -> [u8; HEAD] {
-        let mut bytes = [0; HEAD];
+impl FrameHeader {
+    pub fn to_bytes(self) -> [u8; HEADER_LEN] {
+        let mut bytes = [0; HEADER_LEN];
         let numbers = [FRAME_MAGIC, SKIPPED, self.packed, self.raw, self.items, self.crc];
-        for (place, number) in bytes.chunks_exact_mut(4).zip(numbers) {
-            place.copy_from_slice(&number.to_le_bytes());
+        for (field, number) in bytes.chunks_exact_mut(4).zip(numbers) {
+            field.copy_from_slice(&number.to_le_bytes());
         }
-        let own = crc32fast::hash(&bytes[..HEAD - 4]);
-        bytes[HEAD - 4..].copy_from_slice(&own.to_le_bytes());
+        let own = crc32fast::hash(&bytes[..HEADER_LEN - 4]);
+        bytes[HEADER_LEN - 4..].copy_from_slice(&own.to_le_bytes());
         bytes
     }
 
-    /// `None`: these are not the bytes that were written, or ask for more than was ever written.
-    pub fn parse(bytes: &[u8; HEAD]) -> Option<Self> {
+    /// `None`: the bytes are damaged, or describe a frame larger than any writer writes.
+    pub fn parse(bytes: &[u8; HEADER_LEN]) -> Option<Self> {
         let mut numbers = bytes.chunks_exact(4).map(|four| four.try_into().map(u32::from_le_bytes).unwrap_or(0));
         let [magic, skipped, packed, raw, items, crc, own] = std::array::from_fn(|_| numbers.next().unwrap_or(0));
-        let sound = (magic, skipped, own) == (FRAME_MAGIC, SKIPPED, crc32fast::hash(&bytes[..HEAD - 4]));
-        let possible = raw as usize <= LINE_LIMIT + FRAME
+        let sound = (magic, skipped, own) == (FRAME_MAGIC, SKIPPED, crc32fast::hash(&bytes[..HEADER_LEN - 4]));
+        let possible = raw as usize <= MAX_LINE_LEN + MAX_FRAME_LEN
             && packed as usize <= zstd::zstd_safe::compress_bound(raw as usize)
             && items <= raw;
-        (sound && possible).then_some(Head { packed, raw, items, crc })
+        (sound && possible).then_some(FrameHeader { packed, raw, items, crc })
     }
 }
 
-/// A frame with its head, as it stands in the file.
+/// Returns a frame with its header, as in the file.
 pub fn pack(lines: &[u8], items: u32) -> io::Result<Vec<u8>> {
     let packed = zstd::bulk::compress(lines, zstd::DEFAULT_COMPRESSION_LEVEL)?;
     let length = |n: usize| u32::try_from(n).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge));
-    let head = Head { packed: length(packed.len())?, raw: length(lines.len())?, items, crc: crc32fast::hash(&packed) };
-    Ok([head.to_bytes().as_slice(), &packed].concat())
+    let header =
+        FrameHeader { packed: length(packed.len())?, raw: length(lines.len())?, items, crc: crc32fast::hash(&packed) };
+    Ok([header.to_bytes().as_slice(), &packed].concat())
 }
 
-/// The items of a frame, added to those that are there. What was written never begins a line beyond `FRAME`, so a frame that
-/// does was made by somebody else, and is not read: its lines would take many times its size.
-pub fn read_all(head: &Head, packed: &[u8], into: &mut Vec<(SystemTime, Item)>) -> Result<(), String> {
-    let lines = unpack(head, packed)?;
+/// Appends the items of a frame. A writer never starts a line beyond `MAX_FRAME_LEN`; a frame with such a line is forged, and
+/// rejected because its items would take many times its size.
+pub fn read_all(header: &FrameHeader, packed: &[u8], into: &mut Vec<(SystemTime, Item)>) -> Result<(), String> {
+    let lines = unpack(header, packed)?;
     let (mut start, mut count) = (0, 0);
     for line in lines.split_inclusive(|&byte| byte == b'\n') {
-        if start > FRAME {
-            return Err(format!("more than {FRAME} bytes of lines in a frame"));
+        if start > MAX_FRAME_LEN {
+            return Err(format!("more than {MAX_FRAME_LEN} bytes of lines in a frame"));
         }
         into.push(read(line)?);
         (start, count) = (start + line.len(), count + 1);
     }
-    if count != head.items {
-        return Err(format!("{count} items where {} were written", head.items));
+    if count != header.items {
+        return Err(format!("{count} items where {} were written", header.items));
     }
     Ok(())
 }
 
-/// The lines of a frame.
-pub fn unpack(head: &Head, packed: &[u8]) -> Result<Vec<u8>, String> {
-    if crc32fast::hash(packed) != head.crc {
+/// Decompresses the lines of a frame.
+pub fn unpack(header: &FrameHeader, packed: &[u8]) -> Result<Vec<u8>, String> {
+    if crc32fast::hash(packed) != header.crc {
         return Err("its checksum differs".into());
     }
-    let lines = zstd::bulk::decompress(packed, head.raw as usize).map_err(|error| error.to_string())?;
-    if lines.len() != head.raw as usize {
+    let lines = zstd::bulk::decompress(packed, header.raw as usize).map_err(|error| error.to_string())?;
+    if lines.len() != header.raw as usize {
         return Err("its length differs".into());
     }
     Ok(lines)
 }
 
-/// A line. Times are nanoseconds since 1970; `at` is when the item came.
+/// An item as a line. Times are nanoseconds since 1970; `at` is the time of receipt.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line<'a> {
@@ -168,6 +171,9 @@ enum Line<'a> {
         reason: Cow<'a, str>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dropped: Option<u64>,
+        /// Older journals lack it: there the reason alone tells.
+        #[serde(default)]
+        is_final: Option<bool>,
     },
     Quiet {
         at: i64,
@@ -179,11 +185,11 @@ enum Line<'a> {
     },
 }
 
-/// Adds an item's line. `now`: for notices that tell of something earlier than themselves.
+/// Appends an item's line. `now` is the time of notices without an own one.
 pub fn write(item: &Item, now: SystemTime, lines: &mut Vec<u8>) -> io::Result<()> {
     let line = match item {
-        Item::Update(update) => of_update(update),
-        Item::Notice(notice) => of_notice(notice, now),
+        Item::Update(update) => update_line(update),
+        Item::Notice(notice) => notice_line(notice, now),
     };
     serde_json::to_writer(&mut *lines, &line)?;
     lines.push(b'\n');
@@ -194,7 +200,7 @@ fn text(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
-fn of_update(update: &Update) -> Line<'_> {
+fn update_line(update: &Update) -> Line<'_> {
     let Update { event, id, text: body, binary, seq, source, received_at } = update;
     Line::Update {
         at: ns(*received_at),
@@ -207,7 +213,7 @@ fn of_update(update: &Update) -> Line<'_> {
     }
 }
 
-fn of_notice(notice: &Notice, now: SystemTime) -> Line<'_> {
+fn notice_line(notice: &Notice, now: SystemTime) -> Line<'_> {
     match notice {
         Notice::Connected { at } => Line::Connected { at: ns(*at) },
         Notice::Disconnected { at, reason, status, attempt, retry_at } => Line::Disconnected {
@@ -217,21 +223,22 @@ fn of_notice(notice: &Notice, now: SystemTime) -> Line<'_> {
             attempt: *attempt,
             retry_at: retry_at.map(ns),
         },
-        Notice::Gap { start, end, reason, dropped } => Line::Gap {
+        Notice::Gap { start, end, reason, dropped, is_final } => Line::Gap {
             at: ns(end.unwrap_or(now)),
             start: ns(*start),
             end: end.map(ns),
             reason: text(reason),
             dropped: *dropped,
+            is_final: Some(*is_final),
         },
         Notice::Quiet { since } => Line::Quiet { at: ns(now), since: ns(*since) },
         Notice::Recovered { gap, updates } => {
-            Line::Recovered { gap: Box::new(of_notice(gap, now)), updates: updates.iter().map(of_update).collect() }
+            Line::Recovered { gap: Box::new(notice_line(gap, now)), updates: updates.iter().map(update_line).collect() }
         }
     }
 }
 
-/// The item of a line, and when it came.
+/// Parses a line; returns the item and its time of receipt.
 pub fn read(line: &[u8]) -> Result<(SystemTime, Item), String> {
     item_of(serde_json::from_slice(line).map_err(|error| error.to_string())?)
 }
@@ -251,9 +258,10 @@ fn item_of(line: Line) -> Result<(SystemTime, Item), String> {
             let (reason, retry_at) = (reason.into_owned(), retry_at.map(time));
             (time(at), Item::Notice(Notice::Disconnected { at: time(at), reason, status, attempt, retry_at }))
         }
-        Line::Gap { at, start, end, reason, dropped } => {
-            let notice = Notice::Gap { start: time(start), end: end.map(time), reason: reason.into_owned(), dropped };
-            (time(at), Item::Notice(notice))
+        Line::Gap { at, start, end, reason, dropped, is_final } => {
+            let is_final = is_final.unwrap_or_else(|| reason.starts_with(NOT_RECOVERED));
+            let (start, end, reason) = (time(start), end.map(time), reason.into_owned());
+            (time(at), Item::Notice(Notice::Gap { start, end, reason, dropped, is_final }))
         }
         Line::Quiet { at, since } => (time(at), Item::Notice(Notice::Quiet { since: time(since) })),
         Line::Recovered { gap, updates } => {

@@ -1,34 +1,33 @@
-//! Journals of any bytes. Checksums would keep a fuzzer out, so it may also write what lies within them.
+//! Fuzzes journals. Since a fuzzer cannot guess checksums, it may also write the content that they cover.
 
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::format::{self, HEAD, Head};
+use super::format::{self, FrameHeader, HEADER_LEN};
 use super::{Entry, Reader};
 use crate::error::Result;
 use std::path::Path;
 
-/// The first byte chooses: a file; what follows its beginning; lines; or a zstd frame, with its length before it.
+/// The first byte selects what the rest is: a file, a file without its header, lines, or a zstd frame after its length.
 pub(crate) fn journal(bytes: &[u8]) {
-    let [how, rest @ ..] = bytes else { return };
-    match how % 4 {
-        0 => drop(both(rest)),
-        1 => drop(both(&[&format::beginning(), rest].concat())),
+    let [kind, rest @ ..] = bytes else { return };
+    match kind % 4 {
+        0 => drop(read_and_skip(rest)),
+        1 => drop(read_and_skip(&[&format::file_header(), rest].concat())),
         2 => lines(rest),
         _ => {
             let Some((raw, packed)) = rest.split_first_chunk::<3>() else { return };
-            // Up to 64 KiB; the size of what a frame may ask for has a test of its own.
+            // Up to 64 KiB; another test covers the limit on a frame's size.
             let [raw, items] = [u32::from(u16::from_le_bytes([raw[0], raw[1]])), raw[2].into()];
-            let head = Head { packed: packed.len() as u32, raw, items, crc: crc32fast::hash(packed) };
-            drop(both(&[&format::beginning()[..], &head.to_bytes(), packed].concat()));
+            let header = FrameHeader { packed: packed.len() as u32, raw, items, crc: crc32fast::hash(packed) };
+            drop(read_and_skip(&[&format::file_header()[..], &header.to_bytes(), packed].concat()));
         }
     }
 }
 
-/// Each part between two empty lines is a frame. What can be read is read, comes back as it was written, and a tail that is
-/// cut off takes nothing else with it.
+/// Empty lines separate frames. Readable items survive another write and read, and a cut tail affects no earlier item.
 fn lines(bytes: &[u8]) {
-    let mut file = format::beginning().to_vec();
+    let mut file = format::file_header().to_vec();
     let mut whole = Vec::new();
     let mut frame = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -41,7 +40,7 @@ fn lines(bytes: &[u8]) {
         frame.push(b'\n');
     }
     whole.extend_from_slice(&file);
-    let (entries, end) = both(&whole);
+    let (entries, end) = read_and_skip(&whole);
     if end.is_err() {
         return;
     }
@@ -49,13 +48,13 @@ fn lines(bytes: &[u8]) {
     for (at, item) in &entries {
         format::write(item, *at, &mut again).unwrap();
     }
-    let file = [&format::beginning()[..], &format::pack(&again, entries.len() as u32).unwrap()].concat();
-    let (reread, end) = both(&file);
+    let file = [&format::file_header()[..], &format::pack(&again, entries.len() as u32).unwrap()].concat();
+    let (reread, end) = read_and_skip(&file);
     assert!(end.is_ok());
-    // The items alone: a line of a gap says twice when it ended, and only a line that was made up says it differently.
+    // Compares items only: a line of a gap has its end twice, and only an invented line has two different ones.
     assert!(reread.iter().map(|(_, item)| item).eq(entries.iter().map(|(_, item)| item)), "{entries:?}");
     let cut = whole.len() - bytes.len() % whole.len();
-    let (first, end) = both(&whole[..cut]);
+    let (first, end) = read_and_skip(&whole[..cut]);
     assert!(end.is_ok() && entries.starts_with(&first));
 }
 
@@ -63,23 +62,23 @@ fn count(lines: &[u8]) -> u32 {
     lines.iter().filter(|byte| **byte == b'\n').count() as u32
 }
 
-/// What a journal gives and how it ends; to read it and to step over it end at the same place.
-fn both(bytes: &[u8]) -> (Vec<Entry>, Result<()>) {
+/// Reads and skips a journal, which must end at the same offset; returns the items and the result.
+fn read_and_skip(bytes: &[u8]) -> (Vec<Entry>, Result<()>) {
     let mut entries = Vec::new();
     let mut read = || {
         let mut reader = Reader::new(bytes, Path::new("a.journal"))?;
         while reader.next(&mut entries)? {
-            assert!(reader.offset() >= HEAD as u64 && reader.offset() <= bytes.len() as u64);
+            assert!(reader.offset() >= HEADER_LEN as u64 && reader.offset() <= bytes.len() as u64);
         }
         Ok(reader.offset())
     };
     let read = read();
-    let stepped = Reader::new(bytes, Path::new("a.journal")).and_then(|mut reader| {
+    let skipped = Reader::new(bytes, Path::new("a.journal")).and_then(|mut reader| {
         reader.skip_all()?;
         Ok(reader.offset())
     });
     if let Ok(offset) = &read {
-        assert_eq!(stepped.as_ref().ok(), Some(offset));
+        assert_eq!(skipped.as_ref().ok(), Some(offset));
     }
     (entries, read.map(|_| ()))
 }

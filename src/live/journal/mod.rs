@@ -1,12 +1,12 @@
-//! A stream on disk: appended to while it is read, and given again later.
+//! A recorded stream on disk.
 //!
-//! | file | what lives there |
+//! | file | content |
 //! |---|---|
-//! | `format` | items and frames as bytes: pure |
-//! | `reader` | a journal from its beginning, frame by frame |
-//! | `writer` | the end of a journal: locked, cut to whole frames, appended to |
-//! | `recorder` | a writer that is never more than a second behind |
-//! | `repair` | what is whole of a damaged journal |
+//! | `format` | items and frames as bytes; pure |
+//! | `reader` | reads a journal frame by frame |
+//! | `writer` | locks a journal, truncates it to whole frames and appends to it |
+//! | `recorder` | a writer that flushes within a second |
+//! | `repair` | saves the whole frames of a damaged journal |
 
 mod format;
 #[cfg(any(test, fuzzing))]
@@ -19,8 +19,8 @@ mod tests;
 mod writer;
 
 pub use reader::{Entry, Reader};
-pub use recorder::{BEHIND, Recorder};
-pub use repair::{Lost, Repaired, repair};
+pub use recorder::{FLUSH_INTERVAL, Recorder};
+pub use repair::{LostRange, Repaired, repair};
 pub use writer::Writer;
 
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ use std::path::Path;
 
 fn file_error(path: &Path, error: &io::Error) -> Error {
     let path = path.display().to_string();
-    // Some errors of the library have no number: they are input/output errors, as the system's 5 is.
+    // Some errors of the standard library have no number; report them as input/output errors (EIO, 5).
     Error::File { path, errno: Some(error.raw_os_error().unwrap_or(5)), message: error.to_string() }
 }
 

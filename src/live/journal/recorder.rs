@@ -1,4 +1,4 @@
-//! A writer whose file is never more than a second behind, also while no item comes, and that is synced to its disk.
+//! A writer that flushes within a second of each item, on a thread of its own, and syncs the file to its disk.
 
 use super::file_error;
 use super::writer::Writer;
@@ -12,32 +12,32 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-/// What a killed recorder loses at most.
-pub const BEHIND: Duration = Duration::from_secs(1);
+/// Maximum age of unwritten items, which a killed recorder loses.
+pub const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A journal that is written to. Dropping it closes it.
+/// A journal being recorded. Dropping it closes it.
 #[derive(Debug)]
 pub struct Recorder {
-    shared: Arc<Shared>,
+    shared: Arc<RecorderShared>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    inner: Mutex<Inner>,
+struct RecorderShared {
+    inner: Mutex<RecorderState>,
     changed: Condvar,
-    /// The same file: a sync keeps no item waiting.
+    /// A second handle, so that a sync does not block items.
     file: File,
     path: PathBuf,
     sync_every: Option<Duration>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct RecorderState {
     writer: Writer,
-    /// When what is pending is written.
+    /// When the pending items are written.
     due: Option<Instant>,
-    /// The end of the file when it was synced, and when that was.
+    /// The end of the file at the last sync, and its time.
     synced: (u64, Option<Instant>),
     sync_error: Option<Error>,
     closed: bool,
@@ -48,23 +48,23 @@ impl Recorder {
     pub fn open(path: &Path, sync_every: Option<Duration>) -> Result<Self> {
         let writer = Writer::open(path)?;
         let (file, synced) = (writer.file()?, (writer.end(), None));
-        let inner = Inner { writer, due: None, synced, sync_error: None, closed: false };
+        let inner = RecorderState { writer, due: None, synced, sync_error: None, closed: false };
         let (inner, changed, path) = (Mutex::new(inner), Condvar::new(), path.to_owned());
-        let shared = Arc::new(Shared { inner, changed, file, path, sync_every });
-        let behind = shared.clone();
+        let shared = Arc::new(RecorderShared { inner, changed, file, path, sync_every });
+        let background = shared.clone();
         let thread =
-            std::thread::Builder::new().name("sideline-journal".into()).spawn(move || behind.keep_up()).map_err(
+            std::thread::Builder::new().name("sideline-journal".into()).spawn(move || background.run()).map_err(
                 |error| Error::Transport(Scrubbed::local(format!("no thread could be started: {error}")).into()),
             )?;
         Ok(Recorder { shared, thread: Some(thread) })
     }
 
-    /// When the last item came of the recording that this one goes on with.
+    /// Time of receipt of the last item of the previous recording in this file.
     pub fn last(&self) -> Option<SystemTime> {
         self.shared.inner().writer.last()
     }
 
-    /// After an error the item is not in the journal, and may be given again.
+    /// Appends an item. After an error it is not in the journal, and the call may be repeated.
     pub fn append(&self, item: &Item) -> Result<()> {
         let mut inner = self.shared.inner();
         if let Some(error) = inner.sync_error.take() {
@@ -76,14 +76,14 @@ impl Recorder {
             drop(inner);
             self.shared.changed.notify_one();
         } else if inner.due.is_none() {
-            inner.due = Some(Instant::now() + BEHIND);
+            inner.due = Some(Instant::now() + FLUSH_INTERVAL);
             drop(inner);
             self.shared.changed.notify_one();
         }
         Ok(())
     }
 
-    /// Writes what is pending.
+    /// Writes the pending items.
     pub fn flush(&self) -> Result<()> {
         let mut inner = self.shared.inner();
         inner.writer.flush()?;
@@ -91,7 +91,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes what is pending, and ends it either way.
+    /// Writes the pending items and closes the journal, even after an error.
     pub fn close(mut self) -> Result<()> {
         self.end()
     }
@@ -115,8 +115,8 @@ impl Drop for Recorder {
     }
 }
 
-impl Shared {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+impl RecorderShared {
+    fn inner(&self) -> MutexGuard<'_, RecorderState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -124,8 +124,8 @@ impl Shared {
         self.file.sync_data().map_err(|error| file_error(&self.path, &error))
     }
 
-    /// The thread.
-    fn keep_up(&self) {
+    /// Runs the thread that flushes and syncs.
+    fn run(&self) {
         let mut inner = self.inner();
         while !inner.closed {
             let sync_due = inner.sync_due(self.sync_every);
@@ -142,19 +142,19 @@ impl Shared {
                     let error = self.sync().err();
                     inner = self.inner();
                     inner.synced = (end, Some(Instant::now()));
-                    // A later success does not write what an earlier failure lost.
+                    // A later success does not undo an earlier failure, so keep its error.
                     inner.sync_error = inner.sync_error.take().or(error);
                 }
                 Some(_) => {
-                    // Where it fails, the next item tells its reader; until then it is tried again and again.
-                    inner.due = inner.writer.flush().is_err().then(|| Instant::now() + BEHIND);
+                    // A failure is reported with the next item; until then it is retried.
+                    inner.due = inner.writer.flush().is_err().then(|| Instant::now() + FLUSH_INTERVAL);
                 }
             }
         }
     }
 }
 
-impl Inner {
+impl RecorderState {
     fn sync_due(&self, every: Option<Duration>) -> Option<Instant> {
         let (end, at) = self.synced;
         let every = every.filter(|_| end != self.writer.end())?;

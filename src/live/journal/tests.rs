@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A path of its own, removed at the end.
+/// A temporary path, removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -51,7 +51,7 @@ fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_100)
 }
 
-/// A journal of frames.
+/// The bytes of a journal with these frames.
 fn journal(frames: &[Vec<Item>]) -> Vec<u8> {
     let scratch = Scratch::new();
     let mut writer = Writer::open(&scratch.0).unwrap();
@@ -64,7 +64,7 @@ fn journal(frames: &[Vec<Item>]) -> Vec<u8> {
     fs::read(&scratch.0).unwrap()
 }
 
-/// All that a journal gives, and how it ends.
+/// Reads a journal; returns its items and the result.
 fn read(bytes: &[u8]) -> (Vec<Item>, Result<()>) {
     let mut entries = Vec::new();
     let mut all = || {
@@ -78,7 +78,7 @@ fn read(bytes: &[u8]) -> (Vec<Item>, Result<()>) {
 
 fn small() -> Vec<Vec<Item>> {
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-    let gap = Notice::Gap { start: at, end: None, reason: "it ended".into(), dropped: None };
+    let gap = Notice::Gap { start: at, end: None, reason: "it ended".into(), dropped: None, is_final: false };
     vec![
         vec![Item::Notice(Notice::Connected { at }), update(1, "{}"), update(2, "two\n\u{0}\u{1F600}")],
         vec![update(3, "three")],
@@ -107,8 +107,8 @@ fn updates() -> impl Strategy<Value = Update> {
 }
 
 fn gaps() -> impl Strategy<Value = Notice> {
-    (times(), option::of(times()), any::<String>(), any::<Option<u64>>())
-        .prop_map(|(start, end, reason, dropped)| Notice::Gap { start, end, reason, dropped })
+    (times(), option::of(times()), any::<String>(), any::<Option<u64>>(), any::<bool>())
+        .prop_map(|(start, end, reason, dropped, is_final)| Notice::Gap { start, end, reason, dropped, is_final })
 }
 
 fn items() -> impl Strategy<Value = Item> {
@@ -131,21 +131,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_was_written_is_read(frames in vec(vec(items(), 1..8), 0..5)) {
+    fn written_items_are_read_back(frames in vec(vec(items(), 1..8), 0..5)) {
         let (read, end) = read(&journal(&frames));
         prop_assert!(end.is_ok(), "{end:?}");
         prop_assert_eq!(read, frames.concat());
     }
 
     #[test]
-    fn noise_is_no_journal_and_gives_nothing(noise in vec(any::<u8>(), 0..200), begins in any::<bool>()) {
-        let bytes = if begins { [&super::format::beginning()[..], &noise].concat() } else { noise };
+    fn noise_yields_no_items(noise in vec(any::<u8>(), 0..200), has_header in any::<bool>()) {
+        let bytes = if has_header { [&super::format::file_header()[..], &noise].concat() } else { noise };
         prop_assert_eq!(read(&bytes).0, []);
     }
 }
 
 #[test]
-fn a_journal_cut_anywhere_is_a_prefix_and_is_appended_to() {
+fn a_journal_cut_anywhere_yields_a_prefix_and_can_be_appended_to() {
     let frames = small();
     let (bytes, all) = (journal(&frames), frames.concat());
     let ends: Vec<usize> = (1..=frames.len()).map(|n| journal(&frames[..n]).len()).collect();
@@ -166,8 +166,18 @@ fn a_journal_cut_anywhere_is_a_prefix_and_is_appended_to() {
     }
 }
 
+/// Such journals told by the reason alone.
 #[test]
-fn a_writer_knows_when_the_last_whole_item_came() {
+fn a_gap_of_an_older_journal_is_final_by_its_reason() {
+    for (reason, expected) in [("not recovered: 403", true), ("it was cut", false)] {
+        let line = format!(r#"{{"gap":{{"at":2,"start":1,"end":2,"reason":"{reason}"}}}}"#);
+        let (_, item) = super::format::read(line.as_bytes()).unwrap();
+        assert!(matches!(item, Item::Notice(Notice::Gap { is_final, .. }) if is_final == expected), "{item:?}");
+    }
+}
+
+#[test]
+fn a_writer_knows_the_time_of_the_last_whole_item() {
     let frames = small();
     let last = |bytes: &[u8]| Writer::open(&Scratch::with(bytes).0).unwrap().last();
     let Item::Update(second) = update(2, "") else { panic!() };
@@ -181,31 +191,31 @@ fn a_writer_knows_when_the_last_whole_item_came() {
 }
 
 #[test]
-fn a_flipped_bit_gives_nothing_that_was_not_written_and_says_where_it_is() {
+fn a_flipped_bit_yields_only_written_items_and_an_error_with_its_offset() {
     let frames = small();
     let (bytes, all) = (journal(&frames), frames.concat());
     let starts: Vec<usize> = (0..=frames.len()).map(|n| journal(&frames[..n]).len()).collect();
-    for place in 0..bytes.len() {
+    for position in 0..bytes.len() {
         for bit in 0..8 {
             let mut bytes = bytes.clone();
-            bytes[place] ^= 1 << bit;
-            let whole = starts[1..].iter().filter(|end| **end <= place).count();
-            let expected = if place < starts[0] { 0 } else { frames[..whole].iter().map(Vec::len).sum() };
+            bytes[position] ^= 1 << bit;
+            let whole = starts[1..].iter().filter(|end| **end <= position).count();
+            let expected = if position < starts[0] { 0 } else { frames[..whole].iter().map(Vec::len).sum() };
             let (items, end) = read(&bytes);
-            assert_eq!(items, all[..expected], "bit {bit} of byte {place}");
+            assert_eq!(items, all[..expected], "bit {bit} of byte {position}");
             let Err(Error::Decode(Undecodable { offset, .. })) = end else {
-                panic!("bit {bit} of byte {place}: {end:?}");
+                panic!("bit {bit} of byte {position}: {end:?}");
             };
-            assert_eq!(offset, if place < starts[0] { 0 } else { starts[whole] });
+            assert_eq!(offset, if position < starts[0] { 0 } else { starts[whole] });
             let scratch = Scratch::with(&bytes);
             assert!(Writer::open(&scratch.0).is_err());
-            assert!(fs::read(&scratch.0).unwrap() == bytes, "a damaged journal is left as it is");
+            assert!(fs::read(&scratch.0).unwrap() == bytes, "a damaged journal is left unchanged");
         }
     }
 }
 
 #[test]
-fn what_is_no_journal_is_refused_and_untouched() {
+fn other_files_are_refused_and_left_unchanged() {
     for content in ["hello", "sideline journal", "{\"a\": 1}\n".repeat(100).as_str()] {
         let scratch = Scratch::with(content.as_bytes());
         let refused = Writer::open(&scratch.0).unwrap_err().to_string();
@@ -213,31 +223,31 @@ fn what_is_no_journal_is_refused_and_untouched() {
         assert_eq!(fs::read_to_string(&scratch.0).unwrap(), content);
         assert!(Reader::open(&scratch.0).is_err());
     }
-    let mut later = super::format::beginning();
+    let mut later = super::format::file_header();
     later[24] = 2;
     let refused = Reader::new(&later[..], Path::new("a")).unwrap_err().to_string();
     assert!(refused.contains("version 2") && refused.contains("reads version 1"), "{refused}");
 }
 
 #[test]
-fn a_frame_that_asks_for_more_than_was_ever_written_is_damage() {
-    use super::format::{HEAD, Head, LINE_LIMIT, beginning};
-    let head = Head { packed: 10, raw: 2 * LINE_LIMIT as u32, items: 1, crc: 0 };
-    let bytes = [beginning(), head.to_bytes()].concat();
+fn a_frame_larger_than_any_writer_writes_is_damage() {
+    use super::format::{FrameHeader, HEADER_LEN, MAX_LINE_LEN, file_header};
+    let head = FrameHeader { packed: 10, raw: 2 * MAX_LINE_LEN as u32, items: 1, crc: 0 };
+    let bytes = [file_header(), head.to_bytes()].concat();
     let (items, end) = read(&bytes);
     assert_eq!(items, []);
-    assert!(matches!(end, Err(Error::Decode(Undecodable { offset: HEAD, .. }))), "{end:?}");
+    assert!(matches!(end, Err(Error::Decode(Undecodable { offset: HEADER_LEN, .. }))), "{end:?}");
 }
 
 #[test]
-fn a_frame_of_more_lines_than_a_recorder_writes_is_damage() {
+fn a_frame_with_more_lines_than_a_recorder_writes_is_damage() {
     let mut lines = Vec::new();
     let item = Item::Notice(Notice::Connected { at: now() });
     while lines.len() < 64 << 20 {
         super::format::write(&item, now(), &mut lines).unwrap();
     }
     let count = lines.iter().filter(|byte| **byte == b'\n').count() as u32;
-    let bytes = [&super::format::beginning()[..], &super::format::pack(&lines, count).unwrap()].concat();
+    let bytes = [&super::format::file_header()[..], &super::format::pack(&lines, count).unwrap()].concat();
     assert!(bytes.len() < 64 << 10, "{} bytes", bytes.len());
     let (items, end) = read(&bytes);
     assert!(items.len() < 20_000, "{} items", items.len());
@@ -245,29 +255,29 @@ fn a_frame_of_more_lines_than_a_recorder_writes_is_damage() {
 }
 
 #[test]
-fn repair_saves_every_whole_frame_and_names_what_is_lost() {
+fn repair_saves_every_whole_frame_and_reports_lost_ranges() {
     let frames = small();
     let bytes = journal(&frames);
     let starts: Vec<usize> = (0..=frames.len()).map(|n| journal(&frames[..n]).len()).collect();
-    for place in 0..bytes.len() {
+    for position in 0..bytes.len() {
         let mut damaged = bytes.clone();
-        damaged[place] ^= 0x10;
+        damaged[position] ^= 0x10;
         let (scratch, out) = (Scratch::with(&damaged), Scratch::new());
         let repaired = repair(&scratch.0, Some(&out.0)).unwrap();
-        let lost = starts[1..].iter().position(|end| place < *end).filter(|_| place >= starts[0]);
+        let lost = starts[1..].iter().position(|end| position < *end).filter(|_| position >= starts[0]);
         let (items, end) = read(&fs::read(&out.0).unwrap());
-        assert!(end.is_ok(), "{place}");
+        assert!(end.is_ok(), "{position}");
         let kept: Vec<Item> =
             frames.iter().enumerate().filter(|(n, _)| Some(*n) != lost).flat_map(|(_, f)| f.clone()).collect();
         let is_gap =
             |item: &Item| matches!(item, Item::Notice(Notice::Gap { reason, .. }) if reason.contains("repaired"));
-        assert_eq!(items.iter().filter(|item| !is_gap(item)).cloned().collect::<Vec<_>>(), kept, "{place}");
-        assert_eq!((repaired.frames, repaired.lost.len()), (3 - lost.iter().len() as u64, 1), "{place}");
+        assert_eq!(items.iter().filter(|item| !is_gap(item)).cloned().collect::<Vec<_>>(), kept, "{position}");
+        assert_eq!((repaired.frames, repaired.lost.len()), (3 - lost.iter().len() as u64, 1), "{position}");
         let span = &repaired.lost[0];
         match lost {
             Some(n) => {
                 assert_eq!((span.start, span.bytes), (starts[n] as u64, (starts[n + 1] - starts[n]) as u64));
-                assert_eq!((span.after.is_some(), span.before.is_some()), (n > 0, n < 2), "{place}");
+                assert_eq!((span.after.is_some(), span.before.is_some()), (n > 0, n < 2), "{position}");
                 assert_eq!(items.iter().filter(|item| is_gap(item)).count(), usize::from(n == 1));
             }
             None => assert_eq!((span.start, span.bytes), (0, starts[0] as u64)),
@@ -276,7 +286,7 @@ fn repair_saves_every_whole_frame_and_names_what_is_lost() {
 }
 
 #[test]
-fn repair_in_place_keeps_the_damaged_journal_and_leaves_a_whole_one_alone() {
+fn repair_in_place_keeps_the_damaged_journal_and_leaves_a_whole_one_unchanged() {
     let bytes = journal(&small());
     let whole = Scratch::with(&bytes);
     assert!(repair(&whole.0, None).unwrap().lost.is_empty());
@@ -290,7 +300,7 @@ fn repair_in_place_keeps_the_damaged_journal_and_leaves_a_whole_one_alone() {
     assert!(matches!(repair(&scratch.0, None), Err(Error::File { errno: None, .. })), "a recorder writes to it");
     recorder.close().unwrap();
     fs::write(&scratch.0, &zeroed).unwrap();
-    assert!(repair(&scratch.0, None).is_err(), "the journal that was kept is not overwritten");
+    assert!(repair(&scratch.0, None).is_err(), "the kept journal is not overwritten");
 }
 
 #[test]
@@ -318,25 +328,25 @@ fn a_journal_has_one_recorder_at_a_time() {
 }
 
 #[test]
-fn the_file_is_a_second_behind_at_most_and_not_one_frame_an_item() {
+fn items_are_written_within_a_second_and_share_frames() {
     let scratch = Scratch::new();
     let recorder = Recorder::open(&scratch.0, Some(Duration::ZERO)).unwrap();
-    let begun = Instant::now();
+    let start = Instant::now();
     recorder.append(&update(1, "one")).unwrap();
     recorder.append(&update(2, "two")).unwrap();
     assert_eq!(read(&fs::read(&scratch.0).unwrap()).0, []);
     while read(&fs::read(&scratch.0).unwrap()).0.len() < 2 {
-        assert!(begun.elapsed() < Duration::from_secs(5), "nothing was written while no item came");
+        assert!(start.elapsed() < Duration::from_secs(5), "pending items were not written without a further one");
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(begun.elapsed() > Duration::from_millis(900));
-    // Much at once is not kept in memory for a second.
+    assert!(start.elapsed() > Duration::from_millis(900));
+    // Large items are written at once.
     let long = "x".repeat(100_000);
     for n in 3..6 {
         recorder.append(&update(n, &long)).unwrap();
     }
     assert_eq!(read(&fs::read(&scratch.0).unwrap()).0.len(), 5);
-    let begun = Instant::now();
+    let start = Instant::now();
     recorder.close().unwrap();
-    assert!(begun.elapsed() < Duration::from_millis(500), "its thread is not waited for");
+    assert!(start.elapsed() < Duration::from_millis(500), "close does not wait for the interval");
 }

@@ -1,6 +1,6 @@
-//! The end of a journal. Whatever happens, the file is whole frames and, at most, the beginning of one.
+//! Appends to a journal. The file always consists of whole frames, followed by at most one incomplete frame.
 
-use super::format::{self, FRAME, LINE_LIMIT};
+use super::format::{self, MAX_FRAME_LEN, MAX_LINE_LEN};
 use super::reader::Reader;
 use super::{file_error, must_be_file};
 use crate::error::{Error, Result};
@@ -15,17 +15,17 @@ pub struct Writer {
     file: File,
     path: PathBuf,
     last: Option<SystemTime>,
-    /// Where the last whole frame ends.
+    /// End of the last whole frame.
     end: u64,
-    /// Lines of the frame to come, and how many.
+    /// Lines of the next frame, and their number.
     lines: Vec<u8>,
     items: u32,
-    /// The last frame could not be written: what the file got of it is to be cut off.
-    failing: bool,
+    /// Whether writing the last frame failed, so that its remains must be truncated.
+    has_failed: bool,
 }
 
 impl Writer {
-    /// Makes the file or goes on where it ends. What is no journal, or is damaged, is refused and left as it is.
+    /// Creates a journal or opens it for appending. Refuses other files and damaged journals, and leaves them unchanged.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error: io::Error| file_error(path, &error);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
@@ -36,15 +36,15 @@ impl Writer {
         let mut end = reader.offset();
         file.set_len(end).map_err(failed)?;
         if end == 0 {
-            let beginning = format::beginning();
-            (&file).seek(SeekFrom::Start(0)).and_then(|_| (&file).write_all(&beginning)).map_err(failed)?;
-            end = beginning.len() as u64;
+            let header = format::file_header();
+            (&file).seek(SeekFrom::Start(0)).and_then(|_| (&file).write_all(&header)).map_err(failed)?;
+            end = header.len() as u64;
         }
-        Ok(Writer { file, path: path.to_owned(), last, end, lines: Vec::new(), items: 0, failing: false })
+        Ok(Writer { file, path: path.to_owned(), last, end, lines: Vec::new(), items: 0, has_failed: false })
     }
 
-    /// Adds an item to the frame to come, and writes the frame where it is large enough, or where writing has failed before.
-    /// After an error the item is not in it.
+    /// Adds an item to the next frame, and writes the frame if it is large enough or if writing has failed before. After an error
+    /// the item is not in the frame.
     pub fn append(&mut self, item: &Item, now: SystemTime) -> Result<()> {
         let before = self.lines.len();
         let added = self.add(item, now);
@@ -53,7 +53,7 @@ impl Writer {
             return added;
         }
         self.items += 1;
-        if self.failing || self.lines.len() >= FRAME {
+        if self.has_failed || self.lines.len() >= MAX_FRAME_LEN {
             let flushed = self.flush();
             if flushed.is_err() {
                 self.items -= 1;
@@ -68,15 +68,15 @@ impl Writer {
         let before = self.lines.len();
         format::write(item, now, &mut self.lines).map_err(|error| file_error(&self.path, &error))?;
         let length = self.lines.len() - before;
-        if length > LINE_LIMIT {
+        if length > MAX_LINE_LEN {
             return Err(Error::Argument(format!(
-                "an item of {length} bytes is not recorded: a journal holds items of at most {LINE_LIMIT} bytes"
+                "an item of {length} bytes is not recorded: a journal holds items of at most {MAX_LINE_LEN} bytes"
             )));
         }
         Ok(())
     }
 
-    /// When the last item came that the file had when it was opened.
+    /// Time of receipt of the last item that the file had when it was opened.
     pub fn last(&self) -> Option<SystemTime> {
         self.last
     }
@@ -86,38 +86,38 @@ impl Writer {
         self.file.try_clone().map_err(|error| file_error(&self.path, &error))
     }
 
-    /// Where the last whole frame ends.
+    /// End of the last whole frame.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Items that are not in the file yet.
+    /// Number of items that are not in the file yet.
     pub fn pending(&self) -> u32 {
         self.items
     }
 
-    /// Writes what is pending. After an error it still is.
+    /// Writes the pending items; after an error they remain pending.
     pub fn flush(&mut self) -> Result<()> {
         if self.items == 0 {
             return Ok(());
         }
         let written = self.write_frame();
-        self.failing = written.is_err();
+        self.has_failed = written.is_err();
         if written.is_err() {
-            // Where this fails too, the next frame's writing begins with it.
+            // If this fails too, writing the next frame retries it.
             let _ = self.file.set_len(self.end);
         }
         self.end += written.map_err(|error| file_error(&self.path, &error))?;
         self.lines.clear();
-        // After one huge item its memory is not kept.
-        self.lines.shrink_to(2 * FRAME);
+        // Free the memory of a huge item.
+        self.lines.shrink_to(2 * MAX_FRAME_LEN);
         self.items = 0;
         Ok(())
     }
 
     fn write_frame(&mut self) -> io::Result<u64> {
         let frame = format::pack(&self.lines, self.items)?;
-        if self.failing {
+        if self.has_failed {
             self.file.set_len(self.end)?;
         }
         self.file.seek(SeekFrom::Start(self.end))?;
@@ -126,11 +126,11 @@ impl Writer {
     }
 }
 
-/// Keeps recorders off, or says that there is one.
+/// Locks a journal against other recorders; an error if there is one.
 pub fn lock(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
-        // A file system that knows no locks: the user has to take care.
+        // The file system has no locks, so the user must prevent concurrent recorders.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(error)) => Err(file_error(path, &error)),
         Err(TryLockError::WouldBlock) => {
@@ -142,7 +142,7 @@ pub fn lock(file: &File, path: &Path) -> Result<()> {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // A child made by `fork` may hold the same lock.
+        // A forked child may hold the same lock.
         let _ = self.file.unlock();
     }
 }

@@ -107,7 +107,7 @@ pub(super) async fn open(
     let game = tokio::task::spawn_blocking(move || opening.game(index)).await.map_err(|_| ErrorResponse::general())?;
     let reader = game.reader(service.clone());
     let fault = service.live.streams.strike(&path);
-    if let Some(StreamFault { stream_faults: StreamFaultKind::Slow { bytes_per_second }, .. }) = fault {
+    if let Some(StreamFault { kind: StreamFaultKind::Slow { bytes_per_second }, .. }) = fault {
         connection.slow_down(bytes_per_second);
     }
     match admitted {

@@ -24,7 +24,7 @@ pub enum StreamFaultKind {
 pub struct StreamFault {
     /// A glob over the path: `*` matches any run of characters.
     pub path: String,
-    pub stream_faults: StreamFaultKind,
+    pub kind: StreamFaultKind,
     /// Applies after this many events on the connection.
     pub after: usize,
     /// Number of connections it applies to; `None`: all.
@@ -34,7 +34,7 @@ pub struct StreamFault {
 impl StreamFault {
     fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Argument(what));
-        match self.stream_faults {
+        match self.kind {
             StreamFaultKind::Stall { seconds: Some(seconds), .. } if Duration::try_from_secs_f64(seconds).is_err() => {
                 wrong(format!("seconds must be a number from 0 up, not {seconds}"))
             }
@@ -151,7 +151,7 @@ impl ActiveFault {
         let Some(fault) = self.fault.as_ref().filter(|fault| events >= fault.after) else {
             return StreamAction::Events;
         };
-        match &fault.stream_faults {
+        match &fault.kind {
             StreamFaultKind::Slow { .. } => StreamAction::Events,
             StreamFaultKind::Bytes(bytes) => {
                 let bytes = bytes.clone();
@@ -175,7 +175,7 @@ impl ActiveFault {
     /// Number of events to send before the fault applies.
     pub(super) fn may_send(&self, events: usize) -> usize {
         match &self.fault {
-            Some(StreamFault { stream_faults: StreamFaultKind::Slow { .. }, .. }) | None => usize::MAX,
+            Some(StreamFault { kind: StreamFaultKind::Slow { .. }, .. }) | None => usize::MAX,
             Some(fault) => fault.after.saturating_sub(events),
         }
     }

@@ -47,8 +47,8 @@ impl Substitutions {
     /// How far a player is beyond the planned time.
     fn ahead(&self, member: usize) -> i64 {
         let reserve = if self.shares[member] == 0 { 100 * MINUTE } else { 0 };
-        let stream_faults = if self.may_foul(member) { 0 } else { 1000 * MINUTE };
-        self.played[member] - self.shares[member] * self.elapsed / 1000 + reserve + stream_faults
+        let foul_trouble = if self.may_foul(member) { 0 } else { 1000 * MINUTE };
+        self.played[member] - self.shares[member] * self.elapsed / 1000 + reserve + foul_trouble
     }
 
     /// Makes up to three changes at a dead ball: the players most ahead of plan go off.

@@ -9,7 +9,7 @@ use crate::simulator::Fault;
 const TEAMS: &str = "/v1/data/teams";
 
 /// The message of an answer that must be the gateway's: 401, and nothing but a message.
-fn refused_by_gateway(answer: &Received) -> String {
+fn refused_by_gateway(answer: &SocketResponse) -> String {
     assert_eq!(answer.status, 401);
     assert_eq!(answer.json().as_object().unwrap().len(), 1, "{}", answer.json());
     answer.message()
@@ -97,7 +97,7 @@ fn a_date_more_than_five_minutes_off_is_refused() {
 fn a_clock_offset_shows_in_the_date_and_in_the_skew() {
     let simulator = small();
     let sender = Sender::new(&simulator);
-    let seconds = |answer: &Received| {
+    let seconds = |answer: &SocketResponse| {
         let date = httpdate::parse_http_date(answer.header("date").unwrap()).unwrap();
         date.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() as i64
             - SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() as i64

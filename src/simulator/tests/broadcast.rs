@@ -3,7 +3,7 @@
 use super::*;
 use std::io::BufRead;
 
-fn get(simulator: &Simulator, path: &str) -> Received {
+fn get(simulator: &Simulator, path: &str) -> SocketResponse {
     let joint = if path.contains('?') { '&' } else { '?' };
     let target = format!("/broadcast/v1/{path}{joint}apikey={}", simulator.api_key());
     raw(simulator, "GET", &target, &[("Host", "x".into())])

@@ -12,7 +12,7 @@ fn with(fault: Fault) -> Simulator {
     simulator
 }
 
-fn get(simulator: &Simulator) -> Received {
+fn get(simulator: &Simulator) -> SocketResponse {
     Sender::new(simulator).get(TEAMS)
 }
 

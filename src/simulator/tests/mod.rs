@@ -58,7 +58,7 @@ fn the_test_signer_gives_what_openssl_gives() {
 
 /// An answer as it came; cut short where the connection was.
 #[derive(Debug)]
-struct Received {
+struct SocketResponse {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
@@ -66,7 +66,7 @@ struct Received {
     end: io::Result<()>,
 }
 
-impl Received {
+impl SocketResponse {
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
@@ -110,11 +110,11 @@ impl<'a> Sender<'a> {
         vec![("Host", host), ("Date", date), ("Authorization", authorization)]
     }
     /// Signs and sends; only the path is signed.
-    fn request(&self, method: &str, target: &str, at: SystemTime) -> Received {
+    fn request(&self, method: &str, target: &str, at: SystemTime) -> SocketResponse {
         let path = target.split('?').next().unwrap();
         raw(self.simulator, method, target, &self.headers(method, path, at))
     }
-    fn get(&self, target: &str) -> Received {
+    fn get(&self, target: &str) -> SocketResponse {
         self.request("GET", target, SystemTime::now())
     }
     /// The JSON of an answer that must be good.
@@ -135,7 +135,7 @@ impl<'a> Sender<'a> {
 }
 
 /// Sends a request and reads all that comes.
-fn raw(simulator: &Simulator, method: &str, target: &str, headers: &[(&str, String)]) -> Received {
+fn raw(simulator: &Simulator, method: &str, target: &str, headers: &[(&str, String)]) -> SocketResponse {
     let address = simulator.base_url();
     let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -149,16 +149,16 @@ fn raw(simulator: &Simulator, method: &str, target: &str, headers: &[(&str, Stri
     received(&bytes, end)
 }
 
-fn received(bytes: &[u8], end: io::Result<()>) -> Received {
+fn received(bytes: &[u8], end: io::Result<()>) -> SocketResponse {
     let Some(head_end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         assert_eq!(bytes, b"", "half a head");
-        return Received { status: 0, headers: Vec::new(), body: Vec::new(), end };
+        return SocketResponse { status: 0, headers: Vec::new(), body: Vec::new(), end };
     };
     let head = String::from_utf8(bytes[..head_end].to_vec()).unwrap();
     let mut lines = head.split("\r\n");
     let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
     let headers = lines.map(|line| line.split_once(": ").unwrap()).map(|(n, v)| (n.to_owned(), v.to_owned()));
-    Received { status, headers: headers.collect(), body: bytes[head_end + 4..].to_vec(), end }
+    SocketResponse { status, headers: headers.collect(), body: bytes[head_end + 4..].to_vec(), end }
 }
 
 fn last_seen(simulator: &Simulator) -> Seen {

@@ -1,28 +1,29 @@
-//! Where a message says its number and its source. Pure.
+//! Finds a message's sequence number and source, without parsing all of it. Pure.
 
 use memchr::memmem;
+use std::borrow::Cow;
 
-/// A message's own number and source stand on its envelope, or in what that holds. What lies deeper, or in a list, numbers
-/// something else, and to take it for the message's number would make duplicates of messages that are none.
-const DEEPEST: usize = 3;
+/// Depth to which `seq` and `source` belong to the message itself. Deeper ones, and those in lists, number something else;
+/// mistaking them for the sequence number would drop messages as duplicates.
+const MAX_DEPTH: usize = 3;
 
-/// What a message says of itself (facts 4: where is not documented).
+/// The sequence number and source of a message. Their place is not documented (facts 4).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Marks<'a> {
+pub struct EnvelopeFields<'a> {
     pub seq: Option<i64>,
-    /// As it stands between its quotes.
+    /// The raw text between the quotes; see `unescape`.
     pub source: Option<&'a str>,
 }
 
-/// The integer at the shallowest key `seq` and the text at the shallowest key `source`; the first of those that lie equally
-/// deep. Reads no further than the last of these keys.
-pub fn marks(text: &str) -> Marks<'_> {
+/// Reads the integer at the shallowest key `seq` and the string at the shallowest key `source`; the first one wins at equal depth.
+/// Stops after the last of these keys.
+pub fn read_envelope(text: &str) -> EnvelopeFields<'_> {
     let bytes = text.as_bytes();
     let last = |key: &[u8]| memmem::rfind(bytes, key);
-    let Some(end) = last(br#""seq""#).max(last(br#""source""#)) else { return Marks::default() };
-    let mut found = Marks::default();
+    let Some(end) = last(br#""seq""#).max(last(br#""source""#)) else { return EnvelopeFields::default() };
+    let mut found = EnvelopeFields::default();
     let (mut seq_depth, mut source_depth) = (usize::MAX, usize::MAX);
-    // Lists around the place, and objects.
+    // Enclosing lists and objects.
     let (mut lists, mut depth) = (0_usize, 0_usize);
     let mut at = 0;
     while at <= end && (seq_depth > 1 || source_depth > 1) {
@@ -35,8 +36,8 @@ pub fn marks(text: &str) -> Marks<'_> {
                 let Some(close) = string_end(bytes, at + 1) else { break };
                 let (key, after) = (&text[at + 1..close], close + 1);
                 at = after;
-                if lists == 0 && (1..=DEEPEST).contains(&depth) && (key == "seq" || key == "source") {
-                    let Some(value) = value(bytes, after) else { continue };
+                if lists == 0 && (1..=MAX_DEPTH).contains(&depth) && (key == "seq" || key == "source") {
+                    let Some(value) = value_start(bytes, after) else { continue };
                     if key == "seq" && depth < seq_depth {
                         if let Some(seq) = integer(&text[value..]) {
                             (found.seq, seq_depth) = (Some(seq), depth);
@@ -58,7 +59,7 @@ pub fn marks(text: &str) -> Marks<'_> {
     found
 }
 
-/// Where the string ends whose first byte is at `at`: at its closing quote.
+/// The index of the quote that closes the string whose content starts at `at`.
 fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at;
     loop {
@@ -70,8 +71,8 @@ fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Where the value of a key begins that ends before `at`; `None`: it was a text and no key.
-fn value(bytes: &[u8], at: usize) -> Option<usize> {
+/// The index of the value of the key that ends before `at`; `None` if that string is not a key.
+fn value_start(bytes: &[u8], at: usize) -> Option<usize> {
     let skip = |at: usize| at + bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let colon = skip(at);
     (bytes.get(colon) == Some(&b':')).then(|| skip(colon + 1))
@@ -85,6 +86,14 @@ fn integer(text: &str) -> Option<i64> {
     }
 }
 
+/// Decodes the text between the quotes of a JSON string.
+pub(super) fn unescape(inside: &str) -> Cow<'_, str> {
+    match inside.contains('\\') {
+        false => Cow::Borrowed(inside),
+        true => serde_json::from_str(&format!("\"{inside}\"")).map_or(Cow::Borrowed(inside), Cow::Owned),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     // A test that fails is meant to panic.
@@ -93,11 +102,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn seq(text: &str) -> Option<i64> {
-        marks(text).seq
+        read_envelope(text).seq
     }
 
     #[test]
-    fn the_number_is_found_wherever_it_stands_on_the_envelope() {
+    fn the_number_is_found_anywhere_in_the_envelope() {
         assert_eq!(seq(r#"{"seq":5}"#), Some(5));
         assert_eq!(seq("{ \"a\" : [1,{\"b\":2}], \"seq\"\t:\n -7 }"), Some(-7));
         assert_eq!(seq(r#"{"type":"stats","data":{"x":{},"seq":9}}"#), Some(9));
@@ -108,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_integer_or_no_key_is_not_the_number() {
+    fn only_an_integer_at_a_key_is_the_number() {
         for text in [
             "",
             "seq",
@@ -129,11 +138,15 @@ mod tests {
         ] {
             assert_eq!(seq(text), None, "{text}");
         }
-        assert_eq!(seq(r#"{"seq":"x","data":{"seq":4}}"#), Some(4), "a text there hides no number below");
+        assert_eq!(
+            seq(r#"{"seq":"x","data":{"seq":4}}"#),
+            Some(4),
+            "a string at the shallower key does not hide the deeper number"
+        );
     }
 
     #[test]
-    fn what_numbers_the_plays_of_a_message_does_not_number_the_message() {
+    fn numbers_in_lists_or_deep_objects_are_ignored() {
         assert_eq!(seq(r#"{"plays":[{"seq":1},{"seq":2}]}"#), None);
         assert_eq!(seq(r#"[{"seq":1}]"#), None);
         assert_eq!(seq(r#"{"a":{"b":{"seq":3}}}"#), Some(3));
@@ -141,18 +154,27 @@ mod tests {
     }
 
     #[test]
-    fn the_source_is_found_likewise() {
-        assert_eq!(marks(r#"{"source":"marker","seq":1}"#), Marks { seq: Some(1), source: Some("marker") });
-        assert_eq!(marks(r#"{"data":{"source":"x"},"source":"clock"}"#).source, Some("clock"));
-        assert_eq!(marks(r#"{"source":{"source":"x"}}"#).source, Some("x"));
-        assert_eq!(marks(r#"{"source":"a\"b"}"#).source, Some(r#"a\"b"#));
-        assert_eq!(marks(r#"{"source":5}"#).source, None);
+    fn the_source_is_found_in_the_same_places() {
+        assert_eq!(
+            read_envelope(r#"{"source":"marker","seq":1}"#),
+            EnvelopeFields { seq: Some(1), source: Some("marker") }
+        );
+        assert_eq!(read_envelope(r#"{"data":{"source":"x"},"source":"clock"}"#).source, Some("clock"));
+        assert_eq!(read_envelope(r#"{"source":{"source":"x"}}"#).source, Some("x"));
+        assert_eq!(read_envelope(r#"{"source":"a\"b"}"#).source, Some(r#"a\"b"#));
+        assert_eq!(read_envelope(r#"{"source":5}"#).source, None);
+    }
+
+    #[test]
+    fn a_source_is_unescaped_like_json() {
+        assert_eq!(unescape("marker"), "marker");
+        assert_eq!(unescape(r#"a\"b\u00e9"#), "a\"bé");
     }
 
     proptest! {
         #[test]
-        fn any_text_has_marks_or_none_and_no_panic(text in r#"[\[\]{}":, \\seqource0-9é-]{0,60}"#) {
-            marks(&text);
+        fn any_text_is_read_without_panic(text in r#"[\[\]{}":, \\seqource0-9é-]{0,60}"#) {
+            read_envelope(&text);
         }
     }
 }

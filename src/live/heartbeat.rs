@@ -1,0 +1,100 @@
+//! Heartbeats that the service sends as text messages. Pure.
+
+use serde_json::{Map, Value as Json};
+
+/// A heartbeat sent as a message. Such heartbeats are documented, their format is not.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heartbeat {
+    Ping {
+        /// The pong to reply with.
+        reply: String,
+        /// A ping of the client in the same format.
+        own: String,
+    },
+    Pong,
+}
+
+/// Longer messages are not heartbeats.
+const MAX_HEARTBEAT_LEN: usize = 256;
+
+/// Recognises `ping` or `pong` as plain text, as a JSON string, or as the type of an object. Anything else is an update.
+pub(super) fn parse(text: &str) -> Option<Heartbeat> {
+    if text.len() > MAX_HEARTBEAT_LEN || !(text.contains("ping") || text.contains("pong")) {
+        return None;
+    }
+    let from_word = |word: &str, reply: &str, own: &str| match word {
+        "ping" => Some(Heartbeat::Ping { reply: reply.into(), own: own.into() }),
+        "pong" => Some(Heartbeat::Pong),
+        _ => None,
+    };
+    match serde_json::from_str(text) {
+        Err(_) => from_word(text.trim(), "pong", "ping"),
+        Ok(Json::String(word)) => from_word(&word, r#""pong""#, r#""ping""#),
+        Ok(Json::Object(object)) => from_object(object),
+        Ok(_) => None,
+    }
+}
+
+fn from_object(mut object: Map<String, Json>) -> Option<Heartbeat> {
+    if object.contains_key("seq") {
+        return None;
+    }
+    let key = ["type", "event", "action"].into_iter().find(|key| object.contains_key(*key))?;
+    match object.get(key)?.as_str()? {
+        "pong" => Some(Heartbeat::Pong),
+        "ping" => {
+            // The pong returns the other members (a number, a time), as a control frame does.
+            object.insert(key.into(), Json::String("pong".into()));
+            let own = Json::Object(Map::from_iter([(key.into(), Json::String("ping".into()))])).to_string();
+            Some(Heartbeat::Ping { reply: Json::Object(object).to_string(), own })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(text: &str) -> Option<String> {
+        match parse(text) {
+            Some(Heartbeat::Ping { reply, .. }) => Some(reply),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_ping_is_answered_in_its_own_format() {
+        assert_eq!(reply("ping").as_deref(), Some("pong"));
+        assert_eq!(reply(r#""ping""#).as_deref(), Some(r#""pong""#));
+        assert_eq!(reply(r#"{"type":"ping","at":5}"#).as_deref(), Some(r#"{"type":"pong","at":5}"#));
+        assert_eq!(reply(r#"{"action":"ping"}"#).as_deref(), Some(r#"{"action":"pong"}"#));
+        for pong in ["pong", "\"pong\"", r#"{"type":"pong"}"#] {
+            assert_eq!(parse(pong), Some(Heartbeat::Pong));
+        }
+    }
+
+    #[test]
+    fn the_clients_ping_has_the_format_of_the_services() {
+        for (theirs, ours) in
+            [(" ping ", "ping"), ("\"ping\"", "\"ping\""), (r#"{"event":"ping","at":5}"#, r#"{"event":"ping"}"#)]
+        {
+            assert!(matches!(parse(theirs), Some(Heartbeat::Ping { own, .. }) if own == ours), "{theirs}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_only_mentions_ping_is_an_update() {
+        for text in [
+            "pinging",
+            r#"{"type":"stats","note":"ping"}"#,
+            r#"{"type":"ping","seq":5}"#,
+            r#"["ping"]"#,
+            r#"{"ping":1}"#,
+            r#"{"type":{"a":"ping"}}"#,
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        assert_eq!(parse(&format!(r#"{{"type":"ping","x":"{}"}}"#, "x".repeat(300))), None);
+    }
+}
