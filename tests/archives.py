@@ -46,7 +46,7 @@ def sorted_rows(table: Any, without: Iterable[str] = ()) -> list[str]:
 
 
 def contents(archive: sideline.Archive) -> dict[str, list[str]]:
-    """All of it: the tables, what is known of each body, the bodies."""
+    """All files of an archive: tables, records of bodies, and bodies."""
     tables = {name: sorted_rows(archive.to_arrow(name), OWN_TIMES if name == "players" else ()) for name in TABLES}
     own = {name: sorted_rows(archive.to_arrow(name), OWN_TIMES) for name in ("coverage", "raw")}
     return {**tables, **own}

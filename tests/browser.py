@@ -50,7 +50,7 @@ class Tab:
             self.complaints.append(parameters["entry"]["text"])
 
     def open(self, url: str) -> None:
-        """Begins another document, and returns once its elements are there."""
+        """Navigates to another document, and returns once its elements exist."""
         self.run("window.isBefore = true")
         self.send("Page.navigate", url=url)
         self.wait("!window.isBefore && document.readyState !== 'loading'")
@@ -80,8 +80,10 @@ class Tab:
         """ "light" or "dark"."""
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def screenshot(self, path: Path) -> None:
-        taken = self.send("Page.captureScreenshot", captureBeyondViewport=True)
+    def screenshot(self, path: Path, clip: dict[str, float] | None = None) -> None:
+        """Of the whole page, or of a part in pixels: x, y, width, height and scale."""
+        part = {} if clip is None else {"clip": clip}
+        taken = self.send("Page.captureScreenshot", captureBeyondViewport=True, **part)
         path.write_bytes(base64.b64decode(taken["data"]))
 
 

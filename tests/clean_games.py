@@ -32,7 +32,7 @@ def ids(events: list[Any]) -> list[str]:
 
 
 def of_simulator(seed: int, games: int, *, sport: str = "basketball", corrections: int = 0) -> dict[str, Any]:
-    """Finished games, with their practices, of a season of its own."""
+    """Finished games and their practices, of a separate season."""
     with sideline.Simulator(seed=seed, sport=sport, teams=4, games=max(12, games), now=NOW) as service, service.client() as client:
         over = [game for game in service.games if client.game(game["event_id"]).table("sessions").num_rows >= 2][:games]
         for index, game in enumerate(over[:corrections]):

@@ -23,8 +23,8 @@ CANARIES: dict[str, str] = {}
 
 
 def pytest_configure() -> None:
-    """The credentials of every simulator of the tests are canaries. Ctrl-C is heard, also where a shell began the tests
-    in its background: what it begins there would ignore it, and all that the tests begin too."""
+    """Registers the credentials of every simulator as canaries. Enables Ctrl-C, which a background job of a shell and its
+    children would ignore."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     made = sideline.Simulator.__init__
@@ -39,10 +39,11 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """No test, whatever it is about, may print a secret of a simulator's, nor its children where it does not take what they
-    write, nor log one as a warning, nor show one where it fails. Of all that is logged and shown tells test_secrets.py (its own test is test_canaries.py)."""
+    """Fails any test whose output, warnings or failure show a secret of a simulator, including the output of its children.
+
+    test_secrets.py covers all other texts; test_canaries.py tests this hook."""
     report = yield
-    # Those of its own phase: those before it have had their report.
+    # Only the texts of this phase: earlier ones are in earlier reports.
     texts = {title: text for title, text in report.sections if text and title.endswith(report.when or "")}
     if report.longrepr is not None:
         texts["the report"] = report.longreprtext
@@ -53,7 +54,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_real_credentials() -> Iterator[None]:
-    """No test may reach the real service by what the developer has exported, nor go through the developer's proxy."""
+    """No test may reach the real service through exported variables, or use the developer's proxy."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
             if name.startswith("SIDELINE_") or name.lower().endswith("_proxy"):
@@ -83,7 +84,7 @@ def _no_faults_left(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def game(service: sideline.Simulator, client: sideline.Client) -> dict[str, object]:
-    """A game that is over, as `client.game` gives it."""
+    """A finished game, as `client.game` returns it."""
     return client.game(service.games[0]["event_id"]).to_dict()
 
 
@@ -94,7 +95,7 @@ def session_id(game: dict[str, list[dict[str, str]]]) -> str:
 
 @pytest.fixture(scope="session")
 def authority() -> trustme.CA:
-    """A certificate authority that no system knows."""
+    """A certificate authority that no system trusts."""
     return trustme.CA()
 
 
@@ -108,7 +109,7 @@ def bundle(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture(scope="session")
 def certified(authority: trustme.CA) -> Callable[..., ssl.SSLContext]:
-    """A server's side of TLS, with a certificate for the names given."""
+    """The server side of TLS, with a certificate for these names."""
 
     def context(*names: str) -> ssl.SSLContext:
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -67,7 +67,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 @dataclass
 class Server:
-    """What a test sees of a running server."""
+    """The address and requests of a running server."""
 
     base_url: str
     asked: list[Asked] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Server:
 
 @contextmanager
 def server(answer: Callable[[Asked], Answer]) -> Iterator[Server]:
-    """A plain HTTP server on loopback that answers each GET with what `answer` gives."""
+    """A plain HTTP server on loopback that responds to each GET with the result of `answer`."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -1,4 +1,4 @@
-"""A server that sends exactly the given bytes, for responses that no HTTP library would write."""
+"""A server that sends exact bytes, for responses that no HTTP library would write."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Peer:
 
 @contextmanager
 def peer(script: Sequence[bytes | None], *, reset: bool = False) -> Iterator[Peer]:
-    """Serves one connection for each entry of the script (the last one again and again): reads a request, sends the entry,
+    """Serves one connection for each entry of the script (repeating the last one): reads a request, sends the entry,
     closes. `None` closes before a byte; with `reset` every close is a RST. A bytes entry that starts with b"keep" leaves the
     connection open after the rest of it is sent."""
     listening = socket.create_server(("127.0.0.1", 0))

@@ -1,7 +1,7 @@
-"""A second reading of every body, in plain Python: what a patient analyst would write with `json` and loops.
+"""A second decoder of every body, in plain Python: what a patient analyst would write with `json` and loops.
 
-It shares nothing with the package's declarations. Each function takes the parsed body and what the request knew, and gives
-the rows of one table, columns in order.
+It shares nothing with the package's declarations. Each function takes the parsed body and the request's context, and
+yields the rows of one table, with their columns in order.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ def possession_players(body: Any, request: Context) -> Iterator[Row]:
 
 
 def points(make: bool | None, three: bool | None, given: int | None) -> int | None:
-    """A miss is 0, whatever is given (the game's shots give -1)."""
+    """A miss counts 0 points, whatever the body says (a game's shots say -1)."""
     if make is False:
         return 0
     if given is not None and (given >= 0 or make is None):

@@ -1,9 +1,9 @@
-"""Everything at once for a long time, against a service that goes wrong at random; every delivered fact is compared with what was sent.
+"""Uses everything at once for a long time, against a service with random faults; compares every delivered fact with the truth.
 
     python tests/soak.py [REPORT]      SOAK_SECONDS (default 3600), SOAK_SEED
 
-Each round has a season of its own, twice: one simulator has the faults, its twin none, and says what is true. In a round a game
-is played and read over both streams, recorded and replayed, while batches are asked for and an archive is synced. The
+Each round has its own season in two simulators: one injects faults, its twin serves the truth. In a round a game is played and
+read over both streams, recorded and replayed, while batches are requested and an archive is synced. The
 simulators run in another process, so that memory, descriptors and threads measured here are the client's alone.
 """
 
@@ -49,7 +49,7 @@ ONE_HEAP = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 def serve(pipe: Connection) -> None:
-    """Simulators by name, told what to do as tuples: name, path of a method, arguments."""
+    """Simulators by name; commands are tuples of name, path of a method and arguments."""
     services: dict[str, sideline.Simulator] = {}
     while True:
         name, method, arguments, named = pipe.recv()
@@ -73,7 +73,7 @@ def serve(pipe: Connection) -> None:
 
 
 class Host:
-    """The other process, asked one thing at a time."""
+    """The other process, which handles one command at a time."""
 
     def __init__(self) -> None:
         self._pipe, theirs = multiprocessing.Pipe()
@@ -125,7 +125,7 @@ class Mallinfo(ctypes.Structure):
 
 
 def in_use() -> int:
-    """Bytes that were allocated and not freed; 0 where the C library does not tell."""
+    """Bytes allocated and not freed; 0 if the C library does not report them."""
     mallinfo = getattr(ctypes.CDLL(None), "mallinfo2", None)
     if mallinfo is None:
         return 0
@@ -135,7 +135,7 @@ def in_use() -> int:
 
 
 def held() -> dict[str, int]:
-    """What this process holds, by the names of `GROWTH`."""
+    """The resources of this process, by the names of `GROWTH`."""
     with open("/proc/self/statm", encoding="ascii") as file:
         resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     descriptors, threads = (len(os.listdir(f"/proc/self/{what}")) for what in ("fd", "task"))
@@ -297,7 +297,7 @@ class Round:
     # Its parts.
 
     def told(self, client: sideline.Client) -> list[Any]:
-        """What the twin's websocket sends of the whole game."""
+        """The messages of the twin's websocket for the whole game."""
         self.host("true", "play", self.game["event_id"], None)
         found: list[Any] = []
         with client.live(self.game["event_id"], sources=SOURCES, notices=False) as stream:
@@ -326,7 +326,7 @@ class Round:
         return box_score(*self.finals)
 
     def until(self, stream: sideline.LiveStream, is_over: Callable[[], Any], silent: float = 60.0, most: float = 600.0) -> Iterator[Any]:
-        """Until it is over. Nothing new for so long is wrong; slow may be the machine too."""
+        """Reads until the end. Fails after a long time without anything new, since the machine may be slow."""
         began = looked = came = time.monotonic()
         while time.monotonic() < min(came + silent, began + most):
             item = stream._core.next_within(0.3)
@@ -388,7 +388,7 @@ def round_of(host: Host, found: Findings, seed: int, number: int) -> Iterator[Ro
 
 
 def clients(host: Host, found: Findings, count: int) -> None:
-    """Opens and closes so many."""
+    """Opens and closes `count` clients."""
     options, *_ = host("clients", "open", teams=4, games=8, now=NOW)
 
     async def one() -> int:

@@ -1,6 +1,6 @@
 """`make spark`: a standalone Spark cluster on loopback, a master and two workers, against the second service and the simulator.
 
-Each check prints its name. It takes some minutes, and is no part of the suite: tests/test_spark.py is.
+Each check prints its name. It takes some minutes and is not part of the suite, unlike tests/test_spark.py.
 """
 
 from __future__ import annotations

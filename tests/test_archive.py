@@ -643,6 +643,9 @@ def test_a_window_that_is_no_time_is_refused_before_any_request(tmp_path: Path, 
 def test_a_path_that_is_empty_is_not_the_folder_one_is_in() -> None:
     with pytest.raises(ValueError, match="path of the archive is empty"):
         sideline.Archive("")
+    for bucket in ("s3://", "gs:///"):
+        with pytest.raises(ValueError, match=f"{bucket} names no bucket"):
+            sideline.Archive(bucket)
 
 
 @pytest.mark.parametrize("wrong", ["s3:/bucket/season", "S3:bucket/season", "gs:/bucket/season"])

@@ -32,7 +32,7 @@ def asks(league: sideline.Simulator) -> Iterator[sideline.Client]:
 
 
 def lines(client: sideline.Client, sessions: list[str]) -> dict[Line, tuple[float, int]]:
-    """Each player's value of each stat, with its version, read from the bodies as they are."""
+    """Each player's value of each stat, with its version, read from the raw bodies."""
     return {
         (session, line["id"], stat): (float(value), line["version"])
         for session in sessions

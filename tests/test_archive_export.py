@@ -44,7 +44,7 @@ class Killed(BaseException):
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[str]:
-    """The address of a PostgreSQL server of its own, on a free port; it runs as another user where the tests are root."""
+    """The address of a new PostgreSQL server on a free port; it runs as another user if the tests run as root."""
     if not BINARIES:
         pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     # Not below pytest's folder, which is closed to other users.

@@ -50,7 +50,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[int]]:
-    """Ends whoever writes right after the transaction of this number; `None`: nobody."""
+    """Kills the writer right after the transaction of this number; `None`: never."""
     counted = [0]
     at: list[int | None] = [None]
 
@@ -158,7 +158,7 @@ def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(
 
 
 def killed_and_synced_again(root: Path, service: sideline.Simulator, span: dict[str, str], kills: int, most: int) -> int:
-    """A process syncs and is killed at a random request, so many times; the result is how often it was before its end."""
+    """Syncs in a process that is killed at a random request, several times; returns how often it was killed before its end."""
     dice, cut_short = random.Random(5), 0
     for _ in range(kills):
         last = len(service.requests) + dice.randrange(1, most)

@@ -22,6 +22,7 @@ import sideline
 from sideline.archive import KEYS
 from sideline.archive import _compaction as compaction
 from sideline.archive import _sync as sync
+from sideline.archive import _writer as writer
 from sideline.archive._changes import difference
 from sideline.archive._plan import TABLES
 from sideline.archive._store import public_schema
@@ -308,3 +309,10 @@ def test_chunks_are_small_whatever_the_season(league: Service, archive: sideline
     other = sideline.Archive(archive._store.root + "-2", archive._client)
     other.sync(**SPAN)
     assert same(whole, contents(other)) == []
+
+
+def test_bodies_are_handed_over_without_a_column_that_grows() -> None:
+    rows = [{"entry": f"stats/{number}#1", "sequence": 1, "body": bytes([number]) * 1_000} for number in range(45)]
+    table = writer._one_by_one(rows)
+    assert table["body"].num_chunks == len(rows)
+    assert table.equals(writer.to_arrow(rows, "raw"))

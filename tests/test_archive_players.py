@@ -1,4 +1,4 @@
-"""Who played for whom, and when, from the stored rosters."""
+"""Players' teams over time, from the stored rosters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems of a store are errors that say what to do: no credentials, damaged files, no room."""
+"""Problems of a store are errors that say what to do: no credentials, damaged files, a full disk."""
 
 from __future__ import annotations
 
@@ -73,6 +73,43 @@ def test_a_cut_file_of_the_archives_own_record_says_that_no_rebuild_helps(table:
         os.truncate(file, 100)
     with pytest.raises(sideline.DecodeError, match=r"has 100 bytes, but \d+ were written: restore .* from a copy"):
         archive.rebuild("shots")
+
+
+EAGER_READS: dict[str, Callable[[sideline.Archive], Any]] = {
+    "to_arrow": lambda archive: archive.to_arrow("shots"),
+    "audit": lambda archive: archive.audit(),
+    "compact": lambda archive: archive.compact(),
+    "status": lambda archive: archive.status(),
+}
+
+
+@pytest.mark.parametrize("read", EAGER_READS)
+def test_a_file_damaged_at_its_own_length_is_an_error_that_names_rebuild(
+    read: str, archive: sideline.Archive, season: sideline.Simulator, tmp_path: Path
+) -> None:
+    archive.sync(game_ids=[season.games[1]["event_id"]])
+    expected = archive.to_arrow("shots")
+    file = a_file(tmp_path, "shots")
+    whole = file.read_bytes()
+    for place in (10, len(whole) - 60):  # a page's header, and the footer
+        file.write_bytes(whole[:place] + bytes(byte ^ 0xA5 for byte in whole[place : place + 24]) + whole[place + 24 :])
+        with pytest.raises(sideline.DecodeError, match=r"is damaged .*archive.rebuild\('shots'\) restores the table") as caught:
+            EAGER_READS[read](archive)
+        assert str(file) in str(caught.value)
+    archive.rebuild("shots")
+    assert archive.to_arrow("shots").num_rows == expected.num_rows
+
+
+def test_duckdb_fetches_times(archive: sideline.Archive) -> None:
+    [(moment,)] = archive.sql("select max(fetched_at) from coverage").fetchall()
+    assert moment.utcoffset() is not None
+
+
+def test_a_readers_error_about_whole_files_is_its_own(archive: sideline.Archive) -> None:
+    import duckdb
+
+    with pytest.raises(duckdb.CatalogException, match="no_such_table"):
+        archive.sql("select * from no_such_table")
 
 
 FULL = """
@@ -166,7 +203,7 @@ def test_credentials_that_a_bucket_refuses_say_what_to_set_and_are_not_shown() -
 
 
 def test_a_folder_may_have_any_name(season: sideline.Simulator, tmp_path: Path) -> None:
-    """Blanks and signs: `DeltaTable` percent-encodes paths, which polars takes as they are."""
+    """Blanks and signs: `DeltaTable` percent-encodes paths, which polars takes literally."""
     with season.client() as client:
         archive = sideline.Archive(tmp_path / "my season <1> é", client)
         archive.sync(game_ids=[season.games[0]["event_id"]])

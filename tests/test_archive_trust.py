@@ -349,7 +349,7 @@ def test_a_unit_that_is_404_after_it_was_fetched_is_a_hole_and_in_the_second_syn
 
 @contextmanager
 def killed_before_the_account_of(operation: str) -> Iterator[None]:
-    """Whoever syncs is killed when the rows of these units are stored and `coverage` does not say so yet."""
+    """The sync is killed after the rows of these units are stored and before `coverage` records it."""
     original = Store.try_replace
 
     def replaced(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> Any:
@@ -389,7 +389,7 @@ def test_rows_of_a_sync_that_was_killed_go_with_their_session(killed: sideline.A
 
 
 def test_rows_of_a_sync_that_was_killed_go_with_their_resource(killed: sideline.Archive, league: Service) -> None:
-    """Never linked and 404 is `unavailable`, which is no hole: rows that lie there must not stay under it."""
+    """A unit that was never linked and is a 404 is `unavailable`, not a hole; its stored rows must go."""
     session = killed.scan("shots").collect()["session_id"][0]
     league.faults.add("shots", path=f"/{session}/", status=404)
     assert [hole["unit"] for hole in sync(killed).holes] == [f"shots/{session}"]

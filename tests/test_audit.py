@@ -364,7 +364,7 @@ def test_what_cannot_be_audited_is_refused(client: sideline.Client, game: dict[s
     stats = client.stats(session_id)
     with pytest.raises(ValueError, match="nothing to audit"):
         sideline.audit()
-    with pytest.raises(ValueError, match="details has no table stat_events; its tables are player_stats, box_score"):
+    with pytest.raises(ValueError, match="details needs a table stat_events; this response has player_stats, box_score"):
         sideline.audit(details=stats)
     with pytest.raises(ValueError, match="details is not a table stat_events"):
         sideline.audit(details=client.shots(session_id).table())

@@ -38,7 +38,7 @@ UNKNOWN = 999_999
 
 @pytest.fixture(scope="module")
 def clean(client: sideline.Client, game: dict[str, Any]) -> str:
-    """All bodies of a game that is over, as JSON to copy."""
+    """All bodies of a finished game, as JSON to copy."""
     sessions = [one["id"] for one in game["results"]]
     sides = [game["game_attributes"][f"{side}_team_id"] for side in ("home", "away")]
     found = {
@@ -520,7 +520,7 @@ def test_the_responses_of_one_session_say_nothing_about_the_others(client: sidel
 
 
 def test_a_session_that_may_still_be_played_is_not_missed(planted: Game) -> None:
-    """Without rows, while the service's clock is before the session's end; a clock before what happened is another clock."""
+    """Without rows, if the service's clock is before the session's end; a clock before the stored events is another clock."""
     all_bodies_of_a_session_missing(planted)
     read = arguments(planted)
     frames: dict[str, pl.DataFrame] = {}

@@ -490,8 +490,9 @@ def test_credentials_that_are_refused_are_heard_of_at_once_and_every_id_has_the_
     before = len(service.requests)
     with service.client(**wrong, max_concurrency=64) as asks:
         batch = asks.stats(ids, on_error="keep", progress=False)
-        with pytest.raises(sideline.IncompleteError, match=r"2000 of 2000 units.*SIDELINE_SECRET.*refused the credentials, so 1[789]\d\d were not"):
+        with pytest.raises(sideline.IncompleteError, match=r"2000 of 2000 units.*SIDELINE_SECRET.*refused the credentials, so 1[789]\d\d were not") as caught:
             batch.raise_if_incomplete()
+        assert caught.value.__cause__ is batch.errors[ids[0]]
     asked = len(service.requests) - before
     assert asked <= until_refused(64)
     rows = batch.coverage.to_dicts()

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as parquet
@@ -125,6 +126,23 @@ def test_exit_statuses_are_those_of_the_table_in_the_docs() -> None:
     assert re.findall(r"(\d+) ", shown.partition("Exit status: ")[2]) == [str(status.value) for status in Exit]
 
 
+def test_the_page_has_every_command_and_which_have_json() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "command.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `sideline ([a-z ]+)` \| .+ \| (.*)\|$", page, re.M)
+    described = [(name, bool(json_column)) for name, json_column in rows]
+    assert described == [(name, "--json" in command._option_string_actions) for name, command in leaves(_parser())]
+
+
+def leaves(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Each command of a parser that has no commands of its own."""
+    below = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not below:
+        yield name, parser
+    for commands in below:
+        for word, command in commands.items():
+            yield from leaves(command, f"{name} {word}".strip())
+
+
 def test_the_doctor_and_the_simulator_speak_json(service: sideline.Simulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for name, value in service.environ.items():
         monkeypatch.setenv(name, value)
@@ -175,7 +193,7 @@ def test_a_repair_speaks_json(journal: Path, tmp_path: Path, capsys: pytest.Capt
 
 
 def completed(line: str) -> set[str]:
-    """What bash offers at the end of a line."""
+    """The completions that bash offers at the end of a line."""
     words = line.split(" ")
     code = f"""
 eval "$({sys.executable} -m sideline completion bash)"

@@ -54,7 +54,7 @@ ANSI = re.compile(r"\x1b\[[\d;?]*[a-zA-Z]")
 
 
 def in_terminal(env: dict[str, str], *command: str, until: list[str]) -> tuple[str, int]:
-    """What a command writes into a terminal of 150 columns until it has written all texts and is interrupted; its status."""
+    """Runs a command in a terminal of 150 columns until it has written all texts, interrupts it, and returns its output and status."""
     import fcntl
     import pty
     import struct

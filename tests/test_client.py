@@ -225,6 +225,24 @@ def test_timeouts_compare_and_show_themselves() -> None:
     assert repr(sideline.Timeout(total=5)) == "Timeout(connect=10.0, read=30.0, total=5)"
 
 
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        ({"connect": -1}, ValueError, "connect is -1; it must be more than 0"),
+        ({"read": 0}, ValueError, "read is 0; it must be more than 0"),
+        ({"total": float("inf")}, ValueError, "total is inf; .* finite"),
+        ({"total": None}, TypeError, "total is a number of seconds, not NoneType"),
+        ({"read": "5"}, TypeError, "read is a number of seconds, not str"),
+    ],
+)
+def test_a_timeout_that_is_none_names_its_limit(service: sideline.Simulator, given: Any, kind: type[Exception], said: str) -> None:
+    timeout = sideline.Timeout(**given)
+    with pytest.raises(kind, match=said):
+        sideline.Client(timeout=timeout)
+    with service.client() as client, pytest.raises(kind, match=said):
+        client.teams(timeout=timeout)
+
+
 def test_a_call_that_is_never_awaited_is_reported_by_its_name(service: sideline.Simulator) -> None:
     client = service.async_client()
     for call, name in ((client.teams, "teams"), (lambda: client.stats(["a"]), "stats")):

@@ -17,7 +17,7 @@ BEGAN = datetime(2026, 11, 1, 20, tzinfo=UTC)
 
 
 def shots(*seconds: float | None, **columns: Any) -> pl.DataFrame:
-    """Shots so many seconds after the video's first picture."""
+    """Shots at these seconds after the video's first frame."""
     times = [None if second is None else BEGAN + timedelta(seconds=second) for second in seconds]
     frame = pl.DataFrame({"occurred_at": pl.Series(times, dtype=pl.Datetime("ms", "UTC"))})
     given: dict[str, Any] = {"session_id": "S", "game_id": "G", "is_make": True, "is_3point": False, "player_id": 7, **columns}
@@ -104,7 +104,7 @@ def test_what_the_service_has_becomes_clips(client: sideline.Client, game: dict[
 
 
 def test_clips_of_the_games_own_videos_start_where_the_play_does(client: sideline.Client, game: dict[str, Any]) -> None:
-    """The simulator's recording begins with the game, and its picture is 1.5 s late."""
+    """The simulator's recording starts with the game, and its picture is 1.5 s late."""
     shots = client.game_shots(game["id"]).to_polars()
     began = game["results"][0]["started_at"] / 1000
     found = sideline.clips(shots, client.videos(game["id"]), before=0, after=2).to_dicts()

@@ -1,8 +1,7 @@
-"""Answers as bytes on the wire, each served once: never a hang, never a short body as success, never one request's answer
-given to another, the right class of error.
+"""Responses as bytes on the wire, each served once: no hang, no truncated body as success, no response for another request, and
+the right class of error.
 
-The cases lie beside the project and are read from there; those of the project's own that matter most stand in
-`test_wrong_input.py`.
+The cases are outside the repository; the most important ones of the project are in `test_wrong_input.py`.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def wire(text: str) -> bytes:
 
 @contextmanager
 def server(*, closes: bool) -> Iterator[str]:
-    """Answers `/v1/data/cases/<name>` with that case's bytes, and then closes or reads on; any other path with what it asked."""
+    """Responds to `/v1/data/cases/<name>` with that case's bytes, then closes or reads on; to any other path with the request itself."""
     bytes_of = {case["name"]: wire(case["input"]) for case in cases()}
     listening = socket.create_server(("127.0.0.1", 0))
     opened: list[socket.socket] = []
@@ -145,7 +144,7 @@ def outcome(client: sideline.Client, path: str) -> sideline.Payload | sideline.S
 
 
 def own_answer(client: sideline.Client, path: str) -> bool:
-    """Whether a request gets what is meant for it. That its peer has closed a connection it may learn only by asking."""
+    """Whether a request gets its own response. It may notice only by sending that its peer has closed the connection."""
     got = outcome(client, path)
     for _ in range(2):
         if type(got) is sideline.TransportError:
@@ -158,7 +157,7 @@ BEFORE_THE_ANSWER = re.compile(rb"\A(HTTP/1\.1 1(?!01)\d\d [^\r\n]*\r\n([^\r\n]+
 
 
 class Spoken:
-    """A connection on which a peer said all it had to say, for the standard library's reader."""
+    """A connection with a complete response, for the standard library's reader."""
 
     def __init__(self, said: bytes) -> None:
         self.said = said

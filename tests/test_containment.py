@@ -192,7 +192,7 @@ def test_a_code_that_can_name_no_column_is_refused_by_box_score_alone() -> None:
 
 
 def test_a_mistyped_source_is_not_waited_for_for_ever() -> None:
-    """The service sends nothing for a name that it does not know, and does not refuse it."""
+    """The service neither refuses an unknown name nor sends anything for it."""
     with Service(seed=3) as service, sideline.Client(**service.client_options()) as client:
         token = service.live.token_for("g")
         options: dict[str, Any] = {"token": token, "notices": False, "quiet_after": 0.2}

@@ -1,4 +1,4 @@
-"""Who is who: names as people write them, people who share one, and rosters that disagree."""
+"""Matching players: names as people write them, people with the same name, and rosters that disagree."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ def figures(found: Iterable[Row]) -> tuple[float, float]:
 
 
 def options() -> Iterator[tuple[dict[str, str], float, float]]:
-    """What is compared, the least precision, and the least recall."""
+    """The compared rosters, the minimum precision and the minimum recall."""
     yield {"team": "team_name"}, 0.995, 0.8
     yield {"team": "team_id", "jersey": "jersey_number_str"}, 0.995, 0.8
     yield {"team": "team_name", "jersey": "jersey_number_str", "birth_date": "birth_date"}, 0.998, 0.9

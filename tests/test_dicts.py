@@ -1,4 +1,4 @@
-"""`to_dict` reads what Python's json reads, in the same way; its cache changes nothing and is bounded."""
+"""`to_dict` accepts and returns the same as Python's json; its cache is bounded and has no other effect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(body: bytes) -> Any:
 
 
 def shown(body: bytes, reader: Callable[[bytes], Any]) -> str:
-    """What a reader makes of a body: `repr` tells types, the order of keys, and floats to their last bit."""
+    """The result of a reader: `repr` shows types, the order of keys, and exact floats."""
     try:
         return repr(reader(body))
     except (ValueError, RecursionError, sideline.DecodeError):
@@ -31,7 +31,7 @@ def shown(body: bytes, reader: Callable[[bytes], Any]) -> str:
 
 
 def by_python(body: bytes) -> Any:
-    """Python's reading but for what JSON has not: constants, half surrogates, bytes that are no UTF-8."""
+    """Python's json without its extensions to JSON: constants, lone surrogates, invalid UTF-8."""
 
     def refuse(constant: str) -> None:
         raise ValueError(constant)

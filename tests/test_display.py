@@ -41,7 +41,7 @@ def then_hold(made: list[Server], data: bytes) -> Callable[[socket.socket], None
 
 @contextmanager
 def holding(data: bytes) -> Iterator[Server]:
-    """A service that sends this and then keeps the connection; it knows when the connection is gone."""
+    """A service that sends this and then keeps the connection open; it notices when the connection ends."""
     held: list[Server] = []
     with server([then_hold(held, data)]) as made:
         held.append(made)

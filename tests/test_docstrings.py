@@ -25,7 +25,7 @@ VALUES = (str, tuple, types.MappingProxyType, court.Frame, court.Court)
 
 
 def named() -> Iterator[tuple[str, Any]]:
-    """What the reference documents: names, and of a module all that is its own."""
+    """The documented names: those of the reference, and all of a documented module's own."""
     for path in re.findall(r"^::: (sideline\.\S+)$", REFERENCE, re.M):
         owner, _, name = path.rpartition(".")
         found = getattr(importlib.import_module(owner), name)
@@ -41,7 +41,7 @@ PUBLIC = {path: found for path, found in named() if not isinstance(found, VALUES
 
 
 def members(of: Any) -> dict[str, Any]:
-    """The public methods and properties of a class, the inherited ones too; what a record merely holds is not among them."""
+    """The public methods and properties of a class, including inherited ones, without the fields of records."""
     own = {name: vars(base)[name] for base in reversed(of.__mro__) if base.__module__.startswith("sideline") for name in vars(base)}
     return {name: one for name, one in own.items() if not name.startswith("_") and not isinstance(one, types.MemberDescriptorType)}
 

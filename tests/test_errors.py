@@ -1,9 +1,10 @@
-"""The exceptions themselves; what raises them is in test_wrong_input.py."""
+"""The exceptions themselves; test_wrong_input.py tests what raises them."""
 
 from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Iterator
 
 import pytest
 
@@ -68,3 +69,54 @@ def test_the_standard_librarys_names_catch_too() -> None:
     assert issubclass(sideline.RequestTimeout, TimeoutError)
     assert all(issubclass(kind, sideline.ApiError) for kind in API_ERRORS)
     assert issubclass(sideline.ConnectError, sideline.TransportError)
+
+
+@pytest.fixture
+def teams() -> Iterator[tuple[sideline.Simulator, sideline.Client]]:
+    with sideline.Simulator(seed=7, teams=4, games=8) as service, service.client(max_retries=1) as client:
+        yield service, client
+
+
+@pytest.mark.parametrize(
+    "read", [lambda payload: payload.table(), lambda payload: payload.to_polars(), lambda payload: payload.table("teams", columns=["team_id"])]
+)
+def test_a_later_decode_error_has_its_payload_and_request(read, teams) -> None:
+    service, client = teams
+    service.faults.add("/v1/data/teams", status=503, times=1)
+    service.faults.add("/v1/data/teams", body={"teams": [{"id": {}, "name": "A"}]}, times=1)
+    payload = client.teams()
+    with pytest.raises(sideline.DecodeError) as caught:
+        read(payload)
+    error = caught.value
+    assert error.payload is not None
+    assert (error.payload.raw, error.url, error.attempts, error.method) == (payload.raw, payload.url, 2, "GET")
+    assert error.elapsed == payload.elapsed.total_seconds() > 0
+
+
+def test_errors_without_a_response_have_the_cause_that_the_network_reported() -> None:
+    with sideline.Client(username="u", secret="s", base_url="http://127.0.0.1:9", max_retries=0) as client, pytest.raises(sideline.ConnectError) as caught:
+        client.teams()
+    cause = caught.value.__cause__
+    assert isinstance(cause, ConnectionError)
+    assert str(cause) in str(caught.value)
+    with sideline.Simulator(seed=7, teams=4, games=8) as service, service.client(max_retries=0, timeout=0.05) as client:
+        service.faults.add(delay=30)
+        with pytest.raises(sideline.RequestTimeout) as late:
+            client.teams()
+    assert isinstance(late.value.__cause__, TimeoutError)
+
+
+def test_an_error_document_in_the_place_of_a_token_is_that_error(teams) -> None:
+    service, client = teams
+    service.faults.add("*", body={"status": 403, "message": "no access to this game", "serviceRequestId": "r-1"})
+    with pytest.raises(sideline.PermissionDenied, match="no access to this game"):
+        client.subscription_token(service.games[0]["event_id"])
+
+
+def test_a_body_without_a_token_names_its_request(teams) -> None:
+    service, client = teams
+    service.faults.add("*", body={"nothing": []})
+    with pytest.raises(sideline.TransportError, match="holds no token") as caught:
+        client.subscription_token(service.games[0]["event_id"])
+    assert (caught.value.attempts, caught.value.method) == (1, "GET")
+    assert "http://127.0.0.1" in caught.value.url

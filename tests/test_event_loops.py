@@ -69,7 +69,7 @@ def test_a_cancelled_call_does_not_hold_the_others_back(service: sideline.Simula
 
 
 def test_a_signal_ends_a_call_that_is_waited_for_whatever_the_log_level_is(service: sideline.Simulator) -> None:
-    """The level of the log is asked in Python, where a signal's handler may run."""
+    """The log level is read in Python, where a signal handler may run."""
     import logging
     import signal
     import threading

@@ -1,4 +1,4 @@
-"""The simulator's faults: each does what it says, and the client never takes it for data."""
+"""The simulator's faults: each has its effect, and the client never mistakes it for data."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def connected(service: sideline.Simulator) -> socket.socket:
 
 
 def asked(connection: socket.socket, quiet: float = 0.3) -> tuple[bytes, bool]:
-    """What one unsigned request brings (a fault with a body asks for no signature), and whether the connection then ended."""
+    """The response to one unsigned request (a fault with a body needs no signature), and whether the connection then ended."""
     connection.sendall(f"GET {TEAMS} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     connection.settimeout(quiet)
     came = b""
@@ -72,7 +72,7 @@ def asked(connection: socket.socket, quiet: float = 0.3) -> tuple[bytes, bool]:
 
 
 def on_the_wire(service: sideline.Simulator, **fault: Any) -> tuple[bytes, bytes, bool]:
-    """Head, what follows it, and whether the connection then ended."""
+    """The head, the bytes after it, and whether the connection then ended."""
     service.faults.add(body=BODY, times=1, **fault)
     with connected(service) as connection:
         came, ended = asked(connection)

@@ -22,7 +22,7 @@ SPEEDS = (None, 60.0, 1200.0, 6000.0, 1e9)
 
 
 class PlayedGame(FaultyService):
-    """One game more, which has not begun yet."""
+    """Another game, which has not started yet."""
 
     followed: int = 0
     """Streams that told the whole game."""

@@ -125,7 +125,7 @@ INVALID: list[tuple[Ask, type[Exception]]] = [
 
 
 class World:
-    """Two services of one season: what goes wrong goes wrong in the first, the second tells the truth."""
+    """Two services of one season: the first has the faults, the second serves the truth."""
 
     def __init__(self) -> None:
         # A port is in no body, so that the two say the same.

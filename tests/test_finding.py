@@ -82,7 +82,8 @@ def test_teams_and_players_are_found(second: Service, asks: sideline.Client) -> 
         assert (found.name, found["player_id"], found["last_name"]) == ("players", [player.id], ["Jokić-O'Brien"])
     other = next(one.id for one in second.season.teams if one.id != player.team_id)
     assert asks.find_player("jokic", team_id=other).num_rows == 0
-    assert asks.find_player("jokic", team_id=other).column_names == sideline.SCHEMAS["players"].names
+    assert asks.find_player("jokic", team_id=other).column_names == [*sideline.SCHEMAS["players"].names, "team_name"]
+    assert asks.find_player("jokic")["team_name"] == [second.season.team_name(player.team_id)]
 
 
 def test_the_same_awaited(second: Service) -> None:
@@ -104,6 +105,34 @@ def test_a_roster_that_is_missing_is_no_response_and_a_forbidden_one_is_left_out
     second.faults.add("roster", path=f"/{team}", status=403, body={"error": "Forbidden", "serviceRequestId": "r-1"})
     assert asks.find_player("jokic").num_rows == 1
     second.faults.clear()
+
+
+def test_a_table_with_one_row_is_one_id_and_any_other_says_what_it_has(second: Service, asks: sideline.Client) -> None:
+    schedule = asks.schedule("2026-10-01", "2027-05-01")
+    game = schedule.table().to_dicts()[0]
+    team = asks.find_team(game["home_team_name"])
+    assert game["game_id"] in asks.schedule("2026-10-01", "2027-05-01", team_id=team).table()["game_id"]
+    by_id = asks.team_game_stats(game["home_team_id"], game_id=game["game_id"])
+    assert asks.team_game_stats(game["home_team_id"], game_id=asks.game(game["game_id"])).raw == by_id.raw
+    with pytest.raises(ValueError, match=r"team_id takes one id, and this Table has no row: nothing was found"):
+        asks.schedule("2026-10-01", team_id=asks.find_team("nobody"))
+    with pytest.raises(ValueError, match=r"team_id takes one id, and this Payload has 4: pass one of \[\d+, "):
+        asks.schedule("2026-10-01", team_id=asks.teams())
+    with pytest.raises(TypeError, match=r"A schedule has games: client.game\(schedule\) requests their sessions"):
+        asks.stats(schedule)
+
+
+def test_arguments_that_select_no_game_raise(second: Service, asks: sideline.Client, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"team_id is 'marinerz', and it must be a number: client.find_team\('marinerz'\)"):
+        asks.schedule("2026-10-01", team_id="marinerz")
+    nobody = asks.find_team("nobody")
+    season = asks.season("2026-27", team_ids=nobody)
+    for read in (lambda: season.scan("shots"), lambda: season.plan("shots")):
+        with pytest.raises(ValueError, match="team_ids has no team: if a search found none, check the name"):
+            read()
+    with pytest.raises(ValueError, match="team_ids has no team"):
+        sideline.Archive(tmp_path / "season", asks).sync(team_ids=nobody, start="2026-11-01", end="2026-11-02")
+    assert not (tmp_path / "season").exists()
 
 
 def test_names_stand_beside_ids(second: Service, asks: sideline.Client) -> None:

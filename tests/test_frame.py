@@ -22,7 +22,7 @@ Session = tuple[bytes, list[Row], list[Row]]
 
 @pytest.fixture(scope="module", params=SEEDS)
 def sessions(request: pytest.FixtureRequest) -> list[Session]:
-    """The shots of some generated sessions, as they came and as rows, and the session's stat events."""
+    """The shots of some generated sessions, as received and as rows, and the session's stat events."""
     with sideline.Simulator(seed=request.param, teams=6, games=30, now="2026-11-20T20:30:00Z") as service, service.client() as client:
         over = [client.game(game["event_id"])["results"] for game in service.games[:3]]
         made = []

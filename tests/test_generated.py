@@ -1,4 +1,4 @@
-"""The generated files are what the declarations and the template say."""
+"""The generated files match the declarations and the template."""
 
 from __future__ import annotations
 

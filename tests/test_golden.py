@@ -1,6 +1,6 @@
-"""Bodies typed by hand from the specification (2.1-2.8, facts 2.x and 10), and the rows they must give, typed by hand too.
+"""Bodies written by hand from the specification (2.1-2.8, facts 2.x and 10), and their expected rows, also written by hand.
 
-The bodies hold, on purpose, what specification and documentation disagree about: ids as strings, integers as floats, nulls for
+The bodies deliberately contain everything on which specification and documentation disagree: ids as strings, integers as floats, nulls for
 objects and arrays, links single and in arrays, clocks in every shape, missing keys.
 """
 

@@ -1,4 +1,4 @@
-"""The cost of importing the package, and what an import does not do."""
+"""The cost of importing the package, and side effects that it must not have."""
 
 from __future__ import annotations
 

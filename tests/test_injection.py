@@ -28,7 +28,7 @@ def teams(name: str) -> sideline.Payload:
 
 
 def is_clean(text: str) -> bool:
-    """Whether it has no character that a terminal obeys, but line ends of its own."""
+    """Whether it has no control characters but its own line ends."""
     return all(line == visible(line) for line in text.split("\n"))
 
 
@@ -164,7 +164,7 @@ def depths(text: str) -> list[str]:
 @pytest.mark.parametrize("status", [200, 404])
 @pytest.mark.parametrize("depth", range(4))
 def test_a_redirect_that_repeats_the_key_shows_it_nowhere(depth: int, status: int, caplog: pytest.LogCaptureFixture) -> None:
-    """A gateway's log-in page that is told where to go back to."""
+    """A gateway's login page, which contains the address to return to."""
 
     def turn(asked: Asked) -> tuple[int, dict[str, str], bytes]:
         if asked.target.startswith("/login"):
@@ -190,7 +190,7 @@ def texts_of(client: sideline.Client) -> list[str]:
 
 
 def test_a_token_is_hidden_where_a_fresh_one_is_requested(caplog: pytest.LogCaptureFixture) -> None:
-    """The given one is refused; the service repeats it in its answer to the request for another."""
+    """The passed token is refused, and the service repeats it in its response to the request for another."""
     token = "token/canary+three="
 
     def answer(asked: Asked) -> tuple[int, dict[str, str], bytes]:

@@ -25,7 +25,7 @@ from streams import HEAD, QUICK, Server, numbered, send, server, then_hold
 
 
 def ticking(seconds: float) -> Callable[[socket.socket], None]:
-    """A numbered event each so many seconds."""
+    """A numbered event at this interval in seconds."""
 
     def connection(to: socket.socket) -> None:
         to.sendall(HEAD)

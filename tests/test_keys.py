@@ -17,7 +17,7 @@ OF_A_SESSION = ["stats", "stats_details", "possessions", "shots"]
 
 
 def values(payload: Any, column: str) -> dict[str, set[Any]]:
-    """What a column holds in each table."""
+    """The values of a column in each table."""
     return {name: {row[column] for row in payload.table(name).to_dicts()} for name in payload.tables}
 
 

@@ -70,7 +70,7 @@ def _no_faults_stay(season: sideline.Simulator) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def given(season: sideline.Simulator) -> tuple[str, str, list[str]]:
-    """A game to come, one that is over, and sessions."""
+    """A future game, a finished one, and sessions."""
     with season.client() as client:
         games = [game["event_id"] for game in season.games]
         sessions = [row["session_id"] for row in client.game(games[:4]).table("sessions").to_dicts()]
@@ -529,8 +529,8 @@ UNDER_WAY = {
 
 @pytest.mark.parametrize("what", UNDER_WAY)
 def test_an_exit_at_any_point_is_clean(what: str, run: Run, season: sideline.Simulator, tmp_path: Path) -> None:
-    """A smoke test: where the threads are not stopped, the stream and the loop fail, and the others do not. A thread that
-    comes back to Python too late stands still by pyo3; what pyo3 cannot help is tested below."""
+    """A smoke test: if the threads were not stopped, only the stream and the loop would fail. pyo3 blocks a thread that
+    returns to Python too late; the tests below cover what pyo3 cannot prevent."""
     recorded = tmp_path / "recorded"
     with season.client() as client, client.live_stats(season.games[0]["event_id"]).record(recorded) as stream:
         _ = [next(stream), next(stream)]
@@ -612,7 +612,7 @@ def test_an_exit_while_a_daemon_thread_is_in_python_below_rust_is_clean(work: st
 
 
 def test_an_exit_while_a_daemon_threads_loop_waits_for_streams_is_clean(run: Run, season: sideline.Simulator, given: Any, tmp_path: Path) -> None:
-    """A loop's callbacks are Python's too, and so are the errors of what begins when the exit has begun."""
+    """A loop's callbacks run Python too, and so do the errors of calls that start during the exit."""
     recorded = tmp_path / "recorded"
     with season.client() as client, client.live(given[1], sources=["stats"]).record(recorded) as stream:
         _ = [next(stream) for _ in range(30)]

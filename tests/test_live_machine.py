@@ -1,4 +1,4 @@
-"""Random lives of a game against the second service: each message is delivered once, or stands in a gap, in its order.
+"""Random games against the second service: each message is delivered once and in order, or covered by a gap.
 
 `LIVE_MACHINE_RUNS=2000 pytest tests/test_live_machine.py` runs more of them; a failure names its seed.
 """
@@ -27,7 +27,7 @@ END = "the end of the run"
 
 
 class Reader(threading.Thread):
-    """Takes the items of a stream until the end of the run comes."""
+    """Takes the items of a stream until the run ends."""
 
     def __init__(self, stream: sideline.LiveStream) -> None:
         super().__init__(daemon=True)
@@ -57,7 +57,7 @@ class Reader(threading.Thread):
 
 
 class Schedule:
-    """What happens to a game, step by step."""
+    """The steps of a game."""
 
     def __init__(self, dice: random.Random, live: Live) -> None:
         self.dice = dice

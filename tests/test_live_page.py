@@ -1,4 +1,4 @@
-"""A live stream as a page: what a browser gets, who gets nothing, and that no browser delays the stream."""
+"""A live stream as a page: what browsers receive, which requests are refused, and that no browser delays the stream."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def document(points: int, name: str = "Home", made: int = 1, **more: Any) -> byt
 
 @contextmanager
 def served(*first: bytes) -> Iterator[tuple[LivePage, Callable[[bytes], None]]]:
-    """A page over a stream that sends what it is told to."""
+    """A page over a stream that sends the items of a list."""
     waiting: queue.Queue[bytes | None] = queue.Queue()
 
     def connection(to: socket.socket) -> None:
@@ -68,7 +68,7 @@ def get(shown: LivePage, path: str = "/", method: str = "GET", **headers: str) -
 
 
 class Follower:
-    """A browser's side of the events, read as they come."""
+    """A browser's side of the events, read as they arrive."""
 
     def __init__(self, shown: LivePage) -> None:
         self.connection = socket.create_connection(("127.0.0.1", port_of(shown)), timeout=30)
@@ -370,7 +370,7 @@ POINTS = "[...document.querySelectorAll('#score strong')].map(one => one.textCon
 
 
 def overflows(tab: Tab, width: int) -> Any:
-    """What reaches beyond the width of the page, which a browser of a phone would zoom out to show."""
+    """The elements wider than the page, for which a phone's browser would zoom out."""
     beyond = f"getBoundingClientRect().right > {width + 1}"
     found = (
         f"[...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll > *, .hidden') && one.{beyond}).map(one => one.outerHTML.slice(0, 90))"
@@ -420,8 +420,8 @@ def test_a_played_game_with_cuts_ends_with_rests_score_in_a_browser(tab: Tab) ->
             # Each player's points, beside the name.
             for place, rows in enumerate(teams):
                 lines = f"[...document.querySelectorAll('table')[{place}].tBodies[0].rows].map(row => [row.cells[0].textContent, row.cells[1].textContent])"
-                told = [(name, float(points or 0)) for name, points in tab.run(lines)]
-                assert sorted(told) == sorted((f"{row['first_name']} {row['last_name']}", row["PTS"] or 0) for row in rows if not row["is_team_total"])
+                displayed = [(name, float(points or 0)) for name, points in tab.run(lines)]
+                assert sorted(displayed) == sorted((f"{row['first_name']} {row['last_name']}", row["PTS"] or 0) for row in rows if not row["is_team_total"])
             gaps = stream.stats.gaps
             assert gaps >= 2
             assert f"{gaps} gaps" in tab.text("#status")

@@ -45,7 +45,7 @@ ROWS = [row for one in (*FIRST, SECOND[1]) for row in one["locations"]]
 
 @pytest.fixture(scope="module")
 def joined() -> Iterator[sideline.Payload]:
-    """Two windows, as the service gives them: both hold the instant between them."""
+    """Two windows, as the service returns them: both contain the instant between them."""
 
     def answer(asked: Asked) -> Answer:
         late = parse_qs(asked.target.split("?")[1])["from"] == [str(BORDER)]

@@ -1,4 +1,4 @@
-"""The bytes of responses that a client holds at once (`max_response_bytes`). tests/transport.rs asserts what is counted."""
+"""The limit on buffered bytes of responses (`max_response_bytes`). tests/transport.rs tests what counts towards it."""
 
 from __future__ import annotations
 

@@ -121,6 +121,18 @@ def test_shooting_by_hand() -> None:
     assert (row(box, player_id=13)["efg"], row(box, player_id=11)["ts"]) == (1.0, 1.5)
 
 
+@pytest.mark.parametrize("metric", [metrics.effective_field_goal, metrics.true_shooting])
+def test_a_shooting_metric_of_a_table_is_the_column_of_shooting(metric: Any) -> None:
+    keys, name = ["team_id", "player_id", "player_name"], metric.__name__
+    for source in (STATS, STATS.table(), STATS.table("box_score"), STATS.to_polars("box_score").lazy()):
+        expected = metrics.shooting(source)
+        assert metric(source).equals(expected.select(*(key for key in keys if key in expected.columns), name))
+    kept = metrics.true_shooting(STATS, by=["session_id"], free_throw_weight=0.5)
+    assert kept.columns[0] == "session_id" and row(kept, team_id=1, player_id=13)["true_shooting"] == 1.0
+    with pytest.raises(metrics.MissingStat, match=rf"{name} needs \w+, and no row"):
+        metric(STATS.to_polars("box_score").drop("FG3", "FTA"))
+
+
 def test_the_four_factors_by_hand() -> None:
     table = metrics.four_factors(STATS, POSSESSIONS)
     own = {"effective_field_goal": 0.625, "turnover_rate": 0.0, "offensive_rebound_rate": 0.5, "free_throw_rate": 0.25}

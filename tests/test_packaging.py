@@ -192,14 +192,14 @@ PATHS = ROOT / ".github" / "paths.py"
 
 @pytest.mark.parametrize("path", ["/root/one/lib.rs", "/home/ann/sideline/src/lib.rs", "/Users/ann/lib.rs", r"C:\Users\ann\lib.rs", ".cargo/registry"])
 def test_a_wheel_that_reveals_where_it_was_built_is_found(path: str, tmp_path: Path) -> None:
-    told = runpy.run_path(str(PATHS))["told"]
+    paths_in = runpy.run_path(str(PATHS))["paths_in"]
     with zipfile.ZipFile(tmp_path / "one.whl", "w") as archive:
         archive.writestr("sideline/_core.abi3.so", b"\x00panicked at crates/tokio-1/src/lib.rs /rustc/0a1b/library/core\x00")
-    assert told(tmp_path / "one.whl") == []
+    assert paths_in(tmp_path / "one.whl") == []
     with zipfile.ZipFile(tmp_path / "one.whl", "a") as archive:
         archive.writestr("sideline/more.so", b"\x7fELF" + path.encode() + b"\x00")
-    assert len(told(tmp_path / "one.whl")) == 1
-    assert "sideline/more.so" in told(tmp_path / "one.whl")[0]
+    assert len(paths_in(tmp_path / "one.whl")) == 1
+    assert "sideline/more.so" in paths_in(tmp_path / "one.whl")[0]
 
 
 def test_no_file_of_the_package_but_the_extension_names_a_folder_of_the_builders(wheel: Path, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_no_file_of_the_package_but_the_extension_names_a_folder_of_the_builders
         for name in whole.namelist():
             if not EXTENSION.fullmatch(name):
                 rest.writestr(name, whole.read(name))
-    assert runpy.run_path(str(PATHS))["told"](copy) == []
+    assert runpy.run_path(str(PATHS))["paths_in"](copy) == []
 
 
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 from service import NO_DATA, Features, Season, Service, differences
 from service.season import MINUTE
@@ -296,8 +297,8 @@ def test_an_asynchronous_client_plans_the_same(second: Service, asking: sideline
 
 
 def test_a_season_is_july_to_june(second: Service, asking: sideline.Client) -> None:
-    for name in ("2026-27", "2026-2027", "2026", 2026):
-        season = asking.season(name)
+    for name in ("2026-27", "2026-2027", "2026", 2026, np.int64(2026)):
+        season = asking.season(name)  # type: ignore[arg-type]
         assert season.range == (datetime(2026, 7, 1, tzinfo=UTC), datetime(2027, 7, 1, tzinfo=UTC))
         assert season.name == "2026-27"
     assert asking.season("1999-00").range[1] == datetime(2000, 7, 1, tzinfo=UTC)
@@ -307,6 +308,15 @@ def test_a_season_is_july_to_june(second: Service, asking: sideline.Client) -> N
     for wrong in ("2026-28", "26-27", "", 26, True, None, 2026.0):
         with pytest.raises(ValueError, match="2026-27|1970"):
             asking.season(wrong)  # type: ignore[arg-type]
+
+
+def test_the_teams_of_a_season_are_read_once(second: Service, asking: sideline.Client) -> None:
+    team = second.season.teams[0].id
+    planned = asking.plan("shots", team_ids=[team], start="2026-07-01", end="2027-07-01")
+    for teams in (team, str(team), [team], (each for each in [team]), np.array([team])):
+        season = asking.season(2026, team_ids=teams)
+        assert repr(season) == "<sideline.Season 2026-27, 1 team>"
+        assert [season.plan("shots") for _ in range(2)] == [planned, planned]
 
 
 @pytest.mark.parametrize(

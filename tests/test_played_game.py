@@ -1,4 +1,4 @@
-"""Games that are played, read over either stream: whole, cut, corrected. What is left at the end is what REST has."""
+"""Played games, read over either stream: whole, cut, corrected. The final state equals that of REST."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUICK: dict[str, Any] = {"retry_wait": 0.001, "max_wait": 0.002, "give_up_on": (
 
 @pytest.fixture
 def season() -> Iterator[sideline.Simulator]:
-    """One of its own: what is played stays played."""
+    """A simulator for this test, because a played game stays played."""
     with sideline.Simulator(seed=11, teams=4, games=8, now=NOW) as season:
         yield season
 
@@ -47,7 +47,7 @@ def game(season: sideline.Simulator) -> dict[str, Any]:
 
 @pytest.fixture
 def over(season: sideline.Simulator) -> str:
-    """One that is over: its event stream sends it once, then heartbeats."""
+    """A finished game: its event stream sends it once, then heartbeats."""
     return str(season.games[0]["event_id"])
 
 
@@ -62,7 +62,7 @@ def opens(request: pytest.FixtureRequest, asks: sideline.Client, game: dict[str,
 
 
 def quiet(stream: sideline.LiveStream, seconds: float = 1.0) -> Iterator[Any]:
-    """Items until none has come for so long: in steps, as a busy machine may stop the whole process for a while."""
+    """Takes items until none has arrived for this long: in steps, since a busy machine may stop the whole process for a while."""
     empty = 0
     while empty < 10:
         if (item := stream._core.next_within(seconds / 10)) is None:
@@ -87,7 +87,7 @@ def rest(asks: sideline.Client, game: dict[str, Any]) -> dict[tuple[int, int], d
 
 
 def one_gap_for_each_hole(notices: list[Any]) -> None:
-    """Between two connections stands one gap, and no two overlap. What is recovered comes later, at most once for each."""
+    """There is one gap between two connections, and no two overlap. Each is recovered at most once, later."""
     holes = [notice for notice in notices if isinstance(notice, sideline.Gap) and not notice.is_final]
     assert sum(isinstance(notice, sideline.Recovered) for notice in notices) <= len(holes)
     kinds = [
@@ -109,7 +109,7 @@ def one_gap_for_each_hole(notices: list[Any]) -> None:
 
 
 def come_to_rest(box: sideline.LiveBoxScore, stream: sideline.LiveStream, asks: sideline.Client, game: dict[str, Any]) -> list[Any]:
-    """Feeds a box score until it is rest's, however often a busy machine pauses in the middle of the game; gives the items."""
+    """Feeds a box score until it equals that of REST, even if a busy machine pauses during the game; returns the items."""
     items, until = [], time.monotonic() + 60
     while True:
         news = list(quiet(stream))

@@ -21,6 +21,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection, PolyCollection
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.image import imread, imsave
 from matplotlib.testing.compare import compare_images
@@ -35,7 +36,7 @@ BASELINES = Path(__file__).parent / "baselines"
 
 @pytest.fixture(autouse=True)
 def _agg() -> Iterator[None]:
-    """Without a screen, as matplotlib comes: neither the machine's fonts nor its settings are in the pictures."""
+    """Without a screen and with matplotlib's defaults: the pictures depend on neither the machine's fonts nor its settings."""
     backend = matplotlib.get_backend()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -48,7 +49,7 @@ def _agg() -> Iterator[None]:
 
 
 def new(width: float = 4.0, height: float = 4.2, box: tuple[float, ...] = (0.03, 0.14, 0.94, 0.78)) -> Axes:
-    """An axes with a place of its own: a font that is a little wider moves no line."""
+    """An axes with a fixed position, so that a slightly wider font moves no line."""
     figure = Figure(figsize=(width, height), dpi=70)
     FigureCanvasAgg(figure)
     return figure.add_axes(box)
@@ -616,6 +617,20 @@ def test_the_score_margin_is_a_line_over_the_game() -> None:
     with pytest.raises(ValueError, match="of 2 games"):
         score_margin(other, two[1], new())
     assert written(score_margin({"team_id": []}, None, new())) == "no possessions"
+
+
+def test_teams_have_the_chosen_colours() -> None:
+    navy, gold = to_rgba("navy"), to_rgba("gold")
+    ids = sorted(TEAMS)
+    ax = score_margin(*scored(), new(**WIDE), teams=TEAMS, colors={ids[0]: "gold", ids[1]: "navy"})
+    assert [tuple(fill.get_facecolor()[0][:3]) for fill in ax.collections] == [gold[:3], navy[:3]]
+    assert [text.get_color() for text in ax.texts if text.get_text().endswith("lead")] == ["0.25", "navy"], "readable on white"
+    bars = possession_timeline(scored()[0], new(), clock="wall", colors={ids[0]: "navy"}).collections[0]
+    assert tuple(bars.get_facecolor()[0]) == navy
+    here = {"t": [0, 0], "x": [0, 1], "y": [0, 1], "team_id": ids, "player_id": [1, 2]}
+    ax = tracking(here, new(), colors={ids[0]: "gold", ids[1]: navy[:3]})
+    assert [tuple(dot.get_facecolor()[0]) for dot in ax.collections][-2:] == [gold, navy]
+    assert {text.get_text(): text.get_color() for text in ax.texts} == {"1": "black", "2": "white"}
 
 
 def test_a_batch_is_drawn_as_its_payloads(client: sideline.Client, game: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ Certified = Callable[..., ssl.SSLContext]
 
 @dataclass
 class Origin:
-    """The service, which only a proxy can reach: no name server knows its name."""
+    """The service, which only a proxy can reach, because its name does not resolve."""
 
     ports: dict[str, int] = field(default_factory=dict)
     heads: list[bytes] = field(default_factory=list)

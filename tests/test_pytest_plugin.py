@@ -30,7 +30,7 @@ class Project:
         self.folder = folder
 
     def pytest(self, source: str, *options: str, **expected: int) -> str:
-        """Runs a test file as its owner would, and holds the counts against what is expected."""
+        """Runs a test file as its owner would, and compares the counts with the expected ones."""
         (self.folder / "test_it.py").write_text(source, encoding="utf-8")
         command = [sys.executable, "-W", "error", "-m", "pytest", "-W", "error", "--strict-markers", "-p", "no:cacheprovider", "-rA", *options]
         plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "SIDELINE_"))}

@@ -32,7 +32,7 @@ def ids(count: int) -> list[str]:
 
 
 def not_attempted(batch: Batch) -> list[dict[str, Any]]:
-    """The rows of units that were given up without a request."""
+    """The rows of units that were abandoned without a request."""
     rows = [row for row in batch.coverage.to_dicts() if (row["error"] or "").startswith("not attempted:")]
     assert {row["status"] for row in rows} <= {"failed"}
     return rows
@@ -105,7 +105,7 @@ def test_an_untrusted_certificate_costs_a_handful_of_handshakes(certified: Calla
 
 
 class Down(ThreadingHTTPServer):
-    """A server that closes its port after so many requests."""
+    """A server that closes its port after this many requests."""
 
     daemon_threads = True
 
@@ -176,7 +176,7 @@ def test_a_success_in_between_means_that_the_batch_continues() -> None:
 
 @contextmanager
 def hanging(after: int) -> Iterator[tuple[str, threading.Event]]:
-    """A server that answers so many requests and none after; the event is set once four hang: all others have been read."""
+    """A server that responds to this many requests and no more; sets the event once four hang, when all others have been read."""
     hangs, over, count = threading.Event(), threading.Event(), itertools.count()
 
     def answer(asked: Asked) -> Answer:

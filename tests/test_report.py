@@ -129,7 +129,7 @@ def test_a_notebook_shows_the_page_without_its_frame(report: ArchiveReport) -> N
 
 
 def test_corrections_are_those_since_the_last_report(tmp_path: Path) -> None:
-    """Against the second service, whose truth the test knows."""
+    """Against the second service, whose true data the test knows."""
     with (
         Service(seed=4, now="2027-02-10T12:00:00Z", teams=2, games=1, practices=0, upcoming=0) as service,
         sideline.Client(**service.client_options()) as client,

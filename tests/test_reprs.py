@@ -1,4 +1,4 @@
-"""Reprs in text and in notebooks: what it is, how much, how fresh, what is missing; no secret, no megabytes."""
+"""Reprs in text and in notebooks: kind, size, age and missing parts; no secret, no megabytes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def looked(service: sideline.Simulator, client: sideline.Client, game: dict[str,
 
 
 def page(thing: Any) -> str:
-    """What is read of it."""
+    """The visible text."""
     return html.unescape(re.sub(r"<[^>]+>", " ", thing._repr_html_()))
 
 

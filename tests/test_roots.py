@@ -96,7 +96,11 @@ def test_a_body_without_its_root_raises_although_no_table_is_requested(bodies: S
         # The same of the body alone, in every table that reads that place.
         with pytest.raises(sideline.DecodeError):
             [error.payload.table(name) for name in error.payload.tables]
-        assert pickle.loads(pickle.dumps(error)).payload.raw == bodies.body
+        again = pickle.loads(pickle.dumps(error))
+        assert again.payload.raw == bodies.body
+        for of in (error, again):
+            assert of.url.startswith(bodies.server.base_url) and of.elapsed == error.payload.elapsed.total_seconds() > 0
+            assert (of.method, of.attempts, bool(of.advice)) == ("GET", 1, True)
     bodies.body = json.dumps(empty).encode()
     assert call(client, operation).table().num_rows == 0
 

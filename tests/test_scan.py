@@ -41,7 +41,7 @@ def whole(second: Service) -> pl.DataFrame:
 
 
 def names(second: Service) -> dict[str, Any]:
-    """What the examples of the page speak of."""
+    """The names that the page's examples use."""
     game = second.season.games[0]
     return {
         "pl": pl,

@@ -1,4 +1,4 @@
-"""What is shown of a watched game: from items of its stream to a view, without any connection."""
+"""The scoreboard of a watched game: from the items of its stream to a view, without a connection."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_a_play_has_the_clock_of_its_shot_and_repeats_are_left_out() -> None:
 
 @dataclass(frozen=True)
 class Recovered(sideline.Notice):
-    """A class of items that this version does not know."""
+    """A class of items that is unknown to this version."""
 
     gap: object
     updates: tuple[sideline.Update, ...]

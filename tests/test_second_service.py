@@ -127,7 +127,7 @@ def test_every_mutation_changes_the_truth_and_keeps_it_consistent(name: str) -> 
 
 
 def test_every_table_of_a_payload_is_the_truth_row_for_row() -> None:
-    """The only place where the two meet: what the client decodes is what the service's own objects say."""
+    """The only test that compares the two: the client decodes exactly the service's own objects."""
     with Service(seed=5, now=NOW, features=Features(game_round=True, possessions_link=True)) as service:
         service.change.reorder()
         service.change.correct_stat()

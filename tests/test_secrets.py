@@ -38,7 +38,7 @@ ZSTD = b"\x28\xb5\x2f\xfd", b"P*M\x18"
 
 @dataclass
 class World:
-    """What a situation has at hand."""
+    """The resources of a situation."""
 
     service: sideline.Simulator
     folder: Path
@@ -66,7 +66,7 @@ class World:
 
 
 def tried(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """What it gives, or raises."""
+    """The result of a call, or its exception."""
     try:
         return call(*arguments, **named)
     except Exception as error:  # noqa: BLE001 - whatever is raised is searched for secrets
@@ -227,7 +227,7 @@ def _(world: World) -> Any:
 
 
 def repeating(asked: Asked) -> Any:
-    """What a chatty gateway says: the request, in every spelling."""
+    """The response of a verbose gateway: the request, in every spelling."""
     spelled = [KEY, SECRET, quote(KEY, safe=""), quote(KEY), quote(KEY, safe="").lower(), base64.b64encode(KEY.encode()).decode(), asked.target]
     spelled += [SECRET.encode().hex(), KEY.encode().hex().upper()]
     return as_json({"status": 400, "message": " ".join([*spelled, str(asked.headers)])}, 400, x_request_id=KEY)
@@ -547,7 +547,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def found(world: World, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Callable[[Situation], list[str]]:
-    """What a situation leaks, in any of the places where people look."""
+    """The secrets that a situation leaks, in any output that people read."""
 
     def found(situation: Situation) -> list[str]:
         caplog.set_level(1)

@@ -59,7 +59,7 @@ def service(base: str = "IPv4") -> Iterator[tuple[str, list[bytes]]]:
 
 
 def agreed(head: bytes, username: str, secret: str) -> Asked:
-    """The request, after hmac and openssl have signed what is in it as it was signed."""
+    """Returns the request, after hmac and openssl have computed the same signature."""
     asked = read(head)
     assert verified(asked, {username: secret}, time.time()) is None
     line = f"GET {asked.target.partition('?')[0]} HTTP/1.1"

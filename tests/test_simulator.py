@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import re
+import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -276,3 +278,15 @@ def test_a_notebook_sees_what_it_serves_and_no_secret() -> None:
     assert ">closed<" in small._repr_html_()
     assert small.secret not in served
     assert small.api_key not in served
+
+
+def test_the_service_runs_as_long_as_one_of_its_clients() -> None:
+    service = sideline.Simulator(seed=7, teams=4, games=8)
+    alive, client = weakref.ref(service), service.client()
+    frame = client.season("2026-27").scan("shots").head(1)
+    del service, client
+    gc.collect()
+    assert frame.collect().height == 1
+    del frame
+    gc.collect()
+    assert alive() is None

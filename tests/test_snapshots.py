@@ -1,4 +1,4 @@
-"""Messages of a stream as Python objects: a message depends only on its own text, whatever came before."""
+"""Messages of a stream as Python objects: they depend only on the message's own text, not on earlier messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SNAPSHOT: dict[str, Any] = {"game_clock": "12:30.0", "version": 5, "teams": [TEA
 
 @contextmanager
 def sent(texts: list[str]) -> Iterator[list[sideline.Update]]:
-    """The messages of a stream that sends these texts, none of which holds a line's end."""
+    """The messages of a stream that sends these texts, which contain no line ends."""
 
     def send(to: socket.socket) -> None:
         to.sendall(HEAD + b"".join(b"data: " + text.encode() + b"\n\n" for text in texts))
@@ -38,7 +38,7 @@ def same(one: object, other: object) -> bool:
 
 
 def read(text: str) -> object:
-    """What a message of its own makes of a text: a payload has nothing to compare it with."""
+    """The objects of a text on its own: a payload has no earlier message to compare it with."""
     try:
         return sideline.Payload.from_bytes("get", text.encode()).to_dict()
     except sideline.DecodeError as error:
@@ -72,7 +72,7 @@ def places(of: Any) -> list[tuple[Any, Any]]:
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[str]:
-    """A document that changes from one text to the next: values anywhere, keys that come, go and stand twice."""
+    """A document that changes from one text to the next: values anywhere; keys that appear, disappear and are duplicated."""
     document = copy.deepcopy(SNAPSHOT)
     texts = []
     for _ in range(draw(st.integers(2, 12))):

@@ -45,14 +45,14 @@ def environ(second: Service, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def source(**options: str) -> Any:
-    """As Spark finds it, and with options as it gives them."""
+    """The data source as Spark finds it, with options as Spark passes them."""
     from pyspark_sideline import DefaultSource
 
     return DefaultSource(options)
 
 
 def rows(**options: str) -> list[dict[str, Any]]:
-    """What the tasks of a read give: each part travels by pickle."""
+    """The results of a read's tasks: each part is pickled."""
     made = source(**options)
     reader = made.reader(made.schema())
     found = []

@@ -1,5 +1,5 @@
-"""`specification.md` names an existing test for every statement, and leaves no section of the specification out; `containment.md`
-names one for every line of what was found."""
+"""`specification.md` names an existing test for every statement of every section of the specification; `containment.md` names one for
+every finding."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CONTAINMENT = statements("containment.md")
 
 @cache
 def names_in(path: str) -> frozenset[str]:
-    """The names of a file's tests; none where there is no such file."""
+    """The names of a file's tests; empty if there is no such file."""
     file = ROOT / path
     if not file.is_file():
         return frozenset()

@@ -33,7 +33,7 @@ SEEN: Counter[str] = Counter()
 
 
 class StatusMachine(TrustMachine):
-    """After every sync that came to its end, what is available is the truth."""
+    """After every complete sync, the available data is the truth."""
 
     def sync(self) -> None:
         lies = sum(fault.count for fault in self.lies)

@@ -38,7 +38,7 @@ def over(season: sideline.Simulator) -> str:
 
 @pytest.fixture
 def played(season: sideline.Simulator, over: str) -> list[dict[str, Any]]:
-    """What our own client reads of the websocket."""
+    """The websocket's messages, as the client reads them."""
     with season.client() as client, client.live(over, sources=["stats", "shots", "marker"], notices=False) as stream:
         found = []
         while (item := stream._core.next_within(1.0)) is not None:

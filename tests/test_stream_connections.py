@@ -53,12 +53,12 @@ def given(place: str, bundle: Path, **more: Any) -> sideline.Client:
 
 
 def known(season: sideline.Simulator) -> dict[str, str]:
-    """What the simulator lets in."""
+    """Credentials that the simulator accepts."""
     return {"username": season.username, "secret": season.secret, "api_key": season.api_key}
 
 
 def to(season: sideline.Simulator, heads: list[bytes] | None = None) -> Serve:
-    """Passes on to the simulator, and keeps what began each connection."""
+    """Forwards to the simulator, and keeps the first bytes of each connection."""
 
     def serve(connection: socket.socket) -> None:
         first = read_head(connection)
@@ -288,7 +288,7 @@ def test_a_proxy_that_lies_is_named_and_nothing_of_it_is_an_update(opened: Any, 
 
 @each_stream
 def test_a_proxy_with_a_certificate_of_its_own_making_reads_nothing(opened: Any, bundle: Path) -> None:
-    """A proxy that opens TLS itself, as some networks' do: unless its authority is given, it is refused."""
+    """A proxy that terminates TLS, as in some networks, is refused unless its certificate authority is trusted."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("service.invalid").configure_cert(context)
     heads: list[bytes] = []
@@ -327,7 +327,7 @@ def test_a_redirect_to_a_foreign_host_is_not_followed(opened: Any, place: str) -
 
 
 def test_messages_that_came_with_the_response_to_the_upgrade_need_no_byte_more() -> None:
-    """More than are read at a go, and then silence: nobody waits for the next byte to be given what is there."""
+    """More items than one read returns, and then silence: all are delivered without waiting for another byte."""
 
     def serve(connection: socket.socket) -> None:
         key = headers(read_head(connection))["sec-websocket-key"]

@@ -39,7 +39,7 @@ def slowed(service: sideline.Simulator, client: sideline.Client) -> Iterator[Non
 
 
 def connected(stream: sideline.LiveStream, within: float) -> float:
-    """Reads until it is connected; gives how long that took."""
+    """Reads until the stream is connected; returns how long that took."""
     began = time.monotonic()
     while (took := time.monotonic() - began) < within:
         if isinstance(stream._core.next_within(0.1), sideline.Connected):

@@ -191,7 +191,7 @@ OPEN = {"stats", "totalStats", "offensiveActions", "defensiveActions"}
 
 
 def disturb(value: Any, rng: random.Random, key: str = "", kept: bool = False) -> Any:
-    """The same body as another server might send it: keys in another order, fields that nobody knows, nulls, missing fields,
+    """The same body as another server might send it: keys in another order, unknown fields, nulls, missing fields,
     ids as strings or numbers, integers as floats."""
     if isinstance(value, dict):
         items = list(value.items())
@@ -237,7 +237,7 @@ def test_a_catch_up_has_the_tables_of_the_requested_parts(parts: tuple[str, ...]
 
 
 def bodies(client: sideline.Client) -> Iterator[tuple[str, bytes, dict[str, str]]]:
-    """Every kind of body of a generated season, with what its request knew."""
+    """Every kind of body of a generated season, with the request's context."""
     teams = client.teams()
     yield "teams", teams.raw, {}
     team = teams["teams"][0]["id"]

@@ -61,7 +61,7 @@ class TrustMachine(RuleBasedStateMachine):
         """Faults by which the service says something well-formed and false: nobody can name that."""
 
     def sync(self) -> None:
-        """One sync. What differs from the truth afterwards has a name, unless the service lied in it."""
+        """Runs one sync. Every difference from the truth is reported, unless the service lied."""
         lies = sum(fault.count for fault in self.lies)
         try:
             report = self.run()

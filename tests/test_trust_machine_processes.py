@@ -72,7 +72,7 @@ def second() -> Iterator[Service]:
 
 
 def start(service: Service, root: Path, **environ: str) -> subprocess.Popen[str]:
-    """One sync in a process of its own."""
+    """One sync in a separate process."""
     return subprocess.Popen([sys.executable, "-c", SYNC, str(root)], env={**os.environ, **service.environ, **environ}, stdout=subprocess.PIPE, text=True)
 
 

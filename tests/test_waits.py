@@ -1,4 +1,4 @@
-"""What a task awaits until a stream has an item: our own future, which each event loop treats as one of its own."""
+"""The future that a task awaits for an item of a stream: every event loop treats it like its own."""
 
 from __future__ import annotations
 

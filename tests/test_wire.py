@@ -1,6 +1,6 @@
 """Each operation on the wire: the request line that is sent, and every documented field of a body written by hand.
 
-The bodies follow docs/wire.md field by field; `exchange` serves one of them and keeps what was asked.
+The bodies follow docs/wire.md field by field; `exchange` serves one of them and keeps the requests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LINK = "https://api.shottracker.com/v1/data/x"
 
 @contextmanager
 def exchange(body: Any, status: int = 200, **options: Any) -> Iterator[tuple[sideline.Client, list[Asked]]]:
-    """A client of a server that gives one body to every request, and refuses what is not signed."""
+    """A client of a server that responds to every signed request with one body, and refuses others."""
 
     def answer(asked: Asked) -> Any:
         if not asked.target.startswith("/broadcast/") and verified(asked, {"ann": "s3cret"}, time.time()) is not None:
@@ -41,7 +41,7 @@ def exchange(body: Any, status: int = 200, **options: Any) -> Iterator[tuple[sid
 
 
 def target(call: Callable[[sideline.Client], Any], body: Any = None, **options: Any) -> str:
-    """What a call asks for."""
+    """The request of a call."""
     with exchange({} if body is None else body, **options) as (client, asked):
         call(client)
     assert len(asked) == 1

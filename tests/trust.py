@@ -100,7 +100,7 @@ def killed_after(transactions: int) -> Iterator[None]:
 
 
 class Memory:
-    """Which game and which teams every session ever belonged to: what is gone from the season may still have to be named."""
+    """Every game and team that a session ever belonged to, since reports may name sessions that the season no longer has."""
 
     def __init__(self) -> None:
         self.event_of: dict[str, str] = {}
@@ -146,7 +146,7 @@ def is_named(table: str, row: Row, accounts: Iterable[Row], memory: Memory) -> b
 
 
 def accounts(archive: sideline.Archive, report: Any) -> list[Row]:
-    """Everything by which a sync can name what is not there or not as it was."""
+    """Everything in which a sync can report missing or changed data."""
     stored = archive.scan("coverage").collect().to_dicts()
     rows = [row for row in (*report.coverage.to_dicts(), *stored) if row["status"] not in GOOD]
     return [*report.holes, *rows, *report.corrections.to_dicts()]

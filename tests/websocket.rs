@@ -9,7 +9,7 @@ use futures_util::{SinkExt, StreamExt};
 use sha1::{Digest, Sha1};
 use sideline::config::{self, Secret};
 use sideline::error::Error;
-use sideline::live::{Item, Live, Notice, Options, Stream, Taken, Update, websocket};
+use sideline::live::{Item, LiveSubscription, Notice, Stream, StreamOptions, Taken, Update, websocket};
 use sideline::transport::Transport;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -86,7 +86,7 @@ impl Server {
         Transport::new(options.resolve(&|_| None).unwrap()).unwrap()
     }
 
-    fn stream(&self, live: Live, options: Options) -> Reader {
+    fn stream(&self, live: LiveSubscription, options: StreamOptions) -> Reader {
         let stream = websocket(self.transport(), live, options).unwrap();
         stream.open(&Handle::current());
         Reader(stream)
@@ -205,25 +205,30 @@ impl Reader {
     }
 }
 
-fn given() -> Live {
-    Live { token: Some(Secret::new(TOKEN)), ..Live::default() }
+fn given() -> LiveSubscription {
+    LiveSubscription { token: Some(Secret::new(TOKEN)), ..LiveSubscription::default() }
 }
 
-fn game() -> Live {
-    Live { game_id: Some("g-1".into()), ..Live::default() }
+fn game() -> LiveSubscription {
+    LiveSubscription { game_id: Some("g-1".into()), ..LiveSubscription::default() }
 }
 
 /// Attempts without waits between them.
-fn fast() -> Options {
-    Options { retry_wait: ms(5), max_wait: ms(10), silence_limit: Duration::from_secs(5), ..Options::default() }
+fn fast() -> StreamOptions {
+    StreamOptions {
+        retry_wait: ms(5),
+        max_wait: ms(10),
+        silence_limit: Duration::from_secs(5),
+        ..StreamOptions::default()
+    }
 }
 
 // ---- the address and the upgrade ----
 
 #[tokio::test]
-async fn all_selection_stands_in_the_query_and_the_request_asks_for_a_websocket() {
+async fn the_query_selects_everything_and_the_request_upgrades_to_a_websocket() {
     let server = Server::start().await;
-    let live = Live {
+    let live = LiveSubscription {
         sources: vec!["marker".into(), "a&b".into()],
         broadcast_summary_level: Some("game_stats".into()),
         last_seq: Some(41),
@@ -275,9 +280,9 @@ async fn the_upgrade_goes_through_the_proxy() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_upgrade_is_a_failed_attempt_with_its_status() {
+async fn a_response_without_an_upgrade_is_a_failed_attempt_with_its_status() {
     let server = Server::start().await;
-    let stream = server.stream(given(), Options { give_up_on: vec![], ..fast() });
+    let stream = server.stream(given(), StreamOptions { give_up_on: vec![], ..fast() });
     for status in [200, 204, 301, 401, 403, 404, 426, 429, 500, 503] {
         server.next().await.answer(status, r#"{"message":"told"}"#).await;
         let (reason, told) = stream.lost().await;
@@ -290,7 +295,7 @@ async fn an_answer_that_is_no_upgrade_is_a_failed_attempt_with_its_status() {
 }
 
 #[tokio::test]
-async fn an_upgrade_that_is_not_ours_is_a_failed_attempt() {
+async fn an_upgrade_for_another_key_is_a_failed_attempt() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let good = "upgrade: websocket\r\nconnection: upgrade\r\n";
@@ -311,7 +316,7 @@ async fn an_upgrade_that_is_not_ours_is_a_failed_attempt() {
 }
 
 #[tokio::test]
-async fn a_connection_that_ends_before_the_answer_is_a_failed_attempt() {
+async fn a_connection_that_ends_before_the_response_is_a_failed_attempt() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     drop(server.next().await);
@@ -327,15 +332,15 @@ async fn a_connection_that_ends_before_the_answer_is_a_failed_attempt() {
 async fn arguments_are_checked_before_anything_is_sent() {
     let server = Server::start().await;
     for live in [
-        Live::default(),
-        Live { token: Some(Secret::new("")), ..Live::default() },
-        Live { token: Some(Secret::new("a\nb")), ..Live::default() },
-        Live { sources: vec![String::new()], ..given() },
-        Live { sources: vec!["a\nb".into()], ..given() },
-        Live { broadcast_summary_level: Some(String::new()), ..given() },
-        Live { game_id: Some("a/b".into()), ..Live::default() },
+        LiveSubscription::default(),
+        LiveSubscription { token: Some(Secret::new("")), ..LiveSubscription::default() },
+        LiveSubscription { token: Some(Secret::new("a\nb")), ..LiveSubscription::default() },
+        LiveSubscription { sources: vec![String::new()], ..given() },
+        LiveSubscription { sources: vec!["a\nb".into()], ..given() },
+        LiveSubscription { broadcast_summary_level: Some(String::new()), ..given() },
+        LiveSubscription { game_id: Some("a/b".into()), ..LiveSubscription::default() },
     ] {
-        let result = websocket(server.transport(), live.clone(), Options::default());
+        let result = websocket(server.transport(), live.clone(), StreamOptions::default());
         assert!(matches!(result, Err(Error::Argument(_))), "{live:?}");
     }
 }
@@ -343,7 +348,7 @@ async fn arguments_are_checked_before_anything_is_sent() {
 // ---- messages ----
 
 #[tokio::test]
-async fn messages_come_as_they_are_with_their_number_and_source() {
+async fn messages_are_delivered_unchanged_with_their_number_and_source() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let mut socket = server.live().await;
@@ -362,7 +367,7 @@ async fn messages_come_as_they_are_with_their_number_and_source() {
 
 /// More of them than are taken at once: what is left over must not wait for the next byte.
 #[tokio::test]
-async fn messages_that_came_in_one_piece_are_all_there_at_once() {
+async fn messages_received_in_one_piece_are_available_at_once() {
     let server = Server::start().await;
     let reader = server.stream(given(), fast());
     let mut socket = server.live().await;
@@ -376,7 +381,7 @@ async fn messages_that_came_in_one_piece_are_all_there_at_once() {
 }
 
 #[tokio::test]
-async fn a_binary_message_is_kept_as_bytes_and_is_a_text_where_it_is_one() {
+async fn a_binary_message_is_kept_as_bytes_unless_it_is_text() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let mut socket = server.live().await;
@@ -416,7 +421,7 @@ async fn on_one_connection_every_message_is_delivered_whatever_its_number() {
 }
 
 #[tokio::test]
-async fn a_service_that_restarts_its_counter_loses_no_message_and_is_announced() {
+async fn a_counter_restart_is_announced_and_loses_no_message() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     for version in ["a", "b"] {
@@ -441,7 +446,7 @@ async fn a_service_that_restarts_its_counter_loses_no_message_and_is_announced()
 }
 
 #[tokio::test]
-async fn a_message_in_fragments_with_control_frames_between_them_is_one() {
+async fn fragments_with_control_frames_between_them_are_one_message() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let mut socket = server.live().await;
@@ -458,8 +463,8 @@ async fn a_message_in_fragments_with_control_frames_between_them_is_one() {
 }
 
 #[tokio::test]
-async fn a_message_beyond_the_limit_is_skipped_and_named_with_its_size() {
-    let options = Options { max_event_bytes: 1_000, ..fast() };
+async fn an_oversized_message_is_skipped_and_reported_with_its_size() {
+    let options = StreamOptions { max_event_bytes: 1_000, ..fast() };
     for fragments in [1, 3] {
         let server = Server::start().await;
         let stream = server.stream(given(), options.clone());
@@ -481,7 +486,7 @@ async fn a_message_beyond_the_limit_is_skipped_and_named_with_its_size() {
 }
 
 #[tokio::test]
-async fn a_frame_that_claims_more_than_can_be_skipped_loses_the_connection_and_another_is_made() {
+async fn a_frame_too_large_to_skip_ends_the_connection_and_not_the_stream() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let mut peer = server.next().await;
@@ -497,7 +502,7 @@ async fn a_frame_that_claims_more_than_can_be_skipped_loses_the_connection_and_a
 }
 
 #[tokio::test]
-async fn what_is_no_websocket_loses_the_connection_and_another_is_made() {
+async fn a_protocol_violation_ends_the_connection_and_not_the_stream() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     // Reserved bits, a masked frame, a text that is not UTF-8, a control frame that is too long.
@@ -525,9 +530,9 @@ async fn what_is_no_websocket_loses_the_connection_and_another_is_made() {
 // ---- heartbeats ----
 
 #[tokio::test]
-async fn a_ping_goes_out_when_half_the_silence_limit_passed_and_its_answer_is_life() {
+async fn a_ping_is_sent_after_half_the_silence_limit_and_its_pong_keeps_the_connection() {
     let server = Server::start().await;
-    let stream = server.stream(given(), Options { silence_limit: ms(400), ..fast() });
+    let stream = server.stream(given(), StreamOptions { silence_limit: ms(400), ..fast() });
     let mut socket = server.live().await;
     let begun = Instant::now();
     // Reading answers them.
@@ -544,7 +549,7 @@ async fn a_ping_goes_out_when_half_the_silence_limit_passed_and_its_answer_is_li
 #[tokio::test]
 async fn a_half_open_connection_is_lost_after_the_silence_limit_and_not_before() {
     let server = Server::start().await;
-    let stream = server.stream(given(), Options { silence_limit: ms(400), ..fast() });
+    let stream = server.stream(given(), StreamOptions { silence_limit: ms(400), ..fast() });
     let socket = server.live().await;
     let begun = Instant::now();
     let (reason, status) = stream.lost().await;
@@ -555,9 +560,9 @@ async fn a_half_open_connection_is_lost_after_the_silence_limit_and_not_before()
 }
 
 #[tokio::test]
-async fn the_bytes_of_a_message_that_comes_slowly_are_life() {
+async fn the_bytes_of_a_slow_message_keep_the_connection() {
     let server = Server::start().await;
-    let stream = server.stream(given(), Options { silence_limit: ms(400), ..fast() });
+    let stream = server.stream(given(), StreamOptions { silence_limit: ms(400), ..fast() });
     let mut peer = server.next().await;
     peer.send_upgrade().await;
     for byte in b"\x81\x08{\"a\":12}" {
@@ -569,7 +574,7 @@ async fn the_bytes_of_a_message_that_comes_slowly_are_life() {
 }
 
 #[tokio::test]
-async fn pings_are_answered_in_kind_and_are_no_updates() {
+async fn pings_are_answered_in_their_format_and_are_no_updates() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let mut socket = server.live().await;
@@ -587,9 +592,9 @@ async fn pings_are_answered_in_kind_and_are_no_updates() {
 }
 
 #[tokio::test]
-async fn a_service_that_pings_by_messages_is_pinged_by_messages_too() {
+async fn a_service_that_pings_in_messages_is_pinged_in_messages_too() {
     let server = Server::start().await;
-    let stream = server.stream(given(), Options { silence_limit: ms(400), ..fast() });
+    let stream = server.stream(given(), StreamOptions { silence_limit: ms(400), ..fast() });
     let mut socket = server.live().await;
     assert!(matches!(heard(&mut socket).await, Message::Ping(_)));
     assert!(matches!(heard(&mut socket).await, Message::Ping(_)), "no message before the service sends one");
@@ -601,9 +606,9 @@ async fn a_service_that_pings_by_messages_is_pinged_by_messages_too() {
 }
 
 #[tokio::test]
-async fn pings_are_answered_and_sent_while_nobody_takes_from_a_full_buffer() {
+async fn pings_are_answered_and_sent_while_the_buffer_is_full() {
     let server = Server::start().await;
-    let options = Options { silence_limit: ms(400), buffer: 4, ..fast() };
+    let options = StreamOptions { silence_limit: ms(400), buffer: 4, ..fast() };
     let stream = server.stream(given(), options);
     let mut socket = server.live().await;
     for n in 0..1_000 {
@@ -634,7 +639,7 @@ async fn pings_are_answered_and_sent_while_nobody_takes_from_a_full_buffer() {
 }
 
 #[tokio::test]
-async fn a_peer_that_pings_and_does_not_read_takes_no_memory_and_no_time() {
+async fn a_peer_that_pings_without_reading_costs_neither_memory_nor_time() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let mut socket = server.live().await;
@@ -649,7 +654,7 @@ async fn a_peer_that_pings_and_does_not_read_takes_no_memory_and_no_time() {
 // ---- the token ----
 
 #[tokio::test]
-async fn a_games_token_is_asked_for_once_and_serves_the_next_connection_too() {
+async fn a_games_token_is_requested_once_and_reused_by_the_next_connection() {
     let server = Server::start().await;
     let stream = server.stream(game(), fast());
     server.next().await.give_token("t-1").await;
@@ -663,7 +668,7 @@ async fn a_games_token_is_asked_for_once_and_serves_the_next_connection_too() {
 }
 
 #[tokio::test]
-async fn an_old_token_that_is_refused_is_renewed_once_and_then_it_is_a_refusal() {
+async fn a_refused_old_token_is_renewed_once_and_the_next_refusal_counts() {
     for status in [401, 403] {
         let server = Server::start().await;
         let stream = server.stream(game(), fast());
@@ -696,9 +701,9 @@ async fn an_old_token_that_is_refused_is_renewed_once_and_then_it_is_a_refusal()
 }
 
 #[tokio::test]
-async fn where_refusals_are_no_end_each_attempt_asks_for_a_fresh_token() {
+async fn with_an_empty_give_up_on_each_attempt_requests_a_fresh_token() {
     let server = Server::start().await;
-    let stream = server.stream(game(), Options { give_up_on: vec![], ..fast() });
+    let stream = server.stream(game(), StreamOptions { give_up_on: vec![], ..fast() });
     for token in ["a", "b", "c"] {
         server.next().await.give_token(token).await;
         let peer = server.next().await;
@@ -709,7 +714,7 @@ async fn where_refusals_are_no_end_each_attempt_asks_for_a_fresh_token() {
 }
 
 #[tokio::test]
-async fn a_given_token_cannot_be_renewed_and_its_refusal_is_final() {
+async fn a_users_token_cannot_be_renewed_and_its_refusal_is_final() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     server.next().await.answer(401, r#"{"message":"no"}"#).await;
@@ -718,7 +723,7 @@ async fn a_given_token_cannot_be_renewed_and_its_refusal_is_final() {
     assert!(error.hint.contains("game_id="), "{}", error.hint);
     server.is_left_alone(ms(50)).await;
 
-    let stream = server.stream(given(), Options { give_up_on: vec![], ..fast() });
+    let stream = server.stream(given(), StreamOptions { give_up_on: vec![], ..fast() });
     for _ in 0..3 {
         server.next().await.answer(401, "").await;
         assert_eq!(stream.lost().await.1, Some(401));
@@ -726,9 +731,9 @@ async fn a_given_token_cannot_be_renewed_and_its_refusal_is_final() {
 }
 
 #[tokio::test]
-async fn a_given_token_of_a_named_game_is_the_first_one_and_can_be_renewed() {
+async fn a_users_token_of_a_named_game_is_used_first_and_can_be_renewed() {
     let server = Server::start().await;
-    let stream = server.stream(Live { token: Some(Secret::new("mine")), ..game() }, fast());
+    let stream = server.stream(LiveSubscription { token: Some(Secret::new("mine")), ..game() }, fast());
     let peer = server.next().await;
     assert_eq!(peer.target(), "/live/v2/games?token=mine");
     peer.answer(403, "").await;
@@ -755,7 +760,7 @@ async fn no_close_code_ends_a_stream() {
 }
 
 #[tokio::test]
-async fn a_close_for_the_token_asks_for_a_fresh_one() {
+async fn a_close_that_rejects_the_token_requests_a_fresh_one() {
     let server = Server::start().await;
     let stream = server.stream(game(), fast());
     for token in ["a", "b", "c"] {
@@ -768,7 +773,7 @@ async fn a_close_for_the_token_asks_for_a_fresh_one() {
 }
 
 #[tokio::test]
-async fn a_close_for_the_token_after_messages_asks_for_a_fresh_one() {
+async fn a_close_that_rejects_the_token_after_messages_requests_a_fresh_one() {
     let server = Server::start().await;
     let stream = server.stream(game(), fast());
     for token in ["a", "b", "c"] {
@@ -782,7 +787,7 @@ async fn a_close_for_the_token_after_messages_asks_for_a_fresh_one() {
 }
 
 #[tokio::test]
-async fn no_token_is_a_failed_attempt_and_its_status_can_end_the_stream() {
+async fn a_failed_request_for_a_token_is_a_failed_attempt_and_its_status_can_end_the_stream() {
     let server = Server::start().await;
     let stream = server.stream(game(), fast());
     server.next().await.answer(500, "").await;
@@ -808,7 +813,7 @@ async fn the_token_is_in_no_text() {
     let server = Server::start().await;
     let live = given();
     let mut texts = format!("{live:?}");
-    let stream = server.stream(live, Options { give_up_on: vec![401], ..fast() });
+    let stream = server.stream(live, StreamOptions { give_up_on: vec![401], ..fast() });
     server.next().await.answer(403, &echo).await;
     server.next().await.answer(500, &format!("{TOKEN} {encoded}")).await;
     let mut peer = server.next().await;
@@ -830,7 +835,7 @@ async fn the_token_is_in_no_text() {
 // ---- loss and return ----
 
 #[tokio::test]
-async fn each_close_is_told_with_its_reason() {
+async fn each_close_is_reported_with_its_reason() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     for (code, expected) in [
@@ -859,7 +864,7 @@ async fn each_close_is_told_with_its_reason() {
 }
 
 #[tokio::test]
-async fn the_next_connection_resumes_behind_the_highest_number_below_which_none_is_missing() {
+async fn the_next_connection_resumes_after_the_last_number_without_a_missing_one() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let peer = server.next().await;
@@ -900,7 +905,7 @@ async fn the_next_connection_resumes_behind_the_highest_number_below_which_none_
 }
 
 #[tokio::test]
-async fn a_position_that_is_refused_is_left_out_and_the_gap_says_so() {
+async fn a_refused_position_is_omitted_and_the_gap_says_so() {
     for refuse_by_close in [false, true] {
         let server = Server::start().await;
         let stream = server.stream(given(), fast());
@@ -952,7 +957,7 @@ async fn a_refusal_whose_body_never_ends_is_recognised_by_its_head() {
 }
 
 #[tokio::test]
-async fn the_reason_of_a_refused_handshake_is_told() {
+async fn the_reason_of_a_refused_handshake_is_reported() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     server
@@ -968,10 +973,10 @@ async fn the_reason_of_a_refused_handshake_is_told() {
 /// A game of numbered messages of uneven size, played to each connection from behind its `last_seq` with an overlap, and cut
 /// at a random byte.
 #[tokio::test]
-async fn every_numbered_message_comes_once_and_in_order_across_200_cuts() {
+async fn every_numbered_message_is_delivered_once_and_in_order_across_200_cuts() {
     const LAST: u64 = 4_000;
     let server = Server::start().await;
-    let stream = server.stream(given(), Options { buffer: 64, ..fast() });
+    let stream = server.stream(given(), StreamOptions { buffer: 64, ..fast() });
     let play = async {
         let mut dice = 0x2545_F491_4F6C_DD1D_u64;
         let mut roll = move |below: u64| {
@@ -1038,9 +1043,9 @@ async fn ends_at_once(stream: Reader, mut socket: TcpStream) {
 }
 
 #[tokio::test]
-async fn closing_ends_the_socket_at_once_in_every_state() {
+async fn close_ends_the_socket_at_once_in_every_state() {
     let server = Server::start().await;
-    let slow = Options { silence_limit: Duration::from_secs(30), ..Options::default() };
+    let slow = StreamOptions { silence_limit: Duration::from_secs(30), ..StreamOptions::default() };
 
     let asked = server.stream(game(), slow.clone());
     let peer = server.next().await;
@@ -1062,7 +1067,7 @@ async fn closing_ends_the_socket_at_once_in_every_state() {
     sleep(ms(50)).await;
     ends_at_once(connected, peer.socket).await;
 
-    let blocked = server.stream(given(), Options { buffer: 1, ..slow });
+    let blocked = server.stream(given(), StreamOptions { buffer: 1, ..slow });
     let mut socket = server.live().await;
     for _ in 0..100 {
         say(&mut socket, "x").await;
@@ -1071,7 +1076,7 @@ async fn closing_ends_the_socket_at_once_in_every_state() {
 }
 
 #[tokio::test]
-async fn the_service_is_told_that_we_go() {
+async fn the_service_receives_a_close_frame() {
     let server = Server::start().await;
     let stream = server.stream(given(), fast());
     let mut socket = server.live().await;
@@ -1082,9 +1087,9 @@ async fn the_service_is_told_that_we_go() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_holds_the_service_back_and_loses_nothing() {
+async fn a_slow_reader_slows_the_service_down_and_loses_nothing() {
     let server = Server::start().await;
-    let stream = server.stream(given(), Options { buffer: 4, ..fast() });
+    let stream = server.stream(given(), StreamOptions { buffer: 4, ..fast() });
     let mut socket = server.live().await;
     let (sent, read) = (
         async {

@@ -38,7 +38,7 @@ class Listener:
 
 @contextmanager
 def listener(serve: Serve, host: str = "127.0.0.1") -> Iterator[Listener]:
-    """Gives each connection to `serve`, in a thread of its own, and closes it afterwards."""
+    """Passes each connection to `serve`, in its own thread, and closes it afterwards."""
     listening = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     seen = Listener(listening.getsockname()[1])
     threads: list[threading.Thread] = []
@@ -82,13 +82,13 @@ def read_head(connection: socket.socket) -> bytes:
 
 
 def drain(connection: socket.socket) -> None:
-    """Says nothing until the peer hangs up."""
+    """Sends nothing until the peer closes the connection."""
     while connection.recv(65536):
         pass
 
 
 def saying(*parts: bytes | Serve) -> Serve:
-    """Takes a request, then says or does one thing after another."""
+    """Reads a request, then performs these steps."""
 
     def serve(connection: socket.socket) -> None:
         read_head(connection)
@@ -115,7 +115,7 @@ def reset(connection: socket.socket) -> None:
 
 
 def answering(heads: list[bytes], answer: bytes | None = None) -> Serve:
-    """Keeps a request as it came, and answers it; by default with an empty body of the resource."""
+    """Keeps a request as received, and responds to it, by default with an empty body of the resource."""
 
     def serve(connection: socket.socket) -> None:
         if head := read_head(connection):

@@ -3,7 +3,7 @@
 They would be public API under a public name, so other modules reach them only through here (ruff: SLF).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sideline._core import CoreClient, Payload, Table
 
@@ -20,12 +20,20 @@ if TYPE_CHECKING:
     from sideline.errors import DecodeError, SidelineError
     from sideline.live import LiveStream
 
+_C = TypeVar("_C", bound="BaseClient")
+
 table_from_arrow = Table._from_arrow
 
 
 def core_of(client: "BaseClient") -> CoreClient:
     """Return a client's half in Rust."""
     return client._core
+
+
+def keep_alive(client: _C, service: object) -> _C:
+    """Return the client, which now refers to the service: it is not collected before the client."""
+    client._service = service
+    return client
 
 
 def options_of(client: "BaseClient") -> "Mapping[str, Any]":

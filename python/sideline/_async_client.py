@@ -23,7 +23,7 @@ from sideline._find import (
 from sideline._progress import ProgressOption
 from sideline._timeout import Timeout, call_limits
 from sideline._types import CatchUpResource, GameIds, Id, Ids, LazyModule, Many, OnError, TableName, Time
-from sideline.batch import AsyncBatch, fetch_async, query
+from sideline.batch import AsyncBatch, checked, fetch_async, query
 from sideline.errors import NotFound, SidelineError
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ class AsyncClient(BaseClient):
         timeout: Timeout | float | None = None,
     ) -> Payload:
         try:
+            arguments = checked(operation, arguments)
             return self._checked(await self._core.call_async(operation, arguments, call_limits(timeout)))
         except NotFound as error:
             if suspect := possible_game_id(arguments):
@@ -137,7 +138,7 @@ class AsyncClient(BaseClient):
         self,
         team_id: Id,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         reference: str | None = None,
         timeout: Timeout | float | None = None,
     ) -> Payload: ...
@@ -146,7 +147,7 @@ class AsyncClient(BaseClient):
         self,
         team_id: Many,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         reference: str | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
@@ -156,7 +157,7 @@ class AsyncClient(BaseClient):
         self,
         team_id: Ids,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         reference: str | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
@@ -192,7 +193,7 @@ class AsyncClient(BaseClient):
         end: Time | None = None,
         *,
         sport: Literal["basketball", "football"] | None = None,
-        team_id: Id | None = None,
+        team_id: Id | Table | None = None,
         location_id: str | None = None,
         season_type: Literal["EXH", "PRE", "REG", "POST"] | None = None,
         week: int | None = None,
@@ -306,7 +307,7 @@ class AsyncClient(BaseClient):
         self,
         team_id: Id,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         start: Time | None = None,
         end: Time | None = None,
         timeout: Timeout | float | None = None,
@@ -316,7 +317,7 @@ class AsyncClient(BaseClient):
         self,
         team_id: Many,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         start: Time | None = None,
         end: Time | None = None,
         on_error: OnError = "raise",
@@ -327,7 +328,7 @@ class AsyncClient(BaseClient):
         self,
         team_id: Ids,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         start: Time | None = None,
         end: Time | None = None,
         on_error: OnError = "raise",
@@ -363,14 +364,14 @@ class AsyncClient(BaseClient):
 
     @overload
     async def game_events(
-        self, game_id: Id, *, team_id: Id | None = None, timeout: Timeout | float | None = None
+        self, game_id: Id, *, team_id: Id | Table | None = None, timeout: Timeout | float | None = None
     ) -> Payload: ...
     @overload
     async def game_events(
         self,
         game_id: Many,
         *,
-        team_id: Id | None = None,
+        team_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
@@ -379,7 +380,7 @@ class AsyncClient(BaseClient):
         self,
         game_id: Ids,
         *,
-        team_id: Id | None = None,
+        team_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
@@ -1085,14 +1086,14 @@ class AsyncClient(BaseClient):
 
     @overload
     async def broadcast_roster(
-        self, team_id: Id, *, game_id: Id | None = None, timeout: Timeout | float | None = None
+        self, team_id: Id, *, game_id: Id | Table | None = None, timeout: Timeout | float | None = None
     ) -> Payload: ...
     @overload
     async def broadcast_roster(
         self,
         team_id: Many,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
@@ -1101,7 +1102,7 @@ class AsyncClient(BaseClient):
         self,
         team_id: Ids,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
@@ -1221,13 +1222,13 @@ class AsyncClient(BaseClient):
 
     @overload
     async def broadcast_locomotion(
-        self, schedule_id: Id, team_id: Id, *, timeout: Timeout | float | None = None
+        self, schedule_id: Id, team_id: Id | Table, *, timeout: Timeout | float | None = None
     ) -> Payload: ...
     @overload
     async def broadcast_locomotion(
         self,
         schedule_id: Many,
-        team_id: Id,
+        team_id: Id | Table,
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
@@ -1236,7 +1237,7 @@ class AsyncClient(BaseClient):
     async def broadcast_locomotion(
         self,
         schedule_id: Ids,
-        team_id: Id,
+        team_id: Id | Table,
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
@@ -1302,7 +1303,7 @@ class AsyncClient(BaseClient):
         team_id: Ids | None = None,
         timeout: Timeout | float | None = None,
     ) -> Table:
-        """Returns the players whose name has these words, as the table `players`.
+        """Returns the players whose name has these words, as the table `players` with a column `team_name`.
 
         Parameters:
             name: each of its words begins a word of the player's first, last or displayed name, whatever its case and

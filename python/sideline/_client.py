@@ -23,7 +23,7 @@ from sideline._find import (
 from sideline._progress import ProgressOption
 from sideline._timeout import Timeout, call_limits
 from sideline._types import CatchUpResource, GameIds, Id, Ids, LazyModule, Many, OnError, TableName, Time
-from sideline.batch import Batch, fetch_sync, query
+from sideline.batch import Batch, checked, fetch_sync, query
 from sideline.errors import NotFound, SidelineError
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class Client(BaseClient):
         timeout: Timeout | float | None = None,
     ) -> Payload:
         try:
+            arguments = checked(operation, arguments)
             return self._checked(self._core.call_sync(operation, arguments, call_limits(timeout)))
         except NotFound as error:
             if suspect := possible_game_id(arguments):
@@ -134,7 +135,7 @@ class Client(BaseClient):
         self,
         team_id: Id,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         reference: str | None = None,
         timeout: Timeout | float | None = None,
     ) -> Payload: ...
@@ -143,7 +144,7 @@ class Client(BaseClient):
         self,
         team_id: Many,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         reference: str | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
@@ -153,7 +154,7 @@ class Client(BaseClient):
         self,
         team_id: Ids,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         reference: str | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
@@ -189,7 +190,7 @@ class Client(BaseClient):
         end: Time | None = None,
         *,
         sport: Literal["basketball", "football"] | None = None,
-        team_id: Id | None = None,
+        team_id: Id | Table | None = None,
         location_id: str | None = None,
         season_type: Literal["EXH", "PRE", "REG", "POST"] | None = None,
         week: int | None = None,
@@ -303,7 +304,7 @@ class Client(BaseClient):
         self,
         team_id: Id,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         start: Time | None = None,
         end: Time | None = None,
         timeout: Timeout | float | None = None,
@@ -313,7 +314,7 @@ class Client(BaseClient):
         self,
         team_id: Many,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         start: Time | None = None,
         end: Time | None = None,
         on_error: OnError = "raise",
@@ -324,7 +325,7 @@ class Client(BaseClient):
         self,
         team_id: Ids,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         start: Time | None = None,
         end: Time | None = None,
         on_error: OnError = "raise",
@@ -360,14 +361,14 @@ class Client(BaseClient):
 
     @overload
     def game_events(
-        self, game_id: Id, *, team_id: Id | None = None, timeout: Timeout | float | None = None
+        self, game_id: Id, *, team_id: Id | Table | None = None, timeout: Timeout | float | None = None
     ) -> Payload: ...
     @overload
     def game_events(
         self,
         game_id: Many,
         *,
-        team_id: Id | None = None,
+        team_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
@@ -376,7 +377,7 @@ class Client(BaseClient):
         self,
         game_id: Ids,
         *,
-        team_id: Id | None = None,
+        team_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
@@ -1082,14 +1083,14 @@ class Client(BaseClient):
 
     @overload
     def broadcast_roster(
-        self, team_id: Id, *, game_id: Id | None = None, timeout: Timeout | float | None = None
+        self, team_id: Id, *, game_id: Id | Table | None = None, timeout: Timeout | float | None = None
     ) -> Payload: ...
     @overload
     def broadcast_roster(
         self,
         team_id: Many,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
@@ -1098,7 +1099,7 @@ class Client(BaseClient):
         self,
         team_id: Ids,
         *,
-        game_id: Id | None = None,
+        game_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
@@ -1218,13 +1219,13 @@ class Client(BaseClient):
 
     @overload
     def broadcast_locomotion(
-        self, schedule_id: Id, team_id: Id, *, timeout: Timeout | float | None = None
+        self, schedule_id: Id, team_id: Id | Table, *, timeout: Timeout | float | None = None
     ) -> Payload: ...
     @overload
     def broadcast_locomotion(
         self,
         schedule_id: Many,
-        team_id: Id,
+        team_id: Id | Table,
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
@@ -1233,7 +1234,7 @@ class Client(BaseClient):
     def broadcast_locomotion(
         self,
         schedule_id: Ids,
-        team_id: Id,
+        team_id: Id | Table,
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
@@ -1299,7 +1300,7 @@ class Client(BaseClient):
         team_id: Ids | None = None,
         timeout: Timeout | float | None = None,
     ) -> Table:
-        """Returns the players whose name has these words, as the table `players`.
+        """Returns the players whose name has these words, as the table `players` with a column `team_name`.
 
         Parameters:
             name: each of its words begins a word of the player's first, last or displayed name, whatever its case and

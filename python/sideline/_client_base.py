@@ -22,6 +22,9 @@ else:
 class BaseClient(Streams):
     """The options of a client, and the core that holds them."""
 
+    _service: object = None
+    """The simulator that made the client, if one did."""
+
     def __init__(
         self,
         *,
@@ -130,7 +133,7 @@ class BaseClient(Streams):
         from sideline._client import Client
 
         client = Client.__new__(Client)
-        client._options, client._core = self._options, self._core
+        client._options, client._core, client._service = self._options, self._core, self._service
         return client
 
     def _live_by_token(self, token: str, seconds: float) -> "sideline.LiveStream":

@@ -57,10 +57,15 @@ def teams_named(teams: Payload, name: str) -> Table:
 
 
 def players_named(rosters: "BaseBatch", name: str) -> Table:
-    """Return the rows of `players` with this name; raises if a readable roster is missing."""
+    """Return the rows of `players` with this name, and their teams; raises if a readable roster is missing."""
     if any(status not in ("fetched", "empty", "forbidden") and count for status, count in rosters.counts.items()):
         rosters.raise_if_incomplete()
-    return _rows_named(rosters.table("players"), name, ("first_name", "last_name", "display_name"))
+    found = _rows_named(rosters.table("players"), name, ("first_name", "last_name", "display_name"))
+    teams = rosters.table("team", columns=["team_id", "name"])
+    named = dict(zip(teams["team_id"], teams["name"], strict=True))
+    from sideline._access import with_texts
+
+    return with_texts(found, [("team_name", "team name", [named.get(one) for one in found["team_id"]], False)])
 
 
 def as_list(ids: "Ids | Payload") -> Any:

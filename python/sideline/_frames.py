@@ -116,7 +116,7 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
         found: dict[str, Any] = {name: source.table(name) for name in tables if name in names}  # type: ignore[attr-defined]
         if not found:
             has = ", ".join(names) or "none"
-            raise ValueError(f"{argument} has no table {' or '.join(tables)}; its tables are {has}")
+            raise ValueError(f"{argument} needs a table {' or '.join(tables)}; this response has {has}")
         return {name: _plain(polars.DataFrame(table)) for name, table in found.items()}
     if isinstance(source, polars.LazyFrame):
         source = source.collect()

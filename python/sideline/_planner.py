@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sideline._access import core_of, options_of
+from sideline._arguments import check_range
 from sideline._core import _epoch_ms, _ids
 from sideline._plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 from sideline._types import TableName
@@ -74,7 +75,7 @@ class Selection:
         if is_ranged and (self.start is None or self.end is None):
             raise ValueError("locations of session_ids need start= and end=; with game_ids= the times are known")
         if self.start is not None and self.end is not None:
-            _plan.check_range(self.start, self.end, None)
+            check_range(self.start, self.end, None)
 
 
 def make_plan(client: "Client", selection: Selection, keep_teams: TeamFilter | None = None) -> Plan:
@@ -101,7 +102,7 @@ def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter |
     start, end, team_ids = selection.start, selection.end, selection.team_ids
     if end is None:
         end = lists.service_time()
-        _plan.check_range(start, None, end)
+        check_range(start, None, end)
     if keep_teams is not None:
         if team_ids is None:
             lists.read_teams()

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import sideline
+from sideline._plan import ids
 from sideline._types import LazyModule, TableName
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ class BaseSeason:
     def __init__(self, client: Any, season: str | int, team_ids: Any) -> None:
         self._client = client
         self._year = first_year(season)
-        self._team_ids = team_ids
+        # Read now: an iterator would have no ids for the second table.
+        self._team_ids = None if team_ids is None else ids("team_ids", team_ids)
 
     @property
     def name(self) -> str:
@@ -100,8 +103,8 @@ class AsyncSeason(BaseSeason):
 
 def first_year(season: object) -> int:
     """Return the year in which a season begins. Raises `ValueError` for an invalid season."""
-    if isinstance(season, int) and not isinstance(season, bool):
-        year, second = season, None
+    if isinstance(season, SupportsIndex) and not isinstance(season, bool):
+        year, second = index(season), None
     elif isinstance(season, str) and (found := re.fullmatch(r"(\d{4})(?:[-/](\d{2}|\d{4}))?", season)):
         year, second = int(found[1]), found[2]
     else:

@@ -134,9 +134,9 @@ class Streams:
             silence_limit, retry_wait, max_wait, notices, overflow: as for `live_stats`; a refused token also counts as
                 a failed attempt.
             buffer, max_event_bytes, max_buffer_bytes, quiet_after, give_up_on: as for `live_stats`.
-            recover: "auto" requests the state of the game (`catch_up`) after a gap, once for each gap and at most once
-                in 5 s, and yields it as `Recovered`; "off" requests nothing. Without `game_id` or without notices
-                nothing is requested (docs/live.md, "Recovery").
+            recover: "auto" requests the state of the game after a gap (`catch_up`; where that is refused, the stats of
+                the game's sessions), once for each gap and at most once in 5 s, and yields it as `Recovered`; "off"
+                requests nothing. Without `game_id` or without notices nothing is requested (docs/live.md, "Recovery").
 
         >>> stream = client.live(live_game_id, sources=["stats"])
         >>> type(next(stream)).__name__

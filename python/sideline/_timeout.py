@@ -1,5 +1,6 @@
 """Timeouts of requests."""
 
+from math import inf
 from typing import NamedTuple
 
 __all__ = ["Timeout"]
@@ -20,12 +21,21 @@ class Timeout(NamedTuple):
     """For the whole call, with all attempts and waits."""
 
 
+def _checked(timeout: Timeout) -> Timeout:
+    for name, seconds in timeout._asdict().items():
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+            raise TypeError(f"timeout: {name} is a number of seconds, not {type(seconds).__name__}")
+        if not 0 < seconds < inf:
+            raise ValueError(f"timeout: {name} is {seconds}; it must be more than 0 seconds, and finite")
+    return timeout
+
+
 def limits(timeout: "Timeout | float | None") -> tuple[float, float, float] | None:
     """Return connect, read and total limits; a number is the total, which also bounds the other two."""
     if timeout is None:
         return None
     if isinstance(timeout, Timeout):
-        return timeout
+        return _checked(timeout)
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         raise TypeError(f"timeout is seconds or sideline.Timeout(...), not {type(timeout).__name__}")
     standard = Timeout()
@@ -38,8 +48,10 @@ Limit = Timeout | float | None
 
 def call_limits(timeout: Limit) -> "tuple[float | None, float | None, float] | None":
     """Return the limits of one call; a number limits the whole call and keeps the client's other limits."""
-    if timeout is None or isinstance(timeout, Timeout):
-        return timeout
+    if timeout is None:
+        return None
+    if isinstance(timeout, Timeout):
+        return _checked(timeout)
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         raise TypeError(f"timeout is seconds or sideline.Timeout(...), not {type(timeout).__name__}")
     return None, None, float(timeout)

@@ -37,6 +37,9 @@ STATUSES = ("fetched", "empty", "forbidden", "missing", "failed")
 
 MAX_HOLES_SHOWN = 10
 
+_FILTERS = ("schedule", "broadcast_schedule")
+"""Operations that respond with no games to wrong arguments, where the others refuse."""
+
 _STATUS, _ATTEMPTS = 6, 10
 """Positions in a row of `coverage`."""
 
@@ -205,7 +208,7 @@ class BaseBatch:
             "ones: its .coverage lists every unit, and its .retry() requests the missing ones again. Pass "
             'on_error="keep" to get the batch without this error',
             batch=batch,
-        )
+        ) from holes[0].error
 
     def __iter__(self) -> Iterator[Payload]:
         return (unit.payload for unit in self._units if unit.is_answered and unit.payload is not None)
@@ -351,14 +354,45 @@ def keys(name: str, given: object) -> tuple[list[Any], list[Any] | None] | None:
         rows = given.table(table, columns=names).to_dicts() if table else []
     if name not in names:
         kind = type(given).__name__
+        hint = ""
+        if name == "session_id" and isinstance(given, (Payload, BaseBatch)) and given.operation == "schedule":
+            hint = ". A schedule has games: client.game(schedule) requests their sessions, and can be passed here"
         raise TypeError(
-            f"{name} is one id, a list or column of ids, or a table with a column {name}: this {kind} has none"
+            f"{name} is one id, a list or column of ids, or a table with a column {name}: this {kind} has none{hint}"
         )
     found: dict[Any, Any] = {}
     for row in rows:
         found[row[name]] = found.get(row[name]) or row.get("game_id")
     has_games = name == "session_id" and "game_id" in names
     return list(found), list(found.values()) if has_games else None
+
+
+def one_id(name: str, given: Any) -> Any:
+    """Return the only id of a payload, batch or table with a column of them; any other value as it is.
+
+    Raises `ValueError` if it has none or several.
+    """
+    found = keys(name, given) if name.endswith("_id") else None
+    if found is None:
+        return given
+    ids, kind = found[0], type(given).__name__
+    if not ids:
+        raise ValueError(f"{name} takes one id, and this {kind} has no row: nothing was found")
+    if len(ids) > 1:
+        raise ValueError(f"{name} takes one id, and this {kind} has {len(ids)}: pass one of {ids[:10]}")
+    return ids[0]
+
+
+def checked(operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a request, with ids instead of tables.
+
+    Raises `ValueError` for a team's name, for which the service would respond with no games.
+    """
+    if operation in _FILTERS:
+        team = arguments.get("team_id")
+        if isinstance(team, str) and not team.strip().isdecimal():
+            raise ValueError(f"team_id is {team!r}, and it must be a number: client.find_team({team!r}) finds it")
+    return {name: one_id(name, given) for name, given in arguments.items()}
 
 
 def many(name: str, given: object) -> list[int | str] | None:
@@ -403,7 +437,7 @@ def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | float
         if games is not None:
             rest["game_id"] = None
     # An iterator is read now, so that a retry sends the same.
-    kept = {name: list(value) if isinstance(value, Iterator) else value for name, value in rest.items()}
+    kept = {name: list(value) if isinstance(value, Iterator) else one_id(name, value) for name, value in rest.items()}
     return Query(operation, name, ids, kept, call_limits(timeout), games)
 
 

@@ -229,6 +229,9 @@ class DecodeError(SidelineError):
     """The position in the JSON, such as `$.teams[0].id`."""
     offset: int
     """The position in the body, in bytes."""
+    method: str = "GET"
+    attempts: int = 1
+    """The number of attempts."""
 
     def __init__(
         self, text: str = "", *, path: str = "$", offset: int = 0, payload: "sideline.Payload | None" = None
@@ -237,6 +240,17 @@ class DecodeError(SidelineError):
         self.path = path
         self.offset = offset
         self.payload = payload
+
+    @property
+    def url(self) -> str:
+        """The address, without secrets; empty for a body that was not requested, or was decoded after its call."""
+        return "" if self.payload is None else self.payload.url or ""
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds for all attempts and the waits between them."""
+        elapsed = None if self.payload is None else self.payload.elapsed
+        return 0.0 if elapsed is None else elapsed.total_seconds()
 
 
 class InternalError(SidelineError):

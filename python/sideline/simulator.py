@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self, Unpack
 
+from sideline._access import keep_alive
 from sideline._arguments import named
 from sideline._async_client import AsyncClient
 from sideline._client import Client
@@ -49,10 +50,19 @@ _FAULT_OPTIONS = {
 
 
 class Faults:
-    """Faults that the simulator injects into responses."""
+    """Faults that the simulator injects into responses.
+
+    >>> service.faults.add("/v1/data/teams", status=503, times=1)
+    >>> service.faults
+    <sideline.simulator.Faults: add('/v1/data/teams', status=503, times=1)>
+    """
 
     def __init__(self, core: CoreSimulator) -> None:
         self._core = core
+        self._added: list[str] = []
+
+    def __repr__(self) -> str:
+        return f"<sideline.simulator.Faults: {', '.join(self._added) or 'none'}>"
 
     def add(
         self,
@@ -136,10 +146,23 @@ class Faults:
                 times=times,
                 probability=probability,
             )
+        values = {
+            "status": status,
+            "delay": delay or None,
+            "cut_at": cut_at,
+            "reset": reset or None,
+            "gzip": gzip,
+            "bytes_per_second": bytes_per_second,
+            "requests_per_second": requests_per_second,
+            "times": times,
+        }
+        options = "".join(f", {name}={value!r}" for name, value in values.items() if value is not None)
+        self._added.append(f"add({path!r}{options})")
 
     def clear(self) -> None:
         """Remove all faults."""
         self._core.clear_faults()
+        self._added.clear()
 
 
 class StreamFaults:
@@ -393,19 +416,19 @@ class Simulator:
         self._core.revoke_tokens(token)
 
     def client(self, **options: Unpack[ClientOptions]) -> Client:
-        """Return a client of this service; `options` are those of `sideline.Client`."""
+        """Return a client of this service, which runs as long as it; `options` are those of `sideline.Client`."""
         try:
             merged: ClientOptions = {**self._options(), **options}
-            return Client(**merged)
+            return keep_alive(Client(**merged), self)
         finally:
             # A traceback with locals must not show secrets.
             options, merged = {}, {}
 
     def async_client(self, **options: Unpack[ClientOptions]) -> AsyncClient:
-        """Return an asynchronous client of this service; `options` are those of `sideline.AsyncClient`."""
+        """Return an asynchronous client, as `client`; `options` are those of `sideline.AsyncClient`."""
         try:
             merged: ClientOptions = {**self._options(), **options}
-            return AsyncClient(**merged)
+            return keep_alive(AsyncClient(**merged), self)
         finally:
             # As above.
             options, merged = {}, {}

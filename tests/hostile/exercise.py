@@ -301,7 +301,11 @@ class Case:
             self.texts.data(repr(result))
 
     def _payload(self, payload: sideline.Payload) -> None:
-        self.texts.say(repr(payload), payload._repr_html_(), payload.url, payload.request_id, repr(dict(payload.headers)))
+        html = payload._repr_html_()
+        self.texts.data(html)
+        # All but the first rows of its table, which are data.
+        self.texts.say(re.sub(r"</thead><tbody>.*?</tbody>", "", html, flags=re.DOTALL))
+        self.texts.say(repr(payload), payload.url, payload.request_id, repr(dict(payload.headers)))
         with self._documented():
             self.texts.say(*(payload.unknown_fields() if payload.tables else ()))
         again = pickle.loads(pickle.dumps(payload))

@@ -1,4 +1,4 @@
-"""A game of the season that is played action by action: REST knows each action at once, and the live streams are told."""
+"""A game of the season that is played action by action: REST has each action at once, and the live streams send it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PlayedGame:
                     self.pending += [(session, possession, action) for action in possession.actions]
                     possession.actions = []
             service.season.revision += 1
-            self._told = self.totals()
+            self._sent = self.totals()
 
     def totals(self) -> Totals:
         """The box score, by the season's objects."""
@@ -49,7 +49,7 @@ class PlayedGame:
                 self.service.season.touch(session, action.player_id)
                 self.version = session.revision
                 self.service.season.revision += 1
-            self.tell()
+            self.send_changes()
         return bool(chosen)
 
     def correct(self) -> str | None:
@@ -59,20 +59,20 @@ class PlayedGame:
             session.revision = self.version
             changed = self.service.change.correct_stat(session.id)
             self.version = session.revision
-        self.tell()
+        self.send_changes()
         return changed
 
-    def tell(self) -> None:
+    def send_changes(self) -> None:
         """A stats message for each line that changed, with the new values of its changed codes."""
         now = self.totals()
         for (team_id, player_id), stats in now.items():
-            before = self._told.get((team_id, player_id), {})
+            before = self._sent.get((team_id, player_id), {})
             changed = {code: stats.get(code, 0.0) for code in {*stats, *before} if stats.get(code, 0) != before.get(code, 0)}
             if changed:
                 data = {"occurred_at": self.event.start, "team_id": team_id, "player_id": player_id, "stats": changed}
                 data |= {"classification": "", "version": self.version}
                 self.service.live.send(data, source="stats", numbered=self.is_numbered, type="stats")
-        self._told = now
+        self._sent = now
 
     def snapshot(self) -> dict[str, Any]:
         """What the Broadcast API says of the game now."""

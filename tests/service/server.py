@@ -67,7 +67,7 @@ class Service:
         self._rest = Rest(self)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     # Addresses and credentials
 
@@ -167,28 +167,42 @@ class Service:
     async def _run(self, ready: Future[int]) -> None:
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=1 << 18)
+        server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=1 << 18)
         beats = asyncio.create_task(self.live.beat())
         ready.set_result(server.sockets[0].getsockname()[1])
         await self._ended.wait()
+        # asyncio never closes a connection whose transport is made after its server was closed.
+        self._loop.remove_reader(server.sockets[0].fileno())
+        await asyncio.sleep(0)
         server.close()
         beats.cancel()
-        for task in list(self._tasks):
+        connections = dict(self._connections)
+        for task, writer in connections.items():
             task.cancel()
-        await asyncio.gather(beats, *self._tasks, return_exceptions=True)
+            writer.transport.abort()
+        await asyncio.gather(beats, *connections, return_exceptions=True)
+        # An aborted transport closes its socket in the next turn of the loop.
+        await asyncio.sleep(0)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._ended.is_set():
+            # Nothing would end its task.
+            writer.transport.abort()
+            return
+        task = asyncio.create_task(self._connected(reader, writer))
+        self._connections[task] = writer
+        task.add_done_callback(self._connections.pop)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
+        """Serves a connection until its socket is closed."""
         try:
-            while await self._exchange(reader, writer):
-                pass
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
-            pass
+            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+                while await self._exchange(reader, writer):
+                    pass
         finally:
-            self._tasks.discard(task)
-            writer.transport.abort() if self._ended.is_set() else writer.close()
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """One request and its response; whether the connection goes on."""

@@ -1,6 +1,7 @@
 """`sideline.moments`: positions around plays."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sideline._access import table_from_arrow
@@ -10,9 +11,10 @@ from sideline._frames import library
 
 if TYPE_CHECKING:
     import polars
+    import pyarrow
 
-_SESSION_BATCH_SIZE = 4
-"""Sessions of lazy locations that are read together, to bound the memory."""
+_CHUNK_PARTS = 16
+"""Sessions whose result is one chunk."""
 
 _REQUIRED_COLUMNS = ("session_id", "t", "player_id", "x", "y")
 
@@ -29,7 +31,7 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
         rows: a payload, a `Table` or a frame, with `session_id` and the time: `occurred_at`, `start_timestamp` or
             `timestamp`.
         locations: one or several responses of `client.locations`, a table or frame, or a polars LazyFrame such as
-            `archive.scan("locations")`. From a LazyFrame only the needed sessions and times are read, a few sessions at
+            `archive.scan("locations")`. From a LazyFrame only the needed sessions and times are read, one session at
             a time.
         before, after: seconds around each row.
         normalize: rotate the court by half a turn where needed, so that the attacked hoop is at positive y; `rows` need
@@ -69,10 +71,10 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
         )
         .drop_nulls(["session_id", "at"])
     )
-    lazy, at_once = _locations(locations)
+    lazy = _locations(locations)
     # Equal strings are stored once, because a season's frames have millions of rows.
     sessions = pl.Enum(windows["session_id"].unique(maintain_order=True))
-    parts = [
+    parts = (
         arrow_of(
             part.select(
                 "row",
@@ -85,52 +87,64 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
                 x=pl.col("x") * pl.col("turn"),
                 y=pl.col("y") * pl.col("turn"),
                 z="z",
-            ).sort("row", "t_offset_s", maintain_order=True)
+            )
         )
-        for part in _around(windows, lazy, at_once)
-    ]
-    return table_from_arrow("moments", library("pyarrow", "arrow").concat_tables(parts))
+        for part in _around(windows, lazy, is_lazy=isinstance(locations, pl.LazyFrame))
+    )
+    return table_from_arrow("moments", _joined(parts))
 
 
-def _locations(source: object) -> "tuple[polars.LazyFrame, int | None]":
-    """Return the locations, and how many of their sessions to read at once (`None`: all)."""
+def _joined(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":
+    """Concatenate tables in few chunks, which are copies.
+
+    Memory of polars with a part of the result in it could not be used again for the next session.
+    """
+    pa = library("pyarrow", "arrow")
+    chunks = [pa.concat_tables(some).combine_chunks() for some in iter(lambda: list(islice(parts, _CHUNK_PARTS)), [])]
+    return pa.concat_tables(chunks)
+
+
+def _locations(source: object) -> "polars.LazyFrame":
+    """Return the needed columns of the locations, with equal types."""
     pl = library("polars", "polars")
-    is_lazy = isinstance(source, pl.LazyFrame)
-    lazy: Any = source if is_lazy else frame_of("locations", source).lazy()
+    lazy: Any = source if isinstance(source, pl.LazyFrame) else frame_of("locations", source).lazy()
     has = lazy.collect_schema()
     if missing := [name for name in _REQUIRED_COLUMNS if name not in has]:
         raise ValueError(f"locations has no column {' and '.join(missing)}; it has {', '.join(has)}")
     optional = {"type": pl.String, "team_id": pl.Int64, "z": pl.Float64}
     columns = [pl.col(name) if name in has else pl.lit(None, kind).alias(name) for name, kind in optional.items()]
-    return lazy.select(*_REQUIRED_COLUMNS, *columns), _SESSION_BATCH_SIZE if is_lazy else None
+    needed: polars.LazyFrame = lazy.select(*_REQUIRED_COLUMNS, *columns)
+    return needed
 
 
 def _around(
-    windows: "polars.DataFrame", locations: "polars.LazyFrame", at_once: int | None
+    windows: "polars.DataFrame", locations: "polars.LazyFrame", *, is_lazy: bool
 ) -> "Iterator[polars.DataFrame]":
-    """Yield each window joined with the positions in it, a few sessions at a time."""
+    """Yield each session's windows with the positions in them, by row and time."""
     pl = library("polars", "polars")
-    ids = windows["session_id"].unique(maintain_order=True).to_list()
-    # A window overlaps two or three buckets of its own length.
-    width = max(1, (windows["end"] - windows["start"]).max() or 1)
-    bucket = pl.col("start") // width
-    spread = pl.int_ranges(bucket, pl.col("end") // width + 1).alias("bucket")
-    buckets = windows.with_columns(spread).explode("bucket")
-    step = at_once or max(1, len(ids))
-    for first in range(0, max(1, len(ids)), step):
-        some = ids[first : first + step]
-        near = buckets.filter(pl.col("session_id").is_in(some))
-        span = near.select(
-            pl.from_epoch(pl.col("start").min(), "ms").dt.replace_time_zone("UTC").alias("start"),
-            pl.from_epoch(pl.col("end").max(), "ms").dt.replace_time_zone("UTC").alias("end"),
-        ).row(0)
-        read = locations.filter(pl.col("session_id").is_in(some))
-        if near.height:
-            read = read.filter(pl.col("t").is_between(*span))
-        found = read.collect().with_columns(pl.col("session_id").cast(pl.String), pl.col("t").dt.epoch("ms"))
-        joined: polars.DataFrame = (
-            found.with_columns(bucket=pl.col("t") // width)
-            .join(near, on=["session_id", "bucket"])
-            .filter(pl.col("t").is_between("start", "end"))
-        )
-        yield joined
+    nothing = locations.clear().collect()
+    by_session = {} if is_lazy else locations.collect().partition_by("session_id", as_dict=True)
+    for (session,), near in windows.group_by("session_id", maintain_order=True):
+        if is_lazy:
+            ends = (
+                pl.from_epoch(pl.lit(end), "ms").dt.replace_time_zone("UTC")
+                for end in (near["start"].min(), near["end"].max())
+            )
+            found = locations.filter(pl.col("session_id") == session, pl.col("t").is_between(*ends)).collect()
+        else:
+            found = by_session.get((session,), nothing)
+        yield _in_windows(near, found)
+    if windows.is_empty():
+        yield _in_windows(windows, nothing)
+
+
+def _in_windows(windows: "polars.DataFrame", positions: "polars.DataFrame") -> "polars.DataFrame":
+    """Return each window of a session with the positions in it, in the order of the windows and of time."""
+    pl = library("polars", "polars")
+    positions = positions.drop("session_id").with_columns(pl.col("t").dt.epoch("ms")).sort("t", maintain_order=True)
+    first = positions["t"].search_sorted(windows["start"], side="left")
+    last = positions["t"].search_sorted(windows["end"], side="right")
+    ranges = windows.select("row", "session_id", "at", "turn", place=pl.int_ranges(first, last))
+    places = ranges.explode("place").drop_nulls("place")
+    found: polars.DataFrame = pl.concat([places.drop("place"), positions[places["place"]]], how="horizontal")
+    return found

@@ -1,7 +1,7 @@
 """Metrics of box scores: shooting and the four factors."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from sideline._frames import library, tables_of
 from sideline._metrics._common import box_scores, share, stat, sum_by
@@ -15,29 +15,61 @@ else:
     polars = LazyModule("polars")
 
 
-def effective_field_goal() -> "polars.Expr":
-    """Return effective field goal percentage, (FG + 0.5 FG3) / FGA, as an expression over columns of `box_score`.
+@overload
+def effective_field_goal() -> "polars.Expr": ...
+@overload
+def effective_field_goal(box_score: object, *, by: Sequence[str] = ()) -> "polars.DataFrame": ...
+def effective_field_goal(box_score: object = None, *, by: Sequence[str] = ()) -> "polars.DataFrame | polars.Expr":
+    """Return effective field goal percentage, (FG + 0.5 FG3) / FGA, of each player and each team (player 0).
 
-    An expression cannot see whether a code is missing; `shooting` can.
+    Columns: `team_id`, `player_id`, `player_name`, `effective_field_goal`.
 
+    Parameters:
+        box_score: as in `shooting`; without it, the result is an expression over columns of `box_score`, which cannot
+            see whether a code is missing.
+
+    >>> metrics.effective_field_goal(client.stats(session_id)).columns[-1]
+    'effective_field_goal'
     >>> box = client.stats(session_id).to_polars("box_score")
     >>> box.select(metrics.effective_field_goal().is_between(0, 1.5).all()).item()
     True
     """
-    return share(stat("FG") + 0.5 * stat("FG3"), stat("FGA"))
+    value = share(stat("FG") + 0.5 * stat("FG3"), stat("FGA"))
+    return value if box_score is None else _of_lines(box_score, value, "effective_field_goal", ("FG", "FG3", "FGA"), by)
 
 
-def true_shooting(free_throw_weight: float = 0.44) -> "polars.Expr":
-    """Return true shooting percentage, PTS / (2 (FGA + 0.44 FTA)), as an expression over columns of `box_score`.
+@overload
+def true_shooting(*, free_throw_weight: float = 0.44) -> "polars.Expr": ...
+@overload
+def true_shooting(
+    box_score: object, *, by: Sequence[str] = (), free_throw_weight: float = 0.44
+) -> "polars.DataFrame": ...
+def true_shooting(
+    box_score: object = None, *, by: Sequence[str] = (), free_throw_weight: float = 0.44
+) -> "polars.DataFrame | polars.Expr":
+    """Return true shooting percentage, PTS / (2 (FGA + 0.44 FTA)), of each player and each team (player 0).
+
+    Columns: `team_id`, `player_id`, `player_name`, `true_shooting`.
 
     Parameters:
+        box_score: as in `effective_field_goal`.
         free_throw_weight: the share of free throws that end a chance to score; stat lines do not have it.
 
+    >>> metrics.true_shooting(client.stats(session_id)).columns[-1]
+    'true_shooting'
     >>> box = client.stats(session_id).to_polars("box_score")
     >>> box.select(metrics.true_shooting().is_between(0, 2).all()).item()
     True
     """
-    return share(stat("PTS"), 2 * (stat("FGA") + free_throw_weight * stat("FTA")))
+    value = share(stat("PTS"), 2 * (stat("FGA") + free_throw_weight * stat("FTA")))
+    return value if box_score is None else _of_lines(box_score, value, "true_shooting", ("PTS", "FGA", "FTA"), by)
+
+
+def _of_lines(
+    box_score: object, value: "polars.Expr", name: str, codes: Sequence[str], by: Sequence[str]
+) -> "polars.DataFrame":
+    sums = sum_by(box_scores(box_score, name, codes, by), [*by, "team_id", "player_id"], codes)
+    return with_player_names(sums.with_columns(value.alias(name)).drop(codes), box_score)
 
 
 def shooting(box_score: object, *, by: Sequence[str] = (), free_throw_weight: float = 0.44) -> "polars.DataFrame":
@@ -55,7 +87,7 @@ def shooting(box_score: object, *, by: Sequence[str] = (), free_throw_weight: fl
     boxes = box_scores(box_score, "shooting", codes, by)
     sums = sum_by(boxes, [*by, "team_id", "player_id"], codes)
     shares = sums.with_columns(
-        effective_field_goal=effective_field_goal(), true_shooting=true_shooting(free_throw_weight)
+        effective_field_goal=effective_field_goal(), true_shooting=true_shooting(free_throw_weight=free_throw_weight)
     )
     return with_player_names(shares, box_score)
 

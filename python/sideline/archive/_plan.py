@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sideline._core import _epoch_ms
-from sideline.archive._listing import Event, Game, is_sendable, moment
+from sideline.archive._listing import Event, Game, is_sendable
 
 MIN_SETTLED_TIME = timedelta(hours=3)
 """A game may continue for so long after its last known end: a break between sessions looks like an end."""
@@ -195,7 +194,9 @@ def unit_of(row: Mapping[str, Any]) -> Unit:
 
 
 def team_numbers(teams: Sequence[object]) -> list[int]:
-    """Each team once; raises `ValueError` for what is no number."""
+    """Each team once; raises `ValueError` for what is no number, and for no team at all."""
+    if not teams:
+        raise ValueError("team_ids has no team: if a search found none, check the name; leave it out for all teams")
     if not all(str(team).isascii() and str(team).isdigit() for team in teams):
         raise ValueError(f"team_ids are numbers, not {teams}")
     return list(dict.fromkeys(int(str(team)) for team in teams))
@@ -238,17 +239,3 @@ def unlisted_games(games: Iterable[Game], listed: Collection[str], clock: dateti
         and game.tipoff_at + MIN_SETTLED_TIME <= clock
         and game.status not in _NOT_PLAYED
     ]
-
-
-def check_range(start: Any, end: Any, now: datetime | None) -> None:
-    """Raise `ValueError` for an empty range; without `end` it ends `now`."""
-    ends = _epoch_ms("start", start), _epoch_ms("end", now if end is None else end)
-    if ends[0] < ends[1]:
-        return
-    first, last = map(moment, ends)
-    if end is None:
-        raise ValueError(f"start {first} is in the future, and a range without end ends now, {last}: pass end too")
-    if first == last:
-        day = (first + timedelta(days=1)).date()
-        raise ValueError(f"start and end are both {first}: the range is empty; for a whole day, end it with {day}")
-    raise ValueError(f"start {first} is after end {last}: swap them")

@@ -19,6 +19,10 @@ def is_hole(row: Any) -> bool:
     return row["status"] not in SETTLED_STATUSES
 
 
+def _count(table: Table, what: str) -> str:
+    return f"{table.num_rows:,} {what}{'s' * (table.num_rows != 1)}"
+
+
 class SyncReport:
     """The planned units of a sync, and how each of them ended."""
 
@@ -57,9 +61,9 @@ class SyncReport:
 
     def __repr__(self) -> str:
         state = "complete" if self.complete else self._holes()
-        drift = f", {self.drift.num_rows} unknown fields" if self.drift.num_rows else ""
-        units, corrections = self.coverage.num_rows, self.corrections.num_rows
-        return f"<sideline.SyncReport {units} units, {state}, {corrections} corrections{drift}>"
+        drift = f", {_count(self.drift, 'unknown field')}" if self.drift.num_rows else ""
+        units, corrections = _count(self.coverage, "unit"), _count(self.corrections, "correction")
+        return f"<sideline.SyncReport {units}, {state}, {corrections}{drift}>"
 
     def _repr_html_(self) -> str:
         ended = Counter(row["status"] for row in self.coverage.to_dicts())

@@ -266,6 +266,8 @@ class Store:
             raise ValueError(
                 f'{text} is neither a folder nor an address: write "{scheme.lower()}://{rest.lstrip("/")}"'
             )
+        if not self.is_local and not rest.strip("/"):
+            raise ValueError(f"{text} names no bucket: pass a folder or an address such as s3://bucket/name")
         self.root: str = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = options
         self.fence: int | None = None

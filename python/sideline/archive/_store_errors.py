@@ -2,8 +2,9 @@
 
 import errno
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from sideline._frames import library
@@ -12,6 +13,8 @@ from sideline.errors import ConfigurationError, DecodeError
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
+
+    from sideline.archive._store import Store
 
 _VARIABLES = {
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION (and AWS_ENDPOINT_URL if it is not Amazon's)",
@@ -26,6 +29,9 @@ _CREDENTIALS_PATTERN = re.compile(
     re.IGNORECASE,
 )
 _DISK_FULL_PATTERN = re.compile(r"No space left on device|File too large|Disk quota exceeded|os error (?:28|27|122)\b")
+_READERS = ("pyarrow", "polars", "deltalake", "_internal", "duckdb", "_duckdb", "pyo3_runtime")
+"""The modules of exceptions of libraries that read Parquet."""
+_BATCH_SIZE = 1024
 _COLOUR_PATTERN = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -67,6 +73,29 @@ def check_files(root: str, name: str, table: "DeltaTable") -> None:
         if found != size:
             what = "is missing" if found is None else f"has {found} bytes, but {size} were written"
             raise DecodeError(f"{file} {what}: {remedy(name)}")
+
+
+def is_from_a_reader(error: BaseException) -> bool:
+    """Whether a library that reads Parquet raised it. pyarrow also raises `OSError` without a number."""
+    return type(error).__module__.partition(".")[0] in _READERS or (type(error) is OSError and error.errno is None)
+
+
+def find_damage(store: "Store", names: Iterable[str]) -> str | None:
+    """Return a text about the first local file that cannot be read and what to do about it."""
+    if not store.is_local:
+        return None
+    parquet: Any = library("pyarrow.parquet", "archive")
+    for name in names:
+        if (table := store.open_checked(name)) is None:
+            continue
+        for path, _ in _files(table):
+            file = Path(store.root) / name / path
+            try:
+                for _ in parquet.ParquetFile(file).iter_batches(_BATCH_SIZE):
+                    pass
+            except Exception as error:  # noqa: BLE001 - whatever the reader says, the file is what is wrong
+                return f"{file} is damaged ({_last_line(str(error))}): {remedy(name)}"
+    return None
 
 
 def remedy(name: str) -> str:

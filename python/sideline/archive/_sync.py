@@ -10,6 +10,7 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from sideline._arguments import check_range
 from sideline._core import _epoch_ms
 from sideline._progress import ProgressOption, bar
 from sideline.archive import _compaction, _plan, _withdrawals
@@ -37,7 +38,7 @@ _UNITS_PER_LEASE = 100
 _COMPACT_INTERVAL = 8
 """Chunks between two compactions. Each chunk reads all files of `coverage` and `raw`, so they must stay few."""
 
-_DEFAULT_BODY_SIZE, _DEFAULT_LOCATIONS_SIZE = 64 * 1024, 16 * 1024 * 1024
+_DEFAULT_BODY_SIZE, _DEFAULT_LOCATIONS_SIZE = 128 * 1024, 16 * 1024 * 1024
 """Assumed bytes of a body, and of locations, until the first one is fetched."""
 
 _COMPRESSION_RATIO = 10
@@ -83,7 +84,7 @@ class Sync:
         if game_ids is None:
             if end is None:
                 end = lists.service_time()
-                _plan.check_range(start, None, end)
+                check_range(start, None, end)
             lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
             lists.read_games(_plan.unlisted_games(lists.games.values(), lists.events, lists.clock))
         else:

@@ -275,7 +275,7 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
         if not new or (
             table is not None
             # The predicate matches no row. It makes one of two writers of the same entry try again.
-            and store.try_replace(table, to_arrow(new, "raw"), _entries(new), last=attempt == _MAX_ATTEMPTS)
+            and store.try_replace(table, _one_by_one(new), _entries(new), last=attempt == _MAX_ATTEMPTS)
         ):
             break
         store.wait(attempt)
@@ -297,6 +297,11 @@ def _units_with_same_rows(unit: str) -> set[str]:
     """Return the units whose rows have the same key: an event may be requested as a game or as a practice."""
     operation, _, key = unit.partition("/")
     return {f"game/{key}", f"team_events/{key}"} if operation in ("game", "team_events") else {unit}
+
+
+def _one_by_one(rows: Sequence[Row]) -> "pyarrow.Table":
+    """Return rows of `raw`, each a batch of its own: a column that grows body by body takes several times as much."""
+    return library("pyarrow", "archive").concat_tables([to_arrow([row], "raw") for row in rows])
 
 
 def _entries(rows: Sequence[Row]) -> str:

@@ -1,6 +1,7 @@
 """Colours for every kind of colour vision (Okabe and Ito), and the scale of efficiency."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -26,8 +27,9 @@ _HEAT[:, 3] = 0.85 * np.minimum(1, np.linspace(0, 5, 256))
 DENSITY = ListedColormap(_HEAT)
 
 
-def team_colour(position: int) -> str:
-    return TEAMS[position % len(TEAMS)]
+def team_colours(teams: Sequence[float], chosen: Mapping[int, Any] | None) -> list[Any]:
+    """Return a colour for each team: the chosen one, or that of its position."""
+    return [(chosen or {}).get(int(team), TEAMS[place % len(TEAMS)]) for place, team in enumerate(teams)]
 
 
 def efficiency_scale(ax: Axes) -> None:

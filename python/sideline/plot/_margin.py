@@ -1,15 +1,17 @@
 """The score margin as a line."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter
 
 from sideline import metrics
 from sideline.plot._court import new_axes, nothing
 from sideline.plot._data import Columns, Named, Rows, names_of, plain, team_label
-from sideline.plot._look import team_colour
+from sideline.plot._look import team_colours, text_on
 from sideline.plot._possessions import period_order
 
 MINUTE = 60.0
@@ -21,6 +23,7 @@ def score_margin(
     ax: Axes | None = None,
     *,
     teams: Named | None = None,
+    colors: Mapping[int, Any] | None = None,
     **options: Any,
 ) -> Axes:
     """Draw the score margin of a game over time: above the middle one team leads, below it the other.
@@ -32,6 +35,7 @@ def score_margin(
         possession_events: the table `possession_events` of the same sessions, if `possessions` is a table.
         ax: default: new axes.
         teams: names of teams by id, or the list of teams.
+        colors: colours of teams by id; default: those of sideline.
         options: for matplotlib's `step`.
 
     Raises the errors of `sideline.metrics.game_state`, and `ValueError` for possessions of several games.
@@ -61,10 +65,9 @@ def score_margin(
     x = np.append(at, max(begins[-1][2], float(at[-1]))) / MINUTE
     margin = np.append(before, difference)
     lines = ax.step(x, margin, **{"where": "post", "color": "0.2", "linewidth": 1.0, **options})
-    for row, is_leading in enumerate((margin > 0, margin < 0)):
-        ax.fill_between(
-            x, 0, np.where(is_leading, margin, 0), step="post", color=team_colour(row), alpha=0.45, linewidth=0
-        )
+    fills = team_colours((first, second), colors)
+    for colour, is_leading in zip(fills, (margin > 0, margin < 0), strict=True):
+        ax.fill_between(x, 0, np.where(is_leading, margin, 0), step="post", color=colour, alpha=0.45, linewidth=0)
     ax.axhline(0, color="0.4", linewidth=0.8, zorder=lines[0].get_zorder() - 0.5)
     for name, start, _ in begins:
         ax.axvline(start / MINUTE, color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
@@ -76,8 +79,10 @@ def score_margin(
     ax.set_title(f"{names[0]} {total}, {names[1]} {total - difference}", loc="left", fontsize=11, pad=16)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):.0f}"))
     place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "fontsize": 8}
-    ax.annotate(f"{names[0]} lead", (0, 1), (4, -12), va="top", color=team_colour(0), **place)
-    ax.annotate(f"{names[1]} lead", (0, 0), (4, 4), va="bottom", color=team_colour(1), **place)
+    # A light colour cannot be read on white.
+    above, below = (fill if text_on(to_rgb(fill)) == "white" else "0.25" for fill in fills)
+    ax.annotate(f"{names[0]} lead", (0, 1), (4, -12), va="top", color=above, **place)
+    ax.annotate(f"{names[1]} lead", (0, 0), (4, 4), va="bottom", color=below, **place)
     return ax
 
 

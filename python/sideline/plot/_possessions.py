@@ -1,6 +1,7 @@
 """Possessions on a time axis."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ from matplotlib.axes import Axes
 
 from sideline.plot._court import new_axes, nothing
 from sideline.plot._data import Columns, Named, Numbers, Rows, moment_text, plain, team_label, teams_of
-from sideline.plot._look import team_colour
+from sideline.plot._look import team_colours
 
 MINUTE = 60.0
 
@@ -25,6 +26,7 @@ def possession_timeline(
     *,
     clock: Literal["game", "wall"] = "game",
     teams: Named | None = None,
+    colors: Mapping[int, Any] | None = None,
     **options: Any,
 ) -> Axes:
     """Draw possessions as bars over time, with a row for each team and a cross over turnovers.
@@ -38,6 +40,7 @@ def possession_timeline(
         ax: default: new axes.
         clock: "game" or "wall".
         teams: names of teams by id, or the list of teams.
+        colors: colours of teams by id; default: those of sideline.
         options: for matplotlib's `broken_barh`.
 
     Raises `ValueError` for a missing column, which it names, and for game clocks of two games: pass the possessions of
@@ -72,10 +75,10 @@ def possession_timeline(
         begin, length, axis = _on_the_wall(ax, start, end, period)
     labels = columns.team_names(teams)
     order = teams_of(team)
-    for row, one in enumerate(order):
+    for row, (one, colour) in enumerate(zip(order, team_colours(order, colors), strict=True)):
         own = team == one
         bars = list(zip(begin[own].tolist(), length[own].tolist(), strict=True))
-        ax.broken_barh(bars, (row - 0.3, 0.6), **{"facecolors": team_colour(row), "linewidths": 0, **options})
+        ax.broken_barh(bars, (row - 0.3, 0.6), **{"facecolors": colour, "linewidths": 0, **options})
         lost = own & (turnover > 0)
         middle = begin[lost] + length[lost] / 2
         ax.scatter(middle, np.full(len(middle), row - 0.4), marker="x", s=12, c="0.15", linewidths=0.9, zorder=3)

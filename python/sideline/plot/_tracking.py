@@ -1,10 +1,13 @@
 """Positions of players and ball."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 
 from sideline.court import Court
 from sideline.plot._court import Football, Rules, nothing
@@ -21,7 +24,7 @@ from sideline.plot._data import (
     team_label,
     teams_of,
 )
-from sideline.plot._look import BALL, OTHER, team_colour
+from sideline.plot._look import BALL, OTHER, team_colours, text_on
 
 MAX_AGE_MS = 1000.0
 """Milliseconds after which a position is outdated: the sensor was off, or the player had left."""
@@ -36,6 +39,7 @@ def tracking(
     trail: float | timedelta = 0.0,
     teams: Named | None = None,
     players: Named | None = None,
+    colors: Mapping[int, Any] | None = None,
 ) -> Axes:
     r"""Draw the positions at a moment on a full court or a football field, with trails.
 
@@ -50,6 +54,7 @@ def tracking(
         trail: seconds of the trail before the moment.
         teams: names of teams by id, or a roster.
         players: labels of players by id, such as a jersey number or a name; or a roster; default: the id.
+        colors: colours of teams by id; default: those of sideline.
 
     Raises `ValueError` for a missing column, which it names.
 
@@ -72,6 +77,7 @@ def tracking(
         return ax
     moment = float(t[there].max()) if at is None else epoch_ms(at)
     order = teams_of(team)
+    fills = team_colours(order, colors)
     labels = columns.team_names(teams)
     players = names_of(players, "player")
     columns = columns.only(there & (t <= moment) & (t >= moment - max(length, MAX_AGE_MS)))
@@ -88,7 +94,7 @@ def tracking(
         last = own[-1]
         is_ball = kinds[last] == "BALL"
         place = order.index(team[last]) if team[last] in order else None
-        colour = BALL if is_ball else OTHER if place is None else team_colour(place)
+        colour = BALL if is_ball else OTHER if place is None else fills[place]
         if length:
             _trail(ax, t[own], x[own], y[own], moment - length, "0.25" if is_ball else colour)
         if t[last] < moment - MAX_AGE_MS:
@@ -100,7 +106,7 @@ def tracking(
             x[last],
             y[last],
             s=(22 if is_ball else 75) if is_field else (40 if is_ball else 190),
-            c=colour,
+            c=[colour],
             edgecolors="black" if is_ball else "white",
             linewidths=0.8,
             zorder=4 if is_ball else 3,
@@ -109,7 +115,7 @@ def tracking(
         seen.add(name)
         if not is_ball and np.isfinite(player[last]):
             text = plain(players.get(int(player[last]), str(int(player[last]))))
-            _mark(ax, x[last], y[last], text, 5.0 if is_field else 7.0)
+            _mark(ax, x[last], y[last], text, 5.0 if is_field else 7.0, text_on(to_rgb(colour)))
     if shown:
         ax.legend(
             loc="lower center",
@@ -144,10 +150,10 @@ def _trail(ax: Axes, t: Numbers, x: Numbers, y: Numbers, since: float, colour: s
     )
 
 
-def _mark(ax: Axes, x: float, y: float, text: str, size: float) -> None:
+def _mark(ax: Axes, x: float, y: float, text: str, size: float, inside: str) -> None:
     # A short label is drawn in the circle, a long one beside it.
     if len(text) <= 2:
-        ax.annotate(text, (x, y), ha="center", va="center", fontsize=size, color="white", weight="bold", zorder=5)
+        ax.annotate(text, (x, y), ha="center", va="center", fontsize=size, color=inside, weight="bold", zorder=5)
     else:
         ax.annotate(
             text,
