@@ -20,6 +20,9 @@ FOLDER = Path(__file__).parent
 VOLATILE = "volatile"
 """The tag of a cell whose output differs in each run, because it shows progress."""
 
+SPARK = "spark"
+"""The tag of a cell that uses Spark, whose JVM writes notes about the machine to stderr."""
+
 _PROGRESS = re.compile(r"\w+ \d+/\d+, [\d,]+ rows, ")
 
 # Differences between runs in otherwise equal outputs.
@@ -37,9 +40,13 @@ _CHANGING = (
 def run(path: Path, folder: Path) -> Any:
     """Run a notebook in a folder, and return it without meaningless data."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(folder)}}, coalesce_streams=True).execute()
+    NotebookClient(
+        notebook, timeout=600, resources={"metadata": {"path": str(folder)}}, coalesce_streams=True
+    ).execute()
     for cell in notebook.cells:
         cell.metadata = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
+        if SPARK in cell.metadata.get("tags", ()):
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
         if "outputs" in cell:
             # Progress is shown only on slow machines.
             cell.outputs = [output for output in cell.outputs if not _PROGRESS.match(_shown(output))]
