@@ -4,14 +4,17 @@ PYTHON ?= python3
 OUT    ?= demo-output
 SECONDS ?= 600
 SEEDS  ?= 1000
+MINUTES ?= 60
 FUZZ   ?= event_stream websocket journal resource error_body gzip address
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# The versions that the tests last passed with, for one version of Python.
+LOCK    = tests/lock-$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt
 RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PY     := python tests docs benches examples notebooks tools .github
 
-.PHONY: help demo test lint lint-rust lint-python lint-dependencies licences test-rust test-python docs site bench fuzz miri notebooks simulate soak spark generate
+.PHONY: help demo test lint lint-rust lint-python lint-dependencies licences test-rust test-python docs site bench fuzz miri notebooks simulate soak spark generate mutants lock rehearse
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
@@ -27,6 +30,9 @@ help:
 	@echo "make bench   speed against named peers, with a release build; writes benches/REPORT.md"
 	@echo "make fuzz    each target of fuzz/ for SECONDS=$(SECONDS) (nightly Rust, cargo-fuzz)"
 	@echo "make simulate  SEEDS=$(SEEDS) nights of the client on virtual time, each from its seed; SEED=n shows one"
+	@echo "make mutants  mutation testing for MINUTES=$(MINUTES) (cargo-mutants, mutmut); writes benches/MUTANTS.md"
+	@echo "make lock    write down the versions of the development tools that are installed"
+	@echo "make rehearse  a release on this machine: wheels, a local index, each Python that is here"
 	@echo "make miri    the unsafe parts under Miri (nightly Rust with miri)"
 
 demo: $(VENV)/.built $(VENV)/.arrow
@@ -107,6 +113,15 @@ fuzz:
 miri:
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --no-default-features --lib -- json:: table:: fork_safe::
 
+# A random sample of each area's mutants; AREA=name takes one area.
+mutants: $(VENV)/.built $(VENV)/.tested-with
+	@cargo mutants --version || { echo "install it first: cargo install --locked cargo-mutants"; exit 1; }
+	$(PIP) "mutmut>=3.8,<4"
+	$(BIN)/python benches/mutants.py --minutes $(MINUTES) $(if $(AREA),--area "$(AREA)")
+
+rehearse: $(VENV)/.made
+	$(BIN)/python .github/rehearse.py
+
 # The trace of one night, or as many nights as SEEDS says.
 simulate:
 ifdef SEED
@@ -114,6 +129,10 @@ ifdef SEED
 else
 	SIDELINE_SEEDS=$(SEEDS) cargo test --locked --quiet --no-default-features --lib -- simulation::two_hundred_nights --exact --nocapture
 endif
+
+# In a fresh .venv: newer versions of the development tools, once the tests pass with them.
+lock: $(VENV)/.tested-with
+	$(BIN)/python -m pip freeze --exclude sideline > $(LOCK)
 
 # SOAK_SECONDS (default 3600), SOAK_SEED.
 soak: $(VENV)/.built $(VENV)/.tested-with
@@ -137,11 +156,13 @@ $(VENV)/.arrow: $(VENV)/.made
 	$(PIP) "pyarrow>=16"
 	touch $@
 
-$(VENV)/.tested-with: $(VENV)/.made pyproject.toml
+$(VENV)/.tested-with: $(VENV)/.made pyproject.toml $(wildcard tests/lock-*.txt)
 	$(BIN)/python -c 'import tomllib; \
 	pyproject = tomllib.load(open("pyproject.toml", "rb")); \
 	lists = [*pyproject["project"]["optional-dependencies"].values(), *pyproject["dependency-groups"].values()]; \
 	print(*(one for each in lists for one in each), sep="\n")' > $(VENV)/requirements.txt
+	@# First the versions of the lock, as they are; then what it lacks. A version may have been withdrawn since.
+	$(if $(wildcard $(LOCK)),-$(PIP) --no-deps --requirement $(LOCK))
 	$(PIP) --requirement $(VENV)/requirements.txt
 	@# It fetches itself when it first runs; where it cannot, its test is skipped.
 	-@$(BIN)/pyright --version >/dev/null 2>&1

@@ -8,10 +8,10 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::Value;
 use sideline::json::Body;
+use sideline::live::envelope::read_envelope;
 use sideline::live::journal::{Reader, Writer};
-use sideline::live::seq::marks;
 use sideline::live::sequence::{Sequence, Verdict};
-use sideline::live::sse::{Decoder, Frame};
+use sideline::live::sse::{SseDecoder, SseItem};
 use sideline::live::{Item, Update};
 use sideline::resource::by_name;
 use sideline::signer::authorization;
@@ -40,10 +40,10 @@ fn event_stream(c: &mut Criterion) {
             let how = if chunk == event.len() { "a chunk each".into() } else { format!("chunks of {chunk}") };
             group.bench_function(how, |b| {
                 b.iter(|| {
-                    let mut decoder = Decoder::new(16 << 20, "".into());
+                    let mut decoder = SseDecoder::new(16 << 20, "".into());
                     let mut events = 0;
                     for bytes in stream.as_bytes().chunks(chunk) {
-                        let each = |frame| events += usize::from(matches!(black_box(frame), Frame::Event(_)));
+                        let each = |frame| events += usize::from(matches!(black_box(frame), SseItem::Event(_)));
                         decoder.feed(bytes, each).unwrap();
                     }
                     assert_eq!(events, EVENTS);
@@ -133,7 +133,9 @@ fn journal(c: &mut Criterion) {
 fn websocket(c: &mut Criterion) {
     let message = format!(r#"{{"source":"stats","seq":17,"data":{}}}"#, message(1000));
     let mut group = c.benchmark_group("websocket");
-    group.bench_function("number and source of a message", |b| b.iter(|| marks(black_box(&message)).seq.unwrap()));
+    group.bench_function("number and source of a message", |b| {
+        b.iter(|| read_envelope(black_box(&message)).seq.unwrap())
+    });
     group.throughput(Throughput::Elements(EVENTS as u64));
     // Each even number is missing at first, as those of sources that were not asked for are.
     group.bench_function("numbers seen", |b| {

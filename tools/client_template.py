@@ -22,7 +22,7 @@ from sideline._find import (
 from sideline._progress import ProgressOption
 from sideline._timeout import Timeout, call_limits
 from sideline._types import CatchUpResource, GameIds, Id, Ids, LazyModule, Many, OnError, TableName, Time
-from sideline.batch import AsyncBatch, fetch_async, query
+from sideline.batch import AsyncBatch, checked, fetch_async, query
 from sideline.errors import NotFound, SidelineError
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class AsyncClient(BaseClient):
         timeout: Timeout | float | None = None,
     ) -> Payload:
         try:
+            arguments = checked(operation, arguments)
             return self._checked(await self._core.call_async(operation, arguments, call_limits(timeout)))
         except NotFound as error:
             if suspect := possible_game_id(arguments):
@@ -151,7 +152,7 @@ class AsyncClient(BaseClient):
         team_id: Ids | None = None,
         timeout: Timeout | float | None = None,
     ) -> Table:
-        """Returns the players whose name has these words, as the table `players`.
+        """Returns the players whose name has these words, as the table `players` with a column `team_name`.
 
         Parameters:
             name: each of its words begins a word of the player's first, last or displayed name, whatever its case and

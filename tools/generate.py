@@ -157,6 +157,9 @@ def annotation(operation: dict[str, Any], argument: dict[str, Any], first: str) 
         return f"{name} | Iterable[{name}] = ({words})"
     elif argument["is_context_only"] and first != "Id":
         found = "GameIds"
+    elif argument["kind"] == "id" and not argument["is_context_only"]:
+        # A table with one row, such as what `find_team` returns.
+        found = "Id | Table"
     else:
         found = TYPES[argument["kind"]]
     if argument["is_required"]:
