@@ -101,23 +101,8 @@ async fn check_full_speed(world: &Arc<World>, transport: &Transport) {
     }
 }
 
-/// Checks that 5 % random refusals cost at most half of the throughput. By chance they come so thick in one of some ten
-/// thousand windows that they look like a limit, so that up to three windows count.
+/// Checks that 5 % random refusals cost at most half of the throughput.
 async fn check_throughput(world: &Arc<World>, transport: &Transport) {
-    let mut shares = Vec::new();
-    while shares.len() < 3 {
-        shares.push(throughput(world, transport, shares.len()).await);
-        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-        world.trace(&format!("throughput with random refusals: {mean:.2}"));
-        if mean >= 0.5 {
-            return;
-        }
-    }
-    world.fail(format!("throughput: {shares:.2?} of what is possible, with 5 % random refusals"));
-}
-
-/// The share of the possible throughput over a window with 5 % random refusals.
-async fn throughput(world: &Arc<World>, transport: &Transport, window: usize) -> f64 {
     const WORKERS: u64 = 16;
     let round = 2 * world.settings.latency;
     let time = (round * 90).max(SECOND * 8);
@@ -129,7 +114,7 @@ async fn throughput(world: &Arc<World>, transport: &Transport, window: usize) ->
         let (world, transport, count) = (world.clone(), transport.clone(), count.clone());
         workers.spawn(async move {
             for n in 0.. {
-                let path = format!("/v1/data/w{worker}-{window}/{n}");
+                let path = format!("/v1/data/w{worker}/{n}");
                 calls::call(world.clone(), transport.clone(), path, 60 * SECOND, None, false).await;
                 if world.now() > until {
                     return;
@@ -140,7 +125,11 @@ async fn throughput(world: &Arc<World>, transport: &Transport, window: usize) ->
     }
     while workers.join_next().await.is_some() {}
     let possible = WORKERS as f64 * time.as_secs_f64() / round.as_secs_f64();
-    count.load(Ordering::Relaxed) as f64 / possible
+    let share = count.load(Ordering::Relaxed) as f64 / possible;
+    world.trace(&format!("throughput with random refusals: {share:.2}"));
+    if share < 0.5 {
+        world.fail(format!("throughput: {share:.2} of what is possible, with 5 % random refusals"));
+    }
 }
 
 /// Checks that all messages of the last half minute were delivered.

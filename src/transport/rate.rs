@@ -1,8 +1,9 @@
 //! An adaptive rate limiter: it learns the rate of a client from the service's 429s. Pure: the clock is an argument.
 //!
 //! - Without refusals the only limit is the user's `requests_per_second`.
-//! - Responses are counted in periods of 0.1 s. If clearly more are refused than the baseline share, the rate is multiplied
-//!   by the share that was not refused in excess of it.
+//! - Page's cumulative sum test decides whether clearly more is refused than the baseline share: each response adds the
+//!   logarithm of its likelihood ratio, never below zero. The threshold makes false alarms rare in time, at any rate.
+//! - Then the rate becomes what was accepted, less a few percent, so that a limit is really kept.
 //! - The rate stays there for two seconds and then grows ever faster: eight seconds after the last decrease there is no limit.
 //! - Refusals that continue at the lower rate raise the baseline: slowing down does not avoid them.
 //! - `Retry-After` delays all requests.
@@ -16,22 +17,27 @@ const MIN_RESPONSES: u32 = 10;
 const MAX_PERIOD: Duration = Duration::from_millis(300);
 /// A period without a response for this long is discarded.
 const MAX_RESPONSE_GAP: Duration = Duration::from_secs(2);
-/// Refusals are excessive beyond the baseline share plus this margin, and two standard deviations.
-const MARGIN: f64 = 0.03;
-/// The margin while there is no limit, so that a few random refusals do not start one.
-const FIRST_MARGIN: f64 = 0.1;
+/// The test calls the baseline share plus this margin excessive.
+const MARGIN: f64 = 0.08;
+/// The test expects at least these shares of refusals: under a limit, and without one, so that a few do not start one.
+const MIN_USUAL_SHARE: f64 = 0.001;
+const MIN_FIRST_USUAL_SHARE: f64 = 0.1;
+/// The sum exceeds `ln(rate × time)` by chance about once in such a time.
+const FALSE_ALARM_TIME: f64 = 10.0;
+/// The lowest rate in that product.
+const MIN_TEST_RATE: f64 = 10.0;
 /// A service that refuses more than this share is limiting the rate, however long it does so.
 const MAX_BASELINE_SHARE: f64 = 0.3;
 /// The baseline share is a moving average over about this many responses.
-const BASELINE_RESPONSES: f64 = 160.0;
-/// Fewer refusals in a period do not start a limit.
-const MIN_REFUSED: f64 = 3.0;
+const BASELINE_RESPONSES: f64 = 240.0;
 /// The baseline share is learned for this long after a decrease, and while there is no limit.
 const BASELINE_TIME: Duration = Duration::from_secs(2);
 /// After this time the mean since the decrease is reliable, and an early refusal is enough to decrease the rate again.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
 /// The mean may reduce a period's accepted rate to no less than this share of it.
 const MIN_MEAN_SHARE: f64 = 0.8;
+/// A decreased rate is this share of what was accepted. At exactly that rate a bucket would go on refusing a little.
+const SAFETY: f64 = 0.96;
 /// After a decrease the rate grows by the factor `exp((t / GROWTH_TIME) ^ GROWTH_POWER)`.
 const GROWTH_TIME: f64 = 5.5;
 const GROWTH_POWER: i32 = 5;
@@ -47,8 +53,8 @@ pub(super) struct RateLimiter {
     user_rate: Option<f64>,
     learned: Option<Learned>,
     baseline_share: f64,
+    excess: Excess,
     period: Period,
-    previous_responses: u32,
     /// The rate at which the previous period sent.
     previous_rate: f64,
     next_send: Option<Instant>,
@@ -61,6 +67,32 @@ struct Learned {
     rate: f64,
     since: Instant,
     accepted: u32,
+}
+
+/// Page's test, and the responses since its sum was last zero.
+#[derive(Debug, Default)]
+struct Excess {
+    sum: f64,
+    responses: u32,
+    refused: u32,
+}
+
+impl Excess {
+    fn record(&mut self, is_refused: bool, usual: f64) {
+        let excessive = usual + MARGIN;
+        let ratio = if is_refused { excessive / usual } else { (1.0 - excessive) / (1.0 - usual) };
+        self.sum += ratio.ln();
+        self.responses += 1;
+        self.refused += u32::from(is_refused);
+        if self.sum <= 0.0 {
+            *self = Excess::default();
+        }
+    }
+
+    /// The share that is refused. Few responses prove a limit, but not how low it is.
+    fn share(&self) -> f64 {
+        f64::from(self.refused) / f64::from(self.responses.max(MIN_RESPONSES))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -78,8 +110,8 @@ impl RateLimiter {
             user_rate: requests_per_second,
             learned: None,
             baseline_share: 0.0,
+            excess: Excess::default(),
             period: Period::default(),
-            previous_responses: 0,
             previous_rate: 0.0,
             next_send: None,
             paused_until: None,
@@ -112,7 +144,7 @@ impl RateLimiter {
             if let Some(learned) = &mut self.learned {
                 learned.accepted += 1;
             }
-            self.adjust(now);
+            self.adjust(now, false);
         }
     }
 
@@ -121,7 +153,7 @@ impl RateLimiter {
         self.paused_until = self.paused_until.max(retry_after.map(|wait| now + wait));
         if self.is_after_decrease(sent) {
             self.period.refused += 1;
-            self.adjust(now);
+            self.adjust(now, true);
         }
     }
 
@@ -140,8 +172,8 @@ impl RateLimiter {
         Some(rate * (elapsed / GROWTH_TIME).powi(GROWTH_POWER).exp()).filter(|rate| *rate < MAX_RATE)
     }
 
-    /// Decreases the rate if the period, or its part so far, has an excess of refusals.
-    fn adjust(&mut self, now: Instant) {
+    /// Decreases the rate if clearly more is refused than usual.
+    fn adjust(&mut self, now: Instant, is_refused: bool) {
         self.period.last_response = Some(now);
         let Period { start: Some(start), sent, accepted, refused, .. } = self.period else { return };
         let (elapsed, responses) = (now.saturating_duration_since(start), accepted + refused);
@@ -150,34 +182,32 @@ impl RateLimiter {
         let age = limited.map(|limited| now.saturating_duration_since(limited.since));
         let settled = limited.zip(age).filter(|(_, age)| *age >= SETTLING_TIME);
 
+        let min_usual = if limited.is_some() { MIN_USUAL_SHARE } else { MIN_FIRST_USUAL_SHARE };
+        self.excess.record(is_refused, self.baseline_share.max(min_usual));
+        let test_rate = rate.unwrap_or(self.previous_rate).max(MIN_TEST_RATE);
+        let is_excessive = self.excess.sum > (FALSE_ALARM_TIME * test_rate).ln();
         let is_over = elapsed >= MAX_PERIOD || elapsed >= PERIOD && responses >= MIN_RESPONSES;
-        let expected = f64::from(if is_over { responses } else { responses.max(self.previous_responses) });
-        let margin = if limited.is_some() { MARGIN } else { FIRST_MARGIN };
-        let minimum = if limited.is_some() { 0.0 } else { MIN_REFUSED };
-        let threshold = expected * (self.baseline_share + margin) + 2.0 * (expected * self.baseline_share).sqrt();
-        let is_excessive = f64::from(refused) > threshold.max(minimum);
-        let is_due = is_over || (is_excessive && settled.is_some());
-        if !is_due {
+        if !is_over && !(is_excessive && settled.is_some()) {
             return;
         }
-        let share = f64::from(refused) / expected;
         let sent_rate = f64::from(sent) / elapsed.as_secs_f64().max(PERIOD.as_secs_f64());
         if is_excessive {
             // A low rate may be due to a stall of this machine, which says nothing about the service.
             let sent_rate = sent_rate.max(self.previous_rate);
             let attempted = rate.map_or(sent_rate, |rate| if is_over { rate.min(sent_rate) } else { rate });
-            let accepted_rate = attempted * (1.0 - (share - self.baseline_share).clamp(0.0, 1.0));
+            let accepted_rate = attempted * (1.0 - (self.excess.share() - self.baseline_share).max(0.0));
             let decreased = settled.map_or(accepted_rate, |(limited, age)| {
                 (f64::from(limited.accepted) / age.as_secs_f64()).max(MIN_MEAN_SHARE * accepted_rate)
             });
-            self.learned = Some(Learned { rate: decreased.max(MIN_RATE), since: now, accepted: 0 });
+            self.learned = Some(Learned { rate: (SAFETY * decreased).max(MIN_RATE), since: now, accepted: 0 });
+            self.excess = Excess::default();
         }
         if age.map_or(!is_excessive, |age| age < BASELINE_TIME) {
-            let weight = expected / (expected + BASELINE_RESPONSES);
-            self.baseline_share += (share.min(MAX_BASELINE_SHARE) - self.baseline_share) * weight;
+            let (refused, responses) = (f64::from(refused), f64::from(responses));
+            let weight = responses / (responses + BASELINE_RESPONSES);
+            self.baseline_share += ((refused / responses).min(MAX_BASELINE_SHARE) - self.baseline_share) * weight;
         }
         if is_over {
-            self.previous_responses = responses.max(MIN_RESPONSES);
             self.previous_rate = if is_excessive { 0.0 } else { sent_rate };
         }
         self.period = Period::default();

@@ -286,6 +286,24 @@ fn random_refusals_cost_at_most_half_of_the_throughput_of_a_slow_service_and_a_l
     }
 }
 
+/// Regression: at some round trips, chance alone lowered the rate step by step in a few of a hundred such minutes.
+#[test]
+fn random_refusals_do_not_lower_the_rate_step_by_step() {
+    for (trip, workers) in [(3, 1), (3, 4), (20, 4), (70, 4), (70, 16), (200, 16)] {
+        for seed in 1..9 {
+            let connection = Connection { trip: trip * MS, is_noisy: false };
+            let run = |strategy| Run::with_connection(connection, strategy, Policy::Random(0.05), 60, workers, seed);
+            let limited = run(SendStrategy::Limited(RateLimiter::new(None)));
+            let by_backoff = run(SendStrategy::Backoff).after(0.0).0;
+            for from in (4..52).step_by(8).map(f64::from) {
+                let accepted = limited.accepted.iter().filter(|time| (from..from + 8.0).contains(*time)).count();
+                let rate = accepted as f64 / 8.0;
+                assert!(rate > 0.5 * by_backoff, "{trip} ms, {workers} workers, {seed}, {from} s: {rate} {by_backoff}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_token_bucket_is_used_fully_with_few_refusals() {
     for burst in [2.0, 5.0, 10.0, 40.0] {
