@@ -15,7 +15,7 @@ use tokio::time::Instant;
 const PERIOD: Duration = Duration::from_millis(100);
 const MIN_RESPONSES: u32 = 10;
 const MAX_PERIOD: Duration = Duration::from_millis(300);
-/// A period without a response for this long is discarded.
+/// A period without a response for this long is discarded, and what it says about refusals with it.
 const MAX_RESPONSE_GAP: Duration = Duration::from_secs(2);
 /// The test calls the baseline share plus this margin excessive.
 const MARGIN: f64 = 0.08;
@@ -127,7 +127,7 @@ impl RateLimiter {
     /// Records a request, which must not be sent earlier than allowed. Unused time does not accumulate.
     pub(super) fn record_sent(&mut self, now: Instant) {
         if self.period.last_response.is_some_and(|last| now.saturating_duration_since(last) >= MAX_RESPONSE_GAP) {
-            self.period = Period::default();
+            (self.period, self.excess) = Default::default();
         }
         self.period.start.get_or_insert(now);
         self.period.sent += 1;

@@ -173,15 +173,15 @@ class Case:
         return self.grammar.response(operation, is_good=self.random.random() < 0.6)
 
     @contextlib.contextmanager
-    def _documented(self) -> Iterator[None]:
-        """Only errors of the package come out of it, and no defect of its own."""
+    def _documented(self, *, explore: bool = True) -> Iterator[None]:
+        """Only errors of the package come out of it, and no defect of its own. An error's response is explored too."""
         try:
             yield
         except sideline.SidelineError as error:
             if type(error).__name__ == "InternalError":
                 raise Violation(f"a defect of the package: {error}") from error
             self.texts.error(error)
-            if (payload := getattr(error, "payload", None)) is not None:
+            if explore and (payload := getattr(error, "payload", None)) is not None:
                 self._payload(payload)
 
     # Kinds of cases.
@@ -306,16 +306,16 @@ class Case:
         # All but the first rows of its table, which are data.
         self.texts.say(re.sub(r"</thead><tbody>.*?</tbody>", "", html, flags=re.DOTALL))
         self.texts.say(repr(payload), payload.url, payload.request_id, repr(dict(payload.headers)))
-        with self._documented():
+        with self._documented(explore=False):
             self.texts.say(*(payload.unknown_fields() if payload.tables else ()))
         again = pickle.loads(pickle.dumps(payload))
         if again.raw != payload.raw:
             raise Violation("a payload is another one after its pickle")
         self.texts.data(pickle.dumps(payload))
-        with self._documented():
+        with self._documented(explore=False):
             payload.to_dict()
         for name in payload.tables:
-            with self._documented():
+            with self._documented(explore=False):
                 table = payload.table(name)
                 if table.to_arrow().nbytes > (16 << 20) + 64 * len(payload.raw):
                     raise Violation(f"{name} takes {table.to_arrow().nbytes} bytes, of a body of {len(payload.raw)}")

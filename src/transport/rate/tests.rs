@@ -395,20 +395,25 @@ fn late_timers_do_not_lower_the_users_limit() {
 /// Regression: refusals too few to end their period slowed down requests sent minutes later.
 #[test]
 fn old_refusals_do_not_slow_down_new_requests() {
-    let (mut limiter, start) = (RateLimiter::new(None), Instant::now());
-    for _ in 0..6 {
-        limiter.record_sent(start);
+    for refused in [6, 60] {
+        let (mut limiter, start) = (RateLimiter::new(None), Instant::now());
+        for _ in 0..refused {
+            limiter.record_sent(start);
+        }
+        for _ in 0..refused {
+            limiter.record_refused(start, start + 50 * MS, None);
+        }
+        let later = start + Duration::from_secs(60);
+        for _ in 0..40 {
+            limiter.record_sent(later);
+        }
+        for _ in 0..40 {
+            limiter.record_accepted(later, later + 50 * MS);
+            limiter.record_sent(later + 50 * MS);
+        }
+        let now = later + 150 * MS;
+        limiter.record_accepted(later + 50 * MS, now);
+        limiter.record_sent(now);
+        assert_eq!(limiter.earliest_send(now), now, "{refused}");
     }
-    for _ in 0..6 {
-        limiter.record_refused(start, start + 50 * MS, None);
-    }
-    let later = start + Duration::from_secs(60);
-    for _ in 0..40 {
-        limiter.record_sent(later);
-    }
-    for _ in 0..40 {
-        limiter.record_accepted(later, later + 50 * MS);
-        limiter.record_sent(later + 50 * MS);
-    }
-    assert_eq!(limiter.earliest_send(later + 50 * MS), later + 50 * MS);
 }
