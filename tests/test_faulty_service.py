@@ -99,7 +99,7 @@ def _asks(world: World) -> dict[str, Callable[[sideline.Client, int], Any]]:
         "shots": lambda c, n: c.shots(session(n)),
         "game_shots": lambda c, n: c.game_shots(game(n % 3)),
         "catch_up": lambda c, n: c.catch_up(game(n % 3), ["stats", "shots"]),
-        "locations": lambda c, n: c.locations(session(n), world.begins[n], world.begins[n] + 45 * 60_000),
+        "locations": lambda c, n: c.locations(session(n), world.begins[n] - 40 * 60_000, world.begins[n] + 5 * 60_000),
         "broadcast_teams": lambda c, n: c.broadcast_teams(),
         "broadcast_stats": lambda c, n: c.broadcast_stats(game(n % 3)),
         "follow": lambda c, n: c.follow(f"https://far.invalid/v1/data/stats/{session(n)}/stats"),
