@@ -55,6 +55,7 @@ pub(super) struct RateLimiter {
     baseline_share: f64,
     excess: Excess,
     period: Period,
+    last_response: Option<Instant>,
     /// The rate at which the previous period sent.
     previous_rate: f64,
     next_send: Option<Instant>,
@@ -98,7 +99,6 @@ impl Excess {
 #[derive(Debug, Default)]
 struct Period {
     start: Option<Instant>,
-    last_response: Option<Instant>,
     sent: u32,
     accepted: u32,
     refused: u32,
@@ -112,6 +112,7 @@ impl RateLimiter {
             baseline_share: 0.0,
             excess: Excess::default(),
             period: Period::default(),
+            last_response: None,
             previous_rate: 0.0,
             next_send: None,
             paused_until: None,
@@ -126,8 +127,8 @@ impl RateLimiter {
 
     /// Records a request, which must not be sent earlier than allowed. Unused time does not accumulate.
     pub(super) fn record_sent(&mut self, now: Instant) {
-        if self.period.last_response.is_some_and(|last| now.saturating_duration_since(last) >= MAX_RESPONSE_GAP) {
-            (self.period, self.excess) = Default::default();
+        if self.last_response.is_some_and(|last| now.saturating_duration_since(last) >= MAX_RESPONSE_GAP) {
+            (self.period, self.excess, self.last_response) = Default::default();
         }
         self.period.start.get_or_insert(now);
         self.period.sent += 1;
@@ -174,9 +175,7 @@ impl RateLimiter {
 
     /// Decreases the rate if clearly more is refused than usual.
     fn adjust(&mut self, now: Instant, is_refused: bool) {
-        self.period.last_response = Some(now);
-        let Period { start: Some(start), sent, accepted, refused, .. } = self.period else { return };
-        let (elapsed, responses) = (now.saturating_duration_since(start), accepted + refused);
+        self.last_response = Some(now);
         let rate = self.learned_rate(now);
         let limited = self.learned.filter(|_| rate.is_some());
         let age = limited.map(|limited| now.saturating_duration_since(limited.since));
@@ -186,6 +185,8 @@ impl RateLimiter {
         self.excess.record(is_refused, self.baseline_share.max(min_usual));
         let test_rate = rate.unwrap_or(self.previous_rate).max(MIN_TEST_RATE);
         let is_excessive = self.excess.sum > (FALSE_ALARM_TIME * test_rate).ln();
+        let Period { start: Some(start), sent, accepted, refused, .. } = self.period else { return };
+        let (elapsed, responses) = (now.saturating_duration_since(start), accepted + refused);
         let is_over = elapsed >= MAX_PERIOD || elapsed >= PERIOD && responses >= MIN_RESPONSES;
         if !is_over && !(is_excessive && settled.is_some()) {
             return;

@@ -395,25 +395,30 @@ fn late_timers_do_not_lower_the_users_limit() {
 /// Regression: refusals too few to end their period slowed down requests sent minutes later.
 #[test]
 fn old_refusals_do_not_slow_down_new_requests() {
-    for refused in [6, 60] {
+    // In a period that did not end, and in one that ended with less than it takes.
+    for (accepted, refused, time) in [(0, 6, 50), (0, 60, 50), (5, 5, 120)] {
         let (mut limiter, start) = (RateLimiter::new(None), Instant::now());
-        for _ in 0..refused {
+        for _ in 0..accepted + refused {
             limiter.record_sent(start);
         }
+        for _ in 0..accepted {
+            limiter.record_accepted(start, start + 20 * MS);
+        }
         for _ in 0..refused {
-            limiter.record_refused(start, start + 50 * MS, None);
+            limiter.record_refused(start, start + time * MS, None);
         }
         let later = start + Duration::from_secs(60);
-        for _ in 0..40 {
+        for _ in 0..10 {
             limiter.record_sent(later);
         }
-        for _ in 0..40 {
-            limiter.record_accepted(later, later + 50 * MS);
-            limiter.record_sent(later + 50 * MS);
+        for _ in 0..7 {
+            limiter.record_refused(later, later + 50 * MS, None);
         }
         let now = later + 150 * MS;
-        limiter.record_accepted(later + 50 * MS, now);
+        for _ in 0..3 {
+            limiter.record_accepted(later, now);
+        }
         limiter.record_sent(now);
-        assert_eq!(limiter.earliest_send(now), now, "{refused}");
+        assert_eq!(limiter.earliest_send(now), now, "{accepted}, {refused}");
     }
 }
