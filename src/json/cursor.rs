@@ -137,7 +137,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Consumes a literal such as `null` if it is next. No literal has a zero, so it ends before the padding.
+    /// Consumes a literal such as `null` if it is next. No literal contains a zero byte, so a match ends before
+    /// the padding.
     #[inline(always)]
     pub fn consume_literal(&mut self, word: &[u8]) -> bool {
         let is = word.iter().enumerate().all(|(i, b)| self.peek(i) == *b);
@@ -214,7 +215,7 @@ impl<'a> Span<'a> {
 
     #[inline(always)]
     pub fn bytes(&self) -> &'a [u8] {
-        // SAFETY: made by `Cursor::since`, so these bytes lie in the body, which lives for `'a`.
+        // SAFETY: made by `Cursor::span_from`, so these bytes lie in the body, which lives for `'a`.
         unsafe { std::slice::from_raw_parts(self.at, self.len) }
     }
 
