@@ -1,4 +1,4 @@
-//! Event-stream framing (WHATWG HTML, "Server-sent events"; specification 6.1): bytes in, events and comments out. Pure and
+//! Event-stream framing (WHATWG HTML, "Server-sent events"): bytes in, events and comments out. Pure and
 //! incremental: the result does not depend on how the bytes are split, each item is emitted with its last byte, and time and
 //! memory are linear in the input.
 
