@@ -173,7 +173,7 @@ def bodies(
         yield from batch.to_pylist()
 
 
-def unit_of(row: Mapping[str, Any]) -> Unit:
+def unit_of_body(row: Mapping[str, Any]) -> Unit:
     """Return the unit of a row of `raw`."""
     return Unit(row["operation"], row["id"], row["team_id"], row["game_id"], row["session_id"])
 
@@ -240,9 +240,9 @@ class AsOf:
 
         for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in then.items()]):
             if name == "players":
-                yield history(self._store, unit_of(row), row["sequence"])
+                yield history(self._store, unit_of_body(row), row["sequence"])
             elif row["body"] is not None:
-                yield decode_tables(unit_of(row), row["body"])[name]
+                yield decode_tables(unit_of_body(row), row["body"])[name]
 
 
 def coverage(

@@ -97,9 +97,13 @@ def internal_schemas() -> "Mapping[str, pyarrow.Schema]":
                 "starts_at": when,
                 "over_at": when,
                 "teams": pa.list_(number),
+                # Whether anything ever linked to it.
                 "linked": pa.bool_(),
+                # Whether its event was over when it was stored: a later change is a correction.
                 "final": pa.bool_(),
+                # The first sync that missed it; the next one that does withdraws it.
                 "absent_in": text,
+                # The clock of the sync that stored it.
                 "planned_at": when,
             }
         ),
@@ -230,7 +234,7 @@ def _quoted(value: object) -> str:
 
 
 def now() -> datetime:
-    """This machine's clock."""
+    """Return the time by this machine's clock."""
     return datetime.now(UTC)
 
 
