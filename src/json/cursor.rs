@@ -60,6 +60,7 @@ impl<'a> Cursor<'a> {
         self.at == self.end
     }
 
+    /// The byte at the cursor; 0, from the padding, at the end.
     #[inline(always)]
     pub fn peek_byte(&self) -> u8 {
         // SAFETY: `at <= end`, and the padding is readable.
@@ -121,6 +122,7 @@ impl<'a> Cursor<'a> {
         Span { at, len: self.at as usize - at as usize, body: PhantomData }
     }
 
+    /// Skips whitespace.
     #[inline(always)]
     pub fn whitespace(&mut self) {
         if self.peek_byte() <= b' ' {

@@ -198,7 +198,7 @@ impl SseDecoder {
                 self.data.push(b'\n');
             }
             b"event" => self.event = Some(text(value)),
-            // A null cannot be sent in a header.
+            // A NUL cannot be sent in a header.
             b"id" if !value.contains(&0) => self.id_buffer = text(value),
             b"retry" => self.retry = milliseconds(value).or(self.retry),
             _ => {}

@@ -122,7 +122,7 @@ pub fn decode(
 
 /// Why a pass over a body ended without a table.
 enum DecodeStop {
-    /// Not an error yet: [`decode`] tries again on the body's normal form.
+    /// Not an error yet: the body's normal form is decoded next.
     DuplicateKey,
     Error(DecodeError),
 }
