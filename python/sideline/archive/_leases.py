@@ -52,7 +52,7 @@ class Leases:
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="sideline leases", daemon=True)
         self.number = 0
-        """Grows with each part that any machine takes; the last number of this sync is its fencing token."""
+        """Grows with each part that any machine takes. Commits record the last of their sync; it refuses nothing."""
 
     def __enter__(self) -> "Leases":
         self._thread.start()

@@ -72,7 +72,7 @@ def last_listed(store: Store) -> "dict[str, datetime]":
 
 
 def _coverage(store: Store, table: "DeltaTable") -> "pyarrow.Table":
-    """Return the public columns, with the last time that a list had a unit that was not due."""
+    """Return the public columns. `listed_at` is the later of the row's own and, from `listings`, its event's."""
     pa = library("pyarrow", "archive")
     rows = pa.table(table.to_pyarrow_table())
     if listed := last_listed(store):

@@ -71,7 +71,7 @@ def _read_undecodable(store: Store, name: str) -> None:
 
 
 def _is_malformed(row: Row) -> bool:
-    """Return whether it is an event whose sessions cannot be read, such as with `"results": null`."""
+    """Return whether the body is an event that cannot be stored, such as one with `"results": null`."""
     if row["operation"] not in ("game", "team_events"):
         return False
     body = json.loads(row["body"])

@@ -275,7 +275,7 @@ class Store:
         self.root: str = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = options
         self.fence: int | None = None
-        """The number of this writer's last lease."""
+        """The number of this writer's last lease, which its commits record; it refuses nothing."""
         self.written: set[str] = set()
         """The names of the tables that this object has written."""
 
@@ -357,7 +357,7 @@ class Store:
         return True
 
     def commit_properties(self) -> Any:
-        """Return the metadata of a commit."""
+        """Return the metadata of a commit: the version of sideline, and the number of the last lease."""
         deltalake: Any = library("deltalake", "archive")
         fence = {} if self.fence is None else {"lease": str(self.fence)}
         return deltalake.CommitProperties(custom_metadata={"sideline": __version__, **fence})

@@ -54,7 +54,7 @@ def interrupted_units(store: Store, known: Mapping[str, Row]) -> set[str]:
 
 @dataclass(frozen=True)
 class Context:
-    """The state of a sync by which its outcomes are judged."""
+    """What a sync knew before it sent requests; its outcomes are judged by it."""
 
     sync: str
     """The id of the sync: an absence counts once in each sync."""
@@ -77,6 +77,8 @@ class _BodyPlaces(NamedTuple):
 
 @dataclass
 class _WriteResult:
+    """What one attempt to write has stored."""
+
     at: datetime
     places: dict[str, tuple[int, datetime]]
     """For each stored unit, the sequence of its body and when it was stored."""
