@@ -12,8 +12,8 @@ pub(crate) const PADDING: usize = 64;
 pub struct Body {
     padded: Vec<u8>,
     len: usize,
-    /// Set once the whole body has been read as valid JSON. Clones share it.
-    sound: Arc<OnceLock<SpanIndex>>,
+    /// Set once the whole body has been validated as JSON; empty if the pass indexed nothing. Clones share it.
+    spans: Arc<OnceLock<SpanIndex>>,
 }
 
 impl Body {
@@ -21,7 +21,7 @@ impl Body {
         Body { padded: Vec::with_capacity(bytes + PADDING), ..Body::default() }
     }
     pub fn extend_from_slice(&mut self, more: &[u8]) {
-        self.sound = Arc::default();
+        self.spans = Arc::default();
         self.padded.truncate(self.len);
         self.padded.extend_from_slice(more);
         self.len = self.padded.len();
@@ -46,15 +46,15 @@ impl Body {
     }
     /// Whether the whole body has been validated, so that it need not be checked again.
     pub(crate) fn is_validated(&self) -> bool {
-        self.sound.get().is_some()
+        self.spans.get().is_some()
     }
     /// The span index of a validated body.
     pub(crate) fn spans(&self) -> Option<&SpanIndex> {
-        self.sound.get()
+        self.spans.get()
     }
     pub(crate) fn mark_validated(&self, spans: Option<SpanIndex>) {
         // If another thread was faster, it stored the same value.
-        let _ = self.sound.set(spans.unwrap_or_default());
+        let _ = self.spans.set(spans.unwrap_or_default());
     }
     pub fn len(&self) -> usize {
         self.len

@@ -60,6 +60,7 @@ impl<'a> Cursor<'a> {
         self.at == self.end
     }
 
+    /// The byte at the cursor; 0, from the padding, at the end.
     #[inline(always)]
     pub fn peek_byte(&self) -> u8 {
         // SAFETY: `at <= end`, and the padding is readable.
@@ -121,6 +122,7 @@ impl<'a> Cursor<'a> {
         Span { at, len: self.at as usize - at as usize, body: PhantomData }
     }
 
+    /// Skips whitespace.
     #[inline(always)]
     pub fn whitespace(&mut self) {
         if self.peek_byte() <= b' ' {
@@ -137,7 +139,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Consumes a literal such as `null` if it is next. No literal has a zero, so it ends before the padding.
+    /// Consumes a literal such as `null` if it is next. No literal contains a zero byte, so a match ends before
+    /// the padding.
     #[inline(always)]
     pub fn consume_literal(&mut self, word: &[u8]) -> bool {
         let is = word.iter().enumerate().all(|(i, b)| self.peek(i) == *b);
@@ -214,7 +217,7 @@ impl<'a> Span<'a> {
 
     #[inline(always)]
     pub fn bytes(&self) -> &'a [u8] {
-        // SAFETY: made by `Cursor::since`, so these bytes lie in the body, which lives for `'a`.
+        // SAFETY: made by `Cursor::span_from`, so these bytes lie in the body, which lives for `'a`.
         unsafe { std::slice::from_raw_parts(self.at, self.len) }
     }
 

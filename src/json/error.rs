@@ -1,5 +1,5 @@
-//! What makes a body no JSON, or a value not of the wanted kind: one byte while reading, a sentence with path and offset
-//! for the user.
+//! Why a body is not JSON, or a value is not of the expected kind: one byte while reading, a sentence with path and
+//! offset for the user.
 
 use super::json_path;
 

@@ -38,7 +38,7 @@ pub(crate) fn without_mark(body: &Body) -> &[u8] {
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }
 
-/// A cursor at the start of the JSON of a padded body, whose text is not checked.
+/// A cursor at the start of the JSON of a padded body. Does not check that the body is UTF-8.
 pub(crate) fn start(padded: &[u8]) -> Option<Cursor<'_>> {
     let mut cursor = Cursor::new(padded)?;
     if padded.starts_with(BYTE_ORDER_MARK) {
@@ -63,7 +63,7 @@ pub(crate) fn open<'a>(whole: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, Jso
     start(padded).ok_or_else(|| ErrorKind::Unpadded.at(body, 0))
 }
 
-/// What makes a body no JSON: the same text and byte for tables, dicts and the schema check. `None` if it is JSON.
+/// Why a body is not JSON: the same text and offset for tables, dicts and the schema check. `None` if it is JSON.
 #[cold]
 pub(crate) fn syntax_error(body: &Body) -> Option<JsonError> {
     let padded = body.padded();

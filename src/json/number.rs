@@ -8,8 +8,9 @@ use super::simd;
 const TENS: [f64; 9] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 const WHOLE_TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// A number of at most 15 digits, so that it and its quotient by a power of ten are exact.
-pub(super) struct SmallNumber {
+/// A number of the common forms: at most 15 digits, so that it and its quotient by a power of ten are exact, and no
+/// exponent.
+pub(super) struct ShortNumber {
     digits: u64,
     /// Number of digits after the point.
     pub fraction: usize,
@@ -17,7 +18,7 @@ pub(super) struct SmallNumber {
     sign: u64,
 }
 
-impl SmallNumber {
+impl ShortNumber {
     /// The value, if there is no fraction.
     #[inline(always)]
     pub fn int(&self) -> i64 {
@@ -58,6 +59,7 @@ impl IntegerPart {
 /// A number where an integer is expected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum MaybeInteger {
+    /// Null is `None`.
     Integer(Option<i64>),
     Fraction(f64),
     /// Beyond 64 bits.
@@ -65,9 +67,11 @@ pub(crate) enum MaybeInteger {
 }
 
 impl MaybeInteger {
+    /// As a count: a fraction is null.
     pub fn count(self) -> Option<i64> {
         if let MaybeInteger::Integer(value) = self { value } else { None }
     }
+    /// As a time: a fraction is rounded down.
     pub fn floor(self) -> Option<i64> {
         const LIMIT: f64 = 9_223_372_036_854_775_808.0;
         match self {
@@ -101,7 +105,7 @@ impl<'a> Cursor<'a> {
                 // The number exceeds the range of a float.
                 Err(_) => self.with_copy(Self::validate).map(|()| MaybeInteger::TooLarge),
             },
-            Err(fault) => Err(fault),
+            Err(error) => Err(error),
         }
     }
 
@@ -153,7 +157,7 @@ impl<'a> Cursor<'a> {
         if matches!(self.peek(whole.end), b'.' | b'e' | b'E') {
             return None;
         }
-        let value = SmallNumber { digits: self.whole_digits(&whole)?, fraction: 0, sign: whole.sign as u64 }.int();
+        let value = ShortNumber { digits: self.whole_digits(&whole)?, fraction: 0, sign: whole.sign as u64 }.int();
         self.advance(whole.end);
         Some(value)
     }
@@ -161,7 +165,7 @@ impl<'a> Cursor<'a> {
     /// The common forms: up to 15 digits, up to 8 of them after a point, no exponent. Otherwise stays.
     #[cfg(any(feature = "python", test))]
     #[inline(always)]
-    pub(super) fn short_number(&mut self) -> Option<SmallNumber> {
+    pub(super) fn short_number(&mut self) -> Option<ShortNumber> {
         let whole = self.whole_part()?;
         self.short_number_of(whole)
     }
@@ -182,8 +186,8 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline(always)]
-    fn short_number_of(&mut self, whole: IntegerPart) -> Option<SmallNumber> {
-        let mut short = SmallNumber { digits: 0, fraction: 0, sign: whole.sign as u64 };
+    fn short_number_of(&mut self, whole: IntegerPart) -> Option<ShortNumber> {
+        let mut short = ShortNumber { digits: 0, fraction: 0, sign: whole.sign as u64 };
         let mut end = whole.end;
         if self.peek(end) == b'.' {
             end = whole.end_of_fraction();

@@ -102,7 +102,7 @@ pub(crate) fn parse_digits(word: u64, count: usize) -> u64 {
     low.wrapping_add(high) >> 32
 }
 
-/// The eight digits of a number below 10^8, the first lowest: the inverse of [`number`].
+/// The eight digits of a number below 10^8, the first lowest: the inverse of [`parse_digits`].
 #[inline(always)]
 pub(crate) fn split_digits(value: u32) -> u64 {
     let value = u64::from(value);

@@ -118,21 +118,21 @@ impl<'a> Cursor<'a> {
                     0xD800..=0xDBFF => {
                         for byte in *b"\\u" {
                             if self.peek_byte() != byte {
-                                return Err(self.fault_from(here, ErrorKind::Surrogate));
+                                return Err(self.error_from(here, ErrorKind::Surrogate));
                             }
                             self.advance(1);
                         }
                         let second = self.hex()?;
                         if !(0xDC00..=0xDFFF).contains(&second) {
-                            return Err(self.fault_from(here, ErrorKind::Surrogate));
+                            return Err(self.error_from(here, ErrorKind::Surrogate));
                         }
                         char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
                             .ok_or(ErrorKind::Surrogate)
                     }
-                    _ => char::from_u32(first).ok_or_else(|| self.fault_from(here, ErrorKind::Surrogate)),
+                    _ => char::from_u32(first).ok_or_else(|| self.error_from(here, ErrorKind::Surrogate)),
                 };
             }
-            _ => return Err(self.fault_from(here, ErrorKind::Escape)),
+            _ => return Err(self.error_from(here, ErrorKind::Escape)),
         };
         self.advance(1);
         Ok(plain)
@@ -150,11 +150,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reports an error at the start of the escape, but a truncated one at the end of the body.
-    fn fault_from(&mut self, here: Cursor<'a>, fault: ErrorKind) -> ErrorKind {
+    fn error_from(&mut self, here: Cursor<'a>, error: ErrorKind) -> ErrorKind {
         if !self.is_at_end() {
             *self = here;
         }
-        fault
+        error
     }
 }
 

@@ -1,5 +1,5 @@
 //! Maintains the current box score from updates. A message has new values, not increments, and a `version` that orders it:
-//! corrections replace earlier values; late and duplicate messages are ignored (facts 8).
+//! corrections replace earlier values; late and duplicate messages are ignored (tests/specification.md, facts 8).
 
 use super::item::Update;
 use crate::config::Sport;
@@ -39,7 +39,8 @@ struct PlayerLine {
     stats: Map<String, Value>,
 }
 
-/// The known shapes of a message (facts 5, 10) and of a game's state (facts 2.19). Ids are numbers or strings (facts 9.9).
+/// The known shapes of a message and of a game's state (tests/specification.md, facts 4, 5 and 2). Ids are numbers or
+/// strings.
 #[derive(Deserialize)]
 struct BoxScoreMessage {
     #[serde(rename = "type")]
@@ -322,7 +323,7 @@ mod tests {
         column.iter().nth(row).unwrap()
     }
 
-    /// The pair of facts 8 and 10.
+    /// A shot that is counted, then deleted.
     #[test]
     fn a_correction_replaces_and_never_adds() {
         let mut score = BoxScore::new(Sport::Basketball);

@@ -315,7 +315,7 @@ impl Buffer {
         self.inner().state
     }
 
-    /// Counts received bytes and duplicates.
+    /// Counts received bytes and repeats.
     pub fn count_read(&self, bytes: usize, repeats: usize) {
         let counts = &mut self.inner().counts;
         counts.bytes += bytes as u64;

@@ -4,10 +4,10 @@ use memchr::memmem;
 use std::borrow::Cow;
 
 /// Depth to which `seq` and `source` belong to the message itself. Deeper ones, and those in lists, number something else;
-/// mistaking them for the sequence number would drop messages as duplicates.
+/// mistaking them for the sequence number would drop messages as repeats.
 const MAX_DEPTH: usize = 3;
 
-/// The sequence number and source of a message. Their place is not documented (facts 4).
+/// The sequence number and source of a message. Their place is not documented (docs/wire.md, "Websocket").
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnvelopeFields<'a> {
     pub seq: Option<i64>,

@@ -14,20 +14,20 @@ pub enum Item {
 pub struct Update {
     /// The event's type; `None`: `message`, the default. Always `None` on a websocket.
     pub event: Option<Arc<str>>,
-    /// The last event id; empty if there was none.
+    /// The last event id; empty if there was none, and always on a websocket.
     pub id: Arc<str>,
     /// The message; invalid UTF-8 is replaced.
     pub text: String,
     /// The original bytes of a binary message that is not UTF-8.
     pub binary: Option<Arc<[u8]>>,
-    /// The sequence number (facts 4).
+    /// The sequence number (docs/wire.md, "Websocket").
     pub seq: Option<i64>,
-    /// The message's source (facts 4).
+    /// The source of the message; `None` on an event stream.
     pub source: Option<Arc<str>>,
     pub received_at: SystemTime,
 }
 
-/// An event of the stream itself.
+/// What happened to the stream itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     Connected {

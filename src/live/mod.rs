@@ -1,4 +1,4 @@
-//! Live data: the Broadcast API's event stream and the live websocket (specification 6; facts 3.3, 4, 5).
+//! Live data: the Broadcast API's event stream and the live websocket (docs/wire.md).
 //!
 //! | file | content |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `event_stream` | connector of the Broadcast API's event stream |
 //! | `websocket` | connector of the live websocket |
 //! | `token`, `heartbeat`, `close_code` | the websocket's token, text heartbeats and close codes |
-//! | `envelope`, `sequence`, `interval_set` | a message's number and source; duplicates and resume position; pure |
+//! | `envelope`, `sequence`, `interval_set` | a message's number and source; repeats and resume position; pure |
 //! | `recovery` | closes gaps: when to request the state of the game |
 //! | `game_state` | requests the state of a game, by `catch_up` or by its sessions |
 //! | `session_sum` | the sum of the box scores of sessions; pure |
@@ -74,7 +74,7 @@ use game_state::GameState;
 use recovery::{Recovery, Updates};
 use std::sync::Arc;
 
-/// The source whose messages need a separate catch-up resource.
+/// The source of shots, which have a part of their own in `catch_up`.
 const SHOTS: &str = "shots";
 
 /// Creates a stream of the Broadcast API for a request, without connecting.

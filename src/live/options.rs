@@ -32,9 +32,9 @@ pub const MAX_SKIPPED_FACTOR: u64 = 16;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamOptions {
-    /// Time without a byte after which a connection counts as lost (specification 6.1: 30 s).
+    /// Time without a byte after which a connection counts as lost (docs/wire.md, "Event stream": 30 s).
     pub silence_limit: Duration,
-    /// The wait after the first failed attempt (specification 6.1: 5 s). It doubles with each further one.
+    /// The wait after the first failed attempt (docs/wire.md, "Event stream": 5 s). It doubles with each further one.
     pub retry_wait: Duration,
     /// Maximum of that wait.
     pub max_wait: Duration,

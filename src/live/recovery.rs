@@ -26,26 +26,26 @@ pub(super) enum Updates {
 
 /// Decides when to send a request. Pure: `now` counts from the start of the stream.
 #[derive(Debug)]
-struct Plan {
+struct RecoveryTimer {
     updates: Updates,
     /// Minimum time between two requests.
     pause: Duration,
     last: Option<Duration>,
-    open: Option<Open>,
+    open: Option<MergedGap>,
 }
 
 /// Open gaps, merged into one: one request closes them.
 #[derive(Debug, Clone, PartialEq)]
-struct Open {
+struct MergedGap {
     gap: Notice,
     due: Duration,
     /// Number of updates received when the last of them was taken.
     received: u64,
 }
 
-impl Plan {
+impl RecoveryTimer {
     fn new(updates: Updates, pause: Duration) -> Self {
-        Plan { updates, pause, last: None, open: None }
+        RecoveryTimer { updates, pause, last: None, open: None }
     }
 
     /// Records a gap that was taken from the buffer. Other notices are ignored.
@@ -61,9 +61,9 @@ impl Plan {
             Updates::Snapshots => SNAPSHOT_WAIT.min(self.pause),
         };
         let earliest = self.last.map_or(Duration::ZERO, |last| last.saturating_add(self.pause));
-        let new = Open { gap: gap.clone(), due: (now + patience).max(earliest), received: received.all };
+        let new = MergedGap { gap: gap.clone(), due: (now + patience).max(earliest), received: received.all };
         self.open = Some(match self.open.take() {
-            Some(open) => Open { gap: covering(open.gap, new.gap), due: open.due.min(new.due), ..new },
+            Some(open) => MergedGap { gap: covering(open.gap, new.gap), due: open.due.min(new.due), ..new },
             None => new,
         });
     }
@@ -96,34 +96,34 @@ fn covering(earlier: Notice, mut later: Notice) -> Notice {
 /// The requests of one stream for its gaps.
 pub(super) struct Recovery {
     state: GameState,
-    plan: Mutex<Plan>,
+    timer: Mutex<RecoveryTimer>,
     changed: Notify,
     begun: Instant,
 }
 
 impl Recovery {
     pub(super) fn new(state: GameState, updates: Updates, pause: Duration) -> Self {
-        let plan = Mutex::new(Plan::new(updates, pause));
-        Recovery { state, plan, changed: Notify::new(), begun: Instant::now() }
+        let timer = Mutex::new(RecoveryTimer::new(updates, pause));
+        Recovery { state, timer, changed: Notify::new(), begun: Instant::now() }
     }
 
     /// Records a gap that was taken from the buffer, and holds the buffer if the request is due at once.
     pub(super) fn take(&self, gap: &Notice, buffer: &Buffer) {
         let now = self.begun.elapsed();
-        let mut plan = self.plan();
-        plan.take(gap, now, buffer.received());
-        if plan.due().is_some_and(|due| due <= now) {
+        let mut timer = self.timer();
+        timer.take(gap, now, buffer.received());
+        if timer.due().is_some_and(|due| due <= now) {
             // Under the lock: after it, the request may have been sent and the buffer released already.
             buffer.hold();
         }
-        drop(plan);
+        drop(timer);
         self.changed.notify_one();
     }
 
     /// Sends the requests that are due, as long as the stream is open.
     pub(super) async fn run(&self, buffer: &Buffer) -> Infallible {
         loop {
-            let due = self.plan().due().and_then(|due| self.begun.checked_add(due));
+            let due = self.timer().due().and_then(|due| self.begun.checked_add(due));
             let Some(due) = due else {
                 self.changed.notified().await;
                 continue;
@@ -132,7 +132,7 @@ impl Recovery {
                 () = sleep_until(due) => {}
                 () = self.changed.notified() => continue,
             }
-            let gap = self.plan().begin(self.begun.elapsed(), buffer.received());
+            let gap = self.timer().begin(self.begun.elapsed(), buffer.received());
             let notice = match gap {
                 Some(gap) => {
                     buffer.hold();
@@ -159,8 +159,8 @@ impl Recovery {
         }
     }
 
-    fn plan(&self) -> MutexGuard<'_, Plan> {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    fn timer(&self) -> MutexGuard<'_, RecoveryTimer> {
+        self.timer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -194,66 +194,66 @@ mod tests {
     fn a_gap_among_changes_is_asked_about_at_once_whatever_made_it() {
         for (reason, dropped) in [("it was cut", None), (OVERFLOW, Some(3)), (RESTARTED, None), ("oversized", Some(1))]
         {
-            let mut plan = Plan::new(Updates::Changes, PAUSE);
+            let mut timer = RecoveryTimer::new(Updates::Changes, PAUSE);
             let gap = gap(1, Some(2), reason, dropped);
             // Later changes do not contain the missing ones.
-            plan.take(&gap, seconds(9.0), Received { all: 7, waiting: 3 });
-            assert_eq!(plan.due(), Some(seconds(9.0)), "{reason}");
-            assert_eq!(plan.begin(seconds(9.0), Received { all: 99, waiting: 9 }), Some(gap));
-            assert_eq!((plan.due(), plan.begin(seconds(99.0), NONE)), (None, None), "once");
+            timer.take(&gap, seconds(9.0), Received { all: 7, waiting: 3 });
+            assert_eq!(timer.due(), Some(seconds(9.0)), "{reason}");
+            assert_eq!(timer.begin(seconds(9.0), Received { all: 99, waiting: 9 }), Some(gap));
+            assert_eq!((timer.due(), timer.begin(seconds(99.0), NONE)), (None, None), "once");
         }
     }
 
     #[test]
     fn the_end_of_a_stream_is_not_asked_about_and_neither_is_another_notice() {
         for updates in [Updates::Changes, Updates::Snapshots] {
-            let mut plan = Plan::new(updates, PAUSE);
-            plan.take(&gap(1, None, "401", None), Duration::ZERO, NONE);
-            plan.take(&Notice::Connected { at: SystemTime::UNIX_EPOCH }, Duration::ZERO, NONE);
-            assert_eq!(plan.due(), None);
+            let mut timer = RecoveryTimer::new(updates, PAUSE);
+            timer.take(&gap(1, None, "401", None), Duration::ZERO, NONE);
+            timer.take(&Notice::Connected { at: SystemTime::UNIX_EPOCH }, Duration::ZERO, NONE);
+            assert_eq!(timer.due(), None);
         }
     }
 
     #[test]
     fn a_gap_that_stayed_one_is_not_asked_about_again() {
-        let mut plan = Plan::new(Updates::Changes, PAUSE);
+        let mut timer = RecoveryTimer::new(Updates::Changes, PAUSE);
         let mut gap = cut();
         if let Notice::Gap { is_final, .. } = &mut gap {
             *is_final = true;
         }
-        plan.take(&gap, seconds(9.0), NONE);
-        assert_eq!(plan.due(), None);
+        timer.take(&gap, seconds(9.0), NONE);
+        assert_eq!(timer.due(), None);
     }
 
     #[test]
     fn gaps_within_the_pause_share_the_next_request() {
-        let mut plan = Plan::new(Updates::Changes, PAUSE);
-        plan.take(&cut(), seconds(10.0), NONE);
-        assert!(plan.begin(seconds(10.0), NONE).is_some());
-        plan.take(&gap(3, Some(4), OVERFLOW, Some(2)), seconds(11.0), NONE);
-        plan.take(&gap(5, Some(6), OVERFLOW, Some(3)), seconds(14.0), NONE);
-        assert_eq!((plan.due(), plan.begin(seconds(14.9), NONE)), (Some(seconds(15.0)), None));
-        assert_eq!(plan.begin(seconds(15.0), NONE), Some(gap(3, Some(6), OVERFLOW, Some(5))));
+        let mut timer = RecoveryTimer::new(Updates::Changes, PAUSE);
+        timer.take(&cut(), seconds(10.0), NONE);
+        assert!(timer.begin(seconds(10.0), NONE).is_some());
+        timer.take(&gap(3, Some(4), OVERFLOW, Some(2)), seconds(11.0), NONE);
+        timer.take(&gap(5, Some(6), OVERFLOW, Some(3)), seconds(14.0), NONE);
+        assert_eq!((timer.due(), timer.begin(seconds(14.9), NONE)), (Some(seconds(15.0)), None));
+        assert_eq!(timer.begin(seconds(15.0), NONE), Some(gap(3, Some(6), OVERFLOW, Some(5))));
         // The sum is known only if each count is.
-        plan.take(&gap(7, Some(8), OVERFLOW, Some(2)), seconds(16.0), NONE);
-        plan.take(&gap(8, Some(9), "it was cut", None), seconds(16.0), NONE);
-        assert_eq!(plan.begin(seconds(20.0), NONE), Some(gap(7, Some(9), "it was cut", None)));
+        timer.take(&gap(7, Some(8), OVERFLOW, Some(2)), seconds(16.0), NONE);
+        timer.take(&gap(8, Some(9), "it was cut", None), seconds(16.0), NONE);
+        assert_eq!(timer.begin(seconds(20.0), NONE), Some(gap(7, Some(9), "it was cut", None)));
     }
 
     #[test]
     fn a_snapshot_closes_a_gap_and_only_where_none_comes_is_one_asked_for() {
-        let mut plan = Plan::new(Updates::Snapshots, PAUSE);
-        plan.take(&cut(), seconds(1.0), Received { all: 7, waiting: 1 });
-        plan.take(&gap(1, Some(2), OVERFLOW, Some(9)), seconds(1.0), NONE);
-        plan.take(&gap(1, Some(2), "oversized", Some(1)), seconds(1.0), NONE);
-        assert_eq!(plan.due(), None);
-        plan.take(&cut(), seconds(1.0), NONE);
-        assert_eq!((plan.due(), plan.begin(seconds(2.9), NONE)), (Some(seconds(3.0)), None));
-        assert_eq!(plan.begin(seconds(3.0), Received { all: 8, waiting: 0 }), None, "one came");
-        plan.take(&cut(), seconds(4.0), NONE);
-        assert_eq!(plan.begin(seconds(6.0), NONE), Some(cut()));
-        plan.take(&cut(), seconds(7.0), NONE);
-        assert_eq!(plan.due(), Some(seconds(11.0)), "the pause is kept");
+        let mut timer = RecoveryTimer::new(Updates::Snapshots, PAUSE);
+        timer.take(&cut(), seconds(1.0), Received { all: 7, waiting: 1 });
+        timer.take(&gap(1, Some(2), OVERFLOW, Some(9)), seconds(1.0), NONE);
+        timer.take(&gap(1, Some(2), "oversized", Some(1)), seconds(1.0), NONE);
+        assert_eq!(timer.due(), None);
+        timer.take(&cut(), seconds(1.0), NONE);
+        assert_eq!((timer.due(), timer.begin(seconds(2.9), NONE)), (Some(seconds(3.0)), None));
+        assert_eq!(timer.begin(seconds(3.0), Received { all: 8, waiting: 0 }), None, "one came");
+        timer.take(&cut(), seconds(4.0), NONE);
+        assert_eq!(timer.begin(seconds(6.0), NONE), Some(cut()));
+        timer.take(&cut(), seconds(7.0), NONE);
+        assert_eq!(timer.due(), Some(seconds(11.0)), "the pause is kept");
     }
 
     proptest! {
@@ -261,19 +261,19 @@ mod tests {
         fn every_gap_is_covered_by_a_request_and_those_are_as_far_apart_as_they_should(
             steps in prop::collection::vec((0_u64..4_000, any::<bool>()), 1..60),
         ) {
-            let mut plan = Plan::new(Updates::Changes, PAUSE);
+            let mut timer = RecoveryTimer::new(Updates::Changes, PAUSE);
             let (mut now, mut asked, mut taken) = (Duration::ZERO, Vec::new(), Vec::new());
             for (wait, is_gap) in steps {
                 now += Duration::from_millis(wait);
                 if is_gap {
-                    plan.take(&gap(now.as_secs(), Some(now.as_secs() + 1), OVERFLOW, Some(1)), now, NONE);
+                    timer.take(&gap(now.as_secs(), Some(now.as_secs() + 1), OVERFLOW, Some(1)), now, NONE);
                     taken.push(now);
                 }
-                if plan.begin(now, NONE).is_some() {
+                if timer.begin(now, NONE).is_some() {
                     asked.push(now);
                 }
             }
-            if let Some(due) = plan.due() {
+            if let Some(due) = timer.due() {
                 asked.push(due.max(now));
             }
             prop_assert!(asked.windows(2).all(|pair| pair[1] - pair[0] >= PAUSE), "{asked:?}");

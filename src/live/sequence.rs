@@ -1,4 +1,4 @@
-//! Finds duplicates and the resume position by the messages' sequence numbers. Numbers are hints: which sources share a counter
+//! Finds repeats and the resume position by the messages' sequence numbers. Numbers are hints: which sources share a counter
 //! and when a counter restarts is not documented. Pure.
 
 use super::interval_set::{self, IntervalSet};
@@ -21,7 +21,7 @@ const MIN_COUNTER_LENGTH: u64 = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Deliver,
-    /// An earlier connection delivered the same source, number and content.
+    /// A repeat: an earlier connection delivered the same source, number and content.
     Duplicate,
     /// Deliver it as the first message after the counter restarted.
     NewEpoch,
@@ -98,7 +98,7 @@ impl Sequence {
         }
     }
 
-    /// Starts a new connection, whose messages may be duplicates.
+    /// Starts a new connection, whose messages may be repeats.
     pub fn reconnect(&mut self) {
         self.connection = self.connection.saturating_add(1);
         self.connection_maxima.extend(self.current_maximum.take());
@@ -119,7 +119,7 @@ impl Sequence {
     /// The number to resume after: the highest with no missing number below it that could still arrive. `None`: there are no
     /// numbers, or they do not behave like a sequence.
     pub fn resume(&self) -> Option<i64> {
-        // Resuming from the beginning is always safe, because duplicates are recognised.
+        // Resuming from the beginning is always safe, because repeats are recognised.
         if !self.has_common_counter || self.may_have_restarted {
             return self.initial;
         }

@@ -1,4 +1,4 @@
-//! Event-stream framing (WHATWG HTML, "Server-sent events"; specification 6.1): bytes in, events and comments out. Pure and
+//! Event-stream framing (WHATWG HTML, "Server-sent events"): bytes in, events and comments out. Pure and
 //! incremental: the result does not depend on how the bytes are split, each item is emitted with its last byte, and time and
 //! memory are linear in the input.
 
@@ -198,7 +198,7 @@ impl SseDecoder {
                 self.data.push(b'\n');
             }
             b"event" => self.event = Some(text(value)),
-            // A null cannot be sent in a header.
+            // A NUL cannot be sent in a header.
             b"id" if !value.contains(&0) => self.id_buffer = text(value),
             b"retry" => self.retry = milliseconds(value).or(self.retry),
             _ => {}

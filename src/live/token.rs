@@ -1,4 +1,4 @@
-//! The token of a live websocket (facts 2.5, 3.3): passed by the user, or requested and renewed.
+//! The token of a live websocket (docs/wire.md, "Websocket"): passed by the user, or requested and renewed.
 
 use crate::config::Secret;
 use crate::error::{Error, RequestContext, RequestError, Result};

@@ -1,5 +1,5 @@
 //! Connects to the live websocket. The query selects what to receive; the sequence numbers tell where the next connection
-//! resumes, and which of its messages are duplicates.
+//! resumes, and which of its messages are repeats.
 
 use super::close_code;
 use super::envelope::{read_envelope, unescape};

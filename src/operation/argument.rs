@@ -4,7 +4,7 @@
 /// The values that an argument accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Ours: it can stand in a path as it is.
+    /// An id of the service: it can stand in a path as it is.
     Id,
     /// Ids of another system: one text or several.
     ForeignIds,
@@ -23,7 +23,7 @@ pub enum Kind {
     Parameters,
 }
 
-/// One argument of an operation. Built by [`arg`] and the methods of the same names as its fields.
+/// One argument of an operation. Built by [`arg`] and the methods below.
 #[derive(Debug, Clone, Copy)]
 pub struct Argument {
     pub name: &'static str,

@@ -35,7 +35,7 @@ pub struct Operation {
 pub enum Reach {
     /// A method of the clients, generated from the declaration.
     Method,
-    /// A method of the clients that is written by hand, since it returns no payload.
+    /// A method of the clients that is written by hand, because it does not return a payload.
     Internal,
     /// Only links lead to it.
     Link,

@@ -18,7 +18,7 @@ pub(super) fn follow(link: &str, sport: Sport) -> Result<Request> {
     if !path.starts_with(DATA) {
         return Err(Error::Argument(format!("the link's path {path:?} does not begin with {DATA}")));
     }
-    plain(path)?;
+    check_path(path)?;
     let target = OPERATIONS.iter().find_map(|operation| Some((operation, matched(operation, path, query, sport)?)));
     Ok(Request {
         operation: target.as_ref().map_or(FOLLOW, |(operation, _)| operation.name),
@@ -40,7 +40,7 @@ pub(super) fn get(path: &str, parameters: Arguments) -> Result<Request> {
     if path.contains(['?', '#']) {
         return Err(Error::Argument(format!("the path {path:?} holds a query; give it as params={{\"name\": value}}")));
     }
-    plain(path)?;
+    check_path(path)?;
     let mut query = Vec::with_capacity(parameters.len());
     for (name, value) in parameters {
         let name = arguments::text("the name of a parameter", super::Value::Text(name))?;
@@ -76,7 +76,7 @@ fn path_and_query(link: &str) -> Result<(&str, &str)> {
 }
 
 /// Rejects paths that a server or proxy could normalise to a different path than the one signed.
-fn plain(path: &str) -> Result<()> {
+fn check_path(path: &str) -> Result<()> {
     let mut text = path.to_string();
     // An encoded dot may be encoded again. Each round shortens the text, so this ends.
     loop {

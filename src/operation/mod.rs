@@ -6,7 +6,7 @@
 //! | `query` | queries that do not follow from the data alone |
 //! | `argument` | what an argument of an operation is, as data |
 //! | `arguments` | ids, times and texts as users write them |
-//! | `live` | subscriptions of streams |
+//! | `live` | the requests of event streams |
 //! | `ranges` | the rules of a time range, and splitting long ranges |
 //! | `link` | links found in bodies, and the escape hatch `get` |
 
@@ -78,7 +78,7 @@ impl std::fmt::Display for Value {
 /// its own name.
 pub type Arguments = Vec<(String, Value)>;
 
-/// How to merge several responses.
+/// How to merge the responses of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merge {
     /// There is only one response.
@@ -93,6 +93,7 @@ pub enum Merge {
 #[derive(Debug, Clone)]
 pub struct Call {
     pub requests: Vec<Request>,
+    /// How their responses become one.
     pub join: Merge,
 }
 
@@ -113,7 +114,7 @@ pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> 
     Ok(call)
 }
 
-/// The arguments of an operation or an event stream. Empty where there is none of this name, for [`call`] to refuse.
+/// The arguments of an operation or an event stream. Empty for an unknown name, which [`call`] refuses.
 pub fn arguments_of(name: &str) -> &'static [Argument] {
     if name == live::NAME {
         return live::ARGUMENTS;
@@ -121,7 +122,7 @@ pub fn arguments_of(name: &str) -> &'static [Argument] {
     OPERATIONS.iter().find(|operation| operation.name == name).map_or(&[], |operation| operation.arguments)
 }
 
-/// What the name of a value in a [`Context`] may be.
+/// The static copy of a name, if values in a [`Context`] may have it.
 pub fn context_name(name: &str) -> Option<&'static str> {
     let named = |operation: &'static Operation| {
         let of_request = operation.context_params.iter().map(|(_, known_as)| *known_as);
@@ -131,7 +132,7 @@ pub fn context_name(name: &str) -> Option<&'static str> {
     OPERATIONS.iter().flat_map(named).chain([SPORT]).find(|known| *known == name)
 }
 
-/// The range that arguments name, in epoch milliseconds; what is no time is for [`call`] to refuse.
+/// The range that arguments name, in epoch milliseconds. Leaves out what is not a time; [`call`] refuses it.
 pub fn range(arguments: &Arguments) -> (Option<i64>, Option<i64>) {
     let mut reader = ArgumentReader::new(&[], arguments);
     let mut time = |name| reader.time(name).ok().flatten();

@@ -19,6 +19,7 @@ pub(super) type Query = Vec<(&'static str, String)>;
 /// The query of each request of a call.
 pub(super) struct Queries {
     pub each: Vec<Query>,
+    /// How their responses become one.
     pub join: Merge,
 }
 

@@ -13,7 +13,7 @@ pub const AT_MOST_8_MONTHS: &str = "the range may not exceed 8 months";
 const MONTHS: Months = Months::new(8);
 /// Maximum window of sensor locations.
 const WINDOW_MS: i64 = 30 * 60 * 1000;
-/// More windows than this (seven months) are a wrong unit: a session lasts minutes.
+/// A range of more windows (seven months) has a time in the wrong unit, such as microseconds: a session lasts minutes.
 const MAX_WINDOWS: i64 = 10_000;
 
 /// The rules of every range of events and stats.

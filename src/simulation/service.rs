@@ -161,7 +161,7 @@ async fn respond_to_request(world: &Arc<World>, conn: &mut ServerConnection) -> 
         world.count("refused heads");
         return respond(world, conn, 431, "", r#"{"message":"the head is too large"}"#).await;
     }
-    // The clock may be off by five minutes (specification 8).
+    // The clock may be off by five minutes (docs/wire.md, "Signature").
     if kind == RequestKind::Call {
         let date = header("date").and_then(|date| httpdate::parse_http_date(&date).ok()).unwrap_or(UNIX_EPOCH);
         let offset = date.duration_since(world.date()).unwrap_or_else(|before| before.duration());

@@ -28,7 +28,7 @@ pub enum Ty {
     Category,
     /// Like `Text`; an array of strings is joined by spaces (links come single and in arrays).
     Links,
-    /// Epoch milliseconds, shown as `timestamp[ms, UTC]`; a fraction is truncated, a number beyond 64 bits becomes
+    /// Epoch milliseconds, shown as `timestamp[ms, UTC]`; a fraction is rounded down, a number beyond 64 bits becomes
     /// null, and both are reported.
     TimestampMs,
     /// An array of `Int64`.
@@ -107,8 +107,8 @@ pub struct Table {
     /// Path of the rows from the document; `""` is the document itself.
     pub rows: &'static str,
     pub cols: &'static [Col],
-    /// Path (from the row) of an object whose undeclared keys become `float64` columns after the declared ones, sorted
-    /// by name.
+    /// Path (from the row) of an open object: its undeclared keys become *extra columns*, `float64`, after the declared
+    /// ones, sorted by name.
     pub open: Option<&'static str>,
 }
 
@@ -177,14 +177,17 @@ const fn column(name: &'static str, ty: Ty, src: Src) -> Col {
     }
 }
 
+/// A column with the value at this path.
 pub const fn col(name: &'static str, ty: Ty, path: &'static str) -> Col {
     column(name, ty, Src::Path(path))
 }
 
+/// A column with the keys of the map level at this path.
 pub const fn key(name: &'static str, path: &'static str) -> Col {
     column(name, Ty::Category, Src::Key(path))
 }
 
+/// A column with the positions in the array level at this path.
 pub const fn index(name: &'static str, path: &'static str) -> Col {
     column(name, Ty::Int32, Src::Index(path)).required()
 }

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 pub(super) struct Decoded {
     pub builders: ColumnBuilders,
     pub rows: usize,
-    /// For each level above the rows and each of its elements, the row after its last.
+    /// By level, for those above the rows: for each element, the row after its last.
     pub ends: Vec<Vec<u32>>,
     pub open: ExtraColumns,
     /// The span index, if one was requested.
@@ -70,7 +70,7 @@ pub(super) fn run(
         hints,
         builders,
         rows: 0,
-        ends: plan.levels[1..].iter().map(|_| Vec::new()).collect(),
+        ends: vec![Vec::new(); plan.row_level()],
         open: ExtraColumns::new(&plan.open, cursor.len()),
         policy,
         skip_mode,
@@ -80,7 +80,7 @@ pub(super) fn run(
     };
     match decoder.body() {
         Ok(()) => Ok(decoder.finish()),
-        Err(fault) => Err((fault, decoder.cursor.position())),
+        Err(kind) => Err((kind, decoder.cursor.position())),
     }
 }
 

@@ -64,13 +64,13 @@ fn fingerprint(key: &[u8]) -> u64 {
 
 /// The body as Python reads it: each key once, at its first position, with its last value.
 pub(super) fn normal_form(body: &[u8]) -> Result<Body, DecodeError> {
-    let fault = |e: serde_json::Error| DecodeError::Body {
+    let error = |e: serde_json::Error| DecodeError::Body {
         message: format!("an object has the same key twice, and the body cannot be read again without: {e}"),
         path: "$".into(),
         offset: 0,
     };
-    let value: serde_json::Value = serde_json::from_slice(body).map_err(fault)?;
-    Ok(Body::from(&*serde_json::to_vec(&value).map_err(fault)?))
+    let value: serde_json::Value = serde_json::from_slice(body).map_err(error)?;
+    Ok(Body::from(&*serde_json::to_vec(&value).map_err(error)?))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Why a body does not give a table: one small value while decoding, a sentence with path and offset for the user.
+//! Why a table cannot be decoded: one small value while decoding, a sentence with path and offset for the user.
 
 use super::{DecodeError, extent};
 use crate::json::{ErrorKind, JsonError, json_path};

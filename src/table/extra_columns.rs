@@ -14,13 +14,13 @@ pub(super) struct ExtraColumns {
     columns: Vec<(String, Numbers<f64>)>,
     by_name: HashMap<String, u32>,
     /// Cells that may still be filled.
-    builders: usize,
+    cells_left: usize,
 }
 
 impl ExtraColumns {
     pub fn new(wanted: &ExtraKeys, body: usize) -> Self {
-        let builders = body.saturating_add(BASE_EXTRA_CELLS);
-        ExtraColumns { wanted: wanted.clone(), columns: Vec::new(), by_name: HashMap::new(), builders }
+        let cells_left = body.saturating_add(BASE_EXTRA_CELLS);
+        ExtraColumns { wanted: wanted.clone(), columns: Vec::new(), by_name: HashMap::new(), cells_left }
     }
 
     /// The column of a key. `None` if it was not requested, or has the name of a declared column.
@@ -53,7 +53,7 @@ impl ExtraColumns {
     pub fn push(&mut self, column: u32, row: usize, value: Option<f64>) -> DecodeResult<bool> {
         let (_, numbers) = &mut self.columns[column as usize];
         let more = (row + 1).saturating_sub(numbers.values.len());
-        self.builders = self.builders.checked_sub(more).ok_or(DecodeErrorKind::TooWide)?;
+        self.cells_left = self.cells_left.checked_sub(more).ok_or(DecodeErrorKind::TooWide)?;
         fill(numbers, row);
         let first = numbers.values.len() == row;
         if first {
@@ -65,7 +65,7 @@ impl ExtraColumns {
     /// All columns sorted by name, `rows` long.
     pub fn finish(mut self, rows: usize) -> DecodeResult<Vec<(String, Numbers<f64>)>> {
         let more: usize = self.columns.iter().map(|(_, numbers)| rows.saturating_sub(numbers.values.len())).sum();
-        self.builders.checked_sub(more).ok_or(DecodeErrorKind::TooWide)?;
+        self.cells_left.checked_sub(more).ok_or(DecodeErrorKind::TooWide)?;
         self.columns.iter_mut().for_each(|(_, numbers)| fill(numbers, rows));
         self.columns.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(self.columns)

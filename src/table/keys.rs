@@ -111,7 +111,7 @@ impl ObjectKeys {
         usize::from(if previous == 0 { self.first[0] } else { self.steps[previous - 1].next })
     }
 
-    /// The step whose key, written as usual, is at the cursor.
+    /// The step whose key, written without escapes and directly followed by the colon, is at the cursor.
     pub fn find_at(&self, previous: usize, cursor: &Cursor) -> Option<usize> {
         let candidate = if previous == 0 { self.first[1] } else { self.steps[previous - 1].candidate };
         if self.steps.get(usize::from(candidate)).is_some_and(|step| step.is_at(cursor)) {
@@ -120,6 +120,7 @@ impl ObjectKeys {
         self.steps.iter().position(|step| step.is_at(cursor))
     }
 
+    /// The step of a key that has been read.
     pub fn find(&self, key: &[u8]) -> Option<usize> {
         self.steps.iter().position(|step| step.key() == key)
     }

@@ -49,7 +49,7 @@ use arrow_array::RecordBatch;
 use decode::{DuplicatePolicy, SkipMode};
 use error::DecodeErrorKind;
 
-/// Values of the request that the body may lack: `team_id`, `game_id`, `session_id`.
+/// Values of the request that the body may lack, by name: `team_id`, `game_id`, `session_id`, `sport`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context(Vec<(&'static str, String)>);
 
@@ -120,7 +120,9 @@ pub fn decode(
     }
 }
 
+/// Why a pass over a body ended without a table.
 enum DecodeStop {
+    /// Not an error yet: the body's normal form is decoded next.
     DuplicateKey,
     Error(DecodeError),
 }
@@ -152,14 +154,14 @@ fn decode_once(
             record_batch::finish(&plan, decoded, context, body.len()).map_err(DecodeStop::Error)
         }
         Err((DecodeErrorKind::DuplicateKey, _)) => Err(DecodeStop::DuplicateKey),
-        Err((fault, offset)) => Err(DecodeStop::Error(fault.at(body.as_slice(), offset, |column| plan.need(column)))),
+        Err((kind, offset)) => Err(DecodeStop::Error(kind.at(body.as_slice(), offset, |column| plan.need(column)))),
     }
 }
 
-/// UnknownPath fields in order of appearance, then missing row paths. A body without its root is an error.
+/// The unknown fields in order of appearance, then missing row paths. A body without its root is an error.
 pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<UnknownPath>, DecodeError> {
-    let survey = check_body(resource, body, None)?;
-    survey.root.map_or(Ok(survey.unknown), Err)
+    let check = check_body(resource, body, None)?;
+    check.root.map_or(Ok(check.unknown), Err)
 }
 
 /// Finds unknown fields, and whether the root is there.
@@ -212,8 +214,11 @@ fn check_body(resource: &'static Resource, body: &Body, context: Option<&Context
     Ok(SchemaCheck { root: Some(root), ..SchemaCheck::default() })
 }
 
+/// Why a schema check ended without a result.
 enum CheckStop {
+    /// The body is not JSON.
     Body(DecodeError),
+    /// The body has no root, so it is not data.
     Root(DecodeError),
     DuplicateKey,
 }
@@ -225,9 +230,9 @@ fn check_once(
     cursor: Cursor,
 ) -> Result<SchemaCheck, CheckStop> {
     let root = roots::find(resource, cursor).map_err(|missing| CheckStop::Root(missing.into()))?;
-    let (found, spans) = schema_check::check(resource, root, context, cursor).map_err(|(fault, offset)| {
-        let error = fault.at(body.as_slice(), offset, |_| String::new());
-        match fault {
+    let (found, spans) = schema_check::check(resource, root, context, cursor).map_err(|(kind, offset)| {
+        let error = kind.at(body.as_slice(), offset, |_| String::new());
+        match kind {
             DecodeErrorKind::DuplicateKey => CheckStop::DuplicateKey,
             DecodeErrorKind::Document => CheckStop::Root(error),
             _ => CheckStop::Body(error),

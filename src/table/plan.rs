@@ -36,7 +36,7 @@ pub(super) enum Op {
     Int(u32),
     /// Null if the number is not an integer.
     Count(u32),
-    /// Truncated to an integer.
+    /// A fraction is rounded down.
     Time(u32),
     Float(u32),
     Bool(u32),
@@ -90,11 +90,17 @@ pub(super) struct Level {
     pub required: Vec<(ColumnRef, u16)>,
 }
 
+/// Where the plan takes a column from: [`Src`], resolved.
 #[derive(Debug)]
 pub(super) enum ColumnSource {
-    Body { level: usize, cell: ColumnRef },
+    Body {
+        level: usize,
+        cell: ColumnRef,
+    },
     Request(&'static str),
+    /// Derived from the plan's columns of these indexes.
     Columns(Vec<usize>),
+    /// [`Src::Absent`]: null in every row.
     Nowhere,
 }
 
@@ -107,7 +113,9 @@ pub(super) struct PlannedColumn {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ResultColumn {
+    /// The index of a [`PlannedColumn`] in the plan.
     PlannedColumn(usize),
+    /// The extra column of this key.
     Open(String),
 }
 
@@ -119,7 +127,8 @@ pub(super) enum ExtraKeys {
     Named(Vec<String>),
 }
 
-/// The level of each column, by type.
+/// The level of each column, by type. A `ColumnRef` is an index into one of these and into the builders of the same
+/// name.
 #[derive(Debug, Default)]
 pub(super) struct Storage {
     pub ints: Vec<usize>,

@@ -14,6 +14,7 @@ static PLANS: LazyLock<Mutex<HashMap<PlanKey, Arc<DecodePlan>>>> = LazyLock::new
 /// The cache is cleared when it is full, since callers may request any columns.
 const MAX_PLANS: usize = 512;
 
+/// The plan for some columns of a table (`None`: all), with the documents at `root`.
 pub(super) fn plan(
     resource: &'static Resource,
     root: &'static Root,

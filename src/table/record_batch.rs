@@ -24,10 +24,10 @@ pub(super) fn finish(
     body: usize,
 ) -> Result<RecordBatch, DecodeError> {
     let Decoded { mut builders, rows, ends, open, .. } = decoded;
-    let fault = |fault: DecodeErrorKind| fault.at(b"{}", 0, |_| String::new());
-    let open = open.finish(rows).map_err(fault)?;
+    let error = |kind: DecodeErrorKind| kind.at(b"{}", 0, |_| String::new());
+    let open = open.finish(rows).map_err(error)?;
     let mut room = Room::of(body);
-    room.take(open.len().saturating_mul(rows).saturating_mul(9)).map_err(fault)?;
+    room.take(open.len().saturating_mul(rows).saturating_mul(9)).map_err(error)?;
     if let ExtraKeys::Named(names) = &plan.open
         && let Some(missing) = names.iter().find(|name| !open.iter().any(|(n, _)| n == *name))
     {
@@ -38,30 +38,30 @@ pub(super) fn finish(
         let col = planned.col;
         let made = match planned.from {
             ColumnSource::Columns(_) => continue,
-            ColumnSource::Nowhere => nulls(planned, rows, &room).map_err(fault)?,
-            ColumnSource::Request(name) => match request(col, context.get(name), rows, &room).map_err(fault)? {
+            ColumnSource::Nowhere => nulls(planned, rows, &room).map_err(error)?,
+            ColumnSource::Request(name) => match request(col, context.get(name), rows, &room).map_err(error)? {
                 None if col.required => {
                     let message =
                         format!("column {} of {} comes from the request: give {name}", col.name, plan.table.name);
                     return Err(DecodeError::Body { message, path: "$".into(), offset: 0 });
                 }
-                None => nulls(planned, rows, &room).map_err(fault)?,
+                None => nulls(planned, rows, &room).map_err(error)?,
                 Some(made) => made,
             },
             ColumnSource::Body { level, cell } => {
                 let made =
-                    column(&mut builders, cell, ends.get(level).map(Vec::as_slice), col.ty, &room).map_err(fault)?;
+                    column(&mut builders, cell, ends.get(level).map(Vec::as_slice), col.ty, &room).map_err(error)?;
                 match col.or_request.and_then(|name| context.get(name)) {
                     Some(value) if col.by_request => {
-                        request(col, Some(value), rows, &room).map_err(fault)?.unwrap_or(made)
+                        request(col, Some(value), rows, &room).map_err(error)?.unwrap_or(made)
                     }
-                    Some(value) if made.null_count() > 0 => filled(&made, col, value, &room).map_err(fault)?,
+                    Some(value) if made.null_count() > 0 => filled(&made, col, value, &room).map_err(error)?,
                     _ => made,
                 }
             }
         };
         check_required(plan, col, &made)?;
-        room.take(size(&made)).map_err(fault)?;
+        room.take(size(&made)).map_err(error)?;
         *array = Some(made);
     }
     for number in
@@ -70,12 +70,12 @@ pub(super) fn finish(
         let planned = &plan.columns[number];
         let (ColumnSource::Columns(inputs), Src::Derived(how)) = (&planned.from, planned.col.src) else { continue };
         let inputs: Option<Vec<ArrayRef>> = inputs.iter().map(|i| arrays[*i].clone()).collect();
-        let made = (how.make)(&inputs.ok_or_else(|| fault(DecodeErrorKind::Engine))?, context);
+        let made = (how.make)(&inputs.ok_or_else(|| error(DecodeErrorKind::Engine))?, context);
         check_required(plan, planned.col, &made)?;
-        room.take(size(&made)).map_err(fault)?;
+        room.take(size(&made)).map_err(error)?;
         arrays[number] = Some(made);
     }
-    batch(plan, arrays, open, rows).map_err(fault)
+    batch(plan, arrays, open, rows).map_err(error)
 }
 
 fn batch(
@@ -90,14 +90,14 @@ fn batch(
         (schema::open_field(&name), numbers.into_floats())
     };
     if open.is_empty() {
-        for result_columns in &plan.result_columns {
-            let ResultColumn::PlannedColumn(number) = result_columns else { return Err(DecodeErrorKind::Engine) };
+        for result_column in &plan.result_columns {
+            let ResultColumn::PlannedColumn(number) = result_column else { return Err(DecodeErrorKind::Engine) };
             columns.push(arrays[*number].clone().ok_or(DecodeErrorKind::Engine)?);
         }
     } else {
         let mut fields = Vec::with_capacity(plan.result_columns.len() + open.len());
-        for result_columns in &plan.result_columns {
-            let (field, array) = match result_columns {
+        for result_column in &plan.result_columns {
+            let (field, array) = match result_column {
                 ResultColumn::PlannedColumn(number) => {
                     (plan.columns[*number].field.clone(), arrays[*number].clone().ok_or(DecodeErrorKind::Engine)?)
                 }
@@ -140,8 +140,8 @@ fn nulls(planned: &PlannedColumn, rows: usize, room: &Room) -> DecodeResult<Arra
     Ok(new_null_array(planned.field.data_type(), rows))
 }
 
-/// A column's array with one value for each row. `ends` holds the last rows of its elements if it is above the row
-/// level.
+/// A column's array with one value for each row. Above the row level, `ends` holds for each element the row after its
+/// last.
 fn column(
     builders: &mut ColumnBuilders,
     cell: ColumnRef,

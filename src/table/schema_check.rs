@@ -85,7 +85,7 @@ pub(super) fn check(
                 validator.spans,
             ))
         }
-        Err(fault) => Err((fault, validator.cursor.position())),
+        Err(kind) => Err((kind, validator.cursor.position())),
     }
 }
 
@@ -96,7 +96,7 @@ struct Validator<'a> {
     next: Vec<u16>,
     visited: Vec<bool>,
     unknown_fields: Vec<UnknownPath>,
-    /// The indexes in `found` of the unknown keys of each node.
+    /// The indexes in `unknown_fields` of the unknown keys of each node.
     places: HashMap<usize, HashMap<String, usize>>,
     /// Nodes with a number that is not an integer.
     not_whole: HashSet<usize>,
@@ -243,6 +243,7 @@ impl<'a> Validator<'a> {
         Ok(())
     }
 
+    /// As `fit`, for the rarer types and spellings.
     #[inline(never)]
     fn odd_fit(&mut self, fit: Accepts) -> DecodeResult<()> {
         let here = self.cursor;

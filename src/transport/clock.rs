@@ -39,7 +39,7 @@ pub(super) fn date_header(local: SystemTime, offset_ms: i64) -> String {
     httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_millis(corrected.unsigned_abs()))
 }
 
-/// Negative before 1970.
+/// Negative before 1970. Cut to a quarter of the range, so that sums of these do not overflow.
 fn epoch_ms(time: SystemTime) -> i64 {
     let as_ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4);
     match time.duration_since(UNIX_EPOCH) {

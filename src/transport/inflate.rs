@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 /// The maximum compression ratio of deflate.
 const MAX_RATIO: usize = 1032;
 
-/// [`Body`] adds padding after its bytes; reserving it here avoids a copy.
+/// As much as `json::body::PADDING`, which [`Body`] adds after its bytes: reserving it here avoids a copy.
 const PADDING: usize = 64;
 
 /// Inflating this many bytes takes at most a millisecond; longer bodies must not block the threads that read sockets.

@@ -1,7 +1,8 @@
 //! Limits the bytes of the response bodies that a client receives, inflates and checks at once. A body that has been
 //! returned belongs to the caller and no longer counts.
 //!
-//! A body with a known length leases all of it before it is read, and waits if there is no space. If no lease can make
+//! A lease is a request's share of these bytes (the leases of an archive are something else). A body with a known
+//! length leases all of it before it is read, and waits if there is no space. If no lease can make
 //! progress, the latest one is preempted: its bytes are freed and its request is repeated.
 
 use std::collections::BTreeMap;

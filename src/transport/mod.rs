@@ -98,7 +98,7 @@ pub struct Transport {
     call: Option<Arc<CallLimits>>,
 }
 
-/// The timeouts of one call. `None`: as in the client.
+/// The timeouts of one call, as the user gives them. `None`: as in the client.
 #[derive(Debug, Clone, Copy)]
 pub struct CallTimeout {
     pub connect: Option<Duration>,
@@ -106,7 +106,7 @@ pub struct CallTimeout {
     pub total: Duration,
 }
 
-/// The timeouts of one call. If they differ from the client's for connections, the call has HTTP clients of its own.
+/// What a call does differently from the client. With other timeouts for connections it needs HTTP clients of its own.
 struct CallLimits {
     total: Duration,
     max_retries: u32,

@@ -16,7 +16,7 @@ const MAX_DOWNTIME: Duration = Duration::from_secs(10);
 /// How long a service that has never responded may refuse connections.
 const MAX_FIRST_DOWNTIME: Duration = Duration::from_secs(2);
 
-/// Counts the attempts of one unit and reports them to the outage detection of its batch.
+/// Counts the attempts of one request and, if it is a unit of a batch, reports them to the batch's outage detection.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts<'a> {
     count: AtomicU32,
@@ -36,7 +36,7 @@ impl<'a> Attempts<'a> {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Records a response that says nothing about other requests.
+    /// Records that the service works, whatever it says about this request: earlier failures no longer count.
     pub(super) fn record_response(&self) {
         if let Some(outage) = self.outage {
             outage.state(|state| *state = OutageState { reached: true, ..OutageState::default() });
@@ -120,7 +120,7 @@ impl OutageState {
     }
 }
 
-/// Other errors concern a single request: the service was reached and works.
+/// Whether an error may affect all requests. Any other concerns a single request: the service was reached and works.
 fn may_affect_all(error: &Error) -> bool {
     match error {
         Error::Api(response) => matches!(response.kind, ApiErrorKind::RateLimited | ApiErrorKind::Server),

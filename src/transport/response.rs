@@ -57,7 +57,7 @@ pub(super) struct ClockOffsets {
     pub(super) applied: i64,
 }
 
-/// No server rejects a smaller offset (specification 8 allows 5 minutes).
+/// No server rejects a smaller offset (docs/wire.md, "Signature", allows 5 minutes).
 const MIN_SKEW_MS: i64 = 60_000;
 /// `Date` is truncated to the second, so smaller offsets are noise.
 pub(super) const MIN_MEASURABLE_MS: i64 = 1_500;
@@ -118,9 +118,9 @@ struct ErrorDetails {
 /// What wrote the body of an error response.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum BodyOrigin {
-    /// `status`, `message` and a request id (specification 7).
+    /// `status`, `message` and a request id (docs/wire.md, "Errors").
     Service,
-    /// Only `message` (facts 3.2).
+    /// Only `message` (tests/specification.md, facts 3).
     Gateway,
     #[default]
     Unknown,

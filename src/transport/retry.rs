@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 /// The largest delay before the first retry; it doubles with each retry.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(500);
 const MAX_BACKOFF: Duration = Duration::from_secs(20);
-/// The same after a 429. It is short because the rate limiter already slows down all requests.
+/// After a 429 the delay starts short, because the rate limiter slows down all requests, and grows by this factor.
 const INITIAL_RATE_LIMIT_BACKOFF: Duration = Duration::from_millis(75);
 const RATE_LIMIT_BACKOFF_FACTOR: u32 = 6;
 /// Longer `Retry-After` values are cut to this.
@@ -43,7 +43,7 @@ pub(super) fn delay(
 ) -> Option<Duration> {
     let (is_retryable, retry_after) = match failure {
         FailureKind::NotConnected | FailureKind::ConnectionLost => (true, None),
-        // A general system error (specification 7) may be caused by the request itself: one retry is enough.
+        // A general system error (docs/wire.md, "Retries") may be caused by the request itself: one retry is enough.
         FailureKind::Status(500, retry_after) => (!state.has_retried_500, retry_after),
         // 408 and 425: the request was not processed (RFC 9110, 15.5.9; RFC 8470, 5.2).
         FailureKind::Status(408 | 425 | 429 | 502 | 503 | 504, retry_after) => (true, retry_after),

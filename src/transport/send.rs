@@ -101,6 +101,7 @@ pub(super) async fn send(
             continue;
         }
 
+        // A response of status 200 whose body reports an error. It is returned, with its refusal, if no retry follows.
         let mut document = None;
         let (failure, error) = match attempt {
             Err(_) => {

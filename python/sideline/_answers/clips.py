@@ -122,7 +122,7 @@ class Clips(Table):
         target = Path(path)
         is_m3u = target.suffix.lower() in (".m3u", ".m3u8")
         lines = ["#EXTM3U"] if is_m3u else ["ffconcat version 1.0"]
-        for video, start, end, label in self._file_time():
+        for video, start, end, label in self._played_parts():
             if is_m3u:
                 lines += [f"#EXTINF:{end - start:.3f},{label}", f"#EXTVLCOPT:start-time={start:.3f}"]
                 lines += [f"#EXTVLCOPT:stop-time={end:.3f}", f"{video}#t={start:.3f},{end:.3f}"]
@@ -134,8 +134,8 @@ class Clips(Table):
     def _clips(self) -> list[dict[str, Any]]:
         return [row for row in self.to_dicts() if row["video"] is not None]
 
-    def _file_time(self) -> "Iterator[tuple[str, float, float, str]]":
-        """Yield address, start, end and label of each clip, without the part that the previous one has shown."""
+    def _played_parts(self) -> "Iterator[tuple[str, float, float, str]]":
+        """Yield address, start, end and label of the part of each clip that the previous one has not shown."""
         video, ended = None, 0.0
         for row in self._clips():
             start, end = row["start_s"], row["end_s"]
@@ -279,7 +279,7 @@ def _seconds(time: Any) -> float:
 
 
 def _labeller(frame: "polars.DataFrame") -> Callable[[Mapping[str, Any]], str]:
-    """Return the label of a row."""
+    """Return the function that makes a row's label from the columns that the frame has."""
     columns = set(frame.columns)
     if "label" in columns:
         return lambda row: _text(row["label"]) or "play"

@@ -26,13 +26,13 @@ _DOUBTS: Mapping[str, float] = {
     "initial": 0.3,
     "similar name": 0.4,
 }
-"""The probability that two rows of one league whose names agree in this way are two people."""
+"""The doubt: the probability that two rows of one league whose names agree in this way are two people."""
 
 _NAMESAKE_DOUBT = 0.12
 """The doubt added for each namesake that the league, or the team if it agrees, is likely to have."""
 
 _SINGLE_WORD_FACTOR = 2.0
-"""A name of one word says less."""
+"""The doubt of a name of one word is this many times as large."""
 
 _DOUBT_FACTORS: Mapping[tuple[str, bool], float] = {
     ("team", True): 0.25,
@@ -47,7 +47,7 @@ _JERSEY_FACTOR_WITHOUT_TEAM = 0.6
 """Without the team a jersey number says less, because a league has many of each."""
 
 _MIN_DOUBT_RATIO = 3.0
-"""A second candidate must have this many times the doubt."""
+"""A match is clear if every other candidate has at least this many times its doubt."""
 
 
 @dataclass
@@ -263,7 +263,7 @@ def _compare(player: _Person, other: _Person, counts: _NameCounts) -> _Match | N
     ]
     if ("birth_date", False) in evidence:
         return None
-    # Never enough for a match, and slow to compare.
+    # With neither, similar names are never enough for a match, and comparing them is slow.
     with_similar = ("team", True) in evidence or ("birth_date", True) in evidence
     best: tuple[float, str] | None = None
     for ours in player.names:

@@ -48,6 +48,7 @@ def table_of(name: str, frame: "polars.DataFrame") -> Table:
 
 
 def _plain(pa: Any, kind: Any) -> Any:
+    """Return the type that the tables have for values of this type."""
     types = pa.types
     if types.is_large_string(kind) or types.is_string_view(kind) or types.is_null(kind):
         return pa.string()

@@ -26,10 +26,10 @@ _LETTERS = str.maketrans(
         "ŋ": "n",
     }
 )
-"""Letters that are no letter with an accent."""
+"""Letters that Unicode does not decompose into a base letter and an accent."""
 
 _TRANSCRIPTIONS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
-"""The other way in which such letters are written without them."""
+"""The other usual spelling of letters with accents: "ue" for "ü", where dropping the accent gives "u"."""
 
 _NICKNAMES = """
 abe:abraham|al:albert alan allen alfred|alex:alexander alexis alejandro aleksandar|andy drew:andrew|angie:angela|

@@ -59,7 +59,7 @@ from sideline.archive._storage_options import Options
 from sideline.archive._store import Store, internal_schemas, public_schema
 from sideline.archive._store_errors import find_damage, is_from_a_reader
 from sideline.archive._sync import Sync
-from sideline.archive._writer import coverage_row, to_arrow
+from sideline.archive._writer import coverage_row, rows_to_arrow
 from sideline.batch import several
 from sideline.errors import DecodeError
 
@@ -457,9 +457,8 @@ class Archive:
         rows than usual, a failed request since, or a list that could not be read: see `reasons`), "missing",
         "forbidden" or "withdrawn". The worst status of several sessions is that of the table. `last_changed` is when
         rows changed, `last_listed` when the service last listed it, `usual_delay_s` the time after the end by which
-        nine of ten were
-        fetched: null until the archive has seen three games in time. A table that no game of the archive has, because
-        it was never requested or the service has none, has no row.
+        nine of ten bodies were fetched: null until the archive has three that were requested in time. A table that no
+        game of the archive has, because it was never requested or the service has none, has no row.
 
         "Now" is the later of this machine's clock and the service's clock at the last sync, or the archive's `clock`.
 
@@ -592,7 +591,7 @@ def _to_datetime(name: str, when: "Time") -> datetime:
 
 def _table_of(name: str, rows: list[dict[str, Any]]) -> Table:
     target = public_schema(name)
-    return table_from_arrow(name, _read.conform(to_arrow(rows, name).select(target.names), target))
+    return table_from_arrow(name, _read.conform(rows_to_arrow(rows, name).select(target.names), target))
 
 
 def _drift_counts(client: "sideline.Client") -> dict[tuple[str, str], int]:

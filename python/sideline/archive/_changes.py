@@ -13,7 +13,7 @@ from sideline._frames import library
 from sideline.archive import _corrections
 from sideline.archive._decode import decode_tables, empty_tables
 from sideline.archive._plan import RESOURCES, TABLES, Unit
-from sideline.archive._read import bodies, conform, unit_of
+from sideline.archive._read import bodies, conform, unit_of_body
 from sideline.archive._rosters import history
 from sideline.archive._store import Store, public_schema
 
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 State = Mapping[str, int]
-"""The sequence of each unit's stored body."""
+"""The sequence of each unit's stored body. `then` is the earlier of two states, `now` the later."""
 
 CHANGE = "_change"
+"""The column that the tables of `Changes` have in addition."""
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     **{name: keys[0] for name, keys in _corrections.KEYS.items()},
@@ -126,7 +127,7 @@ def changed_units(store: Store, then: State, now: State) -> Iterator[ChangedUnit
         found: dict[tuple[str, int], Mapping[str, pyarrow.Table]] = {}
         of: dict[str, Unit] = {}
         for row in bodies(store, entries=entries):
-            unit = of[row["unit"]] = unit_of(row)
+            unit = of[row["unit"]] = unit_of_body(row)
             tables = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"])
             if "players" in tables:
                 tables["players"] = history(store, unit, row["sequence"])

@@ -16,7 +16,7 @@ _MAX_FILES = 12
 """Files in a partition, beyond which the newest ones are compacted."""
 
 _MIN_COMPACTED = 4
-
+"""Newest files that are compacted whatever their size."""
 
 _MAX_FILE_SIZE, _MAX_BODIES_FILE_SIZE = 128 * 1024 * 1024, 8 * 1024 * 1024
 """Bytes of a file that is not compacted. Bodies are compacted in memory, where they are ten times as large."""

@@ -80,7 +80,7 @@ class Target:
         return list(self.read(f"select * from {_quote_name(name)} limit 0").column_names)
 
     def create(self, name: str, schema: "pyarrow.Schema") -> None:
-        """Make a table."""
+        """Create a table."""
         columns = ", ".join(f"{_quote_name(field.name)} {_type(field.type)}" for field in schema)
         self.run(f"create table {_quote_name(name)} ({columns})")
 

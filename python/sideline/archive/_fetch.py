@@ -41,7 +41,7 @@ _CHECK_INTERVAL = 0.05
 """Seconds between two checks for Ctrl-C."""
 
 _MAX_REFUSALS = 3
-"""So many refusals of the list of teams mean that the credentials are refused."""
+"""This many refusals of the list of teams mean that the credentials are refused."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -68,9 +68,11 @@ class Outcome:
     rows: int = 0
     """Number of rows in the first table."""
     listed_at: datetime | None = None
+    """When a list or an event last listed it."""
     is_absence: bool = False
     """Whether the service says that it does not exist, or its parent no longer lists it."""
     cause: Exception | None = None
+    """The error that `error` describes."""
 
     @property
     def is_stored(self) -> bool:
@@ -195,6 +197,7 @@ class Fetched(NamedTuple):
     size: int
     """Bytes of the body."""
     read: Callable[[], Outcome]
+    """Returns the outcome, and decodes the body if there is one."""
 
 
 def fetch(client: "Client", units: Sequence[Unit], on_ended: Callable[[int], None]) -> Iterator[Fetched]:
@@ -242,6 +245,7 @@ def _read(unit: Unit, payload: Payload, row: Mapping[str, Any]) -> Outcome:
 
 
 def _failed(unit: Unit, error: Exception | None, payload: Payload | None, row: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of a unit of a batch that has no data; `row` is its row of the batch's coverage."""
     return Outcome(
         unit,
         row["status"],
@@ -258,6 +262,7 @@ def _failed(unit: Unit, error: Exception | None, payload: Payload | None, row: M
 
 
 def _returned(outcome: Outcome) -> Outcome:
+    """Return an outcome without a body to decode: the `read` of its `Fetched`."""
     return outcome
 
 

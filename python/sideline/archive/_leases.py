@@ -27,14 +27,15 @@ PART_COUNT = 16
 """Number of parts into which units fall, by their event."""
 
 LEASE_SECONDS = 60.0
-"""A holder that has not renewed for so long loses its parts."""
+"""A holder that has not renewed for this long loses its parts."""
 
 _PATH = "_leases.json"
 _MAX_ATTEMPTS = 50
 _PREFIXES = ("aws_", "google_", "azure_")
 _UNSUPPORTED_OPTIONS = ("allow_http", "unsafe_rename", "locking_provider", "dynamo")
 
-Entry = dict[str, Any]
+Record = dict[str, Any]
+"""The object as JSON: `number`, and for each of `machines` its `parts` and how often it `renewed` them."""
 
 
 class Leases:
@@ -51,7 +52,7 @@ class Leases:
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="sideline leases", daemon=True)
         self.number = 0
-        """Grows with each part that any machine takes; the last number of this sync is its fencing token."""
+        """Grows with each part that any machine takes. Commits record the last of their sync; it refuses nothing."""
 
     def __enter__(self) -> "Leases":
         self._thread.start()
@@ -60,20 +61,20 @@ class Leases:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._stopped.set()
         self._thread.join()
-        self._let_go(lambda entry: entry["machines"].pop(self._id, None))
+        self._let_go(lambda record: record["machines"].pop(self._id, None))
 
     def take(self, parts: Sequence[int]) -> list[int]:
         """Take the parts that are free or whose holder is gone, and return them."""
 
-        def change(entry: Entry) -> list[int]:
-            self._drop_expired(entry)
-            held = {part for machine in entry["machines"].values() for part in machine["parts"]}
+        def change(record: Record) -> list[int]:
+            self._drop_expired(record)
+            held = {part for machine in record["machines"].values() for part in machine["parts"]}
             free = [part for part in parts if part not in held]
             if free:
-                entry["number"] += 1
-                machine = entry["machines"].setdefault(self._id, {"renewed": 0, "parts": []})
+                record["number"] += 1
+                machine = record["machines"].setdefault(self._id, {"renewed": 0, "parts": []})
                 machine["parts"] += free
-                self.number = entry["number"]
+                self.number = record["number"]
             return free
 
         taken: list[int] = self._change(change)
@@ -82,14 +83,14 @@ class Leases:
     def release(self, parts: Sequence[int]) -> None:
         """Release parts whose units are stored."""
 
-        def change(entry: Entry) -> None:
-            machine = entry["machines"].get(self._id)
+        def change(record: Record) -> None:
+            machine = record["machines"].get(self._id)
             if machine is not None:
                 machine["parts"] = [part for part in machine["parts"] if part not in parts]
 
         self._let_go(change)
 
-    def _let_go(self, change: Callable[[Entry], Any]) -> None:
+    def _let_go(self, change: Callable[[Record], Any]) -> None:
         try:
             self._change(change)
         except Exception as error:  # noqa: BLE001 - everything is stored, and leases expire by themselves
@@ -99,20 +100,20 @@ class Leases:
         """Wait between two attempts to take parts of other machines."""
         self._stopped.wait(min(1.0, self._seconds / 10))
 
-    def _drop_expired(self, entry: Entry) -> None:
+    def _drop_expired(self, record: Record) -> None:
         now = self._clock()
-        for machine, of in list(entry["machines"].items()):
+        for machine, of in list(record["machines"].items()):
             if machine == self._id:
                 continue
             renewed, since = self._seen.get(machine, (-1, now))
             if renewed != of["renewed"]:
                 self._seen[machine] = of["renewed"], now
             elif now - since > self._seconds:
-                del entry["machines"][machine]
+                del record["machines"][machine]
 
     def _renew(self) -> None:
-        def change(entry: Entry) -> None:
-            if (machine := entry["machines"].get(self._id)) is not None:
+        def change(record: Record) -> None:
+            if (machine := record["machines"].get(self._id)) is not None:
                 machine["renewed"] += 1
 
         while not self._stopped.wait(self._seconds / 4):
@@ -123,20 +124,20 @@ class Leases:
                     "a lease of the archive was not renewed: %s", type(error).__name__
                 )
 
-    def _change(self, change: Callable[[Entry], Any]) -> Any:
+    def _change(self, change: Callable[[Record], Any]) -> Any:
         """Apply a function to the object, after any other machine's change."""
         obstore: Any = library("obstore", "bucket")
         for attempt in range(_MAX_ATTEMPTS):
             try:
                 found = obstore.get(self._bucket, _PATH)
             except FileNotFoundError:
-                entry: Entry = {"number": 0, "machines": {}}
+                record: Record = {"number": 0, "machines": {}}
                 mode: Any = "create"
             else:
-                entry, mode = json.loads(bytes(found.bytes())), {"e_tag": found.meta["e_tag"]}
-            before = json.dumps(entry)
-            result = change(entry)
-            after = json.dumps(entry)
+                record, mode = json.loads(bytes(found.bytes())), {"e_tag": found.meta["e_tag"]}
+            before = json.dumps(record)
+            result = change(record)
+            after = json.dumps(record)
             if after == before:
                 return result
             try:

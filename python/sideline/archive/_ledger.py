@@ -8,7 +8,7 @@ from sideline.archive._fetch import Outcome
 from sideline.archive._plan import Unit
 from sideline.archive._read import coverage
 from sideline.archive._store import MONTH, Store, internal_schemas, is_in
-from sideline.archive._writer import Row, coverage_row, to_arrow
+from sideline.archive._writer import Row, coverage_row, rows_to_arrow
 
 _MAX_ATTEMPTS = 100
 
@@ -74,7 +74,7 @@ def mark_listed(store: Store, units: Mapping[str, Unit], listed_at: Mapping[str,
 def _store_listed_at(store: Store, listed_at: Mapping[str | None, datetime]) -> None:
     rows = [{"event_id": event, "listed_at": at} for event, at in listed_at.items() if event is not None]
     if rows:
-        store.replace("listings", to_arrow(rows, "listings"), is_in("event_id", (row["event_id"] for row in rows)))
+        store.replace("listings", rows_to_arrow(rows, "listings"), is_in("event_id", (row["event_id"] for row in rows)))
 
 
 def _replace(store: Store, change: Any) -> None:
@@ -84,7 +84,7 @@ def _replace(store: Store, change: Any) -> None:
         rows = change(coverage(store))
         if rows is None:
             return
-        full = to_arrow([row for row in rows if len(row) > 1], "coverage")
+        full = rows_to_arrow([row for row in rows if len(row) > 1], "coverage")
         if store.try_replace(table, full, is_in("unit", (row["unit"] for row in rows)), last=attempt == _MAX_ATTEMPTS):
             return
         store.wait(attempt)

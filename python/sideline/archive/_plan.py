@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sideline.archive._listing import Event, Game, is_sendable
 
 MIN_SETTLED_TIME = timedelta(hours=3)
-"""A game may continue for so long after its last known end: a break between sessions looks like an end."""
+"""A game may continue for this long after its last known end: a break between sessions looks like an end."""
 
 _NOT_PLAYED = {"CANCELED", "CANCELLED", "POSTPONED"}
 
@@ -45,7 +45,11 @@ RESOURCES: Mapping[str, Resource] = {
 TABLES: tuple[str, ...] = tuple(dict.fromkeys(name for resource in RESOURCES.values() for name in resource.tables))
 
 SESSION_OPERATIONS = ("stats", "stats_details", "possessions", "shots", "locations")
+"""Operations requested for each session."""
+
 GAME_OPERATIONS = ("play_by_play", "ball_screens")
+"""Operations requested for each game as a whole."""
+
 LIST_OPERATIONS = ("teams", "schedule", "game", "team_events")
 """Operations whose bodies are entries of lists."""
 
@@ -73,11 +77,11 @@ class Unit:
     is_linked: bool = True
     """Whether its parent links to it. A resource that was never linked may not exist."""
     is_malformed: bool = False
-    """Whether it is an entry of a list that cannot be read."""
+    """Whether it stands for an unreadable entry of a list."""
 
     @property
     def name(self) -> str:
-        """The name of the unit in the archive, such as "stats/<session id>"."""
+        """The name of the unit in the archive: "stats/<session id>", or "event/<id>" for an unreadable entry."""
         return f"{'event' if self.is_malformed else self.operation}/{self.id}"
 
     @property
@@ -194,7 +198,7 @@ def unit_of(row: Mapping[str, Any]) -> Unit:
 
 
 def team_numbers(teams: Sequence[object]) -> list[int]:
-    """Each team once; raises `ValueError` for what is no number, and for no team at all."""
+    """Return each team once; raise `ValueError` for an id that is not a number, and for no team at all."""
     if not teams:
         raise ValueError("team_ids has no team: if a search found none, check the name; leave it out for all teams")
     if not all(str(team).isascii() and str(team).isdigit() for team in teams):

@@ -72,7 +72,7 @@ def last_listed(store: Store) -> "dict[str, datetime]":
 
 
 def _coverage(store: Store, table: "DeltaTable") -> "pyarrow.Table":
-    """Return the public columns, with the last time that a list had a unit that was not due."""
+    """Return the public columns. `listed_at` is the later of the row's own and, from `listings`, its event's."""
     pa = library("pyarrow", "archive")
     rows = pa.table(table.to_pyarrow_table())
     if listed := last_listed(store):
@@ -173,7 +173,7 @@ def bodies(
         yield from batch.to_pylist()
 
 
-def unit_of(row: Mapping[str, Any]) -> Unit:
+def unit_of_body(row: Mapping[str, Any]) -> Unit:
     """Return the unit of a row of `raw`."""
     return Unit(row["operation"], row["id"], row["team_id"], row["game_id"], row["session_id"])
 
@@ -240,9 +240,9 @@ class AsOf:
 
         for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in then.items()]):
             if name == "players":
-                yield history(self._store, unit_of(row), row["sequence"])
+                yield history(self._store, unit_of_body(row), row["sequence"])
             elif row["body"] is not None:
-                yield decode_tables(unit_of(row), row["body"])[name]
+                yield decode_tables(unit_of_body(row), row["body"])[name]
 
 
 def coverage(

@@ -13,9 +13,8 @@ from sideline.archive._decode import decode_tables
 from sideline.archive._fetch import Outcome, read
 from sideline.archive._ledger import is_list, remove_holes
 from sideline.archive._listing import Received, event
-from sideline.archive._plan import RESOURCES, Unit
-from sideline.archive._plan import unit_of as planned
-from sideline.archive._read import bodies, conform, coverage, require, unit_of
+from sideline.archive._plan import RESOURCES, Unit, unit_of
+from sideline.archive._read import bodies, conform, coverage, require, unit_of_body
 from sideline.archive._rosters import history
 from sideline.archive._store import MONTH, Store, in_month, now, public_schema, to_storage_types
 from sideline.archive._writer import Context, Row, write_outcomes
@@ -72,7 +71,7 @@ def _read_undecodable(store: Store, name: str) -> None:
 
 
 def _is_malformed(row: Row) -> bool:
-    """Return whether it is an event whose sessions cannot be read, such as with `"results": null`."""
+    """Return whether the body is an event that cannot be stored, such as one with `"results": null`."""
     if row["operation"] not in ("game", "team_events"):
         return False
     body = json.loads(row["body"])
@@ -82,8 +81,8 @@ def _is_malformed(row: Row) -> bool:
 
 def _unit(row: Row, known: dict[str, Row]) -> Unit:
     if row["unit"] in known:
-        return planned(known[row["unit"]])
-    unit = unit_of(row)
+        return unit_of(known[row["unit"]])
+    unit = unit_of_body(row)
     # A game has no team: the row of a malformed one has the team whose list had it.
     return replace(unit, team_id=None) if unit.operation == "game" else unit
 
@@ -108,7 +107,11 @@ def _current(store: Store, name: str) -> "Iterator[pyarrow.Table]":
         if row["operation"] in operations and row["sequence"] and (row["body_id"] or name == "players")
     ]
     for row in bodies(store, entries=entries):
-        rows = history(store, unit_of(row)) if name == "players" else decode_tables(unit_of(row), row["body"])[name]
+        rows = (
+            history(store, unit_of_body(row))
+            if name == "players"
+            else decode_tables(unit_of_body(row), row["body"])[name]
+        )
         yield in_month(rows, row[MONTH])
 
 

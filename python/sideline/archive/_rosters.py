@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._frames import library
 from sideline.archive._decode import decode_tables
 from sideline.archive._plan import Unit
-from sideline.archive._read import bodies, conform, coverage, scan, unit_of
+from sideline.archive._read import bodies, conform, coverage, scan, unit_of_body
 from sideline.archive._store import Store, public_schema, to_storage_types
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def history(store: Store, unit: Unit, until: int | None = None) -> "pyarrow.Tabl
     for row in rows:
         if until is None or row["sequence"] <= until:
             # A withdrawn roster lists nobody.
-            players = [] if row["body"] is None else decode_tables(unit_of(row), row["body"])["players"].to_pylist()
+            players = (
+                [] if row["body"] is None else decode_tables(unit_of_body(row), row["body"])["players"].to_pylist()
+            )
             known = _next(known, players, row["served_at"] or row["stored_at"])
     pa: Any = library("pyarrow", "archive")
     schema = to_storage_types(public_schema("players").empty_table()).schema
@@ -88,7 +90,7 @@ def _listed(row: Row) -> list[Row]:
     """Return the players of a stored roster; a withdrawn one lists nobody."""
     if row["body"] is None:
         return []
-    players: list[Row] = decode_tables(unit_of(row), row["body"])["players"].to_pylist()
+    players: list[Row] = decode_tables(unit_of_body(row), row["body"])["players"].to_pylist()
     return players
 
 

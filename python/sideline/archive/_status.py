@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 SEVERITY = ("forbidden", "missing", "late", "degraded", "withdrawn", "pending", "provisional", "available")
-"""The worst verdict first: a table has the worst of its sessions."""
+"""The verdicts, the worst first: a table has the worst of its units. A verdict is not the status of a unit."""
 
 PROBLEMS = frozenset(("forbidden", "missing", "late", "degraded"))
 """Verdicts that need attention."""
@@ -33,8 +33,8 @@ PROBLEMS = frozenset(("forbidden", "missing", "late", "degraded"))
 _FALLBACK_DELAY = timedelta(days=1)
 """The usual delay until the archive has learned its own."""
 
-_MIN_GAMES = 3
-"""Games needed to learn the usual delay of a table."""
+_MIN_BODIES = 3
+"""Bodies needed to learn the usual delay of an operation."""
 
 _MAX_OBSERVED_DELAY = timedelta(days=3)
 """A unit first requested later than this after its end says nothing about the delay."""
@@ -47,7 +47,7 @@ _CANCELLED = {"CANCELED", "CANCELLED"}
 
 @dataclass
 class _Game:
-    """The facts about a game, apart from its tables."""
+    """What the schedule and `coverage` say about a game."""
 
     id: str
     starts_at: datetime | None = None
@@ -81,7 +81,7 @@ def status(
     schedule = _read.to_arrow(store, "games")
     columns = ("game_id", "tipoff_at", "status", "home_team_id", "away_team_id")
     listed = schedule.select(columns).to_pylist()
-    seasons = [row["planned_at"] for row in units if row.get("planned_at") is not None]
+    planned = [row["planned_at"] for row in units if row.get("planned_at") is not None]
     games = {
         game.id: game
         for game in _games(units, listed)
@@ -100,7 +100,7 @@ def status(
         interrupted_units=interrupted_units(store, {row["unit"]: row for row in units}),
         violations=[{**row, **rules[row["rule"]]} for row in found],
         # The service's clock at the last sync may be ahead of this machine's.
-        clock=clock or max([now, *seasons]),
+        clock=clock or max([now, *planned]),
         window=window,
     )
     return table_from_arrow("status", _arrow(rows))
@@ -121,7 +121,7 @@ def verdicts(
     Parameters:
         units: all rows of `coverage`; the usual delays and row counts are learned from them.
         first_stored: the time of each unit's first body.
-        interrupted: units whose storing was interrupted.
+        interrupted_units: units whose storing was interrupted.
         violations: violations of the stored tables, with the `tables` of their rule and those that it `needs`.
         clock: now.
         window: how long after its end a game may be corrected.
@@ -134,7 +134,7 @@ def verdicts(
     usual_rows = {operation: median(values) for operation, values in counts.items()}
     # An operation without data for any game is not offered by the service.
     has = {row["operation"] for row in units if row["status"] not in ("unavailable", "withdrawn")}
-    operations = [operation for operation in _GAME_OPERATIONS if operation in has]
+    operations = [operation for operation in _JUDGED_OPERATIONS if operation in has]
     violated = _violated(violations, units)
     rows = []
     for game in sorted(games, key=lambda game: (game.starts_at is None, game.starts_at, game.id)):
@@ -170,11 +170,12 @@ def verdicts(
     return rows
 
 
-_GAME_OPERATIONS = tuple(
-    operation for operation, resource in RESOURCES.items() if resource.key in ("game_id", "session_id")
+_JUDGED_OPERATIONS = (
+    "schedule",
+    "game",
+    *(name for name, one in RESOURCES.items() if one.key in ("game_id", "session_id") and name != "schedule"),
 )
-_GAME_OPERATIONS = ("schedule", "game", *(operation for operation in _GAME_OPERATIONS if operation != "schedule"))
-"""Operations whose tables belong to games; an event has an id of its own."""
+"""Operations whose tables belong to games. The key of a game's own event is `event_id`."""
 
 
 def _unit_verdict(
@@ -212,8 +213,8 @@ def _unit_verdict(
         if is_waiting:
             return "pending", _waiting(game, clock)
         return "degraded", f"{name}: {row['rows']} rows, usually {usual:g}"
-    seen_at = row.get("planned_at")
-    if seen_at is None or seen_at < game.over_at + window:
+    planned_at = row.get("planned_at")
+    if planned_at is None or planned_at < game.over_at + window:
         until = f"{game.over_at + window:%Y-%m-%d %H:%M} UTC"
         return "provisional", f"it may be corrected until {until}, and was not fetched after that"
     return "available", ""
@@ -294,7 +295,7 @@ def _usual_delay(operation: str, units: Iterable[Row], first_stored: Mapping[str
         delay = stored - row["over_at"]
         if delay <= _MAX_OBSERVED_DELAY:
             delays.append(max(0.0, delay.total_seconds()))
-    if len(delays) < _MIN_GAMES:
+    if len(delays) < _MIN_BODIES:
         return None
     return timedelta(seconds=round(quantiles(delays, n=10, method="inclusive")[-1]))
 

@@ -97,9 +97,13 @@ def internal_schemas() -> "Mapping[str, pyarrow.Schema]":
                 "starts_at": when,
                 "over_at": when,
                 "teams": pa.list_(number),
+                # Whether anything ever linked to it.
                 "linked": pa.bool_(),
+                # Whether its event was over when it was stored: a later change is a correction.
                 "final": pa.bool_(),
+                # The first sync that missed it; the next one that does withdraws it.
                 "absent_in": text,
+                # The clock of the sync that stored it.
                 "planned_at": when,
             }
         ),
@@ -230,7 +234,7 @@ def _quoted(value: object) -> str:
 
 
 def now() -> datetime:
-    """This machine's clock."""
+    """Return the time by this machine's clock."""
     return datetime.now(UTC)
 
 
@@ -271,7 +275,7 @@ class Store:
         self.root: str = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = options
         self.fence: int | None = None
-        """The number of this writer's last lease."""
+        """The number of this writer's last lease, which its commits record; it refuses nothing."""
         self.written: set[str] = set()
         """The names of the tables that this object has written."""
 
@@ -353,7 +357,7 @@ class Store:
         return True
 
     def commit_properties(self) -> Any:
-        """Return the metadata of a commit."""
+        """Return the metadata of a commit: the version of sideline, and the number of the last lease."""
         deltalake: Any = library("deltalake", "archive")
         fence = {} if self.fence is None else {"lease": str(self.fence)}
         return deltalake.CommitProperties(custom_metadata={"sideline": __version__, **fence})

@@ -15,13 +15,13 @@ from sideline.archive._plan import has_rows
 Row = Mapping[str, Any]
 
 Verdict = Literal["withdrawn", "missed", "unconfirmed"]
-"""The verdict on a missing entry: gone at once, gone if the next sync misses it too, or unknown because a list that may
-have it could not be read."""
+"""The verdict on an entry that no list has: withdrawn now, withdrawn if the next sync misses it too, or unknown because
+a list that may have it could not be read. `archive.status` has other verdicts."""
 
 
 @dataclass(frozen=True)
 class Parent:
-    """A received list."""
+    """A received list: the parent of the units that it lists."""
 
     ids: frozenset[str]
     is_whole: bool
@@ -37,7 +37,7 @@ class Lists:
     schedule: Parent | None = None
     teams: dict[int, Parent] = field(default_factory=dict)
 
-    def has(self, row: Row) -> bool:
+    def covers(self, row: Row) -> bool:
         """Return whether the range contains the whole event: how the service reads a range is unknown."""
         starts_at, ends_at = row["starts_at"], row["over_at"] or row["starts_at"]
         return starts_at is not None and self.start <= starts_at and ends_at < self.end
@@ -50,7 +50,7 @@ def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
         event_id = row["event_id"] or (
             row["unit"].partition("/")[2] if row["operation"] in ("game", "team_events") else None
         )
-        if event_id is None or event_id in found or row["status"] == "withdrawn" or not lists.has(row):
+        if event_id is None or event_id in found or row["status"] == "withdrawn" or not lists.covers(row):
             continue
         parents = [lists.teams.get(team) for team in row["teams"] or () if team in lists.teams]
         if not parents:
@@ -66,7 +66,7 @@ def missing_games(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
     """Return the games that the schedule no longer has."""
     found: dict[str, Verdict] = {}
     for row in stored:
-        if row["operation"] == "schedule" and has_rows(row) and lists.has(row):
+        if row["operation"] == "schedule" and has_rows(row) and lists.covers(row):
             verdict = _absent(row["game_id"], [lists.schedule])
             if verdict is not None:
                 found[row["game_id"]] = verdict

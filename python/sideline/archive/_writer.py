@@ -23,7 +23,7 @@ from sideline.archive import _corrections, _rosters
 from sideline.archive._decode import decode_tables, empty_tables
 from sideline.archive._fetch import Outcome
 from sideline.archive._plan import COMPLETE, LIST_OPERATIONS, RESERVED, RESOURCES, TABLES, UNDATED, has_rows, is_final
-from sideline.archive._read import bodies, coverage, unit_of
+from sideline.archive._read import bodies, coverage, unit_of_body
 from sideline.archive._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def interrupted_units(store: Store, known: Mapping[str, Row]) -> set[str]:
 
 @dataclass(frozen=True)
 class Context:
-    """The state of a sync by which its outcomes are judged."""
+    """What a sync knew before it sent requests; its outcomes are judged by it."""
 
     sync: str
     """The id of the sync: an absence counts once in each sync."""
@@ -77,6 +77,8 @@ class _BodyPlaces(NamedTuple):
 
 @dataclass
 class _WriteResult:
+    """What one attempt to write has stored."""
+
     at: datetime
     places: dict[str, tuple[int, datetime]]
     """For each stored unit, the sequence of its body and when it was stored."""
@@ -112,7 +114,7 @@ def write_outcomes(
             rows += [{**seen[name], "final": False} for name in outdated if _is_tie(mine[name], seen[name])]
             last = attempt >= _MAX_ATTEMPTS
             if not rows or store.try_replace(
-                table, to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)), last=last
+                table, rows_to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)), last=last
             ):
                 return stored.corrections
             attempt += 1
@@ -129,7 +131,7 @@ def _reserve(store: Store, outcomes: Sequence[Outcome], context: Context) -> boo
             rows.append({**row, "sequence": RESERVED})
     if rows:
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
-        store.try_replace(table, to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)))
+        store.try_replace(table, rows_to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)))
     return bool(rows)
 
 
@@ -235,7 +237,9 @@ def _write_units(
     stored.corrections = _find_corrections(store, changed, seen, context.clock, at)
     changes = {name: _change_id(name, seen[name]) for name in changed if name in seen}
     if changes and (stored.corrections or interrupted_before & changes.keys()):
-        store.replace("corrections", to_arrow(stored.corrections, "corrections"), is_in("change", changes.values()))
+        store.replace(
+            "corrections", rows_to_arrow(stored.corrections, "corrections"), is_in("change", changes.values())
+        )
     return stored
 
 
@@ -301,7 +305,7 @@ def _units_with_same_rows(unit: str) -> set[str]:
 
 def _one_by_one(rows: Sequence[Row]) -> "pyarrow.Table":
     """Return rows of `raw`, each a batch of its own: a column that grows body by body takes several times as much."""
-    return library("pyarrow", "archive").concat_tables([to_arrow([row], "raw") for row in rows])
+    return library("pyarrow", "archive").concat_tables([rows_to_arrow([row], "raw") for row in rows])
 
 
 def _entries(rows: Sequence[Row]) -> str:
@@ -331,7 +335,10 @@ def _body(outcome: Outcome, at: datetime) -> Row:
 def _write(
     store: Store, outcomes: Sequence[tuple[Outcome, str]], months: Mapping[str, set[str]], *, touched: bool
 ) -> None:
-    """Replace the rows of earlier bodies in each table, by key within the months."""
+    """Replace the rows of earlier bodies in each table, by key within the months.
+
+    `touched`: whether there may be such rows, so that they are deleted even if the new bodies have none.
+    """
     pa = library("pyarrow", "archive")
     parts: dict[str, list[pyarrow.Table]] = {}
     keys: dict[str, list[object]] = {}
@@ -361,7 +368,7 @@ def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
         for same in months.keys() & _units_with_same_rows(row["unit"]):
             months[same].add(row[MONTH])
     for row in bodies(store, entries=[entry(row["unit"], row["sequence"]) for row in rows]):
-        unit = unit_of(row)
+        unit = unit_of_body(row)
         tables = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"])
         found.append((Outcome(unit, "fetched", row["stored_at"], raw=row["body"], tables=tables), row[MONTH]))
     if found:
@@ -387,7 +394,7 @@ def _find_corrections(
             before[entry(name, row["sequence"])] = row
     for row in bodies(store, entries=before):
         name = row["unit"]
-        old = decode_tables(unit_of(row), row["body"])
+        old = decode_tables(unit_of_body(row), row["body"])
         for table, rows in changed[name].tables.items():
             if table in _corrections.KEYS:
                 found += [
@@ -474,6 +481,6 @@ def coverage_row(outcome: Outcome) -> Row:
     }
 
 
-def to_arrow(rows: Sequence[Row], name: str) -> "pyarrow.Table":
+def rows_to_arrow(rows: Sequence[Row], name: str) -> "pyarrow.Table":
     """Return rows of one of the archive's own tables."""
     return library("pyarrow", "archive").Table.from_pylist(list(rows), internal_schemas()[name])
