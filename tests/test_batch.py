@@ -161,6 +161,8 @@ def test_a_column_that_holds_no_ids_is_refused_before_any_request(service: sidel
         client.stats(ArrowArray([1.5]))
     with pytest.raises(TypeError, match="not ArrowArray of Struct"):
         client.stats(ArrowArray([{"session_id": "x"}]))
+    with pytest.raises(ValueError, match="session_id has an id beyond the range of Int64"):
+        client.stats(ArrowArray([2**63], pa.uint64()))
     batch = client.stats(ArrowArray(["a", None]), on_error="keep")
     assert [unit["status"] for unit in batch.coverage.to_dicts()] == ["missing", "failed"]
     assert len(service.requests) == asked + 1

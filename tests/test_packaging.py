@@ -187,19 +187,30 @@ except ImportError as error:
     assert f'pip install "sideline[{extra}]"' in said
 
 
-PATHS = ROOT / ".github" / "paths.py"
+CHECK = ROOT / ".github" / "check_wheels.py"
 
 
 @pytest.mark.parametrize("path", ["/root/one/lib.rs", "/home/ann/sideline/src/lib.rs", "/Users/ann/lib.rs", r"C:\Users\ann\lib.rs", ".cargo/registry"])
 def test_a_wheel_that_reveals_where_it_was_built_is_found(path: str, tmp_path: Path) -> None:
-    paths_in = runpy.run_path(str(PATHS))["paths_in"]
+    faults_in = runpy.run_path(str(CHECK))["faults_in"]
     with zipfile.ZipFile(tmp_path / "one.whl", "w") as archive:
         archive.writestr("sideline/_core.abi3.so", b"\x00panicked at crates/tokio-1/src/lib.rs /rustc/0a1b/library/core\x00")
-    assert paths_in(tmp_path / "one.whl") == []
+    assert faults_in(tmp_path / "one.whl") == []
     with zipfile.ZipFile(tmp_path / "one.whl", "a") as archive:
         archive.writestr("sideline/more.so", b"\x7fELF" + path.encode() + b"\x00")
-    assert len(paths_in(tmp_path / "one.whl")) == 1
-    assert "sideline/more.so" in paths_in(tmp_path / "one.whl")[0]
+    [fault] = faults_in(tmp_path / "one.whl")
+    assert "sideline/more.so" in fault
+
+
+def test_a_wheel_that_is_too_large_is_found(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "one.whl", "w") as archive:
+        archive.writestr("sideline/_core.abi3.so", bytes(4_400_000))
+    subprocess.run([sys.executable, CHECK, tmp_path], check=True)
+    with zipfile.ZipFile(tmp_path / "one.whl", "a") as archive:
+        archive.writestr("sideline/more.so", bytes(100_000))
+    done = subprocess.run([sys.executable, CHECK, tmp_path], check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.fullmatch(r"one.whl: 4,500,\d{3} bytes, more than 4,500,000\n", done.stderr)
 
 
 def test_no_file_of_the_package_but_the_extension_names_a_folder_of_the_builders(wheel: Path, tmp_path: Path) -> None:
@@ -213,7 +224,7 @@ def test_no_file_of_the_package_but_the_extension_names_a_folder_of_the_builders
         for name in whole.namelist():
             if not EXTENSION.fullmatch(name):
                 rest.writestr(name, whole.read(name))
-    assert runpy.run_path(str(PATHS))["paths_in"](copy) == []
+    assert runpy.run_path(str(CHECK))["faults_in"](copy) == []
 
 
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
@@ -243,7 +254,7 @@ def test_the_release_waits_for_all_and_tries_each() -> None:
         assert tried
         assert built < min(tried)
         assert max(tried) < kept
-    looked = [place for place, step in enumerate(jobs["wheel"]["steps"]) if ".github/paths.py" in step.get("run", "")]
+    looked = [place for place, step in enumerate(jobs["wheel"]["steps"]) if ".github/check_wheels.py" in step.get("run", "")]
     assert looked
     assert looked[0] < next(place for place, step in enumerate(jobs["wheel"]["steps"]) if "upload-artifact" in step.get("uses", ""))
     homes = ["/root", "/Users/runner", r"C:\Users\runneradmin"]

@@ -313,12 +313,58 @@ def test_a_requested_schema_is_honoured_without_pyarrow() -> None:
 
 
 DAY = datetime(2026, 11, 1, 20, 0, 0, 250_000, tzinfo=UTC)
+DAY_MS = 86_400_000
+TEXTS = (pa.string(), pa.large_string(), pa.string_view())
+WORDS = ["made", None, "", "zażółć"]
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        (pa.array([-128, None, 127]), pa.int8()),
+        (pa.array([0, None, 255]), pa.uint8()),
+        (pa.array([2**32 - 1, None], pa.uint32()), pa.int64()),
+        (pa.array([2**63 - 1, None], pa.uint64()), pa.int64()),
+        (pa.array([-5, None, 2**53, -(2**53)]), pa.float64()),
+        *((pa.array([-DAY_MS, None, DAY_MS], pa.timestamp("ms", "UTC")), pa.timestamp(unit, "UTC")) for unit in ("us", "ns")),
+        *((pa.array([-DAY_MS, None, DAY_MS], pa.timestamp("ms")), pa.timestamp(unit)) for unit in ("s", "us", "ns")),
+        (pa.array([DAY_MS], pa.timestamp("ms", "UTC")), pa.timestamp("ms", "Europe/Oslo")),
+        *((pa.array(WORDS, one), other) for one in TEXTS for other in TEXTS if one != other),
+        *((pa.array(WORDS).dictionary_encode(), text) for text in TEXTS),
+        (pa.array([7, None, 7]).dictionary_encode(), pa.int16()),
+        (pa.DictionaryArray.from_arrays(pa.array([1, 0, None, 1], pa.uint8()), pa.array(["made", None])), pa.string()),
+        (pa.array([[1, None], None, [], [-3]]), pa.list_(pa.int8())),
+        (pa.array([[WORDS], None], pa.list_(pa.list_(pa.string()))), pa.list_(pa.list_(pa.large_string()))),
+        (pa.array([[("a", 1), ("b", None)], None], pa.map_(pa.string(), pa.int64())), pa.map_(pa.large_string(), pa.float64())),
+        (pa.array([{"a": 1, "b": "x"}, None]), pa.struct({"a": pa.int32(), "b": pa.string_view()})),
+        (pa.array(WORDS), pa.string()),
+    ],
+    ids=str,
+)
+def test_a_requested_type_is_honoured_if_every_value_stays_the_same(column: pa.Array, wanted: pa.DataType) -> None:
+    padded = pa.concat_arrays([column[:1], column, column[:1]])
+    for array in (column, padded.slice(1, len(column)), column[:0]):
+        found = stream_as(sideline.Table.from_arrow(pa.table({"x": array})), pa.schema({"x": wanted}))["x"]
+        assert found.type == wanted
+        found.validate(full=True)
+        assert found.to_pylist() == array.to_pylist()
 
 
 @pytest.mark.parametrize(
     ("column", "wanted"),
     [
         (pa.array([1, 70_000]), pa.schema({"x": pa.int16()})),
+        (pa.array([-1]), pa.schema({"x": pa.uint64()})),
+        (pa.array([2**63], pa.uint64()), pa.schema({"x": pa.int64()})),
+        (pa.array([2**53 + 1]), pa.schema({"x": pa.float64()})),
+        (pa.array([2**63 - 1]), pa.schema({"x": pa.float64()})),
+        (pa.array([[1, 70_000]]), pa.schema({"x": pa.list_(pa.int16())})),
+        (pa.array([[1, None]]), pa.schema({"x": pa.list_(pa.field("item", pa.int16(), nullable=False))})),
+        (pa.array([{"a": 1}]), pa.schema({"x": pa.struct({"b": pa.int32()})})),
+        (pa.array([{"a": 1}]), pa.schema({"x": pa.struct({"a": pa.int32(), "b": pa.int32()})})),
+        (pa.array([2**60], pa.timestamp("ms", "UTC")), pa.schema({"x": pa.timestamp("ns", "UTC")})),
+        (pa.array([DAY_MS], pa.timestamp("ms")), pa.schema({"x": pa.timestamp("ms", "Europe/Oslo")})),
+        (pa.array(["x"]).dictionary_encode(), pa.schema({"x": pa.int64()})),
         (pa.array([1, 70_000]), pa.schema({"x": pa.binary()})),
         (pa.array([1, 70_000]), pa.schema({"y": pa.int64()})),
         (pa.array([1, 70_000]), pa.schema({"x": pa.int64(), "y": pa.int64()})),

@@ -22,6 +22,7 @@
 
 mod batch;
 mod capsule;
+mod cast;
 mod client;
 mod convert;
 mod delta_json;
