@@ -260,7 +260,8 @@ class BaseBatch:
 class Batch(BaseBatch):
     """The payloads of several ids, in the order of the ids, and the coverage of each.
 
-    It is complete if every unit was fetched or is empty. It iterates over these payloads, and `len` counts them.
+    It is complete if every unit was fetched or is empty. It iterates over these payloads, and `len` counts them, so
+    positions are those of `ids` only if it is complete; `coverage` has a row for each id.
 
     >>> batch = client.stats([session_id, "no-such-session"], on_error="keep")
     >>> batch
