@@ -402,6 +402,8 @@ def test_what_is_given_together_happens_together(service: sideline.Simulator) ->
         ({"burst": 3}, "requests_per_second"),
         ({"retry_after": True}, "requests_per_second"),
         ({"headers": [("a b", "c")]}, "header"),
+        ({"times": 2**63}, "^times is a whole number; this one exceeds 64 bits$"),
+        ({"delay": 10**400}, "^delay is a number of seconds; this one exceeds 64 bits$"),
     ],
     ids=str,
 )
