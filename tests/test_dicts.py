@@ -104,7 +104,7 @@ BEYOND_LIMITS = [
 def test_what_is_no_json_is_reported_with_its_place(body: bytes, message: str, path: str, offset: int) -> None:
     with pytest.raises(sideline.DecodeError) as caught:
         read(body)
-    assert str(caught.value) == f"{message} at {path} (byte {offset})"
+    assert str(caught.value) == f"{message} at {path} (byte {offset}). {caught.value.advice}"
     assert (caught.value.path, caught.value.offset) == (path, offset)
 
 
@@ -114,7 +114,7 @@ def test_tables_and_the_schema_check_report_the_same(body: bytes, message: str, 
     for broken in (payload.to_dict, payload.table, payload.unknown_fields):
         with pytest.raises(sideline.DecodeError) as caught:
             broken()
-        assert str(caught.value) == f"{message} at {path} (byte {offset})"
+        assert str(caught.value) == f"{message} at {path} (byte {offset}). {caught.value.advice}"
 
 
 TEXTS = st.text(st.sampled_from('ab"\\/\n\x00é€🏀'), max_size=45) | st.text(max_size=80)

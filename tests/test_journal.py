@@ -221,7 +221,7 @@ def test_what_is_no_journal_is_refused_and_untouched(tmp_path: Path, faults: Ser
     with faults.client() as client:
         stream = client.live_stats("g1")
         for wrong in (lambda: stream.record(path), lambda: sideline.replay(path)):
-            with pytest.raises(sideline.DecodeError, match=r"no journal.*notes\.txt \(byte 0\)") as raised:
+            with pytest.raises(sideline.DecodeError, match=r"no journal.*notes\.txt \(byte 0\)$") as raised:
                 wrong()
             assert (raised.value.offset, raised.value.path) == (0, str(path))
         with pytest.raises(IsADirectoryError):
