@@ -73,7 +73,7 @@ def test_credentials_clock_and_key_are_distinguished(league: Service) -> None:
     assert "set this machine's clock" in error.advice
 
 
-def test_what_has_no_response_is_described_too(league: Service) -> None:
+def test_an_error_without_a_response_has_its_advice_and_request(league: Service) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
     error = raised(league, base_url=f"http://127.0.0.1:{port}", max_retries=1)
