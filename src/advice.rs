@@ -74,7 +74,7 @@ impl Advice {
         match self {
             SeeMessage => "Follow the message; docs/errors.md lists every error and what to do",
             CheckAddress => "Check the address, the network and the proxy",
-            CheckBaseAddress => "Check the base address",
+            CheckBaseAddress => "Check the base address and the proxy",
             CheckPort => "Check the port and the proxy: the other side does not speak TLS",
             CheckFirewall => "Check the address and the port; a firewall or a proxy may be in the way",
             CheckProxy => {
@@ -116,7 +116,10 @@ impl Advice {
             RaiseTimeout => "Try again, or raise timeout=",
             AskForLess => "Request less at once, such as a shorter range",
             RaiseMaxResponseBytes => "Request less at once, such as a shorter range, or raise max_response_bytes",
-            LookAtBody => "Look at the response: if one was received, it is the exception's .payload",
+            LookAtBody => {
+                "Look at the body, in the exception's .payload (of a live update: its .text); if the service sent it so, report \
+                 it to its support"
+            }
         }
     }
 }

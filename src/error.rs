@@ -98,6 +98,7 @@ impl Error {
             Error::Connect(error) | Error::Certificate(error) | Error::Timeout(error) | Error::Transport(error) => {
                 error.found.to_string()
             }
+            Error::Decode(error) => error.found(),
             other => other.to_string(),
         }
     }
@@ -163,13 +164,30 @@ impl std::fmt::Display for RequestError {
 }
 
 /// A body that does not decode, and where.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message} at {path} (byte {offset})")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undecodable {
+    /// With the advice if that is `SeeMessage`.
     pub message: Scrubbed,
     pub path: Scrubbed,
     pub offset: usize,
     pub advice: Advice,
+}
+
+impl Undecodable {
+    /// The message without the advice.
+    fn found(&self) -> String {
+        format!("{} at {} (byte {})", self.message, self.path, self.offset)
+    }
+}
+
+impl std::fmt::Display for Undecodable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.found())?;
+        if self.advice != Advice::SeeMessage {
+            write!(f, ". {}", self.advice.text())?;
+        }
+        Ok(())
+    }
 }
 
 impl DecodeError {

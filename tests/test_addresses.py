@@ -117,6 +117,6 @@ def test_a_redirect_of_the_same_server_is_signed_for_where_it_leads(location: st
     "wrong",
     ["http://[::1", "http://[::1%eth0]:80", "https://host:port", "https://host:99999", "https://", "https://ho st", "//host"],
 )
-def test_what_is_no_address_is_refused_when_the_client_is_built(wrong: str) -> None:
+def test_an_invalid_address_is_refused_when_the_client_is_built(wrong: str) -> None:
     with pytest.raises(sideline.ConfigurationError, match="base_url"):
         sideline.Client(username="ann", secret="s", base_url=wrong)

@@ -73,7 +73,7 @@ def test_credentials_clock_and_key_are_distinguished(league: Service) -> None:
     assert "set this machine's clock" in error.advice
 
 
-def test_what_has_no_response_is_described_too(league: Service) -> None:
+def test_an_error_without_a_response_has_its_advice_and_request(league: Service) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
     error = raised(league, base_url=f"http://127.0.0.1:{port}", max_retries=1)
@@ -90,10 +90,25 @@ def test_what_has_no_response_is_described_too(league: Service) -> None:
 
 
 def test_a_body_that_is_no_data_has_its_advice(league: Service) -> None:
-    league.faults.add("teams", body={"squads": []}, times=1)
-    assert raised(league)._advice_kind == "look_at_body"
-    league.faults.add("teams", body="<html>Log in", headers={"content-type": "text/html"}, times=1)
-    assert raised(league)._advice_kind == "check_base_address"
+    for body, headers, kind in (
+        ({"squads": []}, {}, "look_at_body"),
+        ({"teams": [{"id": "x" * 9_000}]}, {}, "look_at_body"),
+        ("<html>Log in" + "x" * 9_000, {"content-type": "text/html"}, "check_base_address"),
+    ):
+        league.faults.add("teams", body=body, headers=headers, times=1)
+        error = raised(league, lambda client: client.teams().table())
+        assert isinstance(error, sideline.DecodeError)
+        assert error._advice_kind == kind
+        assert str(error) == f"{error._found}. {error.advice}"
+        assert error._found.endswith(f" at {error.path} (byte {error.offset})")
+        assert len(str(error)) < 2_000
+
+
+def test_a_strict_client_says_what_it_refused_and_where_it_is(league: Service) -> None:
+    league.faults.add("teams", body={"teams": [{"id": 7, "mascot": "owl"}]}, times=1)
+    error = raised(league, strict=True)
+    assert (error._advice_kind, str(error)) == ("look_at_body", f"{error._found}. {error.advice}")
+    assert "teams[].mascot" in error._found and "strict=True" in error._found and ".payload" in error.advice
 
 
 def test_a_unit_that_was_not_attempted_has_the_advice_of_its_cause(league: Service) -> None:

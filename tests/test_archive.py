@@ -67,7 +67,7 @@ def games_of(archive: sideline.Archive) -> dict[str, datetime]:
     return {event["game_id"]: event["ended_at"] for event in events}
 
 
-def test_what_is_stored_is_what_the_calls_give(month: sideline.Archive, asks: sideline.Client) -> None:
+def test_stored_tables_equal_those_of_the_calls(month: sideline.Archive, asks: sideline.Client) -> None:
     sessions = month.scan("sessions").collect()["session_id"].sort().to_list()
     assert len(sessions) > 20
     for operation in PER_SESSION:
@@ -106,7 +106,7 @@ def test_columns_and_types_are_those_of_the_schemas(month: sideline.Archive) -> 
         assert month.to_arrow(name).schema.names == sideline.SCHEMAS[name].names
 
 
-def test_a_second_sync_asks_only_for_what_may_have_changed(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+def test_a_second_sync_requests_only_units_that_may_have_changed(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     archive.sync(**WINTER).raise_if_incomplete()
     before = contents(archive)
@@ -441,7 +441,7 @@ def test_info_has_rows_games_holes_and_freshness(month: sideline.Archive) -> Non
     assert month._repr_html_().count("<tr>") > len(info.rows)
 
 
-def test_a_report_shows_in_a_notebook_what_is_not_there(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+def test_a_report_shows_its_holes_in_a_notebook(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive, game = archive_of(asks, tmp_path), league.games[0]["event_id"]
     assert "sync: complete" in archive.sync(game_ids=[game])._repr_html_()
     league.faults.add("*/shots", status=403, body={"errors": [{"code": 403, "message": "<b>no</b>"}]})
@@ -699,7 +699,7 @@ def test_a_missing_credential_is_reported_before_anything_is_written(tmp_path: P
 
 
 @pytest.mark.parametrize("wrong", ["x", ["1001", "x"], [1.5], 1.5])
-def test_what_is_no_team_is_named_before_any_request(tmp_path: Path, league: sideline.Simulator, wrong: Any) -> None:
+def test_an_invalid_team_is_named_before_any_request(tmp_path: Path, league: sideline.Simulator, wrong: Any) -> None:
     known = len(league.requests)
     with pytest.raises((ValueError, TypeError), match="team_ids"), league.client() as client:
         sideline.Archive(tmp_path, client).sync(wrong, start="2026-11-01")

@@ -199,7 +199,7 @@ def test_a_target_with_other_rows_is_refused(archive: sideline.Archive, target: 
 
 
 @pytest.mark.parametrize("to", ["season.duckdb", "mysql://host/database", "duckdb://relative.duckdb", ""])
-def test_what_is_no_target_says_what_to_write(archive: sideline.Archive, to: str) -> None:
+def test_an_invalid_target_is_refused_with_advice(archive: sideline.Archive, to: str) -> None:
     with pytest.raises(ValueError, match="to is an address"):
         archive.export(to)
 

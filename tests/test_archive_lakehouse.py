@@ -182,7 +182,7 @@ def test_a_vacuum_frees_space_and_keeps_the_past(league: Service, archive: sidel
 
 
 @pytest.mark.parametrize("wrong", [7, timedelta(days=-1)])
-def test_what_is_no_time_to_retain_is_refused(archive: sideline.Archive, wrong: Any) -> None:
+def test_an_invalid_retention_is_refused(archive: sideline.Archive, wrong: Any) -> None:
     with pytest.raises((TypeError, ValueError), match=r"write timedelta\(days=7\)"):
         archive.vacuum(retain=wrong)
 

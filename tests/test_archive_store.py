@@ -100,6 +100,18 @@ def test_a_file_damaged_at_its_own_length_is_an_error_that_names_rebuild(
     assert archive.to_arrow("shots").num_rows == expected.num_rows
 
 
+@pytest.mark.parametrize(("table", "remedy"), [("raw", "restore it from a copy"), ("shots", r"archive.rebuild\('shots'\) restores the table")])
+def test_a_damaged_file_is_named_by_reads_as_of_a_time(table: str, remedy: str, archive: sideline.Archive, tmp_path: Path) -> None:
+    file = a_file(tmp_path, table)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-60] + bytes(byte ^ 0xA5 for byte in whole[-60:-36]) + whole[-36:])  # the footer
+    past = archive.as_of("2100-01-01")
+    for read in (past.to_arrow, past.scan) if table == "raw" else (past.to_arrow,):
+        with pytest.raises(sideline.DecodeError, match=f"is damaged .*{remedy}") as caught:
+            read("shots")
+        assert str(file) in str(caught.value)
+
+
 def test_duckdb_fetches_times(archive: sideline.Archive) -> None:
     [(moment,)] = archive.sql("select max(fetched_at) from coverage").fetchall()
     assert moment.utcoffset() is not None

@@ -269,7 +269,7 @@ def test_an_event_that_does_not_say_its_kind_is_a_hole_and_changes_nothing(archi
     assert untrue(archive, league) == {}
 
 
-def test_what_is_listed_again_is_there_again(archive: sideline.Archive, league: Service) -> None:
+def test_a_withdrawn_unit_that_is_listed_again_returns(archive: sideline.Archive, league: Service) -> None:
     archive.sync(**SPAN)
     game = next(event for event in league.season.games if event.sessions)
     league.season.events.remove(game)

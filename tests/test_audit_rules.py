@@ -457,7 +457,7 @@ def test_nulls_fire_no_rule(planted: Game) -> None:
     assert violations(planted) == []
 
 
-def test_what_is_within_a_tolerance_fires_no_rule(planted: Game) -> None:
+def test_differences_within_a_tolerance_fire_no_rule(planted: Game) -> None:
     shots(planted)[0][1]["occurred_at"] = planted["game"]["results"][0]["ended_at"] + 4 * MINUTE
     shots(planted)[0][1]["game_clock"] = None
     one = next(one for one in possessions(planted) if one["stats"])

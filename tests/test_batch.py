@@ -202,7 +202,7 @@ def test_no_ids_give_an_empty_batch_with_its_schemas(service: sideline.Simulator
         (memoryview(b"12"), TypeError, "not memoryview: decode it to str"),
     ],
 )
-def test_what_holds_no_ids_is_refused_before_anything_is_sent(
+def test_an_object_without_ids_is_refused_before_anything_is_sent(
     service: sideline.Simulator, client: sideline.Client, ids: Any, error: type[Exception], text: str
 ) -> None:
     asked = len(service.requests)
@@ -428,9 +428,7 @@ def test_drift_is_reported_once_for_each_path_and_refused_where_strict(service: 
         assert all(isinstance(error, sideline.DecodeError) and error.payload is not None for error in batch.errors.values())
 
 
-def test_a_batch_pickles_and_asks_again_from_there(
-    service: sideline.Simulator, once: sideline.Client, sessions: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_pickles_and_its_copy_retries(service: sideline.Simulator, once: sideline.Client, sessions: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     service.faults.add(f"*/{sessions[1]}/stats", status=500)
     batch = once.stats(sessions[:3], on_error="keep")
     service.faults.clear()
@@ -485,9 +483,7 @@ def until_refused(at_once: int) -> int:
 
 
 @pytest.mark.parametrize("wrong", [{"secret": "not the secret"}, {"username": "nobody"}], ids=["secret", "username"])
-def test_credentials_that_are_refused_are_heard_of_at_once_and_every_id_has_the_refusal(
-    service: sideline.Simulator, sessions: list[str], wrong: dict[str, str]
-) -> None:
+def test_refused_credentials_end_a_batch_at_once_and_every_id_has_the_refusal(service: sideline.Simulator, sessions: list[str], wrong: dict[str, str]) -> None:
     ids = [f"{session}-{number}" for session in sessions[:100] for number in range(20)]
     before = len(service.requests)
     with service.client(**wrong, max_concurrency=64) as asks:
@@ -523,7 +519,7 @@ def test_a_batch_that_was_refused_is_retried_by_an_accepted_client(service: side
         assert whole.retry().complete, "it goes on with the client that asked"
 
 
-def test_an_awaited_batch_hears_of_it_too(service: sideline.Simulator, sessions: list[str]) -> None:
+def test_refused_credentials_end_an_awaited_batch_too(service: sideline.Simulator, sessions: list[str]) -> None:
     async def ask() -> Any:
         async with service.async_client(secret="not the secret", max_concurrency=4) as wrong, service.async_client() as right:
             batch = await wrong.stats(sessions, on_error="keep")
@@ -632,7 +628,7 @@ def test_a_clock_that_was_corrected_is_no_refusal(service: sideline.Simulator, s
         assert batch.complete
 
 
-def test_a_key_that_is_refused_is_heard_of_at_once(service: sideline.Simulator) -> None:
+def test_a_refused_key_ends_a_batch_at_once(service: sideline.Simulator) -> None:
     games = [game["event_id"] for game in service.games]
     before = len(service.requests)
     with service.client(api_key="not the key", max_concurrency=4) as asks:
@@ -759,7 +755,7 @@ def test_with_tqdm_a_terminal_has_its_bar_and_a_pipe_a_line(
 
 
 @pytest.mark.parametrize("progress", [None, True])
-def test_what_is_soon_done_shows_no_bar_unless_it_is_requested(
+def test_a_short_batch_shows_no_bar_unless_it_is_requested(
     client: sideline.Client, sessions: list[str], monkeypatch: pytest.MonkeyPatch, progress: bool | None
 ) -> None:
     terminal = io.StringIO()

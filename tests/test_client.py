@@ -120,7 +120,7 @@ def test_a_naive_datetime_is_spelled_out_as_it_should_be(client: sideline.Client
 
 
 @pytest.mark.parametrize("wrong", [1.5, True, None, [1], object()])
-def test_what_is_no_time_is_a_type_error(client: sideline.Client, wrong: Any) -> None:
+def test_a_time_of_another_type_is_a_type_error(client: sideline.Client, wrong: Any) -> None:
     with pytest.raises(TypeError, match="start"):
         client.schedule(wrong)
 
@@ -136,7 +136,7 @@ def test_an_id_beyond_64_bits_is_a_value_error(client: sideline.Client) -> None:
         client.roster(2**70)
 
 
-def test_what_is_not_given_is_not_sent(service: sideline.Simulator, client: sideline.Client) -> None:
+def test_omitted_arguments_are_not_sent(service: sideline.Simulator, client: sideline.Client) -> None:
     team = service.teams[0]["id"]
     client.roster(team)
     assert sent(service) == {}
@@ -208,7 +208,7 @@ def test_a_setting_of_the_wrong_type_is_a_type_error(wrong: dict[str, Any]) -> N
         sideline.Client(**wrong)
 
 
-def test_settings_are_given_by_name() -> None:
+def test_settings_are_keyword_only() -> None:
     with pytest.raises(TypeError):
         sideline.Client("ann", "secret")  # type: ignore[misc]
 

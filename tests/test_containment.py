@@ -102,7 +102,7 @@ def test_no_table_is_larger_than_its_body_allows(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a long name above many rows", "a long name above many values"])
-def test_what_is_refused_for_its_size_says_the_bound(name: str) -> None:
+def test_a_refusal_for_size_names_the_bound(name: str) -> None:
     operation, body = HOSTILE[name]
     payload = sideline.Payload.from_bytes(operation, json.dumps(body).encode(), session_id="s")
     with pytest.raises(sideline.DecodeError, match="16 MiB and 64 bytes for each byte of its body"):

@@ -130,7 +130,7 @@ def test_every_kind_of_number_gives_its_own_kind() -> None:
     assert court.transform([0, 1], [0, 0], COURT, HOOP, hoop=(0, 12_700)) == ([0, -1], [12_700, 12_700])
 
 
-def test_what_is_missing_stays_missing() -> None:
+def test_missing_coordinates_stay_missing() -> None:
     assert court.transform([None, 1], [2, 2], HOOP, Frame("hoop", "up")) == ([None, -1], [None, -2])
     assert court.transform([1, 1], [2, 2], COURT, HOOP, hoop=([0, None], [9, 9])) == ([-1, None], [7, None])
     series = court.transform(pl.Series([None, 1.0]), pl.Series([2.0, 2.0]), HOOP, Frame("hoop", "left", "m"))[0]

@@ -58,7 +58,7 @@ def test_names_agree_as_far_as_they_do(one: str, other: str, expected: str | Non
     assert grade(ours, theirs) == grade(theirs, ours) == expected
 
 
-def test_what_has_no_letter_is_no_name() -> None:
+def test_a_text_without_letters_is_no_name() -> None:
     assert parse(" - ,. ") is None
 
 

@@ -101,10 +101,10 @@ BEYOND_LIMITS = [
 
 
 @pytest.mark.parametrize(("body", "message", "path", "offset"), REFUSED + BEYOND_LIMITS, ids=lambda value: repr(value)[:20])
-def test_what_is_no_json_is_reported_with_its_place(body: bytes, message: str, path: str, offset: int) -> None:
+def test_invalid_json_is_reported_with_its_position(body: bytes, message: str, path: str, offset: int) -> None:
     with pytest.raises(sideline.DecodeError) as caught:
         read(body)
-    assert str(caught.value) == f"{message} at {path} (byte {offset})"
+    assert str(caught.value) == f"{message} at {path} (byte {offset}). {caught.value.advice}"
     assert (caught.value.path, caught.value.offset) == (path, offset)
 
 
@@ -114,7 +114,7 @@ def test_tables_and_the_schema_check_report_the_same(body: bytes, message: str, 
     for broken in (payload.to_dict, payload.table, payload.unknown_fields):
         with pytest.raises(sideline.DecodeError) as caught:
             broken()
-        assert str(caught.value) == f"{message} at {path} (byte {offset})"
+        assert str(caught.value) == f"{message} at {path} (byte {offset}). {caught.value.advice}"
 
 
 TEXTS = st.text(st.sampled_from('ab"\\/\n\x00é€🏀'), max_size=45) | st.text(max_size=80)
@@ -172,7 +172,7 @@ def test_bodies_with_more_keys_than_are_kept_are_read_and_forgotten() -> None:
     assert sys.getallocatedblocks() - before < 4000
 
 
-def test_what_is_refused_leaves_nothing_behind() -> None:
+def test_a_refused_body_leaves_nothing_behind() -> None:
     bodies = [body for body, *_ in REFUSED if len(body) < 5000]
     bodies += [b'[null, {"a": [null, 1.5, "x", "a text that is not short", {"b": null}]}, ' + end for end in (b"", b"]", b'"\xff"]', b'{"a": 1')]
     payloads = [sideline.Payload.from_bytes("get", body) for body in bodies]

@@ -47,7 +47,7 @@ def test_the_page_of_tables_is_current() -> None:
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.page.name}:{block.line}")
-def test_what_the_documentation_shows_runs(block: Block, service: sideline.Simulator, tmp_path: Path) -> None:
+def test_python_blocks_of_the_documentation_run(block: Block, service: sideline.Simulator, tmp_path: Path) -> None:
     (tmp_path / "test_block.py").write_text(block.code, encoding="utf-8")
     tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider"] if "def test_" in block.code else []
     env = {**service.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path), "HOME": str(tmp_path)}
@@ -65,7 +65,7 @@ SHELL = [
 
 
 @pytest.mark.parametrize(("page", "command"), SHELL)
-def test_what_the_documentation_types_into_a_shell_can_be_typed(page: str, command: str) -> None:
+def test_shell_lines_of_the_documentation_are_valid(page: str, command: str) -> None:
     words = shlex.split(command)
     if words[0] == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)

@@ -162,7 +162,7 @@ def test_everything_public_is_in_the_reference() -> None:
 
 
 @pytest.mark.parametrize("path", PUBLIC)
-def test_what_is_public_says_what_it_is(path: str) -> None:
+def test_public_names_have_docstrings(path: str) -> None:
     of = PUBLIC[path]
     assert inspect.getdoc(of)
     silent = [name for name, one in members(of).items() if not inspect.getdoc(one)] if isinstance(of, type) else []
@@ -170,7 +170,7 @@ def test_what_is_public_says_what_it_is(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PUBLIC)
-def test_what_is_public_shows_it(path: str) -> None:
+def test_public_names_have_examples(path: str) -> None:
     """In its own text, in that of a method, or where it is of a family (errors, notices) in its parent's."""
     of = PUBLIC[path]
     family = [base for base in of.__mro__ if base.__module__.startswith("sideline")] if isinstance(of, type) else [of]

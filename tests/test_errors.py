@@ -93,6 +93,14 @@ def test_a_later_decode_error_has_its_payload_and_request(read, teams) -> None:
     assert error.elapsed == payload.elapsed.total_seconds() > 0
 
 
+def test_a_decode_error_of_a_body_that_was_not_requested_has_no_address() -> None:
+    saved = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": {}}]}')
+    with pytest.raises(sideline.DecodeError) as caught:
+        saved.table()
+    assert caught.value.payload is not None and caught.value.payload.raw == saved.raw
+    assert (caught.value.url, caught.value.elapsed) == ("", 0.0)
+
+
 def test_errors_without_a_response_have_the_cause_that_the_network_reported() -> None:
     with sideline.Client(username="u", secret="s", base_url="http://127.0.0.1:9", max_retries=0) as client, pytest.raises(sideline.ConnectError) as caught:
         client.teams()

@@ -43,7 +43,7 @@ def test_every_call_comes_back_with_its_own_response(service: sideline.Simulator
     loop_run(main())
 
 
-def test_responses_that_came_while_the_loop_was_busy_are_all_taken(service: sideline.Simulator, loop_run: Callable[..., Any]) -> None:
+def test_responses_received_while_the_loop_was_busy_are_all_delivered(service: sideline.Simulator, loop_run: Callable[..., Any]) -> None:
     async def main() -> None:
         async with service.async_client() as client:
             calls = [asyncio.ensure_future(client.teams()) for _ in range(50)]

@@ -43,7 +43,7 @@ def test_game_locations_run_as_they_stand(tmp_path: Path) -> None:
     assert len(list((tmp_path / "locations").glob("*.parquet"))) == 2
 
 
-def test_game_locations_ask_the_service_of_the_environment(tmp_path: Path, service: sideline.Simulator, client: sideline.Client, game: dict[str, Any]) -> None:
+def test_game_locations_use_the_service_of_the_environment(tmp_path: Path, service: sideline.Simulator, client: sideline.Client, game: dict[str, Any]) -> None:
     asked = len(service.requests)
     said = run("game_locations.py", game["id"], "--out", tmp_path / "here", folder=tmp_path, service=service)
     assert len(service.requests) > asked

@@ -332,7 +332,7 @@ def by_httpx(service: sideline.Simulator, n: int) -> list[httpx.Response]:
 
 
 @pytest.mark.parametrize("retry_after", [True, False])
-def test_what_is_beyond_the_rate_is_refused(service: sideline.Simulator, retry_after: bool) -> None:
+def test_requests_beyond_the_rate_are_refused(service: sideline.Simulator, retry_after: bool) -> None:
     service.faults.add(TEAMS, requests_per_second=0.5, burst=3, retry_after=retry_after)
     answers = by_httpx(service, 5)
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429], "those that pass meet the gate, unsigned"
@@ -377,7 +377,7 @@ def test_a_rate_that_never_lets_pass_is_named(service: sideline.Simulator) -> No
 # All of them.
 
 
-def test_what_is_given_together_happens_together(service: sideline.Simulator) -> None:
+def test_combined_faults_all_apply(service: sideline.Simulator) -> None:
     head, rest, ended = on_the_wire(service, status=502, informational=[103], gzip="whole", cut_at=7, headers={"X-Odd": "1"}, bytes_per_second=5000, delay=0.2)
     assert head == b"HTTP/1.1 103 Early Hints"
     head, _, content = rest.partition(b"\r\n\r\n")
@@ -402,6 +402,8 @@ def test_what_is_given_together_happens_together(service: sideline.Simulator) ->
         ({"burst": 3}, "requests_per_second"),
         ({"retry_after": True}, "requests_per_second"),
         ({"headers": [("a b", "c")]}, "header"),
+        ({"times": 2**63}, "^times is a whole number; this one exceeds 64 bits$"),
+        ({"delay": 10**400}, "^delay is a number of seconds; this one exceeds 64 bits$"),
     ],
     ids=str,
 )
@@ -413,7 +415,7 @@ def test_a_fault_that_cannot_be_served_is_refused(service: sideline.Simulator, w
 
 
 @pytest.mark.parametrize("wrong", ["x", 3, None, [1, 2]])
-def test_what_trails_is_bytes_and_the_refusal_says_so(service: sideline.Simulator, wrong: Any) -> None:
+def test_trailing_takes_bytes_and_the_refusal_says_so(service: sideline.Simulator, wrong: Any) -> None:
     with pytest.raises(TypeError, match=rf'^trailing is bytes, not {type(wrong).__name__}: write b"\.\.\."$'):
         service.faults.add("/v1/data/teams", trailing=wrong)
 

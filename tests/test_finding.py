@@ -347,7 +347,7 @@ def test_a_call_may_take_another_time_than_the_client_allows(second: Service, as
     second.faults.add("teams", delay=60.0)
     with pytest.raises(sideline.RequestTimeout, match=r"0\.2 s"):
         asks.stats(session, timeout=0.2)
-    with pytest.raises(sideline.RequestTimeout):
+    with pytest.raises(sideline.RequestTimeout, match="no data within the read timeout"):
         asks.stats(session, timeout=sideline.Timeout(read=0.2))
     with pytest.raises(sideline.RequestTimeout):
         asks.get("/v1/data/teams", timeout=0.2)
@@ -360,7 +360,7 @@ def test_a_call_may_take_another_time_than_the_client_allows(second: Service, as
     hasty = sideline.Client(**second.client_options(), timeout=0.2, max_retries=0)
     second.faults.add("teams", delay=0.5)
     with hasty:
-        with pytest.raises(sideline.RequestTimeout):
+        with pytest.raises(sideline.RequestTimeout, match=r"no response within the total timeout of 0\.2 s"):
             hasty.teams()
         assert hasty.teams(timeout=sideline.Timeout()).status == 200
     second.faults.clear()

@@ -102,13 +102,13 @@ def test_a_client_takes_a_uuid_too(client: sideline.Client, session_id: str) -> 
 
 
 @pytest.mark.parametrize("wrong", [46.0, True, b"46", [46], np.float64(46), object()], ids=lambda wrong: type(wrong).__name__)
-def test_what_is_no_id_is_refused_by_its_name(wrong: Any) -> None:
+def test_an_invalid_id_is_refused_by_its_name(wrong: Any) -> None:
     for name in KNOWN:
         with pytest.raises(TypeError, match=name):
             sideline.Payload.from_bytes("stats", b"{}", **{name: wrong})
 
 
-def test_ids_are_given_by_name() -> None:
+def test_ids_are_keyword_only() -> None:
     with pytest.raises(TypeError, match="positional"):
         sideline.Payload.from_bytes("stats", b"{}", "s-1")  # type: ignore[misc]
     with pytest.raises(TypeError, match="event_id"):

@@ -215,13 +215,13 @@ def test_a_close_in_the_middle_of_a_wait_is_prompt(journal: Path) -> None:
 # What is wrong.
 
 
-def test_what_is_no_journal_is_refused_and_untouched(tmp_path: Path, faults: Server) -> None:
+def test_another_file_is_refused_and_unchanged(tmp_path: Path, faults: Server) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("my notes")
     with faults.client() as client:
         stream = client.live_stats("g1")
         for wrong in (lambda: stream.record(path), lambda: sideline.replay(path)):
-            with pytest.raises(sideline.DecodeError, match=r"no journal.*notes\.txt \(byte 0\)") as raised:
+            with pytest.raises(sideline.DecodeError, match=r"no journal.*notes\.txt \(byte 0\)$") as raised:
                 wrong()
             assert (raised.value.offset, raised.value.path) == (0, str(path))
         with pytest.raises(IsADirectoryError):
@@ -488,7 +488,7 @@ def test_elsewhere_a_line_comes_now_and_then(journal: Path, monkeypatch: pytest.
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
-def test_what_the_command_cannot_do_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_the_command_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("my notes")
     gone = b'HTTP/1.1 401 X\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n{"message":"no key"}'

@@ -428,7 +428,7 @@ def test_a_storm_of_cancellations_leaves_nothing_running(season: sideline.Simula
     asyncio.run(storm())
 
 
-def test_what_is_collected_in_another_thread_is_closed_there(season: sideline.Simulator, given: tuple[str, str, list[str]]) -> None:
+def test_objects_collected_in_another_thread_are_closed_there(season: sideline.Simulator, given: tuple[str, str, list[str]]) -> None:
     _, over, sessions = given
     before = 0, 0
     errors: list[Any] = []

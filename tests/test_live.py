@@ -129,7 +129,7 @@ def test_a_refusal_that_stays_raises_once_and_ends(three: Server) -> None:
         ({"max_buffer_bytes": 0}, "max_buffer_bytes"),
     ],
 )
-def test_a_wrong_option_says_what_is_right(three: Server, wrong: dict[str, Any], what: str) -> None:
+def test_a_wrong_option_is_refused_with_the_valid_values(three: Server, wrong: dict[str, Any], what: str) -> None:
     with three.client() as client, pytest.raises(ValueError, match=what):
         client.live_stats("g1", **wrong)
 

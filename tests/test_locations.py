@@ -124,7 +124,7 @@ def test_some_columns_have_the_rows_of_all(joined: sideline.Payload, columns: li
     assert some.to_arrow().equals(joined.table().to_arrow().select(columns))
 
 
-def test_the_json_is_joined_for_who_asks_for_it(joined: sideline.Payload) -> None:
+def test_the_json_is_merged_on_first_access(joined: sideline.Payload) -> None:
     assert [row for one in joined.to_dict() for row in one["locations"]] == ROWS
     assert json.loads(joined.raw) == joined.to_dict() == list(joined)
     assert len(joined) == 3
@@ -162,7 +162,7 @@ def test_windows_without_a_row_are_no_batches() -> None:
     assert nothing.to_pandas().empty
 
 
-def test_what_is_wrong_with_a_window_is_found_when_it_is_read_and_says_where() -> None:
+def test_an_invalid_window_raises_when_it_is_read_and_says_where() -> None:
     payload = answered(FIRST, [{"locations": [loc(BORDER + 1, "1", "PLAYER", x="far")]}])
     assert len(payload.to_dict()) == 3
     with pytest.raises(sideline.DecodeError, match=r"answer 2 of 2: .* at \$\[0\]\.locations\[0\]\.x") as caught:

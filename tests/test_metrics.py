@@ -431,7 +431,7 @@ def test_the_second_games_ratings_are_by_its_six_possessions() -> None:
     assert table["net_rating"].to_list() == pytest.approx([-100 / 6, 100 / 6])
 
 
-def test_who_came_at_half_time_has_the_second_half_and_who_left_the_first() -> None:
+def test_a_substitution_at_half_time_splits_the_minutes() -> None:
     players = metrics.plus_minus(HALVES_POSSESSIONS)
     seven = {71: 4 - 3, 72: -1, 73: -1, 74: -1, 75: -1, 76: 5 - 7}
     nine = {91: 1, 92: 1, 93: 1, 94: 1, 95: 3 - 4, 96: 7 - 5}

@@ -110,7 +110,7 @@ def test_the_state_of_the_game_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("period", "left"), [("Q1", 3 * 720 + 1200), ("Q3", 720 + 1200), ("OT", 1200), ("q4", 1200)])
-def test_periods_say_what_is_left(period: str, left: float) -> None:
+def test_periods_have_the_seconds_left(period: str, left: float) -> None:
     # A clock of 20 minutes is more than 10: such quarters are of 12.
     assert metrics.game_state(with_periods(S=period))["seconds_left"][0] == left
 
@@ -119,7 +119,7 @@ def test_the_length_of_a_period_can_be_said() -> None:
     assert metrics.game_state(with_periods(S="Q2"), period_minutes=10)["seconds_left"][0] == 2 * 600 + 1200
 
 
-def test_what_is_no_period_or_is_played_twice_is_refused() -> None:
+def test_an_unknown_or_repeated_period_is_refused() -> None:
     with pytest.raises(ValueError, match="'P1' is not a half"):
         metrics.game_state(with_periods(S="P1"))
     without = [sideline.Payload.from_bytes("possessions", one.raw, session_id=name) for one, name in zip(with_periods(S="H1", T="H1"), "ST", strict=True)]

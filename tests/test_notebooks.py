@@ -74,7 +74,7 @@ def test_all_begin_with_the_same_three_lines() -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_first_cell_says_how_to_ask_the_real_service_and_no_line_runs_out_of_the_page(path: Path) -> None:
+def test_the_first_cell_explains_the_real_service_and_no_line_is_too_wide(path: Path) -> None:
     cells = read(path).cells
     assert cells[0].cell_type == "markdown"
     assert cells[0].source.startswith("# ")
@@ -86,7 +86,7 @@ def test_the_first_cell_says_how_to_ask_the_real_service_and_no_line_runs_out_of
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_what_is_committed_was_run_and_is_small(path: Path) -> None:
+def test_committed_notebooks_were_run_and_are_small(path: Path) -> None:
     notebook = read(path)
     assert [cell.execution_count for cell in code(notebook)] == list(range(1, len(code(notebook)) + 1))
     assert path.stat().st_size < 250_000
@@ -96,7 +96,7 @@ def test_what_is_committed_was_run_and_is_small(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", RUNNABLE)
-def test_a_run_shows_what_is_committed(path: Path, tmp_path: Path) -> None:
+def test_a_run_gives_the_committed_outputs(path: Path, tmp_path: Path) -> None:
     committed, now = read(path), RUNNER["run"](path, tmp_path)
     for old, new in zip(code(committed), code(now), strict=True):
         assert RUNNER["shape"](new) == RUNNER["shape"](old), f"run make notebooks; the cell is\n{new.source}"
@@ -111,7 +111,7 @@ def test_a_run_shows_what_is_committed(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.xdist_group("spark")
 @pytest.mark.timeout(900)
-def test_they_ask_the_service_of_the_environment_and_show_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebooks_use_the_service_of_the_environment_and_show_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All in one kernel, one after the other; the test above runs each on its own."""
     runnable = [path for path in NOTEBOOKS if HAVE_SPARK or "spark" not in path.stem]
     together = nbformat.v4.new_notebook(cells=[cell for path in runnable for cell in code(read(path))])

@@ -174,7 +174,7 @@ def test_a_stranger_installs_it_with_nothing_else_and_pastes_the_readme(stranger
 
 
 @pytest.mark.parametrize("extra", sorted(set(EXTRAS) - FOR_DEVELOPERS - BESIDE_ANOTHER))
-def test_what_needs_an_extra_names_its_install_line(extra: str, strangers_python: Path, tmp_path: Path) -> None:
+def test_a_missing_extra_names_its_install_line(extra: str, strangers_python: Path, tmp_path: Path) -> None:
     program = f"""
 import sideline
 teams = sideline.Payload.from_bytes("teams", b'{{"teams": []}}')

@@ -95,7 +95,7 @@ def test_numbers_and_texts_are_read_as_python_reads_them() -> None:
 
 
 @pytest.mark.parametrize("broken", [b"", b'{"a": ', b'{"a": 01}', b"{'a': 1}", b'{"a": NaN}', b'{"a": 1} x', b'"\xff"'])
-def test_what_is_no_json_is_a_decode_error(broken: bytes) -> None:
+def test_invalid_json_is_a_decode_error(broken: bytes) -> None:
     payload = sideline.Payload.from_bytes("teams", broken)
     for read in (payload.to_dict, payload.keys, lambda: len(payload)):
         with pytest.raises(sideline.DecodeError) as caught:
@@ -157,7 +157,7 @@ def test_it_says_how_many_fields_no_table_has(service: sideline.Simulator) -> No
     assert re.search(r"unknown fields</th><td[^>]*>2<", answer._repr_html_())
 
 
-def test_a_header_that_came_twice_has_both_values(service: sideline.Simulator) -> None:
+def test_a_repeated_header_has_both_values(service: sideline.Simulator) -> None:
     service.faults.add("/v1/data/teams", headers=[("X-Odd", "1"), ("x-odd", "2"), ("X-Request-Id", ""), ("X-Request-Id", "b"), ("X-Request-Id", "c")])
     with service.client() as asks:
         answer = asks.teams()

@@ -411,7 +411,7 @@ def test_a_missing_column_is_named(draw: Any, without: str) -> None:
         tracking({"x": [1.0], "y": [1.0]}, new())
 
 
-def test_what_holds_no_rows_is_refused() -> None:
+def test_an_object_without_rows_is_refused() -> None:
     with pytest.raises(TypeError, match="shots is a Payload, a Batch, a Table or a frame with the Arrow C interface, not LazyFrame"):
         shot_chart(pl.LazyFrame(some_shots()), new())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the column hoop_player_x is of type string; numbers or times are needed"):
@@ -458,7 +458,7 @@ def test_makes_are_circles_and_misses_crosses() -> None:
     assert marks == {"make": [[1.0, 5.0], [3.0, 7.0]], "miss": [[2.0, 6.0]]}
 
 
-def test_what_is_not_shown_is_counted() -> None:
+def test_shots_outside_the_chart_are_counted() -> None:
     shots = {"hoop_player_x": [0.0, 1.0, None, 0.0, 8100.0], "hoop_player_y": [0.0, 14_000.0, 5.0, 1.0, 0.0], "is_make": [True, True, True, None, True]}
     assert shot_chart(shots, new()).get_xlabel() == "1 of 1 made; 2 outside this half, left out; 2 incomplete, left out"
 
@@ -764,7 +764,7 @@ def test_trails_are_as_long_as_requested_and_broken_where_nothing_was_sent() -> 
     assert [len(one) for one in broken] == [9 - 3 + 1] * 11
 
 
-def test_players_are_marked_by_what_is_given_else_by_their_ids() -> None:
+def test_players_are_marked_by_the_given_names_else_by_their_ids() -> None:
     ax = tracking(some_locations(), new(), teams=TEAMS, players=PLAYERS)
     assert sorted(text.get_text() for text in ax.texts) == sorted(PLAYERS.values())
     assert sorted(text.get_text() for text in ax.get_legend().get_texts()) == ["Elkhorn Mariners", "Harrow Rangers", "ball"]

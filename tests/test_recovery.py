@@ -124,7 +124,7 @@ def test_a_gap_is_followed_by_the_state_of_the_game_before_everything_later(seco
     assert payload.table("play_by_play").num_rows == 15
 
 
-def test_shots_are_asked_for_where_the_stream_names_them(second: Service, client: sideline.Client) -> None:
+def test_shots_are_requested_where_the_stream_names_them(second: Service, client: sideline.Client) -> None:
     game = start(second)
     with client.live(game.event.id, sources=["stats", "shots"], **QUICK) as stream:
         take_until(stream, is_connected)
@@ -135,7 +135,7 @@ def test_shots_are_asked_for_where_the_stream_names_them(second: Service, client
 
 
 @pytest.mark.parametrize("how", ["off", "by token", "without notices"])
-def test_nothing_is_asked_where_it_is_off_or_cannot_be(how: str, second: Service, client: sideline.Client) -> None:
+def test_nothing_is_requested_where_recovery_is_off_or_impossible(how: str, second: Service, client: sideline.Client) -> None:
     game = start(second)
     options: dict[str, Any] = {
         "off": {"game_id": game.event.id, "recover": "off"},
@@ -153,7 +153,7 @@ def test_nothing_is_asked_where_it_is_off_or_cannot_be(how: str, second: Service
     assert second.requests.all("catch_up") == []
 
 
-def test_a_wrong_word_says_what_is_right(client: sideline.Client) -> None:
+def test_an_unknown_value_of_recover_is_refused_with_the_valid_ones(client: sideline.Client) -> None:
     for opened in (lambda: client.live("g", recover="always"), lambda: client.live_stats("g", recover="always")):  # type: ignore[arg-type]
         with pytest.raises(ValueError, match='"auto" or "off"'):
             opened()
@@ -168,7 +168,7 @@ def test_a_wrong_word_says_what_is_right(client: sideline.Client) -> None:
         ({"refuse": True}, "connection"),
     ],
 )
-def test_what_the_service_does_not_give_leaves_a_final_gap_that_says_why(fault: dict[str, Any], why: str, second: Service, client: sideline.Client) -> None:
+def test_a_refused_recovery_leaves_a_final_gap_that_says_why(fault: dict[str, Any], why: str, second: Service, client: sideline.Client) -> None:
     game = start(second)
     second.faults.add("catch_up", **fault)
     with client.live(game.event.id, **QUICK) as stream:
@@ -257,7 +257,7 @@ def test_a_gap_is_final_where_all_is_refused(operation: str, fault: dict[str, An
     assert counts.get("stats", 0) <= 2 * len(game.event.sessions)
 
 
-def test_what_is_received_during_the_request_comes_after_its_response(second: Service, client: sideline.Client) -> None:
+def test_messages_received_during_the_request_follow_its_response(second: Service, client: sideline.Client) -> None:
     """The state was made before these messages: behind them it would take the box score back."""
     game, score = start(second), sideline.LiveBoxScore()
     second.faults.add("catch_up", delay=0.3)
@@ -275,7 +275,7 @@ def test_what_is_received_during_the_request_comes_after_its_response(second: Se
     assert kinds.index("Recovered") < kinds.index("Update")
 
 
-def test_a_wait_that_is_cancelled_loses_nothing_and_asks_once(second: Service) -> None:
+def test_a_wait_that_is_cancelled_loses_nothing_and_requests_once(second: Service) -> None:
     game = start(second)
     second.faults.add("catch_up", delay=0.3)
 
@@ -364,7 +364,7 @@ def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(sec
     assert second.requests.all("broadcast_stats") == []
 
 
-def test_an_event_stream_that_sends_no_snapshot_is_given_one(second: Service, client: sideline.Client) -> None:
+def test_recovery_gives_a_snapshot_to_an_event_stream_that_sends_none(second: Service, client: sideline.Client) -> None:
     game, score = start(second), sideline.LiveBoxScore()
     with client.live_stats(game.event.id, **QUICK) as stream:
         take_until(stream, is_connected)

@@ -68,7 +68,7 @@ def page(thing: Any) -> str:
         ("simulator", r"<sideline.Simulator basketball at http://127.0.0.1:\d+>", r"serving +teams +16 +games +240 .*requests answered +\d+"),
     ],
 )
-def test_it_says_what_it_is_how_much_how_fresh_and_what_is_missing(looked: Looked, name: str, text: str, shown: str) -> None:
+def test_a_repr_shows_kind_size_age_and_holes(looked: Looked, name: str, text: str, shown: str) -> None:
     thing = getattr(looked, name)
     assert re.fullmatch(text, repr(thing))
     assert re.search(shown.replace("FRESH", FRESH), page(thing), re.S), page(thing)

@@ -135,7 +135,7 @@ def test_a_coroutine_raises_the_same(bodies: Service) -> None:
         assert caught.value.payload.raw == body
 
 
-def test_what_may_pass_is_sent_again(bodies: Service) -> None:
+def test_transient_errors_are_retried(bodies: Service) -> None:
     answers = iter([json.dumps({**SERVICE_ERROR, "status": 503}), '{"teams": []}'])
     with server(lambda _: (200, {}, next(answers).encode())) as running, sideline.Client(username="a", secret="b", base_url=running.base_url) as client:
         assert client.teams().table().num_rows == 0

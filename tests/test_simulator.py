@@ -280,6 +280,17 @@ def test_a_notebook_sees_what_it_serves_and_no_secret() -> None:
     assert small.api_key not in served
 
 
+@pytest.mark.parametrize("name", ["seed", "teams", "games", "port", "tracking_hz"])
+def test_a_number_of_the_wrong_size_or_type_is_named(name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name} is out of range: -1$"):
+        sideline.Simulator(**{name: -1})
+    for size in (2**63, -(2**80)):
+        with pytest.raises(ValueError, match=f"^{name} is a whole number; this one exceeds 64 bits$"):
+            sideline.Simulator(**{name: size})
+    with pytest.raises(TypeError, match=f"^{name} is a whole number; 'str' object"):
+        sideline.Simulator(**{name: "7"})
+
+
 def test_the_service_runs_as_long_as_one_of_its_clients() -> None:
     service = sideline.Simulator(seed=7, teams=4, games=8)
     alive, client = weakref.ref(service), service.client()

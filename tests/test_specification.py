@@ -84,9 +84,9 @@ def test_no_section_is_left_out() -> None:
 @pytest.mark.parametrize(
     "proof", ["`tests/test_wire.py::test_no_such_test`", "`tests/no_such_file.py::test_x`", "tests/test_wire.py", "", "`src/signer.rs::authorization`"]
 )
-def test_the_check_sees_what_is_no_test(proof: str) -> None:
+def test_the_check_finds_names_that_are_no_test(proof: str) -> None:
     assert not is_proved(proof)
 
 
-def test_what_is_unknown_is_documented() -> None:
+def test_unknowns_of_the_wire_are_documented() -> None:
     assert "\n## Unknown\n" in (ROOT / "docs" / "wire.md").read_text(encoding="utf-8")

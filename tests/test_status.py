@@ -206,7 +206,7 @@ def test_teams_and_time_choose_the_games(tmp_path: Path, second: Service) -> Non
         sideline.Archive(tmp_path / "none").status()
 
 
-def test_the_command_says_what_is_wrong(tmp_path: Path, second: Service) -> None:
+def test_the_command_names_each_problem(tmp_path: Path, second: Service) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "error", "-m", "sideline", "status", str(tmp_path / "season"), *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -196,7 +196,7 @@ def test_a_handshake_that_is_cut_is_reported_and_tried_again(
 
 
 @each_stream
-def test_what_speaks_no_tls_is_named(opened: Any, bundle: Path) -> None:
+def test_a_peer_without_tls_is_named(opened: Any, bundle: Path) -> None:
     def serve(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         connection.shutdown(socket.SHUT_WR)
@@ -326,7 +326,7 @@ def test_a_redirect_to_a_foreign_host_is_not_followed(opened: Any, place: str) -
 # What lies in the client already.
 
 
-def test_messages_that_came_with_the_response_to_the_upgrade_need_no_byte_more() -> None:
+def test_messages_received_with_the_upgrade_response_need_no_further_byte() -> None:
     """More items than one read returns, and then silence: all are delivered without waiting for another byte."""
 
     def serve(connection: socket.socket) -> None:

@@ -69,7 +69,7 @@ def test_a_revoked_token_is_renewed_past_a_batch_that_waits() -> None:
                     connected(stream, within=20.0)
 
 
-def test_what_the_service_asks_to_wait_holds_a_stream_too_and_is_no_silence() -> None:
+def test_retry_after_delays_a_stream_too_and_is_no_silence() -> None:
     with sideline.Simulator(seed=3, teams=4, games=8) as service, service.client() as client:
         service.faults.add("*/teams", status=429, headers={"Retry-After": "2"}, times=1)
         call = threading.Thread(target=client.teams)

@@ -88,7 +88,7 @@ def test_arrow_takes_it_as_it_is(table: sideline.Table) -> None:
     assert pa.types.is_dictionary(arrow.schema.field("status").type)
 
 
-def test_arrow_may_ask_for_another_type(table: sideline.Table) -> None:
+def test_arrow_may_request_another_type(table: sideline.Table) -> None:
     wanted = pa.schema([field.with_type(pa.string()) if field.name == "status" else field for field in pa.schema(table)])
     assert pa.table(table, schema=wanted).schema.field("status").type == pa.string()
     assert pa.RecordBatchReader.from_stream(table, schema=wanted).read_all().schema == wanted
@@ -170,7 +170,7 @@ assert pickle.loads(pickle.dumps(sideline.SCHEMAS["shots"])) == sideline.SCHEMAS
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_what_is_never_null_is_plain_in_pandas() -> None:
+def test_columns_without_nulls_are_plain_in_pandas() -> None:
     frame = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 46}]}').to_pandas()
     assert str(frame.dtypes["team_id"]) == "int64"
 

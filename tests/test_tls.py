@@ -228,7 +228,7 @@ def test_a_handshake_that_is_cut_is_tried_again(certified: Certified, bundle: Pa
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", b"\x00" * 64])
-def test_what_speaks_no_tls_is_refused_at_once(bundle: Path, answer: bytes) -> None:
+def test_a_peer_without_tls_is_refused_at_once(bundle: Path, answer: bytes) -> None:
     def serve(connection: socket.socket) -> None:
         connection.sendall(answer)
         connection.shutdown(socket.SHUT_WR)

@@ -137,11 +137,11 @@ EVENTS: dict[str, Any] = {"events": []}
         (lambda c: c.get("/broadcast/v1/games/officials"), {}, "/broadcast/v1/games/officials?apikey=k3y"),
     ],
 )
-def test_each_operation_asks_for_its_documented_address(call: Callable[[sideline.Client], Any], body: Any, expected: str) -> None:
+def test_each_operation_requests_its_documented_address(call: Callable[[sideline.Client], Any], body: Any, expected: str) -> None:
     assert target(call, body) == expected
 
 
-def test_a_football_client_asks_for_football_games() -> None:
+def test_a_football_client_requests_football_games() -> None:
     assert target(lambda c: c.schedule(1), NO_GAMES, sport="football") == "/v1/data/schedule/games?type=FOOTBALL&from=1"
 
 

@@ -13,13 +13,18 @@ if TYPE_CHECKING:
 
 @contextmanager
 def named(**written: str) -> Iterator[None]:
-    """Name the argument of the wrong type in the message, with what to write: the core names it only in a note."""
+    """Name the argument of the wrong type or size in the message, with what to write: the core names it only in a note.
+
+    A number of the wrong size is a `ValueError`.
+    """
     try:
         yield
-    except TypeError as error:
+    except (TypeError, OverflowError) as error:
         for note in getattr(error, "__notes__", ()):
             match = re.fullmatch(r"while processing '(\w+)'", note)
             if match and match[1] in written:
+                if isinstance(error, OverflowError):
+                    raise ValueError(f"{match[1]} is {written[match[1]]}; this one exceeds 64 bits") from None
                 raise TypeError(f"{match[1]} is {written[match[1]]}; {error}") from None
         raise
 

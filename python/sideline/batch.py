@@ -260,7 +260,8 @@ class BaseBatch:
 class Batch(BaseBatch):
     """The payloads of several ids, in the order of the ids, and the coverage of each.
 
-    It is complete if every unit was fetched or is empty. It iterates over these payloads, and `len` counts them.
+    It is complete if every unit was fetched or is empty. It iterates over these payloads, and `len` counts them, so
+    positions are those of `ids` only if it is complete; `coverage` has a row for each id.
 
     >>> batch = client.stats([session_id, "no-such-session"], on_error="keep")
     >>> batch
@@ -372,8 +373,9 @@ def one_id(name: str, given: Any) -> Any:
 
     Raises `ValueError` if it has none or several.
     """
-    found = keys(name, given) if name.endswith("_id") else None
-    if found is None:
+    if given is None or isinstance(given, (str, int)) or not name.endswith("_id"):
+        return given
+    if (found := keys(name, given)) is None:
         return given
     ids, kind = found[0], type(given).__name__
     if not ids:
@@ -427,6 +429,8 @@ def several(name: str, given: object) -> list[int | str] | None:
 def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | float | None) -> Query | None:
     """Return the query of a call with many ids as its first argument; `None`: it is one id."""
     (name, given), *others = arguments.items()
+    if given is None or isinstance(given, (str, int)):
+        return None
     found = keys(name, given)
     ids, games = (many(name, given), None) if found is None else (_ids(name, found[0]), found[1])
     if ids is None:

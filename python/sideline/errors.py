@@ -243,7 +243,7 @@ class DecodeError(SidelineError):
 
     @property
     def url(self) -> str:
-        """The address, without secrets; empty for a body that was not requested, or was decoded after its call."""
+        """The address, without secrets; empty if no request returned the body: a saved body, a live message, a file."""
         return "" if self.payload is None else self.payload.url or ""
 
     @property

@@ -314,9 +314,11 @@ class Simulator:
         port: int = 0,
         tracking_hz: int = 2,
     ) -> None:
-        self._core = CoreSimulator(
-            seed=seed, sport=sport, teams=teams, games=games, now=now, port=port, tracking_hz=tracking_hz
-        )
+        numbers = dict.fromkeys(("seed", "teams", "games", "port", "tracking_hz"), "a whole number")
+        with named(sport='"basketball" or "football"', **numbers):
+            self._core = CoreSimulator(
+                seed=seed, sport=sport, teams=teams, games=games, now=now, port=port, tracking_hz=tracking_hz
+            )
         self._sport: Sport = sport
         # Close before the interpreter exits: the simulator's threads may log, and log records need Python.
         self._finalizer = weakref.finalize(self, self._core.close)

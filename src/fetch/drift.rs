@@ -120,7 +120,7 @@ pub fn refusal(drift_fields: &[DriftField]) -> Option<Error> {
         more => format!(" and {more} more"),
     };
     let message = Scrubbed::local(format!(
-        "the response has unknown fields: {}{more}; strict=True refuses it (without it, it is a warning); what came is in the exception's .payload",
+        "the response has unknown fields, which are only a warning without strict=True: {}{more}",
         named.join(", ")
     ));
     Some(Error::Decode(Undecodable {

@@ -257,7 +257,7 @@ impl Service {
     /// A token for the websocket of one game. The body is not documented; this one is made up.
     fn subscription(&self, game: &str, privileges: Privileges) -> Result<Bytes, ErrorResponse> {
         let game = self.season.game_index(game).ok_or_else(|| ErrorResponse::new(404, "Invalid id"))?;
-        let token = self.live.tokens.give(game, privileges).ok_or_else(ErrorResponse::general)?;
+        let token = self.live.tokens.issue(game, privileges).ok_or_else(ErrorResponse::general)?;
         Ok(json(&serde_json::json!({ "token": token }))?.body)
     }
 

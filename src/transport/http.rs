@@ -48,7 +48,7 @@ impl HttpClient {
 pub(super) fn build_client(config: &Config, base: &Url, usage: ClientUse) -> Result<HttpClient> {
     #[cfg(test)]
     {
-        let read = (usage != ClientUse::Streams).then_some(config.timeouts.read);
+        let read = read_timeout(config).filter(|_| usage != ClientUse::Streams);
         if let Some(client) = SimulatedClient::new(Limits { connect: config.timeouts.connect, read }) {
             return Ok(HttpClient::Simulated(client));
         }
@@ -68,9 +68,13 @@ pub(super) fn build_client(config: &Config, base: &Url, usage: ClientUse) -> Res
         .user_agent(header_value(&config.user_agent, "user_agent")?);
 
     builder = match usage {
-        ClientUse::Calls => builder.pool_idle_timeout(POOL_IDLE_TIMEOUT).read_timeout(config.timeouts.read),
+        ClientUse::Calls => builder.pool_idle_timeout(POOL_IDLE_TIMEOUT),
         ClientUse::Streams => builder.pool_max_idle_per_host(0),
-        ClientUse::Probe => builder.tls_info(true).pool_max_idle_per_host(0).read_timeout(config.timeouts.read),
+        ClientUse::Probe => builder.tls_info(true).pool_max_idle_per_host(0),
+    };
+    builder = match read_timeout(config) {
+        Some(limit) if usage != ClientUse::Streams => builder.read_timeout(limit),
+        _ => builder,
     };
     let route = config.proxies.route(base)?;
     // Plain HTTP, such as to a simulator, must work on a machine without any certificate authority.
@@ -93,6 +97,11 @@ pub(super) fn build_client(config: &Config, base: &Url, usage: ClientUse) -> Res
             error_chain(&error.without_url())
         ))
     })
+}
+
+/// A read timeout of the length of the total one would expire at the same time, and the error would name the wrong one.
+fn read_timeout(config: &Config) -> Option<Duration> {
+    Some(config.timeouts.read).filter(|read| *read < config.timeouts.total)
 }
 
 fn build_proxy(address: &str) -> Result<Proxy> {

@@ -271,7 +271,7 @@ pub(super) fn check_json(response: &ReceivedResponse) -> Result<(), DecodeError>
     };
     Err(DecodeError::Body {
         message: format!(
-            "the response to GET {} is not JSON: its content type is {} and its body {why}; check the base address and the proxy",
+            "the response to GET {} is not JSON: its content type is {} and its body {why}",
             response.url,
             scrubber.id(content_type)
         ),

@@ -32,12 +32,11 @@ The examples run against the simulator. They assume an `archive` that holds `gam
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import wraps
 from html import escape
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import sideline
 from sideline._access import core_of, table_from_arrow
@@ -53,15 +52,13 @@ from sideline.archive._export import Address, Exported
 from sideline.archive._export import export as export_changes
 from sideline.archive._html_report import ArchiveReport, gather, previous_report_time, render
 from sideline.archive._plan import TABLES
-from sideline.archive._read import AsOf
+from sideline.archive._read import AsOf, names_damage
 from sideline.archive._report import ArchiveInfo, SyncReport, is_hole
 from sideline.archive._storage_options import Options
 from sideline.archive._store import Store, internal_schemas, public_schema
-from sideline.archive._store_errors import find_damage, is_from_a_reader
 from sideline.archive._sync import Sync
 from sideline.archive._writer import coverage_row, rows_to_arrow
 from sideline.batch import several
-from sideline.errors import DecodeError
 
 if TYPE_CHECKING:
     import deltalake
@@ -81,28 +78,6 @@ _MIN_EPOCH_MS = 1_000_000_000
 
 _CORRECTION_WINDOW = timedelta(days=7)
 _RETENTION = timedelta(days=7)
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
-
-def _names_damage(method: "Callable[Concatenate[Any, _P], _R]") -> "Callable[Concatenate[Any, _P], _R]":
-    """Decorate a method of `Archive`: a reader's error about a damaged file becomes a `DecodeError` that names it.
-
-    All files are read, but only after such an error.
-    """
-
-    @wraps(method)
-    def checked(self: "Archive", /, *arguments: _P.args, **options: _P.kwargs) -> _R:
-        try:
-            return method(self, *arguments, **options)
-        except BaseException as error:  # a panic of polars is not an `Exception`
-            damage = find_damage(self._store, (*internal_schemas(), *TABLES)) if is_from_a_reader(error) else None
-            if damage is None:
-                raise
-            raise DecodeError(damage) from error
-
-    return checked
 
 
 class Archive:
@@ -145,7 +120,7 @@ class Archive:
         self._client = client
         self._clock = clock
 
-    @_names_damage
+    @names_damage
     def sync(
         self,
         team_ids: "Ids | None" = None,
@@ -270,7 +245,7 @@ class Archive:
             raise ValueError(f"nothing is stored of {name} yet")
         return table
 
-    @_names_damage
+    @names_damage
     def sql(self, query: str) -> "duckdb.DuckDBPyRelation":
         """Run a DuckDB query over the tables, by their names.
 
@@ -279,7 +254,7 @@ class Archive:
         """
         return _read.sql(self._store, query)
 
-    @_names_damage
+    @names_damage
     def to_arrow(self, name: str) -> "pyarrow.Table":
         """Return a whole table as a `pyarrow.Table`, with the columns and types of `sideline.SCHEMAS`.
 
@@ -288,7 +263,7 @@ class Archive:
         """
         return _read.to_arrow(self._store, name)
 
-    @_names_damage
+    @names_damage
     def corrections(self, since: "Time | None" = None) -> "polars.DataFrame":
         """Return changes of stored values after their game was over, the newest last.
 
@@ -320,7 +295,7 @@ class Archive:
         _read.require(self._store)
         return AsOf(self._store, moment)
 
-    @_names_damage
+    @names_damage
     def info(self) -> ArchiveInfo:
         """Return the numbers of rows, games and holes, and how fresh they are.
 
@@ -344,7 +319,7 @@ class Archive:
             corrections=corrections.count() if corrections else 0,
         )
 
-    @_names_damage
+    @names_damage
     def report(self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None) -> ArchiveReport:
         """Return one static HTML page about the archive, which a notebook displays.
 
@@ -372,7 +347,7 @@ class Archive:
             made.save(path)
         return made
 
-    @_names_damage
+    @names_damage
     def audit(self) -> "_audit.Violations":
         """Return the table `violations`: the rules of `sideline.audit` applied to the stored tables and coverage.
 
@@ -396,7 +371,7 @@ class Archive:
         opened = _read.open_table(self._store, table)
         return [] if opened is None else sorted(opened.file_uris())
 
-    @_names_damage
+    @names_damage
     def changes(self, since: "Time | None" = None) -> Changes:
         """Return the rows inserted, updated and deleted since an earlier state, by table.
 
@@ -422,7 +397,7 @@ class Archive:
             then = state_at(self._store, _to_datetime("since", since), now)
         return changes_between(self._store, then, now, version)
 
-    @_names_damage
+    @names_damage
     def players(self, as_of: "Time | None" = None) -> Table:
         """Return who was on which roster, and when: a row for each stay of a player on a team's roster.
 
@@ -441,7 +416,7 @@ class Archive:
         _read.require(self._store)
         return table_from_arrow("players", stints(self._store, None if as_of is None else _to_datetime("as_of", as_of)))
 
-    @_names_damage
+    @names_damage
     def status(
         self,
         team_ids: "Ids | None" = None,
@@ -511,11 +486,11 @@ class Archive:
         del to
         return self._export(address, schema)
 
-    @_names_damage
+    @names_damage
     def _export(self, address: Address, schema: Literal["evolve", "freeze"]) -> Exported:
         return export_changes(self._store, address, schema)
 
-    @_names_damage
+    @names_damage
     def compact(self) -> None:
         """Compact the small files of each month. A sync does so itself for months with many files.
 
@@ -544,7 +519,7 @@ class Archive:
         _read.require(self._store)
         return _compaction.vacuum(self._store, (*TABLES, *internal_schemas()), retain)
 
-    @_names_damage
+    @names_damage
     def rebuild(self, table: str) -> None:
         """Decode a table again from the stored bodies, with the columns of this version of sideline.
 

@@ -1,13 +1,16 @@
 """Reads the archive, now and as of a time. No client is needed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sideline._frames import library
 from sideline.archive._decode import decode_tables
 from sideline.archive._plan import RESOURCES, TABLES, Unit
 from sideline.archive._store import MONTH, Store, internal_schemas, public_schema
+from sideline.archive._store_errors import find_damage, is_from_a_reader
+from sideline.errors import DecodeError
 
 if TYPE_CHECKING:
     import duckdb
@@ -17,6 +20,29 @@ if TYPE_CHECKING:
 
 _BATCH_SIZE = 64
 """Bodies in memory at the same time."""
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def names_damage(method: "Callable[Concatenate[Any, _P], _R]") -> "Callable[Concatenate[Any, _P], _R]":
+    """Decorate a method of `Archive` or `AsOf`.
+
+    A reader's error about a damaged file becomes a `DecodeError` that names it. All files are read, but only after such
+    an error.
+    """
+
+    @wraps(method)
+    def checked(self: Any, /, *arguments: _P.args, **options: _P.kwargs) -> _R:
+        try:
+            return method(self, *arguments, **options)
+        except BaseException as error:  # a panic of polars is not an `Exception`
+            damage = find_damage(self._store, (*internal_schemas(), *TABLES)) if is_from_a_reader(error) else None
+            if damage is None:
+                raise
+            raise DecodeError(damage) from error
+
+    return checked
 
 
 def check_name(name: str) -> str:
@@ -186,6 +212,7 @@ class AsOf:
         self.when = when
         """Data stored up to this time is visible."""
 
+    @names_damage
     def scan(self, name: str) -> "polars.LazyFrame":
         """Return a table as it was at that time, as a polars LazyFrame.
 
@@ -214,6 +241,7 @@ class AsOf:
         )
         return whole
 
+    @names_damage
     def to_arrow(self, name: str) -> "pyarrow.Table":
         """Return a table as it was at that time, as a `pyarrow.Table`."""
         return conform(self.scan(name).collect().to_arrow(), public_schema(name))

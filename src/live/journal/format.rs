@@ -21,8 +21,6 @@ pub const MAX_FRAME_LEN: usize = 256 * 1024;
 pub const MAX_LINE_LEN: usize = 128 * 1024 * 1024;
 
 const VERSION: u32 = 1;
-/// How the reason of a final gap begins in a journal that lacks `is_final`.
-const NOT_RECOVERED: &str = "not recovered: ";
 const NAME: &[u8; 16] = b"sideline journal";
 /// zstd's magic numbers of skippable frames.
 const FILE_MAGIC: u32 = 0x184D_2A50;
@@ -171,9 +169,7 @@ enum Line<'a> {
         reason: Cow<'a, str>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dropped: Option<u64>,
-        /// Older journals lack it: there the reason alone tells.
-        #[serde(default)]
-        is_final: Option<bool>,
+        is_final: bool,
     },
     Quiet {
         at: i64,
@@ -229,7 +225,7 @@ fn notice_line(notice: &Notice, now: SystemTime) -> Line<'_> {
             end: end.map(ns),
             reason: text(reason),
             dropped: *dropped,
-            is_final: Some(*is_final),
+            is_final: *is_final,
         },
         Notice::Quiet { since } => Line::Quiet { at: ns(now), since: ns(*since) },
         Notice::Recovered { gap, updates } => {
@@ -259,7 +255,6 @@ fn item_of(line: Line) -> Result<(SystemTime, Item), String> {
             (time(at), Item::Notice(Notice::Disconnected { at: time(at), reason, status, attempt, retry_at }))
         }
         Line::Gap { at, start, end, reason, dropped, is_final } => {
-            let is_final = is_final.unwrap_or_else(|| reason.starts_with(NOT_RECOVERED));
             let (start, end, reason) = (time(start), end.map(time), reason.into_owned());
             (time(at), Item::Notice(Notice::Gap { start, end, reason, dropped, is_final }))
         }

@@ -23,9 +23,9 @@ pub use recorder::{FLUSH_INTERVAL, Recorder};
 pub use repair::{LostRange, Repaired, repair};
 pub use writer::Writer;
 
-use crate::error::{Error, Result};
+use crate::advice::Advice;
+use crate::error::{Error, Result, Undecodable};
 use crate::scrub::Scrubber;
-use crate::table::DecodeError;
 use std::fs::Metadata;
 use std::io;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn must_be_file(path: &Path, found: &Metadata) -> Result<()> {
     if found.is_file() {
         return Ok(());
     }
-    Err(damaged(path, 0, "a journal is a file; this is something else".into()))
+    Err(damaged(path, 0, "a journal is a file; this is something else: pass the path of a file".into()))
 }
 
 fn broken(path: &Path, offset: u64, what: &str) -> Error {
@@ -52,5 +52,7 @@ fn broken(path: &Path, offset: u64, what: &str) -> Error {
 fn damaged(path: &Path, offset: u64, message: String) -> Error {
     let path = path.display().to_string();
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-    DecodeError::Body { message, path, offset }.scrubbed(&Scrubber::default())
+    let scrubber = Scrubber::default();
+    let (message, path) = (scrubber.message(message), scrubber.id(path));
+    Error::Decode(Undecodable { message, path, offset, advice: Advice::SeeMessage })
 }

@@ -166,16 +166,6 @@ fn a_journal_cut_anywhere_yields_a_prefix_and_can_be_appended_to() {
     }
 }
 
-/// Such journals told by the reason alone.
-#[test]
-fn a_gap_of_an_older_journal_is_final_by_its_reason() {
-    for (reason, expected) in [("not recovered: 403", true), ("it was cut", false)] {
-        let line = format!(r#"{{"gap":{{"at":2,"start":1,"end":2,"reason":"{reason}"}}}}"#);
-        let (_, item) = super::format::read(line.as_bytes()).unwrap();
-        assert!(matches!(item, Item::Notice(Notice::Gap { is_final, .. }) if is_final == expected), "{item:?}");
-    }
-}
-
 #[test]
 fn a_writer_knows_the_time_of_the_last_whole_item() {
     let frames = small();

@@ -22,9 +22,9 @@ struct EventStreamSender {
     reader: GameReader,
     connection: CutSwitch,
     cuts: watch::Receiver<bool>,
-    strike: ActiveFault,
+    fault: ActiveFault,
     /// The changes covered by the last event.
-    told: usize,
+    sent_changes: usize,
     events: usize,
 }
 
@@ -37,10 +37,11 @@ pub(super) fn open(
     let streams = &reader.service.live.streams;
     let cuts = streams.cuts();
     // A client that has seen the current game waits for the next change. Foreign and future ids count as none.
-    let moves = reader.game.catch_up(&reader.service);
+    let changes = reader.game.catch_up(&reader.service);
     let seen = last_event_id.filter(|_| streams.with_ids()).and_then(|id| id.parse().ok());
-    let told = seen.filter(|seen| *seen <= moves).unwrap_or(0);
-    let stream = EventStreamSender { reader, connection, cuts, strike: ActiveFault::new(fault), told, events: 0 };
+    let sent_changes = seen.filter(|seen| *seen <= changes).unwrap_or(0);
+    let stream =
+        EventStreamSender { reader, connection, cuts, fault: ActiveFault::new(fault), sent_changes, events: 0 };
     response(stream::unfold(stream, |mut stream| async move {
         let chunk = stream.chunk().await;
         Some((Ok(chunk), stream))
@@ -55,7 +56,7 @@ pub(super) fn mock(service: Arc<Service>) -> Response {
         async move {
             sleep(STEP).await;
             let document = tokio::task::spawn_blocking(move || {
-                snapshot::mock(&service.season, step).and_then(|shown| serde_json::to_string(&shown).ok())
+                snapshot::mock(&service.season, step).and_then(|snapshot| serde_json::to_string(&snapshot).ok())
             });
             let document = document.await.ok()??;
             Some((Ok(format!("data: {document}\n\n").into()), step + 1))
@@ -72,8 +73,8 @@ fn response(chunks: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'stat
 
 impl EventStreamSender {
     async fn chunk(&mut self) -> Bytes {
-        // A request for more means that the last event was taken.
-        self.reader.took(self.told);
+        // A request for more means that the last event was sent.
+        self.reader.record_sent(self.sent_changes);
         let mut cuts = self.cuts.clone();
         tokio::select! {
             biased;
@@ -89,7 +90,7 @@ impl EventStreamSender {
     async fn next(&mut self) -> Bytes {
         let silence = self.reader.service.live.streams.silence();
         loop {
-            match self.strike.next(self.events) {
+            match self.fault.next(self.events) {
                 StreamAction::Bytes(bytes) => return bytes.into(),
                 StreamAction::Stall { heartbeats: false, until } => sleep_until(until).await,
                 StreamAction::Stall { heartbeats: true, until } => {
@@ -101,7 +102,7 @@ impl EventStreamSender {
                 }
                 StreamAction::Events => {
                     return tokio::select! {
-                        moves = self.reader.moved(self.told) => self.event(moves),
+                        changes = self.reader.next_change(self.sent_changes) => self.event(changes),
                         () = sleep(silence) => HEARTBEAT,
                     };
                 }
@@ -109,13 +110,13 @@ impl EventStreamSender {
         }
     }
 
-    fn event(&mut self, moves: usize) -> Bytes {
+    fn event(&mut self, changes: usize) -> Bytes {
         let service = &self.reader.service;
         let snapshot = snapshot::of(&service.season, self.reader.game.index, service.now());
         // All keys are texts, so serialization cannot fail.
         let document = serde_json::to_string(&snapshot).unwrap_or_default();
-        (self.told, self.events) = (moves, self.events + 1);
-        let id = if service.live.streams.with_ids() { format!("id: {moves}\n") } else { String::new() };
+        (self.sent_changes, self.events) = (changes, self.events + 1);
+        let id = if service.live.streams.with_ids() { format!("id: {changes}\n") } else { String::new() };
         format!("{id}data: {document}\n\n").into()
     }
 }

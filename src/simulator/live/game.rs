@@ -24,9 +24,9 @@ pub(super) struct LiveGame {
     /// When the next change is due, by the game's clock.
     pub(super) moments: Vec<i64>,
     log: Mutex<GameMessages>,
-    moved: watch::Sender<()>,
-    seats: Mutex<Vec<Weak<Seat>>>,
-    taken: Notify,
+    change_notifier: watch::Sender<()>,
+    positions: Mutex<Vec<Weak<ReaderPosition>>>,
+    progress: Notify,
     /// The task that advances the clock of a game being played.
     pub(super) player: Mutex<Option<AbortHandle>>,
 }
@@ -38,17 +38,17 @@ struct GameMessages {
     messages: Vec<Arc<LiveMessage>>,
     corrections: usize,
     /// Number of changes: moments passed and corrections made.
-    moves: usize,
+    changes: usize,
     /// The number of the task that advances the clock.
     player: u64,
 }
 
 /// A reader's position.
 #[derive(Debug, Default)]
-struct Seat {
-    taken: AtomicUsize,
+struct ReaderPosition {
+    sent: AtomicUsize,
     /// Too slow: not waited for until it has caught up.
-    left_behind: AtomicBool,
+    is_slow: AtomicBool,
 }
 
 #[derive(Serialize)]
@@ -73,9 +73,9 @@ impl LiveGame {
             index,
             moments: season.moments(index),
             log: Mutex::default(),
-            moved: watch::Sender::default(),
-            seats: Mutex::default(),
-            taken: Notify::new(),
+            change_notifier: watch::Sender::default(),
+            positions: Mutex::default(),
+            progress: Notify::new(),
             player: Mutex::default(),
         }
     }
@@ -93,8 +93,8 @@ impl LiveGame {
         }
         // The real clock may go back; sent messages stay sent.
         let passed = self.moments.partition_point(|moment| *moment <= now);
-        log.moves = log.moves.max(passed + log.corrections);
-        log.moves
+        log.changes = log.changes.max(passed + log.corrections);
+        log.changes
     }
 
     /// From now on the game has a clock of its own, which a new player advances: returns its number and the clock's
@@ -114,17 +114,17 @@ impl LiveGame {
 
     /// Sets the game's clock. `None`: another player has taken over. An aborted task runs until its next await, and
     /// would move the clock against its successor.
-    pub(super) fn move_to(&self, service: &Service, player: u64, at: i64) -> Option<usize> {
+    pub(super) fn advance_clock(&self, service: &Service, player: u64, at: i64) -> Option<usize> {
         let log = lock(&self.log);
         (log.player == player).then(|| self.set_clock(service, log, at))
     }
 
     fn set_clock(&self, service: &Service, mut log: MutexGuard<'_, GameMessages>, at: i64) -> usize {
         service.season.set_clock(self.index, at);
-        let moves = self.advance(service, &mut log);
+        let changes = self.advance(service, &mut log);
         drop(log);
         self.publish(service);
-        moves
+        changes
     }
 
     pub(super) fn correct(&self, service: &Service, player_id: i64, stat: &str, delta: i64) -> Result<(), String> {
@@ -132,7 +132,7 @@ impl LiveGame {
         self.advance(service, &mut log);
         service.season.correct(self.index, player_id, stat, delta, service.now())?;
         log.corrections += 1;
-        log.moves += 1;
+        log.changes += 1;
         self.advance(service, &mut log);
         drop(log);
         self.publish(service);
@@ -141,7 +141,7 @@ impl LiveGame {
 
     fn publish(&self, service: &Service) {
         service.live.changed();
-        self.moved.send_replace(());
+        self.change_notifier.send_replace(());
     }
 
     /// Some of the messages from a position on.
@@ -153,36 +153,36 @@ impl LiveGame {
     }
 
     pub(super) fn reader(self: Arc<Self>, service: Arc<Service>) -> GameReader {
-        let seat = Arc::new(Seat::default());
-        let mut seats = lock(&self.seats);
-        seats.retain(|seat| seat.strong_count() > 0);
-        seats.push(Arc::downgrade(&seat));
-        drop(seats);
-        GameReader { moved: self.moved.subscribe(), game: self, service, seat }
+        let position = Arc::new(ReaderPosition::default());
+        let mut positions = lock(&self.positions);
+        positions.retain(|position| position.strong_count() > 0);
+        positions.push(Arc::downgrade(&position));
+        drop(positions);
+        GameReader { change_notifications: self.change_notifier.subscribe(), game: self, service, position }
     }
 
-    /// Waits until every reader has taken this many changes. A slow reader is not waited for again before it has caught
+    /// Waits until every reader has sent this many changes. A slow reader is not waited for again before it has caught
     /// up.
-    pub(super) async fn all_taken(&self, moves: usize) {
-        const PATIENCE: Duration = Duration::from_secs(1);
-        let behind = || -> Vec<Arc<Seat>> {
-            let seats = lock(&self.seats).iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
-            let waited = |seat: &Arc<Seat>| {
-                seat.taken.load(Ordering::Acquire) < moves && !seat.left_behind.load(Ordering::Acquire)
+    pub(super) async fn wait_for_readers(&self, changes: usize) {
+        const MAX_WAIT: Duration = Duration::from_secs(1);
+        let late_readers = || -> Vec<Arc<ReaderPosition>> {
+            let positions = lock(&self.positions).iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
+            let is_late = |position: &Arc<ReaderPosition>| {
+                position.sent.load(Ordering::Acquire) < changes && !position.is_slow.load(Ordering::Acquire)
             };
-            seats.into_iter().filter(waited).collect()
+            positions.into_iter().filter(is_late).collect()
         };
         let all = async {
             loop {
-                let taken = self.taken.notified();
-                if behind().is_empty() {
+                let progress = self.progress.notified();
+                if late_readers().is_empty() {
                     break;
                 }
-                taken.await;
+                progress.await;
             }
         };
-        if timeout(PATIENCE, all).await.is_err() {
-            behind().iter().for_each(|seat| seat.left_behind.store(true, Ordering::Release));
+        if timeout(MAX_WAIT, all).await.is_err() {
+            late_readers().iter().for_each(|position| position.is_slow.store(true, Ordering::Release));
         }
     }
 }
@@ -192,37 +192,37 @@ impl LiveGame {
 pub(super) struct GameReader {
     pub(super) service: Arc<Service>,
     pub(super) game: Arc<LiveGame>,
-    moved: watch::Receiver<()>,
-    seat: Arc<Seat>,
+    change_notifications: watch::Receiver<()>,
+    position: Arc<ReaderPosition>,
 }
 
 impl GameReader {
     /// Waits until the game has changed more than `seen` times; returns how often it has.
-    pub(super) async fn moved(&mut self, seen: usize) -> usize {
+    pub(super) async fn next_change(&mut self, seen: usize) -> usize {
         loop {
-            self.moved.borrow_and_update();
-            let moves = self.game.catch_up(&self.service);
-            if moves > seen {
-                return moves;
+            self.change_notifications.borrow_and_update();
+            let changes = self.game.catch_up(&self.service);
+            if changes > seen {
+                return changes;
             }
-            let next = next_moment(&self.service, &self.game);
+            let next = wait_for_next_moment(&self.service, &self.game);
             tokio::select! {
-                _ = self.moved.changed() => {}
+                _ = self.change_notifications.changed() => {}
                 () = next => {}
             }
         }
     }
 
     /// Records that this many changes were sent.
-    pub(super) fn took(&self, moves: usize) {
-        self.seat.taken.store(moves, Ordering::Release);
-        self.seat.left_behind.store(false, Ordering::Release);
-        self.game.taken.notify_waiters();
+    pub(super) fn record_sent(&self, changes: usize) {
+        self.position.sent.store(changes, Ordering::Release);
+        self.position.is_slow.store(false, Ordering::Release);
+        self.game.progress.notify_waiters();
     }
 }
 
-/// Waits until a game on the real clock has news; forever for other clocks.
-async fn next_moment(service: &Service, game: &LiveGame) {
+/// Waits for the next change of a game on the real clock; forever for other clocks.
+async fn wait_for_next_moment(service: &Service, game: &LiveGame) {
     let now = service.now();
     let is_running = service.frozen.is_none() && service.season.time_of(game.index, now) == now;
     match game.moments.iter().find(|moment| **moment > now) {
@@ -233,7 +233,7 @@ async fn next_moment(service: &Service, game: &LiveGame) {
 
 impl Drop for GameReader {
     fn drop(&mut self) {
-        self.seat.taken.store(usize::MAX, Ordering::Release);
-        self.game.taken.notify_waiters();
+        self.position.sent.store(usize::MAX, Ordering::Release);
+        self.game.progress.notify_waiters();
     }
 }

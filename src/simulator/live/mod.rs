@@ -40,10 +40,10 @@ const WEBSOCKET: &str = "/live/v2/games";
 /// The state of the live side.
 #[derive(Debug, Default)]
 pub(super) struct LiveService {
-    /// By position in the season. A game is dropped when nobody reads it, unless it is held.
+    /// By position in the season. A game is dropped when nobody reads it, unless it is retained.
     games: Mutex<HashMap<usize, Weak<LiveGame>>>,
     /// Games that were played or corrected: their messages and order cannot be recreated.
-    held: Mutex<Vec<Arc<LiveGame>>>,
+    retained_games: Mutex<Vec<Arc<LiveGame>>>,
     pub(super) tokens: TokenStore,
     pub(super) streams: Streams,
     changes: AtomicU64,
@@ -87,32 +87,32 @@ pub(super) async fn open(
     if path == EVENT_STREAM {
         auth::keyed(&request.headers, &call.query, &service.api_key).map_err(StreamRefusal::Gateway)?;
     }
-    let admitted = match path == WEBSOCKET {
+    let access = match path == WEBSOCKET {
         true => Some(service.live.tokens.admit(call.text("token")).ok_or(StreamRefusal::Gateway(auth::UNAUTHORIZED))?),
         false => None,
     };
     if request.method != Method::GET {
         return Err(ErrorResponse::new(405, "Method not allowed").into());
     }
-    if admitted.is_none() && call.flag("mock") {
+    if access.is_none() && call.flag("mock") {
         return Ok(event_stream::mock(service.clone()));
     }
-    let index = match &admitted {
-        Some(admitted) => Some(admitted.game),
+    let index = match &access {
+        Some(access) => Some(access.game),
         None => call.text("schedule_id").and_then(|id| service.season.game_index(id)),
     };
     let index = index.ok_or_else(|| ErrorResponse::new(404, "Invalid id"))?;
-    let opening = service.clone();
+    let owner = service.clone();
     // A game may have to be played for it.
-    let game = tokio::task::spawn_blocking(move || opening.game(index)).await.map_err(|_| ErrorResponse::general())?;
+    let game = tokio::task::spawn_blocking(move || owner.game(index)).await.map_err(|_| ErrorResponse::general())?;
     let reader = game.reader(service.clone());
-    let fault = service.live.streams.strike(&path);
+    let fault = service.live.streams.take_fault(&path);
     if let Some(StreamFault { kind: StreamFaultKind::Slow { bytes_per_second }, .. }) = fault {
         connection.slow_down(bytes_per_second);
     }
-    match admitted {
+    match access {
         None => Ok(event_stream::open(reader, fault, connection.clone(), header(&request.headers, "last-event-id"))),
-        Some(admitted) => websocket::open(reader, fault, connection.clone(), request, &call, admitted),
+        Some(access) => websocket::open(reader, fault, connection.clone(), request, &call, access),
     }
 }
 
@@ -138,17 +138,17 @@ impl Service {
         })
     }
 
-    fn hold(&self, game: &Arc<LiveGame>) {
-        let mut held = lock(&self.live.held);
-        if !held.iter().any(|one| Arc::ptr_eq(one, game)) {
-            held.push(game.clone());
+    fn retain(&self, game: &Arc<LiveGame>) {
+        let mut retained = lock(&self.live.retained_games);
+        if !retained.iter().any(|one| Arc::ptr_eq(one, game)) {
+            retained.push(game.clone());
         }
     }
 
     /// Changes a line after the fact; the error says why it cannot be changed.
     pub(super) fn correct(&self, index: usize, player_id: i64, stat: &str, delta: i64) -> Result<(), String> {
         let game = self.game(index);
-        self.hold(&game);
+        self.retain(&game);
         game.correct(self, player_id, stat, delta)
     }
 }

@@ -18,27 +18,27 @@ pub(in crate::simulator) fn play(
     let game = service.game(index);
     let mut task = lock(&game.player);
     let (player, starts_at) = game.start(service).ok_or("the game is over")?;
-    service.hold(&game);
+    service.retain(&game);
     let playing = run(service.clone(), game.clone(), player, starts_at, speed);
-    if let Some(before) = task.replace(threads.spawn(playing).abort_handle()) {
-        before.abort();
+    if let Some(previous) = task.replace(threads.spawn(playing).abort_handle()) {
+        previous.abort();
     }
     Ok(())
 }
 
 async fn run(service: Arc<Service>, game: Arc<LiveGame>, player: u64, starts_at: i64, speed: Option<f64>) {
-    let begun = Instant::now();
+    let playing_since = Instant::now();
     for moment in game.moments.iter().filter(|moment| **moment > starts_at) {
         if let Some(speed) = speed {
             let since = (moment - starts_at) as f64 / 1000.0 / speed;
             // Too slow for any clock: it stands still.
             let Ok(since) = Duration::try_from_secs_f64(since) else { return std::future::pending().await };
-            let Some(at) = begun.checked_add(since) else { return std::future::pending().await };
+            let Some(at) = playing_since.checked_add(since) else { return std::future::pending().await };
             sleep_until(at).await;
         }
-        let Some(moves) = game.move_to(&service, player, *moment) else { return };
+        let Some(changes) = game.advance_clock(&service, player, *moment) else { return };
         if speed.is_none() {
-            game.all_taken(moves).await;
+            game.wait_for_readers(changes).await;
         }
     }
 }
@@ -59,16 +59,16 @@ mod tests {
     }
 
     #[test]
-    fn a_game_that_is_played_anew_is_not_moved_by_its_earlier_player() {
+    fn an_earlier_player_does_not_advance_the_clock_of_a_later_one() {
         let simulator = season();
         let (service, game) = (&simulator.service, simulator.service.game(39));
         let clock = || service.season.time_of(39, service.now());
         let (earlier, _) = game.start(service).unwrap();
-        assert_eq!(game.move_to(service, earlier, game.moments[3]), Some(4));
+        assert_eq!(game.advance_clock(service, earlier, game.moments[3]), Some(4));
         let (player, starts_at) = game.start(service).unwrap();
         assert_eq!(starts_at, game.moments[3]);
-        assert_eq!(game.move_to(service, earlier, game.moments[9]), None);
+        assert_eq!(game.advance_clock(service, earlier, game.moments[9]), None);
         assert_eq!((game.catch_up(service), clock()), (4, game.moments[3]));
-        assert_eq!(game.move_to(service, player, game.moments[4]), Some(5));
+        assert_eq!(game.advance_clock(service, player, game.moments[4]), Some(5));
     }
 }

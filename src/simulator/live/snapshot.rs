@@ -34,8 +34,8 @@ impl Snapshot {
 pub(in crate::simulator) fn mock(season: &Season, step: usize) -> Option<Snapshot> {
     let moments = season.moments(0);
     let at = moments.get(step.checked_rem(moments.len())?)?;
-    let shown = of(season, 0, *at);
-    Some(Snapshot { schedule_id: MOCK_SERVICE.to_owned(), ..shown })
+    let snapshot = of(season, 0, *at);
+    Some(Snapshot { schedule_id: MOCK_SERVICE.to_owned(), ..snapshot })
 }
 
 pub(in crate::simulator) fn of(season: &Season, game: usize, now: i64) -> Snapshot {

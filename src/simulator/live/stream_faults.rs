@@ -106,13 +106,13 @@ impl Streams {
     }
 
     /// The first fault that applies to a stream at `path`.
-    pub(super) fn strike(&self, path: &str) -> Option<StreamFault> {
+    pub(super) fn take_fault(&self, path: &str) -> Option<StreamFault> {
         let settings = &mut *lock(&self.0.settings);
-        let (fault, struck) = settings
+        let (fault, uses) = settings
             .faults
             .iter_mut()
-            .find(|(fault, struck)| fault.times.is_none_or(|times| *struck < times) && matches(&fault.path, path))?;
-        *struck += 1;
+            .find(|(fault, uses)| fault.times.is_none_or(|times| *uses < times) && matches(&fault.path, path))?;
+        *uses += 1;
         Some(fault.clone())
     }
     pub(super) fn silence(&self) -> Duration {

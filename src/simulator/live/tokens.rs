@@ -13,20 +13,20 @@ pub struct TokenStore(Arc<TokenState>);
 
 #[derive(Default)]
 struct TokenState {
-    given: Mutex<HashMap<String, (usize, Privileges)>>,
+    issued: Mutex<HashMap<String, (usize, Privileges)>>,
     revoked: watch::Sender<()>,
 }
 
 /// Without the tokens.
 impl std::fmt::Debug for TokenState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tokens").field("given", &lock(&self.given).len()).finish_non_exhaustive()
+        f.debug_struct("Tokens").field("issued", &lock(&self.issued).len()).finish_non_exhaustive()
     }
 }
 
 /// The access that a valid token grants.
 #[derive(Clone)]
-pub(super) struct Admitted {
+pub(super) struct TokenAccess {
     pub(super) game: usize,
     pub(super) privileges: Privileges,
     token: String,
@@ -37,35 +37,35 @@ pub(super) struct Admitted {
 impl TokenStore {
     /// Revokes one token, or all: websockets that use it are closed (1008), new ones refused.
     pub fn revoke(&self, token: Option<&str>) {
-        let mut given = lock(&self.0.given);
+        let mut issued = lock(&self.0.issued);
         match token {
-            Some(token) => drop(given.remove(token)),
-            None => given.clear(),
+            Some(token) => drop(issued.remove(token)),
+            None => issued.clear(),
         }
-        drop(given);
+        drop(issued);
         self.0.revoked.send_replace(());
     }
 
     /// A new token from the system's randomness; `None` if it has none.
-    pub(in crate::simulator) fn give(&self, game: usize, privileges: Privileges) -> Option<String> {
+    pub(in crate::simulator) fn issue(&self, game: usize, privileges: Privileges) -> Option<String> {
         let mut bytes = [0; 24];
         rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;
         let token = URL_SAFE_NO_PAD.encode(bytes);
-        lock(&self.0.given).insert(token.clone(), (game, privileges));
+        lock(&self.0.issued).insert(token.clone(), (game, privileges));
         Some(token)
     }
 
-    pub(super) fn admit(&self, token: Option<&str>) -> Option<Admitted> {
+    pub(super) fn admit(&self, token: Option<&str>) -> Option<TokenAccess> {
         let revoked = self.0.revoked.subscribe();
-        let (game, privileges) = lock(&self.0.given).get(token?)?.clone();
-        Some(Admitted { game, privileges, token: token?.to_owned(), tokens: self.clone(), revoked })
+        let (game, privileges) = lock(&self.0.issued).get(token?)?.clone();
+        Some(TokenAccess { game, privileges, token: token?.to_owned(), tokens: self.clone(), revoked })
     }
 }
 
-impl Admitted {
+impl TokenAccess {
     /// Waits until the token is revoked.
     pub(super) async fn revoked(&mut self) {
-        while lock(&self.tokens.0.given).contains_key(&self.token) {
+        while lock(&self.tokens.0.issued).contains_key(&self.token) {
             if self.revoked.changed().await.is_err() {
                 return std::future::pending().await;
             }

@@ -2,7 +2,7 @@
 
 use super::game::{GameReader, envelope};
 use super::stream_faults::{ActiveFault, StreamAction, StreamFault, sleep_until};
-use super::tokens::Admitted;
+use super::tokens::TokenAccess;
 use super::{StreamRefusal, header, snapshot};
 use crate::simulator::call::EndpointCall;
 use crate::simulator::connection::{Cut, CutSwitch};
@@ -49,12 +49,12 @@ impl Subscription {
 
 struct WebsocketSession {
     reader: GameReader,
-    wanted: Subscription,
-    strike: ActiveFault,
+    subscription: Subscription,
+    fault: ActiveFault,
     /// Messages of sequenced sources that were sent or not selected.
-    place: usize,
+    position: usize,
     /// The changes covered by the last of the other messages.
-    told: usize,
+    sent_changes: usize,
     sent: usize,
 }
 
@@ -66,14 +66,14 @@ pub(super) fn open(
     connection: CutSwitch,
     request: &mut Parts,
     call: &EndpointCall,
-    admitted: Admitted,
+    access: TokenAccess,
 ) -> Result<Response, StreamRefusal> {
     let is = |name: &str, token: &str| {
         let tokens = header(&request.headers, name).unwrap_or_default();
         tokens.split(',').any(|one| one.trim().eq_ignore_ascii_case(token))
     };
-    let asks = is("upgrade", "websocket") && is("connection", "upgrade") && is("sec-websocket-version", "13");
-    let key = header(&request.headers, "sec-websocket-key").filter(|_| asks).map(str::to_owned);
+    let is_upgrade = is("upgrade", "websocket") && is("connection", "upgrade") && is("sec-websocket-version", "13");
+    let key = header(&request.headers, "sec-websocket-key").filter(|_| is_upgrade).map(str::to_owned);
     let upgrade = request.extensions.remove::<OnUpgrade>();
     let (Some(key), Some(upgrade)) = (key, upgrade) else {
         return Err(ErrorResponse::new(426, "Upgrade Required").into());
@@ -84,27 +84,27 @@ pub(super) fn open(
         .filter(|(name, value)| name == "source" && !value.is_empty())
         .map(|(_, v)| v.clone())
         .collect();
-    let wanted = Subscription {
+    let subscription = Subscription {
         sources: (!sources.is_empty()).then_some(sources),
         teams_only: call.text("broadcast_summary_level") == Some("game_stats"),
-        stats: admitted.privileges.stats,
-        shots: admitted.privileges.shots,
+        stats: access.privileges.stats,
+        shots: access.privileges.shots,
     };
     // Whether `last_seq` itself is sent again is not documented; here it is, so that clients learn to skip it.
     let last_seq = call.int("last_seq").and_then(|seq| usize::try_from(seq).ok()).unwrap_or(0);
-    let talk = WebsocketSession {
+    let session = WebsocketSession {
         reader,
-        wanted,
-        strike: ActiveFault::new(fault),
-        place: last_seq.saturating_sub(1),
-        told: 0,
+        subscription,
+        fault: ActiveFault::new(fault),
+        position: last_seq.saturating_sub(1),
+        sent_changes: 0,
         sent: 0,
     };
     tokio::spawn(async move {
         // The client may be gone already.
         if let Ok(upgraded) = upgrade.await {
             let socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
-            serve(talk, socket, connection, admitted).await;
+            serve(session, socket, connection, access).await;
         }
     });
     let mut response = Response::default();
@@ -118,16 +118,16 @@ pub(super) fn open(
 }
 
 /// Runs until either side closes.
-async fn serve(mut talk: WebsocketSession, mut socket: Socket, connection: CutSwitch, mut admitted: Admitted) {
-    let mut cuts = talk.reader.service.live.streams.cuts();
+async fn serve(mut session: WebsocketSession, mut socket: Socket, connection: CutSwitch, mut access: TokenAccess) {
+    let mut cuts = session.reader.service.live.streams.cuts();
     tokio::select! {
         // The client is gone, properly or not.
-        _ = talk.run(&mut socket) => {}
+        _ = session.run(&mut socket) => {}
         Ok(()) = cuts.changed() => {
             connection.arm(Cut::now(*cuts.borrow()));
             let _ = socket.send(Message::Ping(Default::default())).await;
         }
-        () = admitted.revoked() => {
+        () = access.revoked() => {
             let frame = CloseFrame { code: CloseCode::Policy, reason: "token revoked".into() };
             let _ = socket.close(Some(frame)).await;
         }
@@ -137,7 +137,7 @@ async fn serve(mut talk: WebsocketSession, mut socket: Socket, connection: CutSw
 impl WebsocketSession {
     async fn run(&mut self, socket: &mut Socket) -> Result<(), tungstenite::Error> {
         loop {
-            match self.strike.next(self.sent) {
+            match self.fault.next(self.sent) {
                 StreamAction::Bytes(bytes) => {
                     socket.flush().await?;
                     socket.get_mut().write_all(&bytes).await?;
@@ -145,18 +145,18 @@ impl WebsocketSession {
                 }
                 StreamAction::Stall { heartbeats: false, until } => sleep_until(until).await,
                 StreamAction::Stall { heartbeats: true, until } => tokio::select! {
-                    heard = socket.next() => answer(socket, heard).await?,
+                    received = socket.next() => answer(socket, received).await?,
                     () = sleep_until(until) => {}
                 },
                 StreamAction::Events => {
-                    let moves = self.send_news(socket).await?;
-                    if self.strike.may_send(self.sent) == 0 {
+                    let changes = self.send_new_messages(socket).await?;
+                    if self.fault.may_send(self.sent) == 0 {
                         continue;
                     }
-                    self.reader.took(moves);
+                    self.reader.record_sent(changes);
                     tokio::select! {
-                        heard = socket.next() => answer(socket, heard).await?,
-                        _ = self.reader.moved(moves) => {}
+                        received = socket.next() => answer(socket, received).await?,
+                        _ = self.reader.next_change(changes) => {}
                     }
                 }
             }
@@ -164,46 +164,46 @@ impl WebsocketSession {
     }
 
     /// Sends as many new messages as allowed; returns the changes they cover.
-    async fn send_news(&mut self, socket: &mut Socket) -> Result<usize, tungstenite::Error> {
+    async fn send_new_messages(&mut self, socket: &mut Socket) -> Result<usize, tungstenite::Error> {
         let game = self.reader.game.clone();
-        let moves = game.catch_up(&self.reader.service);
+        let changes = game.catch_up(&self.reader.service);
         loop {
-            let messages = game.messages(self.place);
+            let messages = game.messages(self.position);
             if messages.is_empty() {
                 break;
             }
             for message in messages {
-                if !self.wanted.has(message.source) {
-                    self.place += 1;
+                if !self.subscription.has(message.source) {
+                    self.position += 1;
                     continue;
                 }
-                if self.strike.may_send(self.sent) == 0 {
+                if self.fault.may_send(self.sent) == 0 {
                     socket.flush().await?;
-                    return Ok(moves);
+                    return Ok(changes);
                 }
                 socket.feed(Message::text(message.text.as_str())).await?;
-                self.place += 1;
+                self.position += 1;
                 self.sent += 1;
             }
         }
-        if moves > self.told {
-            self.told = moves;
+        if changes > self.sent_changes {
+            self.sent_changes = changes;
             for (source, data) in self.current() {
-                if self.strike.may_send(self.sent) > 0 {
+                if self.fault.may_send(self.sent) > 0 {
                     socket.feed(Message::text(envelope(source, None, &data))).await?;
                     self.sent += 1;
                 }
             }
         }
         socket.flush().await?;
-        Ok(moves)
+        Ok(changes)
     }
 
     /// Messages of the unsequenced sources about the current game.
     fn current(&self) -> Vec<(&'static str, Value)> {
         let (service, game) = (&self.reader.service, self.reader.game.index);
         let mut current = Vec::new();
-        if self.wanted.has("clock") {
+        if self.subscription.has("clock") {
             let now = service.now();
             let standing = service.season.standing(game, now);
             let data = json!({
@@ -212,9 +212,9 @@ impl WebsocketSession {
             });
             current.push(("clock", data));
         }
-        if self.wanted.has("broadcastsummary") {
+        if self.subscription.has("broadcastsummary") {
             let whole = snapshot::of(&service.season, game, service.now());
-            let snapshot = if self.wanted.teams_only { whole.of_teams() } else { whole };
+            let snapshot = if self.subscription.teams_only { whole.of_teams() } else { whole };
             // All keys are texts, so serialization cannot fail.
             current.push(("broadcastsummary", serde_json::to_value(snapshot).unwrap_or_default()));
         }
@@ -225,8 +225,8 @@ impl WebsocketSession {
 type SocketReceiver = Option<Result<Message, tungstenite::Error>>;
 
 /// Answers an application ping with a pong of its form. The library answers control frames when flushed.
-async fn answer(socket: &mut Socket, heard: SocketReceiver) -> Result<(), tungstenite::Error> {
-    let message = heard.ok_or(tungstenite::Error::ConnectionClosed)??;
+async fn answer(socket: &mut Socket, received: SocketReceiver) -> Result<(), tungstenite::Error> {
+    let message = received.ok_or(tungstenite::Error::ConnectionClosed)??;
     let pong = message.to_text().ok().filter(|_| message.is_text()).and_then(pong);
     match pong {
         Some(pong) => socket.send(Message::text(pong)).await,
