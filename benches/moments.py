@@ -2,6 +2,7 @@
 
     python benches/moments.py [games]
 
+The peak has the libraries and the shots in it, but of the result only the pages that are read: it is in a file.
 The season is one simulated game, stored again and again under other ids, in a folder that is kept: `moments-season`.
 """
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import gc
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,44 @@ def test_frames_are_those_that_a_search_by_hand_finds(client: sideline.Client, s
     assert found.column_names == ["row", "session_id", "at", "t_offset_s", "type", "team_id", "player_id", "x", "y", "z"]
     assert [row["row"] for row in found.to_dicts()] == sorted(row["row"] for row in found.to_dicts())
     assert all(row["at"] == rows[row["row"]]["occurred_at"] for row in found.to_dicts())
+
+
+def test_frames_at_both_ends_of_the_window_are_in_it() -> None:
+    """A frame every second around second 10, from two seconds before it to two after."""
+    start = datetime(2027, 2, 1, tzinfo=UTC)
+    seconds = pl.datetime_range(start, start + timedelta(seconds=20), "1s", time_unit="ms", eager=True)
+    located = pl.DataFrame({"session_id": "s", "t": seconds, "player_id": 1, "x": 0.0, "y": 0.0})
+    shots = pl.DataFrame({"session_id": "s", "occurred_at": [start + timedelta(seconds=10)]}, schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")})
+    for source in (located, located.lazy()):
+        found = sideline.moments(shots, source, before=2, after=2).to_polars()
+        assert found["t_offset_s"].to_list() == [-2.0, -1.0, 0.0, 1.0, 2.0]
+        assert sideline.moments(shots, source, before=0, after=0).to_polars()["t_offset_s"].to_list() == [0.0]
+
+
+def test_a_large_result_is_the_same_as_its_parts_and_outlives_its_file() -> None:
+    """Above 4 MiB it is in a temporary file. Order of frames, and of positions in a frame, is that of the locations."""
+    start = datetime(2027, 2, 1, tzinfo=UTC)
+    times = pl.DataFrame({"t": pl.datetime_range(start, start + timedelta(minutes=10), "100ms", time_unit="ms", eager=True)})
+    people = pl.DataFrame({"player_id": [3, 1, 2]})
+    located = pl.concat(
+        [
+            times.join(people, how="cross").with_columns(session_id=pl.lit(name), x=pl.lit(1.0), y=pl.int_range(pl.len()).cast(pl.Float64))
+            for name in ("a", "b", "c", "d")
+        ]
+    )
+    shots = pl.DataFrame(
+        {"session_id": ["b", "a", "d", "c"], "occurred_at": start + timedelta(minutes=5)}, schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")}
+    )
+    for source in (located, located.lazy()):
+        whole = sideline.moments(shots, source, before=300, after=300)
+        gc.collect()
+        frame = whole.to_polars()
+        assert frame.height == located.height and frame.estimated_size() > 2**22
+        for row, name in enumerate(shots["session_id"]):
+            expected = located.filter(pl.col("session_id") == name).select("player_id", "y")
+            assert frame.filter(pl.col("row") == row).select("player_id", "y").equals(expected)
+            some = sideline.moments(shots[row : row + 1], source, before=1, after=1).to_polars()
+            assert frame.filter(pl.col("row") == row, pl.col("t_offset_s").abs() <= 1).drop("row").equals(some.drop("row"))
 
 
 def test_the_shooter_is_where_the_shot_says(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:

@@ -514,7 +514,8 @@ def play(seed: int) -> tuple[int, int, int, int]:
                 end_events(service, game, reader)
             else:
                 end_websocket(service, reader)
-            stats = stream.stats
+        # Until the stream is closed, the gap of the last cut may still come.
+        stats = stream.stats
     assert reader.error is None, reader.error
     with reader.lock:
         items = list(reader.items)

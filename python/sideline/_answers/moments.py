@@ -1,7 +1,8 @@
 """`sideline.moments`: positions around plays."""
 
+import mmap
 from collections.abc import Iterator
-from itertools import islice
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from sideline._access import table_from_arrow
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-_CHUNK_PARTS = 16
-"""Sessions whose result is one chunk."""
+_MAX_BYTES_IN_MEMORY = 2**22
+"""A larger result is written to a temporary file."""
 
 _REQUIRED_COLUMNS = ("session_id", "t", "player_id", "x", "y")
 
@@ -32,7 +33,7 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
             `timestamp`.
         locations: one or several responses of `client.locations`, a table or frame, or a polars LazyFrame such as
             `archive.scan("locations")`. From a LazyFrame only the needed sessions and times are read, one session at
-            a time.
+            a time. A result above 4 MiB is in a temporary file without a name, not in memory, until it is read.
         before, after: seconds around each row.
         normalize: rotate the court by half a turn where needed, so that the attacked hoop is at positive y; `rows` need
             `hoop_y`, which shots have.
@@ -95,13 +96,23 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
 
 
 def _joined(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":
-    """Concatenate tables in few chunks, which are copies.
+    """Concatenate tables, one after another, in memory or in a temporary file that is mapped into it.
 
-    Memory of polars with a part of the result in it could not be used again for the next session.
+    The file has no name, and its space is free again when the result is.
     """
-    pa = library("pyarrow", "arrow")
-    chunks = [pa.concat_tables(some).combine_chunks() for some in iter(lambda: list(islice(parts, _CHUNK_PARTS)), [])]
-    return pa.concat_tables(chunks)
+    pa, ipc = library("pyarrow", "arrow"), library("pyarrow.ipc", "arrow")
+    first = next(parts)
+    with SpooledTemporaryFile(_MAX_BYTES_IN_MEMORY) as file:
+        with ipc.new_stream(file, first.schema) as stream:
+            stream.write_table(first)
+            for part in parts:
+                stream.write_table(part)
+        if file.tell() <= _MAX_BYTES_IN_MEMORY:
+            file.seek(0)
+            return ipc.open_stream(file.read()).read_all()
+        file.flush()
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return ipc.open_stream(pa.py_buffer(mapped)).read_all()
 
 
 def _locations(source: object) -> "polars.LazyFrame":
@@ -130,7 +141,8 @@ def _around(
                 pl.from_epoch(pl.lit(end), "ms").dt.replace_time_zone("UTC")
                 for end in (near["start"].min(), near["end"].max())
             )
-            found = locations.filter(pl.col("session_id") == session, pl.col("t").is_between(*ends)).collect()
+            within = locations.filter(pl.col("session_id") == session, pl.col("t").is_between(*ends))
+            found = within.collect(engine="streaming")
         else:
             found = by_session.get((session,), nothing)
         yield _in_windows(near, found)
@@ -141,10 +153,12 @@ def _around(
 def _in_windows(windows: "polars.DataFrame", positions: "polars.DataFrame") -> "polars.DataFrame":
     """Return each window of a session with the positions in it, in the order of the windows and of time."""
     pl = library("polars", "polars")
-    positions = positions.drop("session_id").with_columns(pl.col("t").dt.epoch("ms")).sort("t", maintain_order=True)
-    first = positions["t"].search_sorted(windows["start"], side="left")
-    last = positions["t"].search_sorted(windows["end"], side="right")
+    positions = positions.drop("session_id").with_columns(pl.col("t").dt.epoch("ms"))
+    order = positions.select(pl.arg_sort_by("t", maintain_order=True)).to_series()
+    times = positions["t"][order]
+    first = times.search_sorted(windows["start"], side="left")
+    last = times.search_sorted(windows["end"], side="right")
     ranges = windows.select("row", "session_id", "at", "turn", place=pl.int_ranges(first, last))
     places = ranges.explode("place").drop_nulls("place")
-    found: polars.DataFrame = pl.concat([places.drop("place"), positions[places["place"]]], how="horizontal")
+    found: polars.DataFrame = pl.concat([places.drop("place"), positions[order[places["place"]]]], how="horizontal")
     return found
