@@ -20,6 +20,7 @@ from sideline.archive._fetch import Fetched, Outcome, connection_error, fetch, r
 from sideline.archive._leases import PART_COUNT, Leases, leases
 from sideline.archive._ledger import mark_listed, update_holes
 from sideline.archive._listing import Event, Received, fragment, moment
+from sideline.archive._memory import trim
 from sideline.archive._plan import Unit
 from sideline.archive._read import coverage
 from sideline.archive._store import Store, internal_schemas, now
@@ -399,6 +400,7 @@ class Sync:
         self.rows += sum(outcome.rows for outcome in outcomes)
         for outcome in outcomes:
             outcome.release()
+        trim()
         self.outcomes += outcomes
         self._stored_chunks += 1
         if self._stored_chunks % _COMPACT_INTERVAL == 0:
