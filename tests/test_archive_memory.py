@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
@@ -103,3 +104,22 @@ def test_a_file_of_bodies_is_read_a_few_bodies_at_a_time(tmp_path: Path, monkeyp
         # Statistics of bodies would be two whole bodies in the footer of each row group.
         assert not any(group.column(body).is_stats_set for group in groups)
     assert max(rows) == 4 < sum(rows)
+
+
+def test_every_table_has_few_files_while_a_sync_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = []
+    whole = sync._compaction.compact
+
+    def compact(store: Any, names: Any) -> None:
+        whole(store, names)
+        most.append({name: len(store.open(name).file_uris()) for name in store.written})
+
+    monkeypatch.setattr(sync, "_MAX_CHUNK_BYTES", 1)
+    monkeypatch.setattr(sync, "_COMPACT_INTERVAL", 4)
+    monkeypatch.setattr(sync._compaction, "_MAX_FILES", 2)
+    monkeypatch.setattr(sync._compaction, "compact", compact)
+    with small_season() as season, season.client() as client:
+        sideline.Archive(tmp_path, client).sync(game_ids=[game["event_id"] for game in season.games[:4]])
+    assert len(most) > 4
+    assert "stat_events" in most[-2]
+    assert max(max(files.values()) for files in most) <= 6, most
