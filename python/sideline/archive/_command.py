@@ -16,11 +16,11 @@ from typing import Any
 from sideline._access import check_sync, store_of
 from sideline._client import Client
 from sideline._exits import Exit
-from sideline._frames import library
 from sideline._progress import Progress, text
 from sideline._text import visible
 from sideline.archive import Archive
 from sideline.archive._leases import is_available
+from sideline.archive._memory import load_deltalake
 from sideline.archive._report import SyncReport, hole_line
 from sideline.archive._store import Store
 
@@ -41,7 +41,7 @@ def sync(
     as_json: bool = False,
 ) -> int:
     """Sync and print a report. Returns the exit status: 0 complete, 3 incomplete, 4 unknown fields and no hole."""
-    deltalake: Any = library("deltalake", "archive")
+    deltalake = load_deltalake()
     try:
         with Client() as client:
             archive = Archive(root, client)

@@ -55,8 +55,8 @@ def compact(store: Store, names: Iterable[str]) -> None:
                 continue
             # If another writer replaced one of the files, the next sync compacts them.
             with suppress(deltalake.exceptions.CommitFailedError):
-                if not _compact(store, table, month, size):
-                    _compact(store, table, month, large)
+                if not _compact(store, table, name, month, size):
+                    _compact(store, table, name, month, large)
 
 
 def compact_all(store: Store, names: Iterable[str]) -> None:
@@ -65,14 +65,14 @@ def compact_all(store: Store, names: Iterable[str]) -> None:
         if (table := store.open(name)) is not None:
             for month, sizes in _sizes(table).items():
                 if len(sizes) > 1:
-                    _compact(store, table, month, _max_file_size(name))
+                    _compact(store, table, name, month, _max_file_size(name))
 
 
 def _max_file_size(name: str) -> int:
     return _MAX_BODIES_FILE_SIZE if name == "raw" else _MAX_FILE_SIZE
 
 
-def _compact(store: Store, table: "DeltaTable", month: str | None, size: int) -> bool:
+def _compact(store: Store, table: "DeltaTable", name: str, month: str | None, size: int) -> bool:
     """Return whether any files were compacted."""
     deltalake: Any = library("deltalake", "archive")
     try:
@@ -81,7 +81,7 @@ def _compact(store: Store, table: "DeltaTable", month: str | None, size: int) ->
             target_size=size,
             # Concurrent tasks would hold several files in memory.
             max_concurrent_tasks=1,
-            writer_properties=writer_properties(),
+            writer_properties=writer_properties(name),
             commit_properties=store.commit_properties(),
         )
     except deltalake.exceptions.CommitFailedError:

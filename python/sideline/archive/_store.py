@@ -15,6 +15,7 @@ from urllib.request import url2pathname
 from sideline._core import __version__
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
+from sideline.archive._memory import load_deltalake
 from sideline.archive._storage_options import Options
 from sideline.archive._store_errors import check_files, translate_error
 from sideline.errors import DecodeError
@@ -39,6 +40,7 @@ _CONFIGURATION = {
     "raw": {"delta.dataSkippingStatsColumns": "entry,unit,operation,id,sequence,status,body_id,stored_at"},
 }
 
+_MAX_ROW_GROUP_BODIES = 64
 
 _COMMENTS = {
     MONTH: "month in which the game or practice starts",
@@ -198,9 +200,16 @@ def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
     return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind
 
 
-def writer_properties() -> Any:
-    """Return the options for writing files."""
-    return library("deltalake", "archive").WriterProperties(compression="ZSTD")
+def writer_properties(name: str) -> Any:
+    """Return the options for writing files of the table."""
+    deltalake: Any = library("deltalake", "archive")
+    if name != "raw":
+        return deltalake.WriterProperties(compression="ZSTD")
+    # Statistics hold two whole bodies of each row group. A compaction has a row group of each file in memory.
+    body = deltalake.ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
+    return deltalake.WriterProperties(
+        compression="ZSTD", max_row_group_size=_MAX_ROW_GROUP_BODIES, column_properties={"body": body}
+    )
 
 
 def _with_comments(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
@@ -255,7 +264,7 @@ class Store:
     """The archive's location: a folder or an object store."""
 
     def __init__(self, root: str | os.PathLike[str], options: Options) -> None:
-        library("deltalake", "archive")
+        load_deltalake()
         text = os.fspath(root)
         if not text:
             raise ValueError("the path of the archive is empty: pass a folder or an address such as s3://bucket/name")
@@ -342,10 +351,15 @@ class Store:
 
     def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
         deltalake: Any = library("deltalake", "archive")
-        self.written.add(table.table_uri.rstrip("/").rpartition("/")[2])
+        name = table.table_uri.rstrip("/").rpartition("/")[2]
+        self.written.add(name)
         try:
             deltalake.write_deltalake(
-                table, rows, writer_properties=writer_properties(), commit_properties=self.commit_properties(), **how
+                table,
+                rows,
+                writer_properties=writer_properties(name),
+                commit_properties=self.commit_properties(),
+                **how,
             )
         except deltalake.exceptions.CommitFailedError:
             # Another writer changed rows that the predicate matches, or created the table.

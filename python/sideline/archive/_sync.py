@@ -20,6 +20,7 @@ from sideline.archive._fetch import Fetched, Outcome, connection_error, fetch, r
 from sideline.archive._leases import PART_COUNT, Leases, leases
 from sideline.archive._ledger import mark_listed, update_holes
 from sideline.archive._listing import Event, Received, fragment, moment
+from sideline.archive._memory import trim
 from sideline.archive._plan import Unit
 from sideline.archive._read import coverage
 from sideline.archive._store import Store, internal_schemas, now
@@ -36,7 +37,7 @@ _UNITS_PER_LEASE = 100
 """Number of units whose parts a machine leases at once."""
 
 _COMPACT_INTERVAL = 8
-"""Chunks between two compactions. Each chunk reads all files of `coverage` and `raw`, so they must stay few."""
+"""Chunks between two compactions. Each chunk has the list of each table's files in memory, so they must stay few."""
 
 _DEFAULT_BODY_SIZE, _DEFAULT_LOCATIONS_SIZE = 128 * 1024, 16 * 1024 * 1024
 """Assumed bytes of a body, and of locations, until the first one is fetched."""
@@ -399,10 +400,11 @@ class Sync:
         self.rows += sum(outcome.rows for outcome in outcomes)
         for outcome in outcomes:
             outcome.release()
+        trim()
         self.outcomes += outcomes
         self._stored_chunks += 1
         if self._stored_chunks % _COMPACT_INTERVAL == 0:
-            _compaction.compact(self._store, ("coverage", "raw"))
+            _compaction.compact(self._store, self._store.written)
         if cause is not None:
             raise cause
 

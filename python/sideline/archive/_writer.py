@@ -37,7 +37,9 @@ UNDECODABLE, WITHDRAWN = "undecodable", "withdrawn"
 _BODY_COLUMNS = ("body_id", "sequence", "stored_at", "served_at", "rows", *LINEAGE)
 """Columns of `coverage` about the stored body."""
 
-_MAX_THREADS = 4
+_MAX_THREADS = 2
+"""Tables written at once. Each takes memory."""
+
 _MAX_ATTEMPTS = 100
 
 _PLACE_COLUMNS = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)

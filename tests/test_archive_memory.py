@@ -1,0 +1,125 @@
+"""A sync keeps little memory: what allocators hold back is returned, and files of bodies are read a part at a time."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from archives import small_season
+
+import sideline
+from sideline.archive import _store as store
+from sideline.archive import _sync as sync
+
+SETTINGS = "_RJEM_MALLOC_CONF"
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="concerns allocators of Linux")
+
+
+def run(code: str, *arguments: str, **environment: str) -> str:
+    inherited = {name: value for name, value in os.environ.items() if name != SETTINGS}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *arguments],
+        capture_output=True,
+        text=True,
+        env={**inherited, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({}, "dirty_decay_ms:0,muzzy_decay_ms:0 None"), ({SETTINGS: "narenas:2"}, "narenas:2 narenas:2")],
+)
+def test_deltalake_is_loaded_so_that_it_keeps_no_freed_memory(given: dict[str, str], expected: str, tmp_path: Path) -> None:
+    found = run(
+        """
+        import os, sys
+        seen = []
+        class Watch:
+            def find_spec(self, name, path=None, target=None):
+                if name == "deltalake":
+                    seen.append(os.environ.get("_RJEM_MALLOC_CONF"))
+        sys.meta_path.insert(0, Watch())
+        import sideline
+        sideline.Archive(sys.argv[1])
+        print(*seen, os.environ.get("_RJEM_MALLOC_CONF"))
+        """,
+        str(tmp_path),
+        **given,
+    )
+    assert found == expected
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have nothing to trim")
+def test_freed_memory_is_returned_to_the_system() -> None:
+    found = run(
+        """
+        from sideline.archive._memory import trim
+        def held():
+            return next(int(line.split()[1]) >> 10 for line in open("/proc/self/status") if line.startswith("RssAnon"))
+        rows = [bytes(60_000) + b"%d" % number for number in range(2_000)]
+        kept = rows[::50]
+        del rows
+        before = held()
+        trim()
+        print(before - held())
+        """
+    )
+    assert int(found) > 60, "MB of 120 that were freed"
+
+
+def test_memory_is_returned_after_each_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks, trimmed = [], []
+    whole = sync.Sync._read_and_write
+    monkeypatch.setattr(sync, "_MAX_CHUNK_BYTES", 100_000)
+    monkeypatch.setattr(sync, "trim", lambda: trimmed.append(1))
+    monkeypatch.setattr(sync.Sync, "_read_and_write", lambda *given: (chunks.append(1), whole(*given)))
+    with small_season() as season, season.client() as client:
+        sideline.Archive(tmp_path, client).sync(game_ids=[game["event_id"] for game in season.games[:2]])
+    assert len(trimmed) == len(chunks) > 1
+
+
+def test_a_file_of_bodies_is_read_a_few_bodies_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "_MAX_ROW_GROUP_BODIES", 4)
+    with small_season() as season, season.client() as client:
+        archive = sideline.Archive(tmp_path, client)
+        for game in season.games[:2]:
+            archive.sync(game_ids=[game["event_id"]])
+    archive.compact()
+    rows = []
+    for file in archive.files("raw"):
+        metadata = pyarrow.parquet.ParquetFile(file).metadata
+        body = metadata.schema.names.index("body")
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        rows += [group.num_rows for group in groups]
+        # Statistics of bodies would be two whole bodies in the footer of each row group.
+        assert not any(group.column(body).is_stats_set for group in groups)
+    assert max(rows) == 4 < sum(rows)
+
+
+def test_every_table_has_few_files_while_a_sync_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = []
+    whole = sync._compaction.compact
+
+    def compact(store: Any, names: Any) -> None:
+        whole(store, names)
+        most.append({name: len(store.open(name).file_uris()) for name in store.written})
+
+    monkeypatch.setattr(sync, "_MAX_CHUNK_BYTES", 1)
+    monkeypatch.setattr(sync, "_COMPACT_INTERVAL", 4)
+    monkeypatch.setattr(sync._compaction, "_MAX_FILES", 2)
+    monkeypatch.setattr(sync._compaction, "compact", compact)
+    with small_season() as season, season.client() as client:
+        sideline.Archive(tmp_path, client).sync(game_ids=[game["event_id"] for game in season.games[:4]])
+    assert len(most) > 4
+    assert "stat_events" in most[-2]
+    assert max(max(files.values()) for files in most) <= 6, most
