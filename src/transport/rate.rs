@@ -188,7 +188,7 @@ impl RateLimiter {
         let Period { start: Some(start), sent, accepted, refused, .. } = self.period else { return };
         let (elapsed, responses) = (now.saturating_duration_since(start), accepted + refused);
         let is_over = elapsed >= MAX_PERIOD || elapsed >= PERIOD && responses >= MIN_RESPONSES;
-        if !is_over && !(is_excessive && settled.is_some()) {
+        if !(is_over || is_excessive && settled.is_some()) {
             return;
         }
         let sent_rate = f64::from(sent) / elapsed.as_secs_f64().max(PERIOD.as_secs_f64());
