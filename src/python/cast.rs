@@ -1,5 +1,5 @@
 //! Casts between Arrow types in which every value stays the same. arrow-cast, which can cast everything to everything, would
-//! be a third of the wheel.
+//! be a fifth of the wheel.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
