@@ -5,10 +5,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{
     Array, ArrayRef, Float64Array, Int64Array, LargeStringArray, ListArray, MapArray, StringArray, StringViewArray,
-    StructArray, downcast_integer, make_array,
+    StructArray, downcast_integer, make_array, new_null_array,
 };
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, TimeUnit};
-use arrow_select::take::take;
 use std::sync::Arc;
 
 /// The values in another type; `None` if one would change, or if the types are too different: integers, times, texts and
@@ -19,7 +19,16 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
         (from, to) if from == to => Some(array.clone()),
         (Dictionary(..), _) => {
             let dictionary = array.as_any_dictionary();
-            take(&cast(dictionary.values(), to)?, dictionary.keys(), None).ok()
+            let values = cast(dictionary.values(), to)?;
+            if values.is_empty() {
+                return Some(new_null_array(to, array.len()));
+            }
+            let values = values.to_data();
+            let mut plain = MutableArrayData::new(vec![&values], true, array.len());
+            for (row, key) in dictionary.normalized_keys().into_iter().enumerate() {
+                if array.is_null(row) { plain.try_extend_nulls(1) } else { plain.try_extend(0, key, key + 1) }.ok()?;
+            }
+            Some(make_array(plain.freeze()))
         }
         (Timestamp(from, from_zone), Timestamp(to_unit, to_zone)) if from_zone.is_some() == to_zone.is_some() => {
             let times = with_unit(stored_as(array, Int64)?.as_primitive(), *from, *to_unit)?;

@@ -28,6 +28,7 @@ mod convert;
 mod delta_json;
 mod dicts;
 mod errors;
+mod gather;
 mod interpreter_exit;
 mod logging;
 mod loop_waker;

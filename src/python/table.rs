@@ -1,12 +1,12 @@
 //! One Arrow table.
 
 use crate::python::schema::Schema;
-use crate::python::{capsule, convert, errors, pickle_table, to_dicts};
+use crate::python::{capsule, convert, errors, gather, pickle_table, to_dicts};
 use crate::resource;
 use crate::scrub::{self, Scrubber};
 use crate::table as engine;
 use arrow_array::builder::{ListBuilder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field as ArrowField, Schema as ArrowSchema, SchemaRef};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -240,12 +240,7 @@ impl PyTable {
 
     /// The rows at these positions, in this order.
     fn _take(&self, py: Python<'_>, places: Vec<u64>) -> PyResult<PyTable> {
-        errors::guard(py, || {
-            let whole = arrow_select::concat::concat_batches(&self.schema, &self.batches);
-            let taken =
-                whole.and_then(|batch| arrow_select::take::take_record_batch(&batch, &UInt64Array::from(places)));
-            self.remade(taken.map(|batch| vec![batch]))
-        })
+        errors::guard(py, || self.remade(gather::take(&self.schema, &self.batches, &places).map(|batch| vec![batch])))
     }
 
     /// The table with additional columns of texts or lists of texts: name, description, a value for each row.
@@ -255,7 +250,7 @@ impl PyTable {
         columns: Vec<(String, String, Bound<'_, PyList>, bool)>,
     ) -> PyResult<PyTable> {
         errors::guard(py, || {
-            let whole = arrow_select::concat::concat_batches(&self.schema, &self.batches);
+            let whole = gather::concat(&self.schema, &self.batches);
             let whole = whole.map_err(|error| PyValueError::new_err(error.to_string()))?;
             let mut fields: Vec<Arc<ArrowField>> = self.schema.fields().iter().cloned().collect();
             let mut arrays = whole.columns().to_vec();
