@@ -315,4 +315,4 @@ def test_bodies_are_handed_over_without_a_column_that_grows() -> None:
     rows = [{"entry": f"stats/{number}#1", "sequence": 1, "body": bytes([number]) * 1_000} for number in range(45)]
     table = writer._one_by_one(rows)
     assert table["body"].num_chunks == len(rows)
-    assert table.equals(writer.to_arrow(rows, "raw"))
+    assert table.equals(writer.rows_to_arrow(rows, "raw"))

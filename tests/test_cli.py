@@ -101,7 +101,7 @@ def test_the_module_and_the_script_are_the_same_command() -> None:
         (["--now", "2027-03-01T12:00"], "time zone"),
         (["--teams", "0"], "teams"),
         (["--now", "soon"], "soon"),
-        (["--seed", "9" * 20], "too large"),
+        (["--seed", "9" * 20], "exceeds 64 bits"),
     ],
 )
 def test_what_cannot_be_is_one_line(wrong: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:

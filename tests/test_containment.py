@@ -188,6 +188,14 @@ def test_a_code_that_can_name_no_column_is_refused_by_box_score_alone() -> None:
     assert payload.table("box_score", columns=["PTS"]).to_dicts() == [{"PTS": 2.0}]
 
 
+def test_a_live_box_score_without_a_table_still_says_why() -> None:
+    body = {"teams": [{"id": 1, "player_stats": [{"id": 1, "stats": {"PTS": 2, "A\0": 1}}]}]}
+    score = sideline.LiveBoxScore(sideline.Payload.from_bytes("stats", json.dumps(body).encode(), session_id="s"))
+    with pytest.raises(sideline.DecodeError):
+        score.table()
+    assert "a key with a NUL character" in repr(score)
+
+
 # Streams.
 
 

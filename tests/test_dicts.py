@@ -182,14 +182,19 @@ def test_a_refused_body_leaves_nothing_behind() -> None:
             with pytest.raises(sideline.DecodeError):
                 payload.to_dict()
 
+    def growth() -> tuple[int, int]:
+        gc.collect()
+        nones, blocks = sys.getrefcount(None), sys.getallocatedblocks()
+        for _ in range(10_000 // len(payloads)):
+            refuse_all()
+        gc.collect()
+        return abs(sys.getrefcount(None) - nones), sys.getallocatedblocks() - blocks
+
     refuse_all()
-    gc.collect()
-    nones, blocks = sys.getrefcount(None), sys.getallocatedblocks()
-    for _ in range(10_000 // len(payloads)):
-        refuse_all()
-    gc.collect()
-    assert abs(sys.getrefcount(None) - nones) < 50
-    assert sys.getallocatedblocks() - blocks < 200
+    # What other threads of the process allocate meanwhile is in one of them; a leak is in each.
+    nones, blocks = map(min, zip(*(growth() for _ in range(3)), strict=True))
+    assert nones < 50
+    assert blocks < 200
 
 
 @pytest.fixture

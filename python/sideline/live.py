@@ -14,7 +14,7 @@ from sideline._core import CoreBoxScore, CoreStream, Payload, Table, Update, _it
 from sideline._notices import Connected, Disconnected, Gap, Notice, Quiet, Recovered
 from sideline._text import facts_html
 from sideline._types import Sport
-from sideline.errors import StreamClosed
+from sideline.errors import DecodeError, StreamClosed
 
 __all__ = [
     "Batches",
@@ -510,4 +510,8 @@ class LiveBoxScore:
         return self._core.table()
 
     def __repr__(self) -> str:
-        return f"<sideline.LiveBoxScore {self.table().num_rows} lines>"
+        try:
+            lines = f"{self.table().num_rows} lines"
+        except DecodeError as error:
+            lines = f"without a table: {error}"
+        return f"<sideline.LiveBoxScore {lines}>"

@@ -6,14 +6,14 @@ use arrow_schema::{ArrowError, SchemaRef};
 use std::ops::Range;
 
 /// Rows of one of the batches.
-struct Run {
+struct RowRange {
     of: usize,
     rows: Range<usize>,
 }
 
 /// All rows of the batches.
 pub fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
-    let runs = batches.iter().enumerate().map(|(of, batch)| Run { of, rows: 0..batch.num_rows() });
+    let runs = batches.iter().enumerate().map(|(of, batch)| RowRange { of, rows: 0..batch.num_rows() });
     gather(schema, batches, &runs.collect::<Vec<_>>())
 }
 
@@ -30,12 +30,12 @@ pub fn take(schema: &SchemaRef, batches: &[RecordBatch], places: &[u64]) -> Resu
         let of = starts.partition_point(|start| *start <= place).saturating_sub(1);
         let row = batches.get(of).and_then(|batch| Some(place - starts[of]).filter(|row| *row < batch.num_rows()));
         let row = row.ok_or_else(|| ArrowError::InvalidArgumentError(format!("there is no row {place}")))?;
-        Ok(Run { of, rows: row..row + 1 })
+        Ok(RowRange { of, rows: row..row + 1 })
     };
     gather(schema, batches, &places.iter().map(run).collect::<Result<Vec<_>, ArrowError>>()?)
 }
 
-fn gather(schema: &SchemaRef, batches: &[RecordBatch], runs: &[Run]) -> Result<RecordBatch, ArrowError> {
+fn gather(schema: &SchemaRef, batches: &[RecordBatch], runs: &[RowRange]) -> Result<RecordBatch, ArrowError> {
     if batches.is_empty() {
         return Ok(RecordBatch::new_empty(schema.clone()));
     }
