@@ -592,10 +592,9 @@ def test_a_service_that_refuses_too_many_gets_as_many_requests_as_it_bears(tmp_p
         archive_of(client, tmp_path).sync(**SEASON).raise_if_incomplete()
     statuses = [request.status for request in league.requests[known:]]
     assert len(statuses) > 600
-    # The rate is found within the first third, and again after each pause for storing that is long on a slow machine; without a limit
-    # nine of ten are refused. How well it is kept is tested in src/transport/rate, on a simulated clock.
+    # The rate is found within the first third. How well it is kept is tested in src/transport/rate, on a simulated clock.
     later = statuses[len(statuses) // 3 :]
-    assert later.count(429) <= 0.2 * len(later), (statuses.count(429), len(statuses))
+    assert later.count(429) <= 0.1 * len(later), (statuses.count(429), len(statuses))
 
 
 @pytest.mark.parametrize("time", ["2020-01-01", "2020-01-01T00:00:00Z", 1_577_836_800_000, date(2020, 1, 1), datetime(2020, 1, 1, tzinfo=UTC)])

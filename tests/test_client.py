@@ -231,6 +231,7 @@ def test_timeouts_compare_and_show_themselves() -> None:
         ({"connect": -1}, ValueError, "connect is -1; it must be more than 0"),
         ({"read": 0}, ValueError, "read is 0; it must be more than 0"),
         ({"total": float("inf")}, ValueError, "total is inf; .* finite"),
+        ({"total": 10**400}, ValueError, "total is 10+; .* finite"),
         ({"total": None}, TypeError, "total is a number of seconds, not NoneType"),
         ({"read": "5"}, TypeError, "read is a number of seconds, not str"),
     ],
@@ -241,6 +242,13 @@ def test_a_timeout_that_is_none_names_its_limit(service: sideline.Simulator, giv
         sideline.Client(timeout=timeout)
     with service.client() as client, pytest.raises(kind, match=said):
         client.teams(timeout=timeout)
+
+
+def test_a_timeout_beyond_every_float_is_refused(service: sideline.Simulator) -> None:
+    with pytest.raises(ValueError, match="timeout must be finite"):
+        sideline.Client(timeout=10**400)
+    with service.client() as client, pytest.raises(ValueError, match="timeout must be finite"):
+        client.teams(timeout=10**400)
 
 
 def test_a_call_that_is_never_awaited_is_reported_by_its_name(service: sideline.Simulator) -> None:

@@ -1,6 +1,6 @@
 """Timeouts of requests."""
 
-from math import inf
+import sys
 from typing import NamedTuple
 
 __all__ = ["Timeout"]
@@ -25,9 +25,18 @@ def _checked(timeout: Timeout) -> Timeout:
     for name, seconds in timeout._asdict().items():
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
             raise TypeError(f"timeout: {name} is a number of seconds, not {type(seconds).__name__}")
-        if not 0 < seconds < inf:
+        if not 0 < seconds <= sys.float_info.max:
             raise ValueError(f"timeout: {name} is {seconds}; it must be more than 0 seconds, and finite")
     return timeout
+
+
+def _total(timeout: float) -> float:
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout is seconds or sideline.Timeout(...), not {type(timeout).__name__}")
+    try:
+        return float(timeout)
+    except OverflowError:
+        raise ValueError("timeout must be finite: write seconds, such as 30") from None
 
 
 def limits(timeout: "Timeout | float | None") -> tuple[float, float, float] | None:
@@ -36,10 +45,8 @@ def limits(timeout: "Timeout | float | None") -> tuple[float, float, float] | No
         return None
     if isinstance(timeout, Timeout):
         return _checked(timeout)
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        raise TypeError(f"timeout is seconds or sideline.Timeout(...), not {type(timeout).__name__}")
-    standard = Timeout()
-    return min(standard.connect, timeout), min(standard.read, timeout), float(timeout)
+    total, standard = _total(timeout), Timeout()
+    return min(standard.connect, total), min(standard.read, total), total
 
 
 Limit = Timeout | float | None
@@ -52,6 +59,4 @@ def call_limits(timeout: Limit) -> "tuple[float | None, float | None, float] | N
         return None
     if isinstance(timeout, Timeout):
         return _checked(timeout)
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        raise TypeError(f"timeout is seconds or sideline.Timeout(...), not {type(timeout).__name__}")
-    return None, None, float(timeout)
+    return None, None, _total(timeout)

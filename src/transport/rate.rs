@@ -30,7 +30,11 @@ const MIN_TEST_RATE: f64 = 10.0;
 const MAX_BASELINE_SHARE: f64 = 0.3;
 /// The baseline share is a moving average over about this many responses.
 const BASELINE_RESPONSES: f64 = 240.0;
-/// The baseline share is learned for this long after a decrease, and while there is no limit.
+/// In a period of what may become an excess, a response counts this much.
+const SUSPECT_WEIGHT: f64 = 0.3;
+/// After so many decreases in a row slowing down does not help, and the baseline share is learned at once.
+const MAX_UNSETTLED_DECREASES: u32 = 3;
+/// The baseline share is learned for this long after a decrease that has settled, and while there is no limit.
 const BASELINE_TIME: Duration = Duration::from_secs(2);
 /// After this time the mean since the decrease is reliable, and an early refusal is enough to decrease the rate again.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
@@ -52,6 +56,8 @@ const TIMER_SLACK: Duration = Duration::from_millis(5);
 pub(super) struct RateLimiter {
     user_rate: Option<f64>,
     learned: Option<Learned>,
+    /// Decreases in a row, each before the one before it had settled.
+    unsettled_decreases: u32,
     baseline_share: f64,
     excess: Excess,
     period: Period,
@@ -109,6 +115,7 @@ impl RateLimiter {
         RateLimiter {
             user_rate: requests_per_second,
             learned: None,
+            unsettled_decreases: 0,
             baseline_share: 0.0,
             excess: Excess::default(),
             period: Period::default(),
@@ -200,12 +207,16 @@ impl RateLimiter {
             let decreased = settled.map_or(accepted_rate, |(limited, age)| {
                 (f64::from(limited.accepted) / age.as_secs_f64()).max(MIN_MEAN_SHARE * accepted_rate)
             });
+            self.unsettled_decreases = if settled.is_some() { 1 } else { self.unsettled_decreases + 1 };
             self.learned = Some(Learned { rate: (SAFETY * decreased).max(MIN_RATE), since: now, accepted: 0 });
             self.excess = Excess::default();
         }
-        if age.map_or(!is_excessive, |age| age < BASELINE_TIME) {
+        // Right after a decrease the rate may still be too high: those refusals are of the limit.
+        let is_low_enough = settled.is_some() || self.unsettled_decreases >= MAX_UNSETTLED_DECREASES;
+        if age.map_or(!is_excessive, |age| age < BASELINE_TIME && is_low_enough) {
+            let weight = if age.is_none() && self.excess.sum > 0.0 { SUSPECT_WEIGHT } else { 1.0 };
             let (refused, responses) = (f64::from(refused), f64::from(responses));
-            let weight = responses / (responses + BASELINE_RESPONSES);
+            let weight = weight * responses / (responses + BASELINE_RESPONSES);
             self.baseline_share += ((refused / responses).min(MAX_BASELINE_SHARE) - self.baseline_share) * weight;
         }
         if is_over {

@@ -369,7 +369,7 @@ class Sync:
                 stored_last = storing.submit(self._read_and_write, fetched, leases, parts)
             stored_last.result()
         self._store.open_or_create("coverage", internal_schemas()["coverage"])
-        _compaction.compact(self._store, self._store.written)
+        _compaction.compact(self._store, sorted(self._store.written))
         if shown:
             shown(True)
 
@@ -404,7 +404,7 @@ class Sync:
         self.outcomes += outcomes
         self._stored_chunks += 1
         if self._stored_chunks % _COMPACT_INTERVAL == 0:
-            _compaction.compact(self._store, self._store.written)
+            _compaction.compact(self._store, sorted(self._store.written))
         if cause is not None:
             raise cause
 
