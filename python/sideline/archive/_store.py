@@ -41,6 +41,7 @@ _CONFIGURATION = {
 }
 
 _MAX_ROW_GROUP_BODIES = 64
+"""Bodies of a row group of `raw`, which a compaction has in memory."""
 
 _COMMENTS = {
     MONTH: "month in which the game or practice starts",
@@ -205,7 +206,7 @@ def writer_properties(name: str) -> Any:
     deltalake: Any = library("deltalake", "archive")
     if name != "raw":
         return deltalake.WriterProperties(compression="ZSTD")
-    # Statistics hold two whole bodies of each row group. A compaction has a row group of each file in memory.
+    # Statistics would hold two whole bodies of each row group.
     body = deltalake.ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
     return deltalake.WriterProperties(
         compression="ZSTD", max_row_group_size=_MAX_ROW_GROUP_BODIES, column_properties={"body": body}
