@@ -397,14 +397,13 @@ def test_a_schema_that_grew_adds_its_column_and_a_rebuild_fills_it(
 ) -> None:
     archive = archive_of(asks, tmp_path)
     first, second = (game["event_id"] for game in league.games[:2])
-    today = decode.decode_tables
 
-    def last_year(unit: plan.Unit, raw: bytes) -> dict[str, pa.Table]:
-        return {name: rows.drop_columns([c for c in ("lineup_id",) if c in rows.column_names]) for name, rows in today(unit, raw).items()}
+    def last_year(rows: pa.Table) -> pa.Table:
+        return rows.drop_columns([c for c in ("lineup_id",) if c in rows.column_names])
 
     with monkeypatch.context() as patch:
-        patch.setattr(fetch, "decode_tables", last_year)
-        patch.setattr(keep, "decode_tables", last_year)
+        patch.setattr(keep, "stored_schema", lambda name: last_year(decode.stored_schema(name).empty_table()).schema)
+        patch.setattr(keep, "decode_together", lambda name, bodies: last_year(decode.decode_together(name, bodies)))
         archive.sync(game_ids=[first])
     reader = archive.delta("possessions")
     assert "lineup_id" not in reader.to_pyarrow_table().column_names
@@ -454,12 +453,12 @@ def test_a_report_shows_its_holes_in_a_notebook(tmp_path: Path, league: sideline
     assert "and 2 more" in report._repr_html_()
 
 
-def test_a_chunk_closes_at_so_many_units_or_bytes_and_holds_whole_events() -> None:
+def test_units_are_requested_by_whole_events_so_many_or_so_many_bytes_at_once() -> None:
     events = [[plan.Unit(operation, f"{number}") for operation in ("stats", "shots")] for number in range(500)]
-    assert [len(chunk) for chunk in sync._chunks(events, lambda _: 1)] == [400, 400, 200]
-    sizes = {"stats": sync._MAX_CHUNK_BYTES // 8, "shots": 1}
-    assert [len(chunk) for chunk in sync._chunks(events, lambda unit: sizes[unit.operation])] == [16] * 62 + [8]
-    assert list(sync._chunks([], lambda _: 1)) == []
+    assert [len(step) for step in sync._steps(events, lambda _: 1)] == [400, 400, 200]
+    sizes = {"stats": sync._MAX_STEP_BYTES // 8, "shots": 1}
+    assert [len(step) for step in sync._steps(events, lambda unit: sizes[unit.operation])] == [16] * 62 + [8]
+    assert list(sync._steps([], lambda _: 1)) == []
 
 
 def test_the_size_of_bodies_decides_how_many_are_requested_next_and_small_chunks_make_the_same_archive(
@@ -474,12 +473,12 @@ def test_the_size_of_bodies_decides_how_many_are_requested_next_and_small_chunks
 
     monkeypatch.setattr(sync, "fetch", weighed)
     most = 400_000
-    monkeypatch.setattr(sync, "_MAX_CHUNK_BYTES", most)
-    monkeypatch.setattr(sync, "_MAX_CHUNK_UNITS", 40)
+    monkeypatch.setattr(sync, "_MAX_STEP_BYTES", most)
+    monkeypatch.setattr(sync, "_MAX_STEP_UNITS", 40)
     archive = archive_of(asks, tmp_path)
     archive.sync(**MONTH).raise_if_incomplete()
     assert len(held) > 5, held
-    # A chunk ends with the first unit beyond; the last one of all is what is left.
+    # A step ends with the first unit beyond; the last one of all is what is left.
     assert all(size < 2 * most for size in held), held
     assert same(contents(month), contents(archive)) == []
 

@@ -21,8 +21,10 @@ from trust import Memory, shown, untrue
 import sideline
 from sideline.archive import KEYS
 from sideline.archive import _compaction as compaction
+from sideline.archive import _pipeline as pipeline
 from sideline.archive import _sync as sync
 from sideline.archive import _writer as writer
+from sideline.archive._body import Body
 from sideline.archive._changes import difference
 from sideline.archive._plan import TABLES
 from sideline.archive._store import public_schema
@@ -302,17 +304,21 @@ def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league
     assert archive.scan("coverage").collect_schema().names() == sideline.SCHEMAS["coverage"].names
 
 
-def test_chunks_are_small_whatever_the_season(league: Service, archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_steps_and_chunks_make_the_same_archive(league: Service, archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     archive.sync(**SPAN)
     whole = contents(archive)
-    monkeypatch.setattr(sync, "_MAX_CHUNK_BYTES", 20_000)
+    monkeypatch.setattr(sync, "_MAX_STEP_BYTES", 20_000)
+    monkeypatch.setattr(pipeline, "MAX_CHUNK_BYTES", 50_000)
+    monkeypatch.setattr(writer, "_MAX_PART_BYTES", 15_000)
+    monkeypatch.setattr(writer, "_DECODED_TOGETHER", 2)
     other = sideline.Archive(archive._store.root + "-2", archive._client)
     other.sync(**SPAN)
     assert same(whole, contents(other)) == []
 
 
 def test_bodies_are_handed_over_without_a_column_that_grows() -> None:
-    rows = [{"entry": f"stats/{number}#1", "sequence": 1, "body": bytes([number]) * 1_000} for number in range(45)]
-    table = writer._one_by_one(rows)
+    rows = [{"entry": f"stats/{number}#1", "sequence": 1, "body": bytes([number]) * 1_000} for number in range(1, 45)] + [{"entry": "stats/0#2", "sequence": 2}]
+    table = writer._one_by_one([{**row, "body": Body(row["body"]) if "body" in row else None} for row in rows]).read_all()
+    table.validate(full=True)
     assert table["body"].num_chunks == len(rows)
     assert table.equals(writer.rows_to_arrow(rows, "raw"))

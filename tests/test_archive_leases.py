@@ -34,8 +34,8 @@ OF_UNITS = ("stats", "stats_details", "possessions", "shots", "play_by_play", "b
 
 MACHINE = f"""
 import sideline
-from sideline.archive import _leases as leases, _sync as sync
-leases.LEASE_SECONDS, sync._UNITS_PER_LEASE, sync._MAX_CHUNK_UNITS = 3.0, 20, 20
+from sideline.archive import _leases as leases, _pipeline as pipeline, _sync as sync
+leases.LEASE_SECONDS, sync._UNITS_PER_LEASE, sync._MAX_STEP_UNITS, pipeline.MAX_CHUNK_UNITS = 3.0, 20, 20, 20
 with sideline.Client(max_retries=0) as client:
     archive = sideline.Archive({ROOT!r}, client)
     report = archive.sync(**{SPAN!r}, correction_window=None, progress=False)

@@ -15,6 +15,7 @@ import pytest
 from archives import small_season
 
 import sideline
+from sideline.archive import _pipeline as pipeline
 from sideline.archive import _store as store
 from sideline.archive import _sync as sync
 
@@ -37,7 +38,7 @@ def run(code: str, *arguments: str, **environment: str) -> str:
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [({}, "dirty_decay_ms:0,muzzy_decay_ms:0 None"), ({SETTINGS: "narenas:2"}, "narenas:2 narenas:2")],
+    [({}, "narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0 None"), ({SETTINGS: "narenas:2"}, "narenas:2 narenas:2")],
 )
 def test_deltalake_is_loaded_so_that_it_keeps_no_freed_memory(given: dict[str, str], expected: str, tmp_path: Path) -> None:
     found = run(
@@ -79,10 +80,11 @@ def test_freed_memory_is_returned_to_the_system() -> None:
 
 def test_memory_is_returned_after_each_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chunks, trimmed = [], []
-    whole = sync.Sync._read_and_write
-    monkeypatch.setattr(sync, "_MAX_CHUNK_BYTES", 100_000)
+    whole = sync.Sync._store_chunk
+    monkeypatch.setattr(sync, "_MAX_STEP_BYTES", 100_000)
+    monkeypatch.setattr(pipeline, "MAX_CHUNK_BYTES", 100_000)
     monkeypatch.setattr(sync, "trim", lambda: trimmed.append(1))
-    monkeypatch.setattr(sync.Sync, "_read_and_write", lambda *given: (chunks.append(1), whole(*given)))
+    monkeypatch.setattr(sync.Sync, "_store_chunk", lambda *given: (chunks.append(1), whole(*given)))
     with small_season() as season, season.client() as client:
         sideline.Archive(tmp_path, client).sync(game_ids=[game["event_id"] for game in season.games[:2]])
     assert len(trimmed) == len(chunks) > 1
@@ -114,7 +116,8 @@ def test_every_table_has_few_files_while_a_sync_goes_on(tmp_path: Path, monkeypa
         whole(store, names)
         most.append({name: len(store.open(name).file_uris()) for name in store.written})
 
-    monkeypatch.setattr(sync, "_MAX_CHUNK_BYTES", 1)
+    monkeypatch.setattr(sync, "_MAX_STEP_BYTES", 1)
+    monkeypatch.setattr(pipeline, "MAX_CHUNK_BYTES", 1)
     monkeypatch.setattr(sync, "_COMPACT_INTERVAL", 4)
     monkeypatch.setattr(sync._compaction, "_MAX_FILES", 2)
     monkeypatch.setattr(sync._compaction, "compact", compact)

@@ -609,8 +609,8 @@ def test_a_rebuild_reads_what_an_earlier_version_could_not(archive: sideline.Arc
         raise sideline.DecodeError("a field of next year")
 
     with monkeypatch.context() as patch:
-        original = fetch.decode_tables
-        patch.setattr(fetch, "decode_tables", lambda unit, raw: too_old() if unit.operation == "shots" else original(unit, raw))
+        original = fetch.count_rows
+        patch.setattr(fetch, "count_rows", lambda unit, raw: too_old() if unit.operation == "shots" else original(unit, raw))
         assert {hole["operation"] for hole in sync(archive).holes} == {"shots"}
     assert archive.scan("shots").collect().is_empty()
     league.requests.clear()

@@ -1,11 +1,15 @@
 """Decodes a body into the rows that the archive stores."""
 
+from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sideline._core import Payload
+from sideline._core import Payload, _batch_table
 from sideline._frames import library
+from sideline._schemas import SCHEMAS
+from sideline._types import TableName
 from sideline.archive._plan import RESOURCES, Unit
-from sideline.archive._store import public_schema, to_storage_types
+from sideline.archive._store import check_storable, public_schema, to_storage_types
 
 if TYPE_CHECKING:
     import pyarrow
@@ -14,14 +18,63 @@ MACHINE_ERRORS = (ImportError, MemoryError)
 """Errors that concern the machine. Any other decoding error concerns only its body."""
 
 
-def decode_tables(unit: Unit, raw: bytes) -> "dict[str, pyarrow.Table]":
-    """Return a body's tables, with the keys known from the plan.
+def decode_tables(unit: Unit, raw: bytes, names: Sequence[str] = ()) -> "dict[str, pyarrow.Table]":
+    """Return a body's tables, or some of them, with the keys known from the plan.
 
     Raises the decoder's errors, and `ValueError` for a value or a column name that cannot be stored.
     """
-    payload = Payload.from_bytes(unit.operation, raw, **_keys(unit))
+    payload = _payload(unit, raw)
+    wanted: Any = names or RESOURCES[unit.operation].tables
+    return {name: _filled(to_storage_types(payload.to_arrow(name)), unit) for name in wanted}
+
+
+def count_rows(unit: Unit, raw: bytes) -> dict[str, int]:
+    """Return the number of rows of each table of a body; raise the errors of `decode_tables`."""
+    payload = _payload(unit, raw)
+    counts = {}
     names: Any = RESOURCES[unit.operation].tables
-    return {name: _filled(to_storage_types(payload.to_arrow(name)), unit) for name in names}
+    for name in names:
+        table = payload.table(name)
+        # Declared columns can be stored, and so can their values, except times.
+        columns = _times(name) if table.column_names == SCHEMAS[name].names else table.column_names
+        if columns:
+            check_storable(table.to_arrow(columns))
+        counts[name] = table.num_rows
+    return counts
+
+
+@cache
+def _times(name: str) -> list[str]:
+    pa: Any = library("pyarrow", "archive")
+    return [field.name for field in SCHEMAS[name].to_arrow() if pa.types.is_timestamp(field.type)]
+
+
+def column_names(name: TableName, unit: Unit, raw: bytes) -> list[str]:
+    """Return the columns of a table of a body."""
+    return _payload(unit, raw).table(name).column_names
+
+
+def decode_together(name: str, bodies: Sequence[tuple[Unit, bytes]]) -> "pyarrow.Table":
+    """Return the rows of one table of several bodies of an operation, in storage types, as `decode_tables` does."""
+    pa: Any = library("pyarrow", "archive")
+    payloads = [_payload(unit, raw) for unit, raw in bodies]
+    table = _batch_table(payloads[0], payloads, name, None)
+    if table.column_names == SCHEMAS[name].names:
+        rows = pa.RecordBatchReader.from_stream(table, schema=stored_schema(name)).read_all()
+    else:
+        rows = to_storage_types(table.to_arrow())
+    keys = {"game_id", RESOURCES[bodies[0][0].operation].key} & {*rows.column_names}
+    if any(rows[key].null_count for key in keys):
+        parts = [decode_tables(unit, raw, [name])[name] for unit, raw in bodies]
+        rows = pa.concat_tables(parts, promote_options="default")
+    # pyarrow's own pool would keep the memory.
+    return rows.combine_chunks(pa.system_memory_pool())
+
+
+@cache
+def stored_schema(name: str) -> "pyarrow.Schema":
+    """Return the columns of a table as they are stored. A box score has those of its stat codes after them."""
+    return to_storage_types(public_schema(name).empty_table()).schema
 
 
 def _filled(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
@@ -40,6 +93,10 @@ def _filled(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
 def empty_tables(unit: Unit) -> "dict[str, pyarrow.Table]":
     """Return the unit's tables without rows."""
     return {name: to_storage_types(public_schema(name).empty_table()) for name in RESOURCES[unit.operation].tables}
+
+
+def _payload(unit: Unit, raw: bytes) -> Payload:
+    return Payload.from_bytes(unit.operation, raw, **_keys(unit))
 
 
 def _keys(unit: Unit) -> dict[str, Any]:

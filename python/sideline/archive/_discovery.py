@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sideline._access import options_of
 from sideline._core import Payload, _epoch_ms
 from sideline.archive import _listing
+from sideline.archive._body import Body
 from sideline.archive._fetch import (
     REQUEST_ERRORS,
     SEASON_DATE,
@@ -203,9 +204,8 @@ class Discovery:
             listed = _listing.events(items, None, _received(payload))
             if listed.ids != {unit.id}:
                 text = listed.unreadable[0][1] if listed.unreadable else f"it has the id {listed.events[0].id}"
-                found[unit.id] = Outcome(
-                    unit, "failed", outcome.fetched_at, outcome.served_at, payload.raw, error=f"DecodeError: {text}"
-                )
+                body, error = Body.of(payload.raw), f"DecodeError: {text}"
+                found[unit.id] = Outcome(unit, "failed", outcome.fetched_at, outcome.served_at, body, error=error)
                 continue
             found[unit.id] = listed.events[0]
             self.outcomes.append(outcome)
@@ -279,7 +279,7 @@ class Discovery:
                 "failed",
                 received.fetched_at,
                 received.served_at,
-                None if body is None else _listing.fragment(unit.operation, body),
+                None if body is None else Body.of(_listing.fragment(unit.operation, body)),
                 request_id=received.request_id,
                 error=f"DecodeError: {text}",
             )

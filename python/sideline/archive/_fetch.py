@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sideline._access import size_of, units_of
 from sideline._core import Payload
-from sideline.archive._decode import MACHINE_ERRORS, decode_tables
+from sideline.archive._body import Body
+from sideline.archive._decode import MACHINE_ERRORS, count_rows, decode_tables, empty_tables
 from sideline.archive._plan import COMPLETE, RESOURCES, Unit
 from sideline.archive._store import now
 from sideline.errors import (
@@ -56,10 +57,8 @@ class Outcome:
     fetched_at: datetime
     served_at: datetime | None = None
     """The time in the service's `Date` header."""
-    raw: bytes | None = None
-    """The body, even if it could not be decoded; then `error` says why."""
-    tables: "Mapping[str, pyarrow.Table]" = field(default_factory=dict)
-    """In storage types."""
+    body: Body | None = None
+    """The body, even if it could not be decoded; then `error` says why. An empty body is none."""
     request_id: str | None = None
     url: str | None = None
     """Without secrets."""
@@ -67,6 +66,8 @@ class Outcome:
     attempts: int = 1
     rows: int = 0
     """Number of rows in the first table."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Number of rows in each table of the body."""
     listed_at: datetime | None = None
     """When a list or an event last listed it."""
     is_absence: bool = False
@@ -79,9 +80,20 @@ class Outcome:
         """Whether it changes rows: to those of its body, or to none if the unit was withdrawn."""
         return self.status in COMPLETE or self.status == "withdrawn"
 
+    @property
+    def tables(self) -> Sequence[str]:
+        """The names of the tables whose rows it changes."""
+        return RESOURCES[self.unit.operation].tables if self.is_stored else ()
+
+    def decode(self, *names: str) -> "dict[str, pyarrow.Table]":
+        """Return its tables, or some of them, in storage types; those of a unit that was withdrawn have no rows."""
+        if self.body is None or self.status == "withdrawn":
+            return {name: rows for name, rows in empty_tables(self.unit).items() if name in (names or self.tables)}
+        return decode_tables(self.unit, self.body.raw, names or self.tables)
+
     def release(self) -> None:
-        """Drop the body and the tables to free their memory."""
-        self.raw, self.tables, self.cause = None, {}, None
+        """Drop the body to free its memory."""
+        self.body, self.cause = None, None
 
 
 def read(
@@ -94,15 +106,17 @@ def read(
     url: str | None = None,
 ) -> Outcome:
     """Return the outcome of a body. A body that cannot be decoded or stored has failed, and is kept."""
-    outcome = Outcome(unit, "failed", fetched_at, served_at, raw, request_id=request_id, url=url, attempts=attempts)
+    outcome = Outcome(
+        unit, "failed", fetched_at, served_at, Body.of(raw), request_id=request_id, url=url, attempts=attempts
+    )
     try:
-        outcome.tables = decode_tables(unit, raw)
+        outcome.counts = count_rows(unit, raw)
     except MACHINE_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - one bad body is a hole and must not end the sync
         outcome.error = describe(error)
         return outcome
-    outcome.rows = outcome.tables[RESOURCES[unit.operation].tables[0]].num_rows
+    outcome.rows = outcome.counts[RESOURCES[unit.operation].tables[0]]
     outcome.status = "fetched" if outcome.rows else "empty"
     return outcome
 
@@ -117,7 +131,7 @@ def failed(unit: Unit, error: Exception) -> Outcome:
         status_of(error) if payload is None else "failed",
         now(),
         served_at(payload),
-        None if payload is None else payload.raw,
+        None if payload is None else Body.of(payload.raw),
         request_id=response.request_id if response else None,
         url=getattr(error, "url", None),
         error=describe(error),
@@ -251,7 +265,7 @@ def _failed(unit: Unit, error: Exception | None, payload: Payload | None, row: M
         row["status"],
         row["fetched_at"] or now(),
         served_at(payload),
-        None if payload is None else payload.raw,
+        None if payload is None else Body.of(payload.raw),
         request_id=row["request_id"],
         url=getattr(error, "url", None),
         error=describe(error) if error and row["attempts"] else row["error"],

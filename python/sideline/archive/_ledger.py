@@ -74,7 +74,9 @@ def mark_listed(store: Store, units: Mapping[str, Unit], listed_at: Mapping[str,
 def _store_listed_at(store: Store, listed_at: Mapping[str | None, datetime]) -> None:
     rows = [{"event_id": event, "listed_at": at} for event, at in listed_at.items() if event is not None]
     if rows:
-        store.replace("listings", rows_to_arrow(rows, "listings"), is_in("event_id", (row["event_id"] for row in rows)))
+        store.replace(
+            "listings", lambda: rows_to_arrow(rows, "listings"), is_in("event_id", (row["event_id"] for row in rows))
+        )
 
 
 def _replace(store: Store, change: Any) -> None:

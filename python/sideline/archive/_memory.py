@@ -7,8 +7,8 @@ from typing import Any
 
 from sideline._frames import library
 
-_VARIABLE, _SETTINGS = "_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0"
-"""What deltalake's allocator, a jemalloc of its own, reads when it is loaded: freed memory is returned at once."""
+_VARIABLE, _SETTINGS = "_RJEM_MALLOC_CONF", "narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0"
+"""What deltalake's allocator, a jemalloc of its own, reads when it is loaded. Without a delay it takes more CPU."""
 
 
 def load_deltalake() -> Any:
@@ -24,7 +24,8 @@ def load_deltalake() -> Any:
 
 
 def trim() -> None:
-    """Return freed memory that glibc keeps for each thread to the system."""
+    """Return freed memory that pyarrow's pool, and glibc for each thread, keep to the system."""
+    library("pyarrow", "archive").default_memory_pool().release_unused()
     if sys.platform == "linux":
         # musl has no such function.
         malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -182,10 +182,21 @@ def bodies(
     entries: Iterable[str] | None = None,
 ) -> "Iterator[dict[str, Any]]":
     """Yield rows of `raw`, a few in memory at a time: those of units, those of entries, or all."""
+    table = store.open_checked("raw")
+    if table is not None:
+        yield from bodies_of(table, units, columns, entries)
+
+
+def bodies_of(
+    table: "DeltaTable",
+    units: Iterable[str] | None = None,
+    columns: Iterable[str] = (),
+    entries: Iterable[str] | None = None,
+) -> "Iterator[dict[str, Any]]":
+    """Yield rows of an opened table `raw`, as `bodies` does."""
     column, values = ("entry", entries) if entries is not None else ("unit", units)
     values = None if values is None else list(values)
-    table = store.open_checked("raw") if values != [] else None
-    if table is None:
+    if values == []:
         return
     field: Any = library("pyarrow.compute", "archive").field
     batches = table.to_pyarrow_dataset().to_batches(
@@ -277,9 +288,16 @@ def coverage(
     store: Store, columns: Iterable[str] | None = None, units: Iterable[str] | None = None
 ) -> list[dict[str, Any]]:
     """Return rows of the table `coverage`."""
-    units = None if units is None else list(units)
     table = store.open_checked("coverage")
-    if table is None or units == []:
+    return [] if table is None else coverage_of(table, columns, units)
+
+
+def coverage_of(
+    table: "DeltaTable", columns: Iterable[str] | None = None, units: Iterable[str] | None = None
+) -> list[dict[str, Any]]:
+    """Return rows of an opened table `coverage`."""
+    units = None if units is None else list(units)
+    if units == []:
         return []
     field: Any = library("pyarrow.compute", "archive").field
     rows: list[dict[str, Any]] = (

@@ -9,14 +9,14 @@ from queue import Full, Queue
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
-from sideline.archive._decode import decode_tables
+from sideline.archive._decode import decode_tables, stored_schema
 from sideline.archive._fetch import Outcome, read
 from sideline.archive._ledger import is_list, remove_holes
 from sideline.archive._listing import Received, event
 from sideline.archive._plan import RESOURCES, Unit, unit_of
 from sideline.archive._read import bodies, conform, coverage, require, unit_of_body
 from sideline.archive._rosters import history
-from sideline.archive._store import MONTH, Store, in_month, now, public_schema, to_storage_types
+from sideline.archive._store import MONTH, Store, in_month, now
 from sideline.archive._writer import Context, Row, write_outcomes
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _current(store: Store, name: str) -> "Iterator[pyarrow.Table]":
 
 def _schema(store: Store, name: str) -> "pyarrow.Schema":
     """Return the public columns, and the stat codes that the bodies of a box score add."""
-    schema = in_month(to_storage_types(public_schema(name).empty_table()), "").schema
+    schema = in_month(stored_schema(name).empty_table(), "").schema
     if name != "box_score":
         return schema
     pa: Any = library("pyarrow", "archive")

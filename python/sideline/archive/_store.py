@@ -4,7 +4,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -62,8 +62,10 @@ _DESCRIPTIONS = {
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-_MIN_TIME_US, _MAX_TIME_US = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""The years 1 to 9999, the range of `datetime`, in microseconds of the epoch."""
+_MIN_TIME, _MAX_TIME = -62_135_596_800, 253_402_300_799
+"""The years 1 to 9999, the range of `datetime`, in seconds of the epoch."""
+
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 @cache
@@ -176,22 +178,28 @@ def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
     Raises `ValueError` for a time or a column name that cannot be stored and read again.
     """
     pa: Any = library("pyarrow", "archive")
-    plain = table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
-    if len({name.lower() for name in plain.column_names}) < len(plain.column_names):
+    check_storable(table)
+    return table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
+
+
+def check_storable(table: "pyarrow.Table") -> None:
+    """Raise `ValueError` for a time or a column name that cannot be stored and read again."""
+    pa: Any = library("pyarrow", "archive")
+    if len({name.lower() for name in table.column_names}) < len(table.column_names):
         raise ValueError("two columns have names that differ only in case")
-    for field in plain.schema:
+    for field in table.schema:
         if _CONTROL.search(field.name):
             raise ValueError(f"a column is named {field.name[:80]!r}, with a control character")
         if pa.types.is_timestamp(field.type):
-            _check_times(field.name, plain[field.name])
-    return plain
+            _check_times(field, table[field.name])
 
 
-def _check_times(name: str, column: Any) -> None:
+def _check_times(field: "pyarrow.Field", column: Any) -> None:
     pa: Any = library("pyarrow", "archive")
     ends = library("pyarrow.compute", "archive").min_max(column.cast(pa.int64())).as_py()
-    if ends["min"] is not None and (ends["min"] < _MIN_TIME_US or ends["max"] > _MAX_TIME_US):
-        raise ValueError(f"{name} has a time outside the years 1 to 9999")
+    second = _PER_SECOND[field.type.unit]
+    if ends["min"] is not None and (ends["min"] // second < _MIN_TIME or ends["max"] // second > _MAX_TIME):
+        raise ValueError(f"{field.name} has a time outside the years 1 to 9999")
 
 
 def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
@@ -336,11 +344,17 @@ class Store:
                 return made
         raise AssertionError
 
-    def replace(self, name: str, rows: "pyarrow.Table", predicate: str) -> None:
-        """Replace the rows that match the predicate in one transaction, after those of other writers."""
+    def replace(
+        self, name: str, rows: "Callable[[], pyarrow.Table | pyarrow.RecordBatchReader]", predicate: str
+    ) -> None:
+        """Replace the rows that match the predicate in one transaction, after those of other writers.
+
+        `rows` is called again for each attempt, because a reader can be read once.
+        """
         for attempt in range(_MAX_ATTEMPTS):
+            found = rows()
             if self.try_replace(
-                self.open_or_create(name, rows.schema), rows, predicate, last=attempt == _MAX_ATTEMPTS - 1
+                self.open_or_create(name, found.schema), found, predicate, last=attempt == _MAX_ATTEMPTS - 1
             ):
                 return
             self.wait(attempt)

@@ -1,9 +1,7 @@
-"""Runs one sync: reads the lists, plans, fetches and stores, a chunk of events at a time."""
+"""Runs one sync: reads the lists, plans, fetches and stores, some events at a time."""
 
 import uuid
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import accumulate, islice
@@ -14,13 +12,13 @@ from sideline._arguments import check_range
 from sideline._core import _epoch_ms
 from sideline._progress import ProgressOption, bar
 from sideline.archive import _compaction, _plan, _withdrawals
-from sideline.archive._decode import empty_tables
 from sideline.archive._discovery import Discovery
-from sideline.archive._fetch import Fetched, Outcome, connection_error, fetch, read
+from sideline.archive._fetch import Fetched, Outcome, fetch, read
 from sideline.archive._leases import PART_COUNT, Leases, leases
 from sideline.archive._ledger import mark_listed, update_holes
 from sideline.archive._listing import Event, Received, fragment, moment
 from sideline.archive._memory import trim
+from sideline.archive._pipeline import MAX_CHUNK_UNITS, Pipeline
 from sideline.archive._plan import Unit
 from sideline.archive._read import coverage
 from sideline.archive._store import Store, internal_schemas, now
@@ -29,9 +27,9 @@ from sideline.archive._writer import Context, Row, interrupted_units, version, w
 if TYPE_CHECKING:
     from sideline._client import Client
 
-_MAX_CHUNK_UNITS = 400
-_MAX_CHUNK_BYTES = 5 * 1024 * 1024
-"""Units, or bytes of bodies, fetched before they are stored. Twice as many are in memory, and may be lost by a kill."""
+_MAX_STEP_UNITS = 400
+_MAX_STEP_BYTES = 5 * 1024 * 1024
+"""Units, or bytes of bodies, that are requested at once. Twice as many bodies are in memory as they were received."""
 
 _UNITS_PER_LEASE = 100
 """Number of units whose parts a machine leases at once."""
@@ -99,7 +97,7 @@ class Sync:
         problems, withdrawn_within = self._problems()
         self._update_holes(problems)
         self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
-        for outcomes in _slices([*withdrawn, *withdrawn_within], _MAX_CHUNK_UNITS):
+        for outcomes in _slices([*withdrawn, *withdrawn_within], MAX_CHUNK_UNITS):
             self._write(outcomes)
             self.outcomes += outcomes
         self._fetch_due(game_ids is None)
@@ -188,7 +186,7 @@ class Sync:
 
     def _withdrawn(self, row: Mapping[str, Any], reason: str) -> Outcome:
         unit = _plan.unit_of(row)
-        return Outcome(unit, "withdrawn", now(), tables=empty_tables(unit), error=reason, attempts=0)
+        return Outcome(unit, "withdrawn", now(), error=reason, attempts=0)
 
     def _missed(self, row: Row, is_strong: bool, reason: str) -> Outcome:
         unit = _plan.unit_of(row)
@@ -206,7 +204,7 @@ class Sync:
             self._store, known_lists, problems, lists.readable - {problem.unit.id for problem in problems}, self._id
         )
         # Undecodable bodies are kept for a later version.
-        write_undecodable(self._store, [outcome for outcome in (*known_lists, *problems) if outcome.raw], now())
+        write_undecodable(self._store, [outcome for outcome in (*known_lists, *problems) if outcome.body], now())
 
     def _fragments(self) -> Iterator[Outcome]:
         """Yield each team, game and event of the lists as a body of its own."""
@@ -228,7 +226,7 @@ class Sync:
 
     def _write_fragments(self) -> None:
         fragments = self._fragments()
-        while chunk := list(islice(fragments, _MAX_CHUNK_UNITS)):
+        while chunk := list(islice(fragments, MAX_CHUNK_UNITS)):
             # Stored fragments are not reported, because their list is.
             problems = [outcome for outcome in chunk if not outcome.is_stored]
             for outcome in problems:
@@ -285,13 +283,11 @@ class Sync:
     def _known_units_within(self, event: Event) -> list[Unit]:
         return _plan.known_units_within(event, self._wanted, self._known.values())
 
-    def _chunks(
-        self, groups: Sequence[Sequence[Unit]], leases: Leases | None
-    ) -> Iterator[tuple[list[Unit], list[int]]]:
+    def _steps(self, groups: Sequence[Sequence[Unit]], leases: Leases | None) -> Iterator[tuple[list[Unit], list[int]]]:
         """Yield the next units to fetch, and the parts to release once they are stored."""
         if leases is None:
-            for chunk in _chunks(groups, self._expected_size):
-                yield chunk, []
+            for step in _steps(groups, self._expected_size):
+                yield step, []
             return
         parts: dict[int, list[Sequence[Unit]]] = {}
         for group in groups:
@@ -307,13 +303,13 @@ class Sync:
                 continue
             self._store.fence = leases.number
             order = [part for part in order if part not in leased]
-            chunks = list(
-                _chunks(self._units_left([group for part in leased for group in parts[part]]), self._expected_size)
+            steps = list(
+                _steps(self._units_left([group for part in leased for group in parts[part]]), self._expected_size)
             )
-            for chunk in chunks[:-1]:
-                yield chunk, []
-            if chunks:
-                yield chunks[-1], leased
+            for step in steps[:-1]:
+                yield step, []
+            if steps:
+                yield steps[-1], leased
             else:
                 leases.release(leased)
 
@@ -358,16 +354,19 @@ class Sync:
             if shown:
                 shown()
 
-        # One chunk is decoded and stored while the next is fetched; the fragments of the lists come first.
-        with ThreadPoolExecutor(1) as storing:
-            stored_last: Future[None] = storing.submit(self._write_fragments)
-            for chunk, parts in self._chunks(groups, leases):
-                fetched = deque(fetch(self._client, chunk, on_ended))
-                done += len(chunk)
+        def store(outcomes: list[Outcome], parts: Sequence[int]) -> None:
+            self._store_chunk(outcomes)
+            if leases is not None and parts:
+                leases.release(parts)
+
+        with Pipeline(store, first=self._write_fragments) as pipeline:
+            for units, parts in self._steps(groups, leases):
+                fetched = list(fetch(self._client, units, on_ended))
+                done += len(units)
                 self._record_sizes(fetched)
-                stored_last.result()
-                stored_last = storing.submit(self._read_and_write, fetched, leases, parts)
-            stored_last.result()
+                pipeline.add(fetched, parts)
+                # A name would keep the bodies until the next ones are there.
+                del fetched
         self._store.open_or_create("coverage", internal_schemas()["coverage"])
         _compaction.compact(self._store, sorted(self._store.written))
         if shown:
@@ -385,18 +384,10 @@ class Sync:
                 count, size = self._sizes.get(one.operation, (0, 0))
                 self._sizes[one.operation] = (count + 1, size + one.size)
 
-    def _read_and_write(self, fetched: deque[Fetched], leases: Leases | None, parts: Sequence[int]) -> None:
-        outcomes = []
-        while fetched:
-            # One after another, so that only one body is held twice.
-            outcome = fetched.popleft().read()
+    def _store_chunk(self, outcomes: list[Outcome]) -> None:
+        for outcome in outcomes:
             outcome.listed_at = self._listed_at.get(outcome.unit.name)
-            outcomes.append(outcome)
-        known = [outcome for outcome in outcomes if not self._lists.is_unknown_team(outcome)]
-        self._write(known)
-        if leases is not None and parts:
-            leases.release(parts)
-        cause = connection_error(outcomes)
+        self._write([outcome for outcome in outcomes if not self._lists.is_unknown_team(outcome)])
         self.rows += sum(outcome.rows for outcome in outcomes)
         for outcome in outcomes:
             outcome.release()
@@ -405,8 +396,6 @@ class Sync:
         self._stored_chunks += 1
         if self._stored_chunks % _COMPACT_INTERVAL == 0:
             _compaction.compact(self._store, sorted(self._store.written))
-        if cause is not None:
-            raise cause
 
 
 def _done_elsewhere(unit: Unit, row: Mapping[str, Any]) -> Outcome:
@@ -438,15 +427,15 @@ def _slices(outcomes: Sequence[Outcome], size: int) -> Iterator[list[Outcome]]:
         yield list(outcomes[first : first + size])
 
 
-def _chunks(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int]) -> Iterator[list[Unit]]:
-    """Yield chunks of whole events, so that a correction is seen with all of its consequences."""
-    chunk: list[Unit] = []
-    held = 0
+def _steps(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int]) -> Iterator[list[Unit]]:
+    """Yield the units of whole events, so that a correction is seen with all of its consequences."""
+    step: list[Unit] = []
+    expected = 0
     for group in groups:
-        chunk += group
-        held += sum(map(size, group))
-        if len(chunk) >= _MAX_CHUNK_UNITS or held >= _MAX_CHUNK_BYTES:
-            yield chunk
-            chunk, held = [], 0
-    if chunk:
-        yield chunk
+        step += group
+        expected += sum(map(size, group))
+        if len(step) >= _MAX_STEP_UNITS or expected >= _MAX_STEP_BYTES:
+            yield step
+            step, expected = [], 0
+    if step:
+        yield step

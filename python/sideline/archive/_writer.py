@@ -10,24 +10,29 @@ service's `Date` decides whose body is newer; if that is impossible, the stored 
 again.
 """
 
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sideline._core import __version__
 from sideline._frames import library
 from sideline.archive import _corrections, _rosters
-from sideline.archive._decode import decode_tables, empty_tables
+from sideline.archive._body import Body
+from sideline.archive._decode import column_names, decode_tables, decode_together, stored_schema
 from sideline.archive._fetch import Outcome
+from sideline.archive._memory import trim
 from sideline.archive._plan import COMPLETE, LIST_OPERATIONS, RESERVED, RESOURCES, TABLES, UNDATED, has_rows, is_final
-from sideline.archive._read import bodies, coverage, unit_of_body
+from sideline.archive._read import bodies, bodies_of, coverage_of, unit_of_body
 from sideline.archive._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
 
 if TYPE_CHECKING:
     import pyarrow
+    from deltalake import DeltaTable
 
 Row = dict[str, Any]
 
@@ -39,6 +44,12 @@ _BODY_COLUMNS = ("body_id", "sequence", "stored_at", "served_at", "rows", *LINEA
 
 _MAX_THREADS = 2
 """Tables written at once. Each takes memory."""
+
+_MAX_PART_BYTES = 6 * 1024 * 1024
+"""Bytes of bodies that are added to `raw` at once. Writing them takes three times as much memory."""
+
+_DECODED_TOGETHER = 8
+"""Bodies whose rows of one table are in memory at once."""
 
 _MAX_ATTEMPTS = 100
 
@@ -96,21 +107,31 @@ def write_outcomes(
     written: set[str] = set()
     attempt = 0
     while True:
-        seen = {row["unit"]: row for row in coverage(store, units=mine)}
+        table = store.open_or_create("coverage", internal_schemas()["coverage"])
+        seen = {row["unit"]: row for row in coverage_of(table, units=mine)}
         for outcome in outcomes:
             _resolve_absence(outcome, seen.get(outcome.unit.name), context)
-        if _reserve(store, [mine[name] for name in mine.keys() - seen.keys()], context):
-            continue
+        reserved = _reserved([mine[name] for name in mine.keys() - seen.keys()], context)
+        if reserved is not None:
+            before = table.version()
+            is_done = store.try_replace(table, reserved, is_in("unit", reserved["unit"].to_pylist()))
+            # Between the two versions another writer may have changed other units.
+            if not is_done or table.version() != before + 1:
+                continue
+            seen |= {row["unit"]: row for row in reserved.to_pylist()}
         outdated = {name for name, row in seen.items() if _is_outdated(mine[name], row, context.known.get(name))}
         ours = [outcome for name, outcome in mine.items() if name not in outdated]
         stored = _write_units(store, ours, seen, context, now())
         _restore_newer(store, [seen[name] for name in outdated & written])
         written |= {outcome.unit.name for outcome in ours if outcome.is_stored}
+        # As long as nobody else changes these rows, the table is still as it was seen.
+        is_as_seen = not outdated
         while True:
-            table = store.open_or_create("coverage", internal_schemas()["coverage"])
-            after = {row["unit"]: row for row in coverage(store, units=mine)}
-            if any(version(row) != version(seen.get(name)) for name, row in after.items()):
-                break
+            if not is_as_seen:
+                table = store.open_or_create("coverage", internal_schemas()["coverage"])
+                after = {row["unit"]: row for row in coverage_of(table, units=mine)}
+                if any(version(row) != version(seen.get(name)) for name, row in after.items()):
+                    break
             rows = [_coverage_after(outcome, seen.get(outcome.unit.name), stored, context) for outcome in ours]
             # Which body is newer is unknown: the next sync requests the unit again.
             rows += [{**seen[name], "final": False} for name in outdated if _is_tie(mine[name], seen[name])]
@@ -119,32 +140,25 @@ def write_outcomes(
                 table, rows_to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)), last=last
             ):
                 return stored.corrections
+            is_as_seen = False
             attempt += 1
             store.wait(attempt)
 
 
-def _reserve(store: Store, outcomes: Sequence[Outcome], context: Context) -> bool:
-    """Reserve rows of `coverage` for new units, so that a kill leaves no unaccounted rows."""
+def _reserved(outcomes: Sequence[Outcome], context: Context) -> "pyarrow.Table | None":
+    """Return the rows of `coverage` that reserve new units, so that a kill leaves no unaccounted rows."""
     rows: list[Row] = []
     for outcome in outcomes:
         if outcome.is_stored:
             row = _coverage_after(outcome, None, _WriteResult(context.clock, {}), context)
             row |= {"status": "failed", "error": "storing was interrupted", "rows": 0, "final": False}
             rows.append({**row, "sequence": RESERVED})
-    if rows:
-        table = store.open_or_create("coverage", internal_schemas()["coverage"])
-        store.try_replace(table, rows_to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)))
-    return bool(rows)
+    return rows_to_arrow(rows, "coverage") if rows else None
 
 
 def write_undecodable(store: Store, outcomes: Sequence[Outcome], at: datetime) -> None:
     """Add undecodable bodies to `raw`."""
     _store_bodies(store, outcomes, {}, at)
-
-
-def body_id(raw: bytes) -> str:
-    """Return the id of a body, by its content."""
-    return hashlib.sha256(raw).hexdigest()[:32]
 
 
 def entry(unit: str, sequence: int) -> str:
@@ -174,9 +188,8 @@ def _resolve_absence(outcome: Outcome, seen: Row | None, context: Context) -> No
     if seen is not None and has_rows(seen):
         is_second = seen["absent_in"] is not None and seen["absent_in"] != context.sync
         outcome.status = WITHDRAWN if is_second else "missing"
-        outcome.tables = empty_tables(outcome.unit) if is_second else {}
     elif _is_withdrawn(seen):
-        outcome.status, outcome.tables = WITHDRAWN, empty_tables(outcome.unit)
+        outcome.status = WITHDRAWN
     else:
         was_linked = outcome.unit.is_linked or (seen is not None and bool(seen["linked"]))
         outcome.status = "missing" if was_linked else "unavailable"
@@ -188,7 +201,7 @@ def _is_outdated(outcome: Outcome, row: Row, known: Row | None) -> bool:
         return False
     if not outcome.is_stored:
         return row["status"] in COMPLETE
-    if outcome.raw is not None and row["body_id"] == body_id(outcome.raw):
+    if outcome.body is not None and row["body_id"] == outcome.body.id:
         return False
     return _is_tie(outcome, row) or bool(outcome.served_at and row["served_at"] > outcome.served_at)
 
@@ -203,18 +216,18 @@ def _reject_case_conflicts(store: Store, outcomes: Sequence[Outcome]) -> None:
     """Fail bodies with a stat code that differs from a column only in case, which cannot be a column."""
     names: dict[str, str] = {}
     for outcome in outcomes:
-        rows = outcome.tables.get("box_score")
-        if rows is None:
+        if "box_score" not in outcome.tables:
             continue
+        columns = column_names("box_score", outcome.unit, outcome.body.raw) if outcome.body else []
         if not names:
             table = store.open("box_score")
-            stored = table.to_pyarrow_dataset().schema.names if table else rows.column_names
+            stored = table.to_pyarrow_dataset().schema.names if table else columns
             names = {name.lower(): name for name in stored}
-        odd = next((name for name in rows.column_names if names.get(name.lower(), name) != name), None)
+        odd = next((name for name in columns if names.get(name.lower(), name) != name), None)
         if odd is None:
-            names |= {name.lower(): name for name in rows.column_names}
+            names |= {name.lower(): name for name in columns}
         else:
-            outcome.status, outcome.tables, outcome.rows = "failed", {}, 0
+            outcome.status, outcome.rows = "failed", 0
             outcome.error = f"ValueError: the stat code {odd!r} has the name of the column {names[odd.lower()]!r}"
 
 
@@ -222,6 +235,7 @@ def _write_units(
     store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], context: Context, at: datetime
 ) -> _WriteResult:
     places, interrupted_before, months = _store_bodies(store, outcomes, seen, at)
+    trim()
     changed = {
         outcome.unit.name: outcome
         for outcome in outcomes
@@ -240,7 +254,9 @@ def _write_units(
     changes = {name: _change_id(name, seen[name]) for name in changed if name in seen}
     if changes and (stored.corrections or interrupted_before & changes.keys()):
         store.replace(
-            "corrections", rows_to_arrow(stored.corrections, "corrections"), is_in("change", changes.values())
+            "corrections",
+            lambda: rows_to_arrow(stored.corrections, "corrections"),
+            is_in("change", changes.values()),
         )
     return stored
 
@@ -252,7 +268,7 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
     rows = (
         _body(outcome, at)
         for outcome in outcomes
-        if outcome.raw or (outcome.status == WITHDRAWN and outcome.unit.name in begun)
+        if outcome.body or (outcome.status == WITHDRAWN and outcome.unit.name in begun)
     )
     wanted = {row["unit"]: row for row in rows}
     names = {name for unit in wanted for name in _units_with_same_rows(unit)}
@@ -261,7 +277,7 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
         last: dict[str, Row] = {}
         number: dict[str, int] = {}
         months = {name: {row[MONTH]} for name, row in wanted.items()}
-        for row in bodies(store, names, columns=_PLACE_COLUMNS) if wanted else ():
+        for row in bodies_of(table, names, columns=_PLACE_COLUMNS) if table is not None else ():
             name = row["unit"]
             for same in wanted.keys() & _units_with_same_rows(name):
                 months[same].add(row[MONTH])
@@ -278,11 +294,7 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
             ):
                 row["sequence"] = number.get(name, 0) + 1
                 new.append({**row, "entry": entry(name, row["sequence"])})
-        if not new or (
-            table is not None
-            # The predicate matches no row. It makes one of two writers of the same entry try again.
-            and store.try_replace(table, _one_by_one(new), _entries(new), last=attempt == _MAX_ATTEMPTS)
-        ):
+        if table is None or _are_written(store, table, new, last=attempt == _MAX_ATTEMPTS):
             break
         store.wait(attempt)
     added = {row["unit"] for row in new}
@@ -299,15 +311,54 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
     return _BodyPlaces(places, interrupted_before, months)
 
 
+def _are_written(store: Store, table: "DeltaTable", rows: Sequence[Row], *, last: bool) -> bool:
+    """Add rows to `raw`, a part at a time; false if another writer was active, and may have added the same entries."""
+    for part in _parts(rows):
+        before = table.version()
+        # The predicate matches no row. It makes one of two writers of the same entry try again.
+        if not store.try_replace(table, _one_by_one(part), _entries(part), last=last):
+            return False
+        if table.version() != before + 1:
+            return part[-1] is rows[-1]
+    return True
+
+
+def _parts(rows: Sequence[Row]) -> "Iterator[list[Row]]":
+    part: list[Row] = []
+    size = 0
+    for row in rows:
+        part.append(row)
+        size += row["body"].size if row["body"] else 0
+        if size >= _MAX_PART_BYTES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
 def _units_with_same_rows(unit: str) -> set[str]:
     """Return the units whose rows have the same key: an event may be requested as a game or as a practice."""
     operation, _, key = unit.partition("/")
     return {f"game/{key}", f"team_events/{key}"} if operation in ("game", "team_events") else {unit}
 
 
-def _one_by_one(rows: Sequence[Row]) -> "pyarrow.Table":
-    """Return rows of `raw`, each a batch of its own: a column that grows body by body takes several times as much."""
-    return library("pyarrow", "archive").concat_tables([rows_to_arrow([row], "raw") for row in rows])
+def _one_by_one(rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
+    """Return rows of `raw`, each a batch of its own, whose body is decompressed when it is written."""
+    pa: Any = library("pyarrow", "archive")
+    schema = internal_schemas()["raw"]
+
+    def batches() -> "Iterator[pyarrow.RecordBatch]":
+        for row in rows:
+            batch = pa.RecordBatch.from_pylist([{**row, "body": None}], schema)
+            if row["body"]:
+                raw = row["body"].raw
+                # The bytes themselves: pyarrow's pool would keep the memory of copies.
+                ends = pa.py_buffer(array("i", (0, len(raw))))
+                body = pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(raw)])
+                batch = batch.set_column(schema.get_field_index("body"), "body", body)
+            yield batch
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def _entries(rows: Sequence[Row]) -> str:
@@ -327,10 +378,10 @@ def _body(outcome: Outcome, at: datetime) -> Row:
         "team_id": unit.team_id,
         "game_id": unit.game_id,
         "session_id": unit.session_id,
-        "body_id": None if outcome.raw is None or status == WITHDRAWN else body_id(outcome.raw),
+        "body_id": None if outcome.body is None or status == WITHDRAWN else outcome.body.id,
         "served_at": outcome.served_at,
         "stored_at": at,
-        "body": None if status == WITHDRAWN else outcome.raw,
+        "body": None if status == WITHDRAWN else outcome.body,
     }
 
 
@@ -342,23 +393,41 @@ def _write(
     `touched`: whether there may be such rows, so that they are deleted even if the new bodies have none.
     """
     pa = library("pyarrow", "archive")
-    parts: dict[str, list[pyarrow.Table]] = {}
-    keys: dict[str, list[object]] = {}
     within = {month for outcome, _ in outcomes for month in months[outcome.unit.name]}
+    changed: dict[str, list[tuple[Outcome, str]]] = {}
     for outcome, month in sorted(outcomes, key=lambda one: (one[1], one[0].unit.id)):
-        for name, rows in outcome.tables.items():
-            history = _rosters.history(store, outcome.unit) if name == "players" else rows
-            parts.setdefault(name, []).append(in_month(history, month))
-            keys.setdefault(name, []).append(outcome.unit.key)
+        for name in outcome.tables:
+            changed.setdefault(name, []).append((outcome, month))
+
+    def decoded(name: str) -> "Iterator[pyarrow.Table]":
+        yield in_month(stored_schema(name).empty_table(), "")
+        if name == "players":
+            yield from (in_month(_rosters.history(store, outcome.unit), month) for outcome, month in changed[name])
+            return
+        for month, same in groupby(changed[name], key=itemgetter(1)):
+            bodies = (
+                (outcome.unit, outcome.body) for outcome, _ in same if outcome.body and outcome.status != WITHDRAWN
+            )
+            while some := list(islice(bodies, _DECODED_TOGETHER)):
+                rows = decode_together(name, [(unit, body.raw) for unit, body in some])
+                yield in_month(rows, month)
+
+    def rows_of(name: str) -> "pyarrow.Table | pyarrow.RecordBatchReader":
+        # Box scores have columns of their own, and rosters read the archive, which is impossible while it is written.
+        if name in ("box_score", "players"):
+            return pa.concat_tables(decoded(name), promote_options="default")
+        tables = decoded(name)
+        batches = (batch for rows in tables for batch in rows.to_batches())
+        return pa.RecordBatchReader.from_batches(next(tables).schema, batches)
 
     def write(name: str) -> None:
-        rows = pa.concat_tables(parts[name], promote_options="default")
-        if rows.num_rows or touched:
+        if touched or name == "players" or any(outcome.counts.get(name) for outcome, _ in changed[name]):
             key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
-            store.replace(name, rows, f"{is_in(MONTH, within)} AND {is_in(key, keys[name])}")
+            keys = [outcome.unit.key for outcome, _ in changed[name]]
+            store.replace(name, lambda: rows_of(name), f"{is_in(MONTH, within)} AND {is_in(key, keys)}")
 
     with ThreadPoolExecutor(_MAX_THREADS) as pool:
-        list(pool.map(write, parts))
+        list(pool.map(write, changed))
 
 
 def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
@@ -370,9 +439,9 @@ def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
         for same in months.keys() & _units_with_same_rows(row["unit"]):
             months[same].add(row[MONTH])
     for row in bodies(store, entries=[entry(row["unit"], row["sequence"]) for row in rows]):
-        unit = unit_of_body(row)
-        tables = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"])
-        found.append((Outcome(unit, "fetched", row["stored_at"], raw=row["body"], tables=tables), row[MONTH]))
+        body = Body.of(row["body"] or b"")
+        status = "fetched" if body else WITHDRAWN
+        found.append((Outcome(unit_of_body(row), status, row["stored_at"], body=body), row[MONTH]))
     if found:
         _write(store, found, months, touched=True)
 
@@ -397,7 +466,7 @@ def _find_corrections(
     for row in bodies(store, entries=before):
         name = row["unit"]
         old = decode_tables(unit_of_body(row), row["body"])
-        for table, rows in changed[name].tables.items():
+        for table, rows in changed[name].decode().items():
             if table in _corrections.KEYS:
                 found += [
                     {**one, "game_id": one["game_id"] or changed[name].unit.game_id, "unit": name}
@@ -450,7 +519,7 @@ def _coverage_after(outcome: Outcome, seen: Row | None, stored: _WriteResult, co
     }
     if unit.name in stored.places:
         row["sequence"], row["stored_at"] = stored.places[unit.name]
-        row["body_id"] = None if outcome.raw is None or outcome.status == WITHDRAWN else body_id(outcome.raw)
+        row["body_id"] = None if outcome.body is None or outcome.status == WITHDRAWN else outcome.body.id
     elif seen is not None and seen["sequence"] is not None:
         # Stored rows stay.
         row |= {name: seen[name] for name in _BODY_COLUMNS}

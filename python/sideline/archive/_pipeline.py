@@ -1,0 +1,69 @@
+"""Reads bodies and stores chunks while the next units are fetched, each in a thread of its own."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+
+from sideline.archive._fetch import Fetched, Outcome, connection_error
+
+MAX_CHUNK_UNITS = 400
+MAX_CHUNK_BYTES = 48 * 1024 * 1024
+"""Units, or bytes of their bodies, that are stored at once. A kill loses at most twice as many."""
+
+
+class Pipeline:
+    """Holds what was fetched until a chunk is full. An error of an earlier step is raised by a later call."""
+
+    def __init__(
+        self, store: Callable[[list[Outcome], Sequence[int]], None], first: Callable[[], None] = lambda: None
+    ) -> None:
+        """`store` stores a chunk, and releases the leases of parts; `first` comes before all chunks."""
+        self._store = store
+        self._held: list[Outcome] = []
+        self._size = 0
+        self._reading, self._storing = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self._read_last: Future[None] | None = None
+        self._stored_last: Future[None] = self._storing.submit(first)
+
+    def __enter__(self) -> "Pipeline":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Store what is held, also where the caller was interrupted."""
+        try:
+            with self._storing, self._reading:
+                if self._read_last is not None:
+                    self._read_last.result()
+                self._close_chunk(())
+                self._stored_last.result()
+        except Exception:
+            # The caller's own error says more.
+            if error is None:
+                raise
+
+    def add(self, fetched: Iterable[Fetched], parts: Sequence[int]) -> None:
+        """Take the units of a step, once those of the step before are read; with `parts`, the chunk ends with them."""
+        if self._read_last is not None:
+            self._read_last.result()
+        self._read_last = self._reading.submit(self._read, deque(fetched), parts)
+
+    def _read(self, fetched: deque[Fetched], parts: Sequence[int]) -> None:
+        outcomes = []
+        while fetched:
+            # One after another, so that only one body is held twice.
+            outcomes.append(fetched.popleft().read())
+            self._size += outcomes[-1].body.size if outcomes[-1].body else 0
+        self._held += outcomes
+        cause = connection_error(outcomes)
+        if parts or cause or len(self._held) >= MAX_CHUNK_UNITS or self._size >= MAX_CHUNK_BYTES:
+            self._close_chunk(parts)
+        if cause is not None:
+            raise cause
+
+    def _close_chunk(self, parts: Sequence[int]) -> None:
+        """Store what is held, after the chunk before."""
+        chunk, self._held, self._size = self._held, [], 0
+        self._stored_last.result()
+        if chunk or parts:
+            self._stored_last = self._storing.submit(self._store, chunk, parts)

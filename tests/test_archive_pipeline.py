@@ -1,0 +1,145 @@
+"""What a sync holds between fetching and storing: chunks, their bounds, and what is kept where it ends early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from archives import small_season
+
+import sideline
+from sideline.archive import _pipeline as pipeline
+from sideline.archive import _writer as writer
+from sideline.archive._body import Body, body_id
+from sideline.archive._fetch import Fetched, Outcome
+from sideline.archive._pipeline import Pipeline
+from sideline.archive._plan import Unit
+from sideline.archive._storage_options import Options
+from sideline.archive._store import Store, internal_schemas, now
+
+
+def fetched(*sizes: int, cause: Exception | None = None) -> list[Fetched]:
+    def outcome(size: int) -> Outcome:
+        body = None if cause else Body(bytes(size))
+        return Outcome(Unit("stats", str(size)), "failed" if cause else "fetched", now(), body=body, cause=cause)
+
+    return [Fetched("stats", size, lambda size=size: outcome(size)) for size in sizes]  # type: ignore[misc]
+
+
+class Stored:
+    def __init__(self) -> None:
+        self.chunks: list[tuple[list[str], Sequence[int]]] = []
+        self.errors: Iterator[Exception | None] = iter(())
+
+    def __call__(self, outcomes: list[Outcome], parts: Sequence[int]) -> None:
+        if error := next(self.errors, None):
+            raise error
+        self.chunks.append(([outcome.unit.id for outcome in outcomes], parts))
+
+
+def run(stored: Stored, *steps: list[Fetched], error: BaseException | None = None) -> None:
+    with Pipeline(stored) as steps_of_sync:
+        for step in steps:
+            steps_of_sync.add(step, [])
+        if error:
+            raise error
+
+
+def test_a_body_is_held_compressed_and_is_the_same_afterwards() -> None:
+    raw = b'{"teams": [1, 2, 3]}' * 10_000
+    body = Body(raw)
+    assert (body.raw, body.size, body.id) == (raw, len(raw), body_id(raw))
+    assert len(body._compressed) < len(raw) / 10
+    assert Body.of(b"") is None
+
+
+def test_a_chunk_ends_with_the_step_that_fills_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "MAX_CHUNK_UNITS", 3)
+    monkeypatch.setattr(pipeline, "MAX_CHUNK_BYTES", 1_000)
+    stored = Stored()
+    with Pipeline(stored, first=lambda: stored.chunks.append((["lists"], ()))) as steps:
+        for step in (fetched(1), fetched(2), fetched(3, 4), fetched(999), fetched(1_000), fetched(5)):
+            steps.add(step, [])
+        steps.add(fetched(6), [7, 8])
+        steps.add(fetched(9), [])
+    assert stored.chunks == [(["lists"], ()), (["1", "2", "3", "4"], []), (["999", "1000"], []), (["5", "6"], [7, 8]), (["9"], ())]
+
+
+def test_leases_are_released_where_nothing_is_left_to_store() -> None:
+    stored = Stored()
+    with Pipeline(stored) as steps:
+        steps.add([], [3])
+    assert stored.chunks == [([], [3])]
+
+
+def test_what_is_held_is_stored_where_the_sync_is_interrupted() -> None:
+    stored = Stored()
+    with pytest.raises(KeyboardInterrupt):
+        run(stored, fetched(1, 2), error=KeyboardInterrupt())
+    assert stored.chunks == [(["1", "2"], ())]
+
+
+def test_an_error_of_a_body_or_of_the_disk_ends_the_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "MAX_CHUNK_UNITS", 1)
+
+    def unreadable() -> Outcome:
+        raise MemoryError
+
+    stored = Stored()
+    with pytest.raises(MemoryError):
+        run(stored, fetched(1), [Fetched("stats", 1, unreadable)])
+    assert stored.chunks == [(["1"], [])]
+
+    stored = Stored()
+    stored.errors = iter([OSError("no space left"), None])
+    with pytest.raises(OSError, match="no space left"):
+        run(stored, *(fetched(1) for _ in range(4)))
+    assert stored.chunks == []
+
+
+def test_a_service_that_cannot_be_reached_ends_the_sync_and_loses_nothing_that_was_fetched() -> None:
+    stored = Stored()
+    with pytest.raises(sideline.ConnectError):
+        run(stored, fetched(1), fetched(2, 3, cause=sideline.ConnectError("connection refused")))
+    assert [ids for ids, _ in stored.chunks] == [["1", "2", "3"]]
+
+
+def test_two_writers_of_one_entry_lose_no_body_where_bodies_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another writer stores a body of the second part while the first part is written."""
+    monkeypatch.setattr(writer, "_MAX_PART_BYTES", 1)
+    ours, theirs = (Store(tmp_path, Options(None)) for _ in range(2))
+    ours.open_or_create("raw", internal_schemas()["raw"])
+
+    def outcome(unit: str, raw: bytes) -> Outcome:
+        return Outcome(Unit("stats", unit, session_id=unit), "fetched", now(), body=Body(raw))
+
+    written = []
+    whole = Store.try_replace
+
+    def interrupted(store: Store, *arguments: Any, **options: Any) -> bool:
+        done = whole(store, *arguments, **options)
+        if store is ours and not written:
+            written.append(1)
+            writer._store_bodies(theirs, [outcome("b", b"theirs")], {}, now())
+        return done
+
+    monkeypatch.setattr(Store, "try_replace", interrupted)
+    places = writer._store_bodies(ours, [outcome("a", b"first"), outcome("b", b"ours")], {}, now())
+    rows = ours.open("raw").to_pyarrow_table().sort_by("entry")  # type: ignore[union-attr]
+    assert dict(zip(rows["entry"].to_pylist(), rows["body"].to_pylist(), strict=True)) == {"stats/a#1": b"first", "stats/b#1": b"theirs", "stats/b#2": b"ours"}
+    assert {unit: sequence for unit, (sequence, _) in places.bodies.items()} == {"stats/a": 1, "stats/b": 2}
+
+
+def test_a_sync_in_small_chunks_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small_season() as season, season.client() as client:
+        games = [game["event_id"] for game in season.games[:3]]
+        whole, small = (sideline.Archive(tmp_path / name, client) for name in ("whole", "small"))
+        whole.sync(game_ids=games).raise_if_incomplete()
+        monkeypatch.setattr(pipeline, "MAX_CHUNK_UNITS", 5)
+        small.sync(game_ids=games).raise_if_incomplete()
+        for name in ("stat_events", "box_score", "possessions", "shots"):
+            rows = [sorted(map(repr, archive.to_arrow(name).to_pylist())) for archive in (whole, small)]
+            assert rows[0] == rows[1]
+            assert rows[0]
