@@ -353,7 +353,7 @@ def killed_before_the_account_of(operation: str) -> Iterator[None]:
     original = Store.try_replace
 
     def replaced(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> Any:
-        if "absent_in" in rows.column_names and any(row["operation"] == operation and row["sequence"] for row in rows.to_pylist()):
+        if "absent_in" in rows.schema.names and any(row["operation"] == operation and row["sequence"] for row in rows.to_pylist()):
             raise Killed
         return original(self, table, rows, *arguments, **options)
 
