@@ -445,3 +445,12 @@ def test_headers_may_be_none(service: sideline.Simulator) -> None:
     service.faults.add("/v1/data/teams", status=404, headers=None)
     with service.client() as client, pytest.raises(sideline.NotFound):
         client.teams()
+
+
+def test_the_repr_of_the_faults_shows_each_changed_argument(service: sideline.Simulator) -> None:
+    service.faults.clear()
+    service.faults.add(TEAMS, status=503, headers={"X-Odd": "1"}, delay=0.0, probability=1.0)
+    service.faults.add(body=b"x" * 100)
+    text = repr(service.faults)
+    service.faults.clear()
+    assert text == f"<sideline.simulator.Faults: add({TEAMS!r}, status=503, headers={{'X-Odd': '1'}}), add('*', body=b'xxxxxxxxxxx...xxxxxxxxxxxxx')>"
