@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_is_read_from_the_environment_and_what_is_given_wins() {
+    fn options_win_over_the_environment() {
         let variable = |name: &str| -> Option<String> {
             let value = match name {
                 "SIDELINE_USERNAME" => "ann",

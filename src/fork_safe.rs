@@ -121,7 +121,7 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     #[test]
-    fn threads_that_ask_at_once_get_one_value_and_it_is_dropped_once() {
+    fn concurrent_threads_get_one_value_and_it_is_dropped_once() {
         let (held, stored) = (Arc::new(()), AtomicUsize::new(0));
         let one = ForkSafe::new();
         assert!(one.get().is_none());
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_made_is_made_when_it_is_asked_for_again() {
+    fn a_value_that_failed_is_made_at_the_next_request() {
         let one = ForkSafe::new();
         assert_eq!(one.get_or_try_init(|| Err("not yet")), Err("not yet"));
         assert_eq!(one.get_or_try_init(|| Ok::<_, ()>(1)), Ok(&1));

@@ -314,7 +314,7 @@ def test_a_game_that_no_teams_events_have_is_requested_by_its_id(
     assert over <= set(games_of(archive))
 
 
-def test_where_the_teams_do_not_come_the_schedule_names_them(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+def test_without_teams_the_schedule_gives_their_names(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     league.faults.add("/v1/data/teams", status=500)
     report = archive.sync(**WINTER, tables=["teams", "shots"], on_error="keep")
@@ -537,7 +537,7 @@ def test_a_time_is_written_as_in_every_call(month: sideline.Archive) -> None:
         ({"team_ids": [1001], "game_ids": ["a"]}, "not both"),
     ],
 )
-def test_what_cannot_be_requested_is_reported(tmp_path: Path, asks: sideline.Client, wrong: dict[str, Any], says: str) -> None:
+def test_an_impossible_sync_is_refused(tmp_path: Path, asks: sideline.Client, wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         archive_of(asks, tmp_path).sync(**wrong)
     with pytest.raises(ValueError, match="no archived table is named 'shot'"):
@@ -597,14 +597,14 @@ def test_a_service_that_refuses_too_many_gets_as_many_requests_as_it_bears(tmp_p
 
 
 @pytest.mark.parametrize("time", ["2020-01-01", "2020-01-01T00:00:00Z", 1_577_836_800_000, date(2020, 1, 1), datetime(2020, 1, 1, tzinfo=UTC)])
-def test_a_time_of_the_past_is_what_times_are_everywhere(month: sideline.Archive, time: Any) -> None:
+def test_as_of_takes_the_times_of_every_call(month: sideline.Archive, time: Any) -> None:
     archive = sideline.Archive(month._store.root)
     assert archive.as_of(time).scan("shots").collect().is_empty()
     assert archive.corrections(since=time).is_empty()
 
 
 @pytest.mark.parametrize("wrong", [datetime(2020, 1, 1), "yesterday", 1.5])
-def test_a_time_that_is_none_says_what_to_write(month: sideline.Archive, wrong: Any) -> None:
+def test_an_invalid_time_is_refused_with_what_to_write(month: sideline.Archive, wrong: Any) -> None:
     archive = sideline.Archive(month._store.root)
     for call in (archive.as_of, archive.corrections):
         with pytest.raises((ValueError, TypeError), match=r"^(when|since) "):
@@ -632,7 +632,7 @@ def test_an_id_is_the_same_however_it_is_written(tmp_path: Path, league: sidelin
 
 
 @pytest.mark.parametrize("wrong", [7, 7.0, "7"])
-def test_a_window_that_is_no_time_is_refused_before_any_request(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, wrong: Any) -> None:
+def test_an_invalid_window_is_refused_before_any_request(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, wrong: Any) -> None:
     known = len(league.requests)
     with pytest.raises(TypeError, match=r"correction_window is a timedelta or None, not .*: write timedelta\(days=7\)"):
         archive_of(asks, tmp_path).sync(start="2026-11-01", correction_window=wrong)
@@ -654,7 +654,7 @@ def test_an_address_that_lacks_its_slashes_is_no_folder(wrong: str) -> None:
     assert sideline.Archive("season: 2026")._store.is_local
 
 
-def test_a_table_that_is_gone_is_no_empty_one(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+def test_a_deleted_table_is_not_an_empty_one(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     archive.sync(game_ids=[league.games[0]["event_id"]])
     rows = archive.to_arrow("shots").num_rows

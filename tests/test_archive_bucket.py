@@ -46,7 +46,7 @@ def in_bucket(client: sideline.Client | None, store: Bucket) -> sideline.Archive
     return sideline.Archive(ROOT, client, storage_options=store.options, clock=frozen)
 
 
-def test_a_bucket_is_as_good_as_a_folder(tmp_path: Path, asks: sideline.Client, store: Bucket, game: str) -> None:
+def test_an_archive_in_a_bucket_behaves_like_one_in_a_folder(tmp_path: Path, asks: sideline.Client, store: Bucket, game: str) -> None:
     folder = archive_of(asks, tmp_path)
     folder.sync(game_ids=[game]).raise_if_incomplete()
     in_bucket(asks, store).sync(game_ids=[game]).raise_if_incomplete()

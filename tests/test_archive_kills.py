@@ -245,7 +245,7 @@ def test_six_writers_of_different_games_keep_all(tmp_path: Path, league: sidelin
     assert same(contents(alone), contents(shared)) == []
 
 
-def test_a_body_that_was_fetched_earlier_does_not_take_the_place_of_a_later_one(
+def test_an_earlier_body_does_not_replace_a_later_one(
     tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The slow writer has fetched, and written its rows, when another fetches a correction and stores it."""

@@ -218,7 +218,7 @@ def test_a_range_without_an_end_ends_when_it_is_at_the_service(archive: sideline
 
 
 @pytest.mark.parametrize("change", ["remove_session", "reissue_session", "withdraw_game", "unlist_game"])
-def test_what_its_parent_no_longer_lists_leaves_the_tables_and_stays_in_the_past(archive: sideline.Archive, league: Service, change: str) -> None:
+def test_a_unit_that_is_no_longer_listed_leaves_the_tables_but_not_the_past(archive: sideline.Archive, league: Service, change: str) -> None:
     archive.sync(**SPAN)
     before, then = snapshot(archive), datetime.now(UTC)
     assert league.change.all[change]()

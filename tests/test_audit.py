@@ -270,7 +270,7 @@ def test_a_row_says_who_what_and_how_much(bodies: Bodies, session_id: str) -> No
     }
 
 
-def test_what_does_not_add_up_is_not_added(bodies: Bodies, session_id: str) -> None:
+def test_stats_that_are_no_sums_are_not_added_up(bodies: Bodies, session_id: str) -> None:
     for team in bodies["stats"]["teams"]:
         for one in team["player_stats"]:
             for code in ("DIST", "TEAM_SCORE", "OPPOSING_TEAM_SCORE"):
@@ -278,7 +278,7 @@ def test_what_does_not_add_up_is_not_added(bodies: Bodies, session_id: str) -> N
     assert found(bodies, session_id) == []
 
 
-def test_a_code_that_is_left_out_is_nought(bodies: Bodies, session_id: str) -> None:
+def test_a_missing_stat_code_counts_as_zero(bodies: Bodies, session_id: str) -> None:
     for team in bodies["stats"]["teams"]:
         for one in team["player_stats"]:
             one["stats"].setdefault("BLK", 0)
@@ -286,7 +286,7 @@ def test_a_code_that_is_left_out_is_nought(bodies: Bodies, session_id: str) -> N
     assert found(bodies, session_id) == []
 
 
-def test_a_service_that_sends_no_twos_has_them_as_the_rest(bodies: Bodies, session_id: str) -> None:
+def test_two_pointers_are_derived_if_the_service_sends_none(bodies: Bodies, session_id: str) -> None:
     stats = {"stats": bodies["stats"]}
     for one in (one for team in stats["stats"]["teams"] for one in team["player_stats"]):
         one["stats"].pop("FG2", None)
@@ -298,7 +298,7 @@ def test_a_service_that_sends_no_twos_has_them_as_the_rest(bodies: Bodies, sessi
     assert found(stats, session_id) == [], "who knows what was a three"
 
 
-def test_a_rounded_chart_agrees(bodies: Bodies, session_id: str) -> None:
+def test_rounding_of_a_shot_is_no_violation(bodies: Bodies, session_id: str) -> None:
     bodies["shots"]["teams"][0]["player_shots"][0]["shots"][0]["hoop_player_x"] += 1
     assert found(bodies, session_id) == []
 
@@ -360,7 +360,7 @@ def test_the_result_is_the_declared_table(client: sideline.Client, session_id: s
     assert pa.table(table).schema == pa.schema(sideline.SCHEMAS["violations"])
 
 
-def test_what_cannot_be_audited_is_refused(client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
+def test_an_impossible_audit_is_refused(client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
     stats = client.stats(session_id)
     with pytest.raises(ValueError, match="nothing to audit"):
         sideline.audit()

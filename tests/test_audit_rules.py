@@ -348,7 +348,7 @@ def test_the_game_is_clean(planted: Game) -> None:
 
 
 @pytest.mark.parametrize("plant", EXPECTED, ids=lambda plant: plant.__name__)
-def test_what_was_planted_is_named_by_its_rule_alone(plant: Callable[[Game], None], planted: Game) -> None:
+def test_a_planted_violation_is_named_by_its_rule_alone(plant: Callable[[Game], None], planted: Game) -> None:
     plant(planted)
     rule, place, count = EXPECTED[plant]
     rows = violations(planted)
@@ -562,7 +562,7 @@ def test_a_game_whose_only_session_lacks_a_time_is_not_judged(name: str, planted
     assert violations(planted) == []
 
 
-def test_a_roster_of_today_does_not_accuse_who_left(client: sideline.Client, service: sideline.Simulator) -> None:
+def test_a_current_roster_causes_no_violation_for_former_players(client: sideline.Client, service: sideline.Simulator) -> None:
     for game in service.games[:40]:
         team = game["home_team_id"]
         then, today = client.roster(team, game_id=game["event_id"]), client.roster(team)

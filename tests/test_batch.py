@@ -357,7 +357,7 @@ def test_under_faults_the_planned_are_the_five_states_and_rows_are_the_fetched(s
     assert not batch.complete, "a batch does not change"
 
 
-def test_a_client_with_retries_comes_further(service: sideline.Simulator, client: sideline.Client, sessions: list[str]) -> None:
+def test_a_client_with_retries_fetches_nearly_everything(service: sideline.Simulator, client: sideline.Client, sessions: list[str]) -> None:
     service.faults.add("*/stats", status=503, probability=0.2, headers={"Retry-After": "0"})
     batch = client.stats(sessions, on_error="keep")
     assert account(batch, sessions)
@@ -462,7 +462,7 @@ def test_threads_that_look_at_once_see_the_same_units(client: sideline.Client, s
         assert all(payloads == seen[0] and len(payloads) == 40 for payloads in seen)
 
 
-def test_what_was_not_looked_at_counts_and_pickles_as_what_was(client: sideline.Client, sessions: list[str]) -> None:
+def test_a_batch_that_was_not_read_counts_and_pickles_like_one_that_was(client: sideline.Client, sessions: list[str]) -> None:
     batch = client.stats(sessions[:5])
     assert (len(batch), batch.complete, batch.raise_if_incomplete()) == (5, True, None)
     copy = pickle.loads(pickle.dumps(batch))
@@ -584,7 +584,7 @@ def test_fetched_responses_are_read_though_the_credentials_are_refused_meanwhile
     assert batch.table().num_rows == batch.coverage.to_dicts()[0]["rows"] > 100_000
 
 
-def test_what_comes_while_the_teams_are_requested_takes_the_doubt_away(client: sideline.Client, sessions: list[str]) -> None:
+def test_a_response_during_the_request_for_teams_clears_the_credentials(client: sideline.Client, sessions: list[str]) -> None:
     body = client.stats(sessions[0]).to_dict()
     teams, over = threading.Event(), threading.Event()
 
@@ -620,7 +620,7 @@ def test_ids_that_a_gateway_refuses_keep_no_other_from_coming(service: sideline.
     assert len(service.requests) - before <= 40 + 40 // 4, "after four in a row it is asked for the teams"
 
 
-def test_a_clock_that_was_corrected_is_no_refusal(service: sideline.Simulator, sessions: list[str]) -> None:
+def test_a_corrected_clock_is_no_refusal(service: sideline.Simulator, sessions: list[str]) -> None:
     service.faults.add("*", clock_offset=3600.0)
     with service.client() as asks:
         batch = asks.stats(sessions[:40])

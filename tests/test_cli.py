@@ -104,7 +104,7 @@ def test_the_module_and_the_script_are_the_same_command() -> None:
         (["--seed", "9" * 20], "exceeds 64 bits"),
     ],
 )
-def test_what_cannot_be_is_one_line(wrong: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_options_are_refused_in_one_line(wrong: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", *wrong]) == 1
     text = capsys.readouterr().err
     assert text.startswith("sideline: ")

@@ -155,7 +155,7 @@ def test_a_page_that_cannot_be_served_is_an_error(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("arguments", [["g1", "--port", "8000"], [], ["g1", "--game-id", "g1"], ["g1", "--schedule-id", "g1"], ["g1", "--serve", "--json"]])
-def test_wrong_usage_is_2(arguments: list[Any]) -> None:
+def test_wrong_usage_exits_with_2(arguments: list[Any]) -> None:
     with pytest.raises(SystemExit) as error:
         main(["live", *arguments])
     assert error.value.code == 2

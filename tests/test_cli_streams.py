@@ -36,7 +36,7 @@ def test_refused_credentials_end_the_command_with_1(command: str, game: str, tmp
 
 
 @pytest.mark.parametrize("command", ["live", "record"])
-def test_a_refusal_that_lasts_is_1_when_the_command_is_stopped(command: str, tmp_path: Path) -> None:
+def test_a_lasting_refusal_exits_with_1_when_the_command_is_stopped(command: str, tmp_path: Path) -> None:
     with Service(seed=3) as service:
         service.live.refuse(404)
         with started(command, "schedule", service, tmp_path) as running:
@@ -52,7 +52,7 @@ def test_a_refusal_that_lasts_is_1_when_the_command_is_stopped(command: str, tmp
 
 
 @pytest.mark.parametrize(("command", "more"), [("live", ["--json"]), ("live", []), ("record", [])])
-def test_what_was_received_is_0_whatever_came_later(command: str, more: list[str], tmp_path: Path) -> None:
+def test_a_stream_that_received_data_exits_with_0_even_if_it_then_fails(command: str, more: list[str], tmp_path: Path) -> None:
     with Service(seed=3) as service:
         with started(command, "schedule", service, tmp_path, *more) as running:
             service.live.wait_for_connections(1, timeout=100)

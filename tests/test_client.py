@@ -236,7 +236,7 @@ def test_timeouts_compare_and_show_themselves() -> None:
         ({"read": "5"}, TypeError, "read is a number of seconds, not str"),
     ],
 )
-def test_a_timeout_that_is_none_names_its_limit(service: sideline.Simulator, given: Any, kind: type[Exception], said: str) -> None:
+def test_an_invalid_timeout_names_its_limit(service: sideline.Simulator, given: Any, kind: type[Exception], said: str) -> None:
     timeout = sideline.Timeout(**given)
     with pytest.raises(kind, match=said):
         sideline.Client(timeout=timeout)

@@ -81,7 +81,7 @@ def test_videos_are_dicts_frames_or_tables() -> None:
         sideline.clips(shots(10), [], before=-1)
 
 
-def test_what_the_service_has_becomes_clips(client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
+def test_every_kind_of_play_becomes_clips(client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
     start, end = game["results"][0]["started_at"], game["results"][0]["ended_at"]
     videos = [video(hlsVideoStartTimestamp=start, hlsDuration=(end - start) / 1000, sessionId=session_id)]
     for payload, column in [

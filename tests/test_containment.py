@@ -220,7 +220,7 @@ def test_a_mistyped_source_is_not_waited_for_for_ever() -> None:
 # Unknown fields.
 
 
-def test_so_many_unknown_fields_of_a_body_are_reported(client: sideline.Client, service: sideline.Simulator) -> None:
+def test_the_number_of_reported_unknown_fields_is_limited(client: sideline.Client, service: sideline.Simulator) -> None:
     body = {"teams": [{"id": 1, **{f"key{n}": n for n in range(100_000)}}]}
     service.faults.add("/v1/data/teams", body=json.dumps(body).encode(), times=1)
     with warnings.catch_warnings(record=True) as told:

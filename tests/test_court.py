@@ -63,7 +63,7 @@ def test_the_way_there_and_back_is_exact(source: Frame) -> None:
 
 
 @pytest.mark.parametrize("source", FRAMES, ids=str)
-def test_a_way_round_is_the_straight_way(source: Frame) -> None:
+def test_indirect_and_direct_transformations_agree(source: Frame) -> None:
     rng = random.Random(str(source))
     for middle, target in itertools.product(FRAMES, FRAMES):
         x, y = (Fraction(rng.randint(-(10**6), 10**6), 7) for _ in "xy")
@@ -90,7 +90,7 @@ PLACES = st.floats(-32_000, 32_000, allow_subnormal=False)
 
 
 @hypothesis.given(PLACES, PLACES, st.sampled_from(FRAMES), st.integers(-150, 150), st.integers(12_000, 13_500), st.booleans())
-def test_any_float_comes_back_within_what_is_documented(x: float, y: float, frame: Frame, hoop_x: int, hoop_y: int, far: bool) -> None:
+def test_any_float_round_trips_within_the_documented_error(x: float, y: float, frame: Frame, hoop_x: int, hoop_y: int, far: bool) -> None:
     hoop = (hoop_x, -hoop_y if far else hoop_y)
     back = court.transform(*court.transform(x, y, COURT, frame, hoop=hoop), frame, COURT, hoop=hoop)
     # A float of the court's size is known to 4e-12.
@@ -100,7 +100,7 @@ def test_any_float_comes_back_within_what_is_documented(x: float, y: float, fram
 
 
 @pytest.mark.parametrize(("attacking", "free_throw"), [("up", (0, -15)), ("down", (0, 15)), ("right", (-15, 0)), ("left", (15, 0))])
-def test_a_team_attacks_the_way_it_is_said_to(attacking: Any, free_throw: tuple[int, int]) -> None:
+def test_a_team_attacks_in_its_stated_direction(attacking: Any, free_throw: tuple[int, int]) -> None:
     from_hoop = court.transform(0, 4572, HOOP, Frame("hoop", attacking, "ft"))
     assert from_hoop == free_throw
     for hoop in ((0, 12_700), (0, -12_700)):
@@ -147,7 +147,7 @@ def test_lengths() -> None:
         assert court.convert(court.convert(Fraction(22, 7), one, other), other, one) == Fraction(22, 7)
 
 
-def test_what_cannot_be_turned_is_refused() -> None:
+def test_an_impossible_transformation_is_refused() -> None:
     with pytest.raises(ValueError, match="pass hoop="):
         court.transform(0, 0, COURT, HOOP)
     with pytest.raises(ValueError, match="pass hoop="):

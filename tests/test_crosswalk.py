@@ -82,7 +82,7 @@ def test_each_row_of_both_sides_is_there() -> None:
     assert rows[0]["confidence"] >= MIN_CONFIDENCE and rows[1]["confidence"] is None
 
 
-def test_of_namesakes_nobody_is_guessed() -> None:
+def test_no_guess_is_made_between_namesakes() -> None:
     ours = players((1, 10, "Jo", "Smith", "4"), (2, 11, "Jo", "Smith", "4"))
     other = pl.DataFrame({"name": ["Jo Smith"], "team": [11]})
     found = sideline.crosswalk(ours, other.drop("team")).to_dicts()
@@ -113,7 +113,7 @@ def test_a_birth_date_decides() -> None:
     assert matched(sideline.crosswalk(ours, other_person, team="team", birth_date="born"))[0] == (None, "unmatched")
 
 
-def test_a_player_who_moved_is_found_by_what_stayed() -> None:
+def test_a_player_who_changed_teams_is_found_by_the_other_columns() -> None:
     ours = players((1, 10, "Zebulon", "Quist", "4"), (2, 10, "Sam", "Jones", "7"))
     ours.extend(players(*((10 + number, 11, "Sam", family, "1") for number, family in enumerate(["Hill", "Moss", "Park"]))))
     ours.extend(players(*((20 + number, 13, given, "Jones", "1") for number, given in enumerate(["Tim", "Abe", "Lou"]))))
@@ -123,7 +123,7 @@ def test_a_player_who_moved_is_found_by_what_stayed() -> None:
     assert found[1]["candidates"] == [2]
 
 
-def test_numbers_are_compared_as_they_are_worn() -> None:
+def test_jersey_numbers_are_compared_as_they_are_worn() -> None:
     ours = players((1, 10, "Jo", "Smith", "0"), (2, 10, "Jo", "Smith", "00"))
     other = pl.DataFrame({"name": ["Jo Smith", "Jo Smith"], "team": [10, 10], "number": ["#00", "0"]})
     assert matched(sideline.crosswalk(ours, other, team="team", jersey="number"))[:2] == [(2, "name+team+jersey"), (1, "name+team+jersey")]
@@ -141,7 +141,7 @@ def test_rosters_bring_the_names_of_their_teams(client: sideline.Client, service
         assert all(row["player_id"] == row["id"] for row in found)
 
 
-def test_what_cannot_be_compared_says_what_to_give() -> None:
+def test_missing_columns_and_dates_are_refused_with_what_to_write() -> None:
     ours, other = players((1, 10, "Jo", "Smith", "4")), pl.DataFrame({"name": ["Jo Smith"], "club": ["Bears"], "born": ["2.1.2004"]})
     for options, text in [
         ({"name": "player"}, "other has no column 'player' for name; it has name, club, born"),

@@ -131,7 +131,7 @@ WRITINGS = st.fixed_dictionaries(
 
 @settings(max_examples=150, deadline=None)
 @given(VALUES, WRITINGS)
-def test_what_python_writes_is_read_as_it_was(value: Any, writing: dict[str, Any]) -> None:
+def test_json_written_by_python_is_read_unchanged(value: Any, writing: dict[str, Any]) -> None:
     assert repr(read(json.dumps(value, **writing).encode())) == repr(value)
 
 

@@ -176,7 +176,7 @@ def test_a_seeded_box_score_brings_the_names_and_who_has_none_is_shown_by_the_id
     assert any(shown.split()[0] == "99" for shown in lines)
 
 
-def test_what_the_service_sends_is_text_in_the_page_and_not_its_markup() -> None:
+def test_text_from_the_service_is_escaped_in_the_page() -> None:
     data = b'data: {"n":"<script>alert(1)</script>"}\n\n'
     with holding(data) as made, made.client() as client, client.live_stats("g1") as stream:
         view = View(stream, sideline.LiveBoxScore())
@@ -266,7 +266,7 @@ def test_in_a_notebook_one_table_refreshes_and_the_stop_button_ends_it(kernel: t
     assert "canary" not in "".join(cell.first + cell.updates)
 
 
-def test_in_a_notebook_a_played_games_box_score_is_rests(kernel: tuple[KernelManager, BlockingKernelClient]) -> None:
+def test_in_a_notebook_the_box_score_of_a_played_game_is_the_rest_apis(kernel: tuple[KernelManager, BlockingKernelClient]) -> None:
     manager, client = kernel
     with sideline.Simulator(seed=11, teams=4, games=8, now="2027-03-01T12:00:00Z") as season, season.client() as asks:
         game = season.games[-1]

@@ -183,13 +183,13 @@ def test_a_key_that_is_not_given_is_no_failure(season: sideline.Simulator) -> No
     assert "only the Broadcast API needs it" in report["api_key"].found and "SIDELINE_API_KEY" in report["api_key"].found
 
 
-def test_who_has_the_key_alone_needs_no_secret(season: sideline.Simulator) -> None:
+def test_an_api_key_alone_needs_no_secret(season: sideline.Simulator) -> None:
     report = looked(without(season, "username", "secret"))
     assert (report.ok, those(report), those(report, "skipped")) == (True, [], ["username", "secret", "TLS", *SIGNED])
     assert report["Broadcast key"].ok
 
 
-def test_nothing_given_fails_at_username_and_secret(season: sideline.Simulator) -> None:
+def test_without_settings_the_doctor_fails_at_username_and_secret(season: sideline.Simulator) -> None:
     report = looked(without(season, "username", "secret", "api_key"))
     assert those(report) == ["username", "secret"]
 
@@ -255,7 +255,7 @@ def test_an_unknown_name_fails_at_dns() -> None:
     assert "service.invalid" in report["DNS"].advice
 
 
-def test_an_authority_that_nobody_knows_fails_at_tls_and_is_named(certified: Certified) -> None:
+def test_an_unknown_authority_fails_at_tls_and_is_named(certified: Certified) -> None:
     heads: list[bytes] = []
     with listener(over_tls(certified("127.0.0.1"), answering(heads))) as seen:
         report = looked(given(seen.port))
@@ -277,7 +277,7 @@ def test_an_expired_certificate_fails_at_tls_with_its_day(authority: trustme.CA,
     assert "clock" in report["TLS"].advice
 
 
-def test_what_does_not_speak_tls_fails_at_tls() -> None:
+def test_a_server_without_tls_fails_at_tls() -> None:
     with listener(lambda connection: connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")) as seen:
         report = looked(given(seen.port))
     assert those(report) == ["TLS"]

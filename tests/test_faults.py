@@ -227,7 +227,7 @@ def test_bytes_trail_the_response_on_the_same_connection(service: sideline.Simul
     assert (rest, ended) == (BODY + EVIL, False)
 
 
-def test_what_trails_a_response_is_never_the_next(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
+def test_trailing_bytes_are_never_the_next_response(service: sideline.Simulator, once: sideline.Client, truth: bytes) -> None:
     for trailing in (EVIL, b"garbage", b"\r\n" + EVIL, b"\x00"):
         service.faults.add(trailing=trailing, times=3)
         for _ in range(4):
@@ -235,7 +235,7 @@ def test_what_trails_a_response_is_never_the_next(service: sideline.Simulator, o
         service.faults.clear()
 
 
-def test_what_trails_a_response_is_nobodys_under_load(service: sideline.Simulator, patient: sideline.Client) -> None:
+def test_trailing_bytes_are_no_response_under_load(service: sideline.Simulator, patient: sideline.Client) -> None:
     service.faults.add(trailing=EVIL, probability=0.5)
     paths = ["/v1/data/teams"] + [f"/v1/data/teams/{team['id']}" for team in service.teams]
 
@@ -407,7 +407,7 @@ def test_combined_faults_all_apply(service: sideline.Simulator) -> None:
     ],
     ids=str,
 )
-def test_a_fault_that_cannot_be_served_is_refused(service: sideline.Simulator, wrong: dict[str, Any], named: str) -> None:
+def test_an_impossible_fault_is_refused(service: sideline.Simulator, wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         service.faults.add(**wrong)
     head = httpx.get(service.base_url + TEAMS)
@@ -441,7 +441,16 @@ def test_an_argument_of_the_wrong_type_is_named(service: sideline.Simulator, wro
         service.faults.add(**wrong)
 
 
-def test_no_headers_are_none(service: sideline.Simulator) -> None:
+def test_headers_may_be_none(service: sideline.Simulator) -> None:
     service.faults.add("/v1/data/teams", status=404, headers=None)
     with service.client() as client, pytest.raises(sideline.NotFound):
         client.teams()
+
+
+def test_the_repr_of_the_faults_shows_each_changed_argument(service: sideline.Simulator) -> None:
+    service.faults.clear()
+    service.faults.add(TEAMS, status=503, headers={"X-Odd": "1"}, delay=0.0, probability=1.0)
+    service.faults.add(body=b"x" * 100)
+    text = repr(service.faults)
+    service.faults.clear()
+    assert text == f"<sideline.simulator.Faults: add({TEAMS!r}, status=503, headers={{'X-Odd': '1'}}), add('*', body=b'xxxxxxxxxxx...xxxxxxxxxxxxx')>"

@@ -59,7 +59,7 @@ def test_a_name_is_found_by_any_of_its_words(wanted: str, name: str, found: bool
     assert is_named(wanted, name) is found
 
 
-def test_a_name_of_nothing_is_no_name(asks: sideline.Client) -> None:
+def test_a_name_without_letters_or_digits_is_refused(asks: sideline.Client) -> None:
     for name in ("", "  ", "—", "..."):
         with pytest.raises(ValueError, match="letter or a digit"):
             asks.find_team(name)
@@ -323,7 +323,7 @@ def test_an_unknown_id_is_looked_for_once_and_one_of_a_batch_not_at_all(second: 
     assert len(second.requests) - before == 4
 
 
-def test_what_goes_wrong_while_it_looks_changes_nothing(second: Service, asks: sideline.Client) -> None:
+def test_an_error_of_the_lookup_leaves_the_original_error_unchanged(second: Service, asks: sideline.Client) -> None:
     second.faults.add("game", status=500)
     with pytest.raises(sideline.NotFound) as raised:
         asks.stats(second.season.played[0].id)

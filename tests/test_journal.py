@@ -132,7 +132,7 @@ def test_a_replay_is_a_stream(faults: Server, journal: Path) -> None:
     assert [seen(item) for item in sideline.replay(journal, None).record(copy)] == [seen(item) for item in replayed(copy)]
 
 
-def test_a_journal_is_gone_on_with(journal: Path) -> None:
+def test_a_recording_continues_an_existing_journal(journal: Path) -> None:
     items: list[Any] = []
     for first in (0, 3):
         with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
@@ -158,7 +158,7 @@ def test_the_time_between_two_recordings_is_a_gap(journal: Path) -> None:
     assert replay.stats.gaps == 2
 
 
-def test_who_wants_no_notices_has_no_gap_between_recordings(journal: Path) -> None:
+def test_without_notices_there_is_no_gap_between_recordings(journal: Path) -> None:
     for first in (0, 3):
         with server([then_hold(numbered(3, first))]) as made, made.client() as client:
             with client.live_stats("g1", notices=False).record(journal) as stream:

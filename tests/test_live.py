@@ -497,7 +497,7 @@ def test_a_full_buffer_drops_as_its_policy_says_and_counts(overflow: Any, kept: 
 
 
 @pytest.mark.parametrize(("overflow", "kept"), [("drop_oldest", list(range(92, 100))), ("latest", [99])])
-def test_what_a_full_buffer_drops_is_a_gap_in_its_place_and_in_the_journal(overflow: Any, kept: list[int], tmp_path: Path) -> None:
+def test_updates_dropped_by_a_full_buffer_are_a_gap_in_place_and_in_the_journal(overflow: Any, kept: list[int], tmp_path: Path) -> None:
     path = tmp_path / "game.journal"
     with server([then_hold(numbered(100))]) as made, made.client() as client:
         with client.live_stats("g1", overflow=overflow, buffer=8).record(path) as stream:

@@ -325,7 +325,7 @@ def test_a_reader_that_comes_late_gets_the_newest_view_alone() -> None:
     assert news.newer(seen, 0) is seen, "nothing changed"
 
 
-def test_so_many_browsers_and_connections_are_admitted_and_no_more() -> None:
+def test_the_number_of_browsers_and_connections_is_limited() -> None:
     with served(document(1)) as (shown, _):
         followers = [Follower(shown) for _ in range(MAX_BROWSERS)]
         status, _, body = get(shown, "/events")
@@ -400,7 +400,7 @@ CONTRASTS = """
 
 
 @needs_browser
-def test_a_played_game_with_cuts_ends_with_rests_score_in_a_browser(tab: Tab) -> None:
+def test_a_played_game_with_cuts_ends_with_the_rest_apis_score_in_a_browser(tab: Tab) -> None:
     with sideline.Simulator(seed=11, teams=4, games=8, now="2027-03-01T12:00:00Z") as season, season.client() as asks:
         game = season.games[-1]
         with asks.live(game["event_id"], retry_wait=0.01, max_wait=0.02) as stream, stream.serve() as shown:

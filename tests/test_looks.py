@@ -128,7 +128,7 @@ def test_every_public_module_says_which_names_are_its_own(name: str) -> None:
 
 
 @pytest.mark.parametrize("module", [sideline.metrics, sideline.plot, sideline.court])
-def test_what_a_notebook_completes_is_what_a_user_means(module: ModuleType) -> None:
+def test_completion_in_a_notebook_offers_public_names_alone(module: ModuleType) -> None:
     assert dir(module) == sorted(module.__all__)
 
 

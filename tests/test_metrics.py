@@ -275,7 +275,7 @@ def test_players_without_a_lineup_are_together_and_nothing_is_lost() -> None:
     assert None not in metrics.on_off(possessions)["player_id"]
 
 
-def test_what_cannot_be_measured_is_refused(client: sideline.Client, session_id: str) -> None:
+def test_an_impossible_metric_is_refused(client: sideline.Client, session_id: str) -> None:
     practice = next(
         one["session_id"]
         for one in client.team_events(client.teams()["teams"][0]["id"], "2026-08-01", "2027-03-01").table().to_dicts()

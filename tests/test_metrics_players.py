@@ -115,7 +115,7 @@ def test_periods_have_the_seconds_left(period: str, left: float) -> None:
     assert metrics.game_state(with_periods(S=period))["seconds_left"][0] == left
 
 
-def test_the_length_of_a_period_can_be_said() -> None:
+def test_the_length_of_a_period_is_an_option() -> None:
     assert metrics.game_state(with_periods(S="Q2"), period_minutes=10)["seconds_left"][0] == 2 * 600 + 1200
 
 

@@ -130,7 +130,7 @@ def test_notebooks_use_the_service_of_the_environment_and_show_no_secret(tmp_pat
 
 
 @pytest.mark.parametrize("path", [path for path in NOTEBOOKS if path.name[:2] in ("07", "08", "13")], ids=lambda path: path.stem)
-def test_where_no_game_is_going_on_they_say_so_and_play_a_simulated_one(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_current_game_the_notebooks_say_so_and_play_a_simulated_one(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with sideline.Simulator(seed=11, teams=4, games=24) as service:
         service.faults.add("/v1/data/schedule/games", status=200, body={"games": []})
         for name, value in service.environ.items():

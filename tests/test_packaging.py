@@ -139,7 +139,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert names - extension - about == {*sources, "sideline/py.typed", "pyspark_sideline/__init__.py"}
 
 
-def test_what_pip_makes_of_the_source_distribution_is_the_same_wheel(built_by_pip: Path, wheel: Path) -> None:
+def test_pip_builds_the_same_wheel_from_the_source_distribution(built_by_pip: Path, wheel: Path) -> None:
     names = [set(zipfile.ZipFile(one).namelist()) for one in (built_by_pip, wheel)]
     assert names[0] == names[1]
 
@@ -164,7 +164,7 @@ def test_nothing_is_required_but_by_an_extra(metadata: Message) -> None:
     assert set(metadata.get_all("Provides-Extra", [])) == set(EXTRAS)
 
 
-def test_a_stranger_installs_it_with_nothing_else_and_pastes_the_readme(strangers_python: Path, tmp_path: Path) -> None:
+def test_the_readme_runs_in_a_clean_installation(strangers_python: Path, tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     first = re.findall(r"```python\n(.*?)```", readme, re.S)[0]
     assert "box_score" in run(strangers_python, "-I", "-W", "error", "-c", first, at=tmp_path, env=without_settings())

@@ -19,7 +19,7 @@ def payload() -> sideline.Payload:
     return sideline.Payload.from_bytes("teams", BODY)
 
 
-def test_what_a_response_carries(client: sideline.Client, service: sideline.Simulator) -> None:
+def test_a_payload_has_the_status_headers_and_times_of_its_response(client: sideline.Client, service: sideline.Simulator) -> None:
     before = datetime.now(UTC)
     payload = client.teams()
     assert payload.status == 200
@@ -43,7 +43,7 @@ def test_a_body_from_a_file_has_no_response_around_it(payload: sideline.Payload)
     assert payload.parts == [payload]
 
 
-def test_it_is_looked_into_as_the_dict_is(payload: sideline.Payload) -> None:
+def test_a_payload_is_indexed_like_its_dict(payload: sideline.Payload) -> None:
     body = json.loads(BODY)
     assert payload["teams"] == body["teams"]
     assert len(payload) == 1
@@ -57,7 +57,7 @@ def test_it_is_looked_into_as_the_dict_is(payload: sideline.Payload) -> None:
         payload["games"]
 
 
-def test_an_array_is_looked_into_as_the_list_is() -> None:
+def test_an_array_is_indexed_like_its_list() -> None:
     payload = sideline.Payload.from_bytes("locations", b'[{"locations": []}, {"locations": []}]', session_id="s")
     assert len(payload) == 2
     assert payload[-1] == {"locations": []}
@@ -121,7 +121,7 @@ def test_a_byte_order_mark_is_no_content() -> None:
     assert caught.value.offset == 9
 
 
-def test_where_there_is_no_table_to_dict_is_named(client: sideline.Client) -> None:
+def test_an_operation_without_tables_names_to_dict(client: sideline.Client) -> None:
     payload = client.broadcast_teams()
     assert payload.tables == []
     for ask in (payload.table, payload.to_arrow, payload.to_polars, payload.to_pandas, payload.unknown_fields):

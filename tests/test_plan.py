@@ -194,7 +194,7 @@ def test_a_hole_raises_and_is_a_row_of_bodies(second: Service, asking: sideline.
             assert again.table(table).num_rows == row["rows"]
 
 
-def test_what_no_link_names_and_is_not_there_is_no_hole(second: Service, asking: sideline.Client) -> None:
+def test_an_unlinked_404_is_unavailable_and_no_hole(second: Service, asking: sideline.Client) -> None:
     plan = asking.plan("possessions", **RANGE)
     assert {unit["linked"] for unit in plan.units.to_dicts()} == {False}
     second.faults.add("possessions", status=404, body={"status": 404, "message": "Invalid id"}, times=1)
@@ -337,7 +337,7 @@ def test_the_teams_of_a_season_are_read_once(second: Service, asking: sideline.C
         ({"table": "locations", "session_ids": ["a"]}, "start= and end="),
     ],
 )
-def test_what_cannot_be_planned_is_refused_before_a_request(second: Service, asking: sideline.Client, arguments: dict[str, Any], said: str) -> None:
+def test_an_impossible_plan_is_refused_before_a_request(second: Service, asking: sideline.Client, arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         asking.plan(**arguments)
     assert len(second.requests) == 0
@@ -350,7 +350,7 @@ def test_locations_of_sessions_take_a_range(second: Service, asking: sideline.Cl
     assert not differences(rows(plan.split(1), asking), truth, columns=truth[0].keys() - {"game_id"})
 
 
-def test_a_text_that_is_no_plan_is_refused(asking: sideline.Client) -> None:
+def test_an_invalid_plan_is_refused(asking: sideline.Client) -> None:
     text = asking.plan("shots", session_ids=["a"]).to_json()
     for wrong in (
         "",

@@ -121,7 +121,7 @@ def come_to_rest(box: sideline.LiveBoxScore, stream: sideline.LiveStream, asks: 
 
 
 @pytest.mark.parametrize("speed", [None, 3000.0])
-def test_the_box_score_of_a_played_game_is_rests(
+def test_the_box_score_of_a_played_game_equals_that_of_the_rest_api(
     season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any], opens: Opens, speed: float | None
 ) -> None:
     box = sideline.LiveBoxScore()
@@ -154,7 +154,7 @@ def test_a_thousand_cuts_at_random_bytes_lose_nothing_of_the_websocket(season: s
     assert lines(box.table()) == rest(asks, game)
 
 
-def test_a_thousand_cuts_at_random_bytes_of_the_event_stream_end_in_rests_box_score(
+def test_a_thousand_cuts_at_random_bytes_of_the_event_stream_end_in_the_rest_apis_box_score(
     season: sideline.Simulator, asks: sideline.Client, game: dict[str, Any]
 ) -> None:
     season.streams.heartbeat = 0.001  # so that a byte comes at which to cut, when the game is over
@@ -267,7 +267,7 @@ def test_bytes_that_are_no_text_are_replaced_and_lose_nothing_else(season: sidel
         assert next(stream).to_dict()["game_id"] == over
 
 
-def test_slow_bytes_are_life(season: sideline.Simulator, asks: sideline.Client, over: str) -> None:
+def test_slow_bytes_are_no_silence(season: sideline.Simulator, asks: sideline.Client, over: str) -> None:
     with asks.live_stats(over, notices=False) as stream:
         size = len(next(stream).raw)
     season.streams.slow(size // 3, EVENT_STREAM, times=1)

@@ -237,7 +237,7 @@ def test_the_full_court_is_in_the_frame_of_positions() -> None:
     assert low == -high < -14325.6
 
 
-def test_a_court_that_is_none_is_refused() -> None:
+def test_an_unknown_court_is_refused() -> None:
     with pytest.raises(ValueError, match="court is 'nba'; it must be one of college, pro, international, or a Court"):
         court(new(), "nba")  # type: ignore[arg-type]
 
@@ -445,7 +445,7 @@ def test_nothing_to_draw_is_an_empty_court_that_says_so(draw: Any, note: str) ->
     assert not dots(ax)
 
 
-def test_no_possession_is_an_empty_axis_that_says_so() -> None:
+def test_without_possessions_an_empty_axis_says_so() -> None:
     assert written(possession_timeline(some_possessions().slice(0, 0), new())) == "no possessions"
 
 
@@ -669,7 +669,7 @@ def test_teams_and_players_are_meant_by_id_or_name(client: sideline.Client, game
         ({"team": "rangers"}, "team 'rangers' matches no name; there are: 11"),
     ],
 )
-def test_who_is_not_among_the_shots_is_an_error(asked: dict[str, Any], message: str) -> None:
+def test_an_unknown_or_ambiguous_player_is_refused(asked: dict[str, Any], message: str) -> None:
     shots = {"hoop_player_x": [0.0, 1.0], "hoop_player_y": [0.0, 1.0], "is_make": [True, False], "player_id": [7, 8], "team_id": [11, 11]}
     with pytest.raises(ValueError, match=message):
         shot_chart(shots, new(), players={7: "Ada Bell"}, **asked)

@@ -205,7 +205,7 @@ def test_a_proxy_that_is_given_beats_the_environment(origin: Origin, given: Give
         assert client.teams().status == 200
 
 
-def test_a_proxy_of_the_environment_that_cannot_be_used_is_never_gone_around(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_proxy_of_the_environment_is_never_bypassed(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks5://ann:canary@127.0.0.1:1080")
     with given() as client, pytest.raises(sideline.ConfigurationError, match="ALL_PROXY") as caught:
         client.teams()
@@ -308,7 +308,7 @@ def test_a_forwarding_proxy_that_responds_itself_is_never_data(given: Given) -> 
             client.teams()
 
 
-def test_a_proxy_that_is_down_is_named_and_not_gone_around(given: Given) -> None:
+def test_a_proxy_that_is_down_is_named_and_not_bypassed(given: Given) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with given(f"http://127.0.0.1:{port}") as client, pytest.raises(sideline.ConnectError, match="could not connect through the proxy.*refused"):

@@ -113,7 +113,7 @@ def test_it_may_be_requested_late(request):
     assert len(request.getfixturevalue("sideline_simulator").teams) == 4
 
 @pytest.mark.sideline(seed=3, sport="football", now=None, tracking_hz=20)
-def test_everything_about_a_season_can_be_said(sideline_simulator, sideline_client):
+def test_the_marker_takes_every_option_of_a_season(sideline_simulator, sideline_client):
     assert "football" in repr(sideline_client)
     assert len(sideline_simulator.games) == 8
 
@@ -218,7 +218,7 @@ def test_the_plugin_is_light(project: Project) -> None:
     project.pytest(LIGHT, passed=1)
 
 
-def test_it_can_be_left_out(project: Project) -> None:
+def test_the_plugin_can_be_disabled(project: Project) -> None:
     project.pytest("import sys\ndef test_it(): assert 'sideline' not in sys.modules\n", "-p", "no:sideline", passed=1)
     text = project.pytest("def test_it(sideline_client): pass\n", "-p", "no:sideline", error=1)
     assert "fixture 'sideline_client' not found" in text

@@ -579,7 +579,7 @@ def check(schedule: Schedule, reader: Reader, items: list[Any], stats: Any, *, h
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_after_any_cuts_the_box_score_is_rests_or_a_final_gap_says_why(shard: int) -> None:
+def test_after_any_cuts_the_box_score_is_the_rest_apis_or_a_final_gap_says_why(shard: int) -> None:
     sums = [0, 0, 0, 0]
     for seed in range(shard, RUNS, SHARDS):
         sums = [old + new for old, new in zip(sums, play(seed), strict=True)]

@@ -95,7 +95,7 @@ def test_the_page_says_what_the_archive_knows(holed: sideline.Archive, report: A
     assert all(row[month] == "" or 50 < int(row[month].rstrip("%")) < 100 for row in heat[1:]), "each game lacks its shots"
 
 
-def test_what_the_service_sent_is_text(report: ArchiveReport) -> None:
+def test_text_from_the_service_is_escaped_in_the_report(report: ArchiveReport) -> None:
     html = report.html
     assert "<i>" not in html
     assert "teams[].&lt;i&gt;" in html
@@ -114,7 +114,7 @@ def test_the_page_loads_nothing_and_can_be_read_by_all(report: ArchiveReport) ->
     assert [tag for tag, _ in page.tags if tag in ("h1", "h2")] == ["h1", *["h2"] * 7]
 
 
-def test_a_share_that_is_not_all_is_never_shown_as_all() -> None:
+def test_an_incomplete_share_is_never_shown_as_100_percent() -> None:
     assert _heat((1000, 1000)) == '<td class="h4" title="1,000 of 1,000 units">100%</td>'
     assert _heat((999, 1000)) == '<td class="h3" title="999 of 1,000 units">99%</td>'
     assert _heat((0, 7)) == '<td class="h0" title="0 of 7 units">0%</td>'

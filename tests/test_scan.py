@@ -168,7 +168,7 @@ def test_a_scan_of_an_asynchronous_client_is_not_awaited(second: Service) -> Non
     ("table", "options", "said"),
     [("box_score", RANGE, "player_stats"), ("teams", RANGE, r"client\.teams\(\)"), ("nope", RANGE, "no plan reads"), ("shots", {}, "start=")],
 )
-def test_what_cannot_be_scanned_is_refused_at_once(second: Service, asking: sideline.Client, table: str, options: dict[str, Any], said: str) -> None:
+def test_an_impossible_scan_is_refused_before_a_request(second: Service, asking: sideline.Client, table: str, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         asking.scan(table, **options)
     assert len(second.requests) == 0

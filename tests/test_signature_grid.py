@@ -103,7 +103,7 @@ def test_any_address_is_signed_alike_by_hmac_and_openssl_and_sent_alike_by_httpx
 
 
 @needs_openssl
-def test_the_two_that_agree_can_disagree() -> None:
+def test_the_comparison_of_signatures_can_fail() -> None:
     right = ("k", "Sun, 01 Nov 2026 12:00:00 GMT", "h", "GET / HTTP/1.1")
     assert signature(*right) == signature_by_openssl(*right)
     for at, other in enumerate(("l", "Sun, 01 Nov 2026 12:00:01 GMT", "h:80", "GET /? HTTP/1.1")):

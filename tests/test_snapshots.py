@@ -233,7 +233,7 @@ def test_a_message_returns_what_its_own_text_says_whatever_is_done_to_others(tex
         ('{"a":' * 10 + "1" + "}" * 10, '{"a":' * 10 + "[" * 195 + "]" * 195 + "}" * 10),
     ],
 )
-def test_whatever_came_before(before: str, after: str) -> None:
+def test_an_update_is_read_the_same_after_any_other(before: str, after: str) -> None:
     with sent([before, after, before, after, before]) as updates:
         for update in updates:
             assert same(given_of(update), read(update.text)), update.text
@@ -265,7 +265,7 @@ SNAPSHOTS = [json.dumps(SNAPSHOT | {"version": version}) for version in range(5)
         ["[1]", '[1,{"a":1}]', '[2,{"a":1}]'],
     ],
 )
-def test_what_a_caller_changes_is_the_callers(texts: list[str]) -> None:
+def test_changing_a_dict_changes_no_other(texts: list[str]) -> None:
     with sent(texts) as updates:
         for update in updates:
             document = update.to_dict()
@@ -280,7 +280,7 @@ def test_what_a_caller_changes_is_the_callers(texts: list[str]) -> None:
             assert same(update.to_dict(), json.loads(update.text))
 
 
-def test_a_text_stays_its_updates_while_those_of_others_are_used_again() -> None:
+def test_the_text_of_an_update_survives_the_reuse_of_buffers() -> None:
     texts = [json.dumps({"n": n, "x": chr(97 + n % 26) * (n * 7919 % 3000)}) for n in range(3000)]
     kept: list[sideline.Update] = []
 

@@ -127,7 +127,7 @@ def test_a_plan_without_units_is_read_as_spark_does() -> None:
         ({"table": "shots"}, "give one of start="),
     ],
 )
-def test_options_that_cannot_be_are_refused_with_what_to_write(options: dict[str, str], said: str) -> None:
+def test_impossible_options_are_refused_with_what_to_write(options: dict[str, str], said: str) -> None:
     with pytest.raises(ValueError, match=said) as caught:
         rows(**options)
     assert "'x'" not in str(caught.value) or "must be" in str(caught.value)

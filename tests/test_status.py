@@ -62,7 +62,7 @@ class StatusMachine(TrustMachine):
 
 @pytest.mark.timeout(3600)
 @pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
-def test_what_is_available_is_the_truth() -> None:
+def test_available_data_is_the_truth() -> None:
     SEEN.clear()
     run_state_machine_as_test(StatusMachine, settings=settings(MACHINE, max_examples=int(EXAMPLES or 4), derandomize=EXAMPLES is None))
     assert SEEN["available"] > 50, SEEN
@@ -86,7 +86,7 @@ def verdicts(archive: sideline.Archive, table: str = "stat_events", **options: A
     return {row["game_id"]: (row["status"], row["reasons"]) for row in archive.status(**options).to_dicts() if row["table"] == table}
 
 
-def test_a_season_that_is_in(tmp_path: Path, second: Service) -> None:
+def test_status_of_a_complete_season(tmp_path: Path, second: Service) -> None:
     archive = synced(second, tmp_path / "season")
     found = archive.status(correction_window=timedelta(0))
     assert found.name == "status" and found.column_names[:4] == ["game_id", "table", "status", "reasons"]
@@ -99,7 +99,7 @@ def test_a_season_that_is_in(tmp_path: Path, second: Service) -> None:
     assert all(row["last_changed"] and row["last_listed"] for row in rows if row["game_id"] != upcoming)
 
 
-def test_what_may_be_corrected_is_provisional_until_it_was_seen_after_the_window(tmp_path: Path, second: Service) -> None:
+def test_a_recent_game_is_provisional_until_a_sync_after_the_correction_window(tmp_path: Path, second: Service) -> None:
     archive = synced(second, tmp_path / "season")
     before = verdicts(archive)
     recent = {game for game, (status, _) in before.items() if status == "provisional"}
@@ -175,7 +175,7 @@ def test_a_game_that_is_gone_is_withdrawn(tmp_path: Path, second: Service) -> No
     assert len(withdrawn) == 1, gone
 
 
-def test_what_a_killed_sync_was_storing_is_degraded(tmp_path: Path, second: Service) -> None:
+def test_units_of_a_killed_sync_are_degraded(tmp_path: Path, second: Service) -> None:
     archive = synced(second, tmp_path / "season")
     for transactions in range(1, 20):
         assert second.change.all["correct_stat"]()

@@ -39,14 +39,14 @@ def test_rows_as_dicts(table: sideline.Table) -> None:
     assert [list(row) for row in table.to_dicts()] == [COLUMNS] * 3
 
 
-def test_lists_are_lists_in_dicts() -> None:
+def test_list_columns_become_lists() -> None:
     body = b'{"teams": [{"id": 1, "possessions": [{"player_ids": [3, 1, 2]}, {"player_ids": null}, {"player_ids": []}]}]}'
     table = sideline.Payload.from_bytes("possessions", body, session_id="s").table(columns=["player_ids", "lineup_id"])
     assert [row["player_ids"] for row in table.to_dicts()] == [[3, 1, 2], None, []]
     assert [row["lineup_id"] for row in table.to_dicts()][:2] == ["1-2-3", None]
 
 
-def test_maps_are_dicts() -> None:
+def test_map_columns_become_dicts() -> None:
     body = b'{"details": [{"eventId": "a", "stats": {"TO": 1, "LBTO": null, "TO": 2}}, {"eventId": "b", "stats": null}, {"eventId": "c", "stats": {}}]}'
     table = sideline.Payload.from_bytes("play_by_play", body).table(columns=["stats"])
     expected: list[Any] = [{"TO": 2.0, "LBTO": None}, None, {}]

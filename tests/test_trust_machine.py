@@ -158,5 +158,5 @@ MACHINE = settings(
 
 @pytest.mark.timeout(0 if EXAMPLES else 1800)
 @pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
-def test_nothing_is_lost_without_a_word() -> None:
+def test_nothing_is_lost_silently() -> None:
     run_state_machine_as_test(TrustMachine, settings=MACHINE)

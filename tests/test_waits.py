@@ -81,7 +81,7 @@ def test_a_cancelled_wait_says_why_and_takes_nothing(stream: sideline.LiveStream
         runner.run(asyncio.wait_for(main(), 20))
 
 
-def test_what_ends_the_process_goes_through_the_loop(stream: sideline.LiveStream, go: threading.Event, new_loop: NewLoop) -> None:
+def test_system_exit_passes_through_the_event_loop(stream: sideline.LiveStream, go: threading.Event, new_loop: NewLoop) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         loop.call_later(0.05, go.set)

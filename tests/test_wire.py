@@ -293,7 +293,7 @@ def test_a_scheduled_game_has_its_twenty_one_fields() -> None:
     assert row(table) == {**expected, "tipoff_at": AT, "court_id": "c-1", "facility_id": "f-1"}
 
 
-def test_a_status_that_nobody_documented_is_a_value_like_any_other() -> None:
+def test_an_undocumented_status_is_an_ordinary_value() -> None:
     body = {"games": [{"event_id": "e-1", "status": "RAINED_OUT", "type": "CURLING", "gender": "MIXED"}]}
     found = row(got(lambda c: c.schedule(1), body).table())
     assert (found["status"], found["type"], found["gender"]) == ("RAINED_OUT", "CURLING", "MIXED")

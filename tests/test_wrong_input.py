@@ -42,7 +42,7 @@ def test_an_iso_time_without_offset_is_refused(nowhere: sideline.Client) -> None
 
 
 @pytest.mark.parametrize("call", [lambda c, at: c.schedule(at), lambda c, at: c.team_events(46, at - 86_400, at), lambda c, at: c.locations("s", at, at + 60)])
-def test_seconds_are_no_milliseconds_of_1970(nowhere: sideline.Client, call: Callable[[sideline.Client, int], object]) -> None:
+def test_epoch_seconds_are_refused(nowhere: sideline.Client, call: Callable[[sideline.Client, int], object]) -> None:
     with pytest.raises(ValueError, match=r"^start 1793(448000|534400) reads like seconds: in epoch milliseconds that time is 1793\d{6}000$"):
         call(nowhere, 1_793_534_400)
 
@@ -71,7 +71,7 @@ def test_an_id_that_is_none_is_refused_before_a_byte_is_sent(nowhere: sideline.C
 
 
 @pytest.mark.parametrize("call", [lambda c, at: c.schedule(at), lambda c, at: c.schedule("2026-11-01", at), lambda c, at: c.locations("s-1", at, at)])
-def test_no_time_of_pandas_is_no_time_here(nowhere: sideline.Client, call: Callable[[sideline.Client, Any], object]) -> None:
+def test_nat_is_refused_as_a_time(nowhere: sideline.Client, call: Callable[[sideline.Client, Any], object]) -> None:
     with pytest.raises(ValueError, match='^(start|end) "NaT" is not a time: write 2026-11-01'):
         call(nowhere, pd.NaT)
 
@@ -83,7 +83,7 @@ def test_an_id_of_another_type_is_a_type_error(nowhere: sideline.Client, wrong: 
 
 
 @pytest.mark.parametrize("wrong", [b"46", bytearray(b"46"), memoryview(b"46")])
-def test_bytes_are_no_numbers(nowhere: sideline.Client, wrong: Any) -> None:
+def test_bytes_are_not_accepted_as_numbers(nowhere: sideline.Client, wrong: Any) -> None:
     with pytest.raises(TypeError, match=f"team_ids is an id .*, not {type(wrong).__name__}"):
         nowhere.matchup(wrong, "2026-11-01", reference="ncaa", gender="MEN")
     with pytest.raises(TypeError, match=f"ids is a str or an int, not {type(wrong).__name__}"):
@@ -263,7 +263,7 @@ def test_one_column_is_a_list_of_one() -> None:
             assert table("box_score", columns=("PTS", "FG")).column_names == ["PTS", "FG"]
 
 
-def test_a_table_has_no_fewer_than_no_rows() -> None:
+def test_a_negative_number_of_rows_is_refused() -> None:
     table = sideline.Payload.from_bytes("teams", b'{"teams": []}').table()
     assert table.head(0).num_rows == 0
     with pytest.raises(ValueError, match="^rows is -1; "):

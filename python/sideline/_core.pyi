@@ -95,30 +95,8 @@ class CoreSimulator:
     def games(self) -> list[dict[str, Any]]: ...
     def requests(self) -> list[dict[str, Any]]:
         """The request log: a dict for each request that got a response or was cut."""
-    def add_fault(
-        self,
-        path: str,
-        *,
-        status: int | None,
-        body: object,
-        headers: Sequence[tuple[str, str]],
-        delay: float,
-        cut_at: int | None,
-        reset: bool,
-        content_length: int,
-        gzip: str | None,
-        trailing: bytes,
-        informational: Sequence[int],
-        stale: bool,
-        bytes_per_second: int | None,
-        requests_per_second: float | None,
-        burst: int | None,
-        retry_after: bool,
-        clock_offset: float,
-        times: int | None,
-        probability: float,
-    ) -> None:
-        """Adds a fault; the parameters are those of `faults.add`."""
+    def add_fault(self, options: dict[str, object]) -> None:
+        """Adds a fault; `options` are the arguments of `faults.add`, by name."""
     def clear_faults(self) -> None: ...
     heartbeat: float
     with_ids: bool
@@ -570,6 +548,9 @@ def _live(client: CoreClient, what: dict[str, Any], options: dict[str, Any]) -> 
 
 def _live_stats(client: CoreClient, arguments: dict[str, Any], options: dict[str, Any]) -> CoreStream:
     """Creates a stream without connecting. `options` are the parameters of `live_stats`."""
+
+def _fault_options() -> list[tuple[str, str, str, str]]:
+    """Every option as name, type and default in Python, and meaning; in order."""
 
 def _operations() -> list[dict[str, Any]]:
     """Every operation that is a method of the clients, in order."""

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_asked_directly_and_a_web_servers_header_is_no_proxy() {
+    fn loopback_is_connected_directly_and_a_web_servers_header_is_no_proxy() {
         let variables = [("HTTP_PROXY", "socks5://a:1"), ("REQUEST_METHOD", "GET")];
         assert_eq!(route(&variables[..1], "http://localhost:9").unwrap(), Route::Direct);
         assert!(!matches!(route(&variables, "http://service.example"), Ok(Route::Through(..)) | Err(_)));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_proxy_is_told_without_its_password_and_with_its_variable() {
+    fn the_proxy_is_shown_without_its_password_and_with_its_variable() {
         let base = Url::parse("https://service.example").unwrap();
         let variables = [("https_proxy", "ann:canary@proxy.example:3128"), ("NO_PROXY", "other,.local")];
         let told = |given, variables: &[_]| proxies(given, variables).describe(&base).unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_told_as_they_are_meant_and_as_they_are_sent() {
+    fn passwords_are_secrets_in_each_of_their_forms() {
         let given =
             proxies(Some("http://ann:p%40ss@a:1"), &[("http_proxy", "b:canary@c"), ("https_proxy", "http://d")]);
         // printf 'ann:p@ss' | base64

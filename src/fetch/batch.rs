@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_begun_before_the_first_refusal_takes_no_doubt_away() {
+    fn a_request_begun_before_the_first_refusal_clears_nothing() {
         let mut work = work(5);
         for place in 0..MAX_CONSECUTIVE_AUTH_FAILURES {
             work.record_outcome(4, &response(Ok(None)));

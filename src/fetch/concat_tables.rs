@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_says_in_which_payload() {
+    fn a_body_that_does_not_fit_names_its_payload() {
         let wrong = Payload::from_bytes(
             "stats",
             br#"{"teams":[{"id":"x","player_stats":[{"id":1,"stats":{"PTS":1}}]}]}"#,

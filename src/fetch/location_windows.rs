@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_one_answer_says_which_it_is() {
+    fn an_error_in_one_response_names_it() {
         let bodies = ["[]", r#"[{"locations": [{"t": "x"}]}]"#, "[]"].map(str::to_owned);
         let DecodeError::Body { message, path, offset } = windows(&bodies, None).unwrap_err() else { panic!() };
         assert!(message.starts_with("answer 2 of 3: "), "{message}");

@@ -191,7 +191,7 @@ mod tests {
     const NONE: Received = Received { all: 7, waiting: 0 };
 
     #[test]
-    fn a_gap_among_changes_is_asked_about_at_once_whatever_made_it() {
+    fn a_gap_among_changes_is_requested_at_once_whatever_its_cause() {
         for (reason, dropped) in [("it was cut", None), (OVERFLOW, Some(3)), (RESTARTED, None), ("oversized", Some(1))]
         {
             let mut timer = RecoveryTimer::new(Updates::Changes, PAUSE);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_stream_is_not_asked_about_and_neither_is_another_notice() {
+    fn the_end_of_a_stream_and_other_notices_cause_no_request() {
         for updates in [Updates::Changes, Updates::Snapshots] {
             let mut timer = RecoveryTimer::new(updates, PAUSE);
             timer.take(&gap(1, None, "401", None), Duration::ZERO, NONE);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_that_stayed_one_is_not_asked_about_again() {
+    fn a_final_gap_is_not_requested_again() {
         let mut timer = RecoveryTimer::new(Updates::Changes, PAUSE);
         let mut gap = cut();
         if let Notice::Gap { is_final, .. } = &mut gap {

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn an_invalid_time_is_refused() {
         for text in [
             "",
             "yesterday",

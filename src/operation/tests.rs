@@ -208,7 +208,7 @@ fn the_default_reference_is_not_sent() {
 }
 
 #[test]
-fn a_range_that_the_service_would_answer_422_is_refused_in_its_words() {
+fn a_range_that_the_service_would_refuse_with_422_is_refused_in_its_words() {
     let range =
         |start: i64, end: i64| [("team_id", Value::Int(46)), ("start", Value::Int(start)), ("end", Value::Int(end))];
     let year = 366 * 24 * HOUR;
@@ -309,7 +309,7 @@ fn a_matchup_has_one_team_or_two_and_a_gender() {
 }
 
 #[test]
-fn a_catch_up_s_resources_are_four_and_named_when_another_is_asked() {
+fn a_catch_up_has_four_resources_and_names_them_for_an_unknown_one() {
     for wrong in [&["stat"][..], &["stats", "videos"], &["shots", "shots"], &["stats,"], &[""], &[]] {
         let mut arguments: Vec<(&str, Value)> = wrong.iter().map(|name| ("resources", text(name))).collect();
         arguments.push(("game_id", text("g")));

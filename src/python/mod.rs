@@ -9,7 +9,7 @@
 //! | [`capsule`] | tables of other libraries in, ours out |
 //! | [`stream`] | live streams and their items |
 //! | [`delta_json`] | messages that differ little from the previous one |
-//! | [`simulator`] | the service on loopback |
+//! | [`simulator`], [`fault_options`] | the service on loopback; the arguments of its faults |
 //! | [`dicts`] | JSON as Python objects |
 //! | [`convert`], [`operations`] | arguments in; their declarations out |
 //! | [`errors`] | exceptions out |
@@ -28,6 +28,7 @@ mod convert;
 mod delta_json;
 mod dicts;
 mod errors;
+mod fault_options;
 mod gather;
 mod interpreter_exit;
 mod logging;
@@ -89,6 +90,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(table::own_table, module)?)?;
     module.add_function(wrap_pyfunction!(schema::schemas, module)?)?;
     module.add_function(wrap_pyfunction!(operations::operations, module)?)?;
+    module.add_function(wrap_pyfunction!(fault_options::described, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
     // Also without a client: tables can be made from files.
     module.py().import("atexit")?.call_method1("register", (module.getattr("_shutdown")?,)).map(|_| ())

@@ -3,14 +3,12 @@
 use crate::config::Sport;
 use crate::json::Body;
 use crate::python::dicts::objects;
-use crate::python::{convert, errors, interpreter_exit, payload};
+use crate::python::{convert, errors, fault_options, interpreter_exit, payload};
 use crate::scrub::Scrubber;
-use crate::simulator::{
-    Fault, Gzip, Privileges, Seen, Simulator, SimulatorOptions, StreamFault, StreamFaultKind, Throttle,
-};
+use crate::simulator::{Privileges, Seen, Simulator, SimulatorOptions, StreamFault, StreamFaultKind};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
 
 /// The core of `sideline.Simulator`.
@@ -103,60 +101,10 @@ impl CoreSimulator {
         })
     }
 
-    /// Adds a fault; the parameters are those of `faults.add`.
-    #[pyo3(signature = (path, *, status, body, headers, delay, cut_at, reset, content_length, gzip, trailing,
-        informational, stale, bytes_per_second, requests_per_second, burst, retry_after, clock_offset, times, probability))]
-    #[allow(clippy::too_many_arguments, reason = "they are the fields of a fault, by name")]
-    fn add_fault(
-        &self,
-        py: Python<'_>,
-        path: String,
-        status: Option<i64>,
-        body: Option<&Bound<'_, PyAny>>,
-        headers: Vec<(String, String)>,
-        delay: f64,
-        cut_at: Option<i64>,
-        reset: bool,
-        content_length: i64,
-        gzip: Option<&str>,
-        trailing: Vec<u8>,
-        informational: Vec<i64>,
-        stale: bool,
-        bytes_per_second: Option<i64>,
-        requests_per_second: Option<f64>,
-        burst: Option<i64>,
-        retry_after: bool,
-        clock_offset: f64,
-        times: Option<i64>,
-        probability: f64,
-    ) -> PyResult<()> {
+    /// Adds a fault; `options` are the arguments of `faults.add`, by name.
+    fn add_fault(&self, py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<()> {
         errors::guard(py, || {
-            let body = body.map(body_bytes).transpose()?;
-            let status = status.map(|status| fitting("status", status)).transpose()?;
-            let cut_at = cut_at.map(|bytes| fitting("cut_at", bytes)).transpose()?;
-            let times = times.map(|times| fitting("times", times)).transpose()?;
-            let informational: PyResult<_> =
-                informational.into_iter().map(|status| fitting("informational", status)).collect();
-            let bytes_per_second = bytes_per_second.map(|pace| fitting("bytes_per_second", pace)).transpose()?;
-            let fault = Fault {
-                path,
-                status,
-                body,
-                headers,
-                delay,
-                cut_at,
-                reset,
-                content_length,
-                gzip: gzip.map(how_compressed).transpose()?,
-                trailing,
-                informational: informational?,
-                stale,
-                bytes_per_second,
-                throttle: throttle(requests_per_second, burst, retry_after)?,
-                clock_offset,
-                times,
-                probability,
-            };
+            let fault = fault_options::fault(options)?;
             self.inner.faults().add(fault).map_err(|e| errors::raise(py, e))
         })
     }
@@ -288,28 +236,8 @@ impl CoreSimulator {
 }
 
 /// A number in the range of its type: a `ValueError` with the name, where pyo3 would raise a bare `OverflowError`.
-fn fitting<T: TryFrom<i64>>(name: &str, number: i64) -> PyResult<T> {
+pub(super) fn fitting<T: TryFrom<i64>>(name: &str, number: i64) -> PyResult<T> {
     T::try_from(number).map_err(|_| PyValueError::new_err(format!("{name} is out of range: {number}")))
-}
-
-fn how_compressed(gzip: &str) -> PyResult<Gzip> {
-    match gzip {
-        "whole" => Ok(Gzip::Complete),
-        "damaged" => Ok(Gzip::Damaged),
-        "cut" => Ok(Gzip::Cut),
-        other => Err(PyValueError::new_err(format!("gzip is \"whole\", \"damaged\" or \"cut\", not {other:?}"))),
-    }
-}
-
-fn throttle(requests_per_second: Option<f64>, burst: Option<i64>, retry_after: bool) -> PyResult<Option<Throttle>> {
-    let Some(requests_per_second) = requests_per_second else {
-        return match burst.is_some() || retry_after {
-            true => Err(PyValueError::new_err("burst and retry_after go with requests_per_second")),
-            false => Ok(None),
-        };
-    };
-    let burst = fitting("burst", burst.unwrap_or(1))?;
-    Ok(Some(Throttle { requests_per_second, burst, retry_after }))
 }
 
 /// A value as the service would send it.
@@ -339,16 +267,4 @@ fn query<'py>(py: Python<'py>, sent: &[(String, String)]) -> PyResult<Bound<'py,
         }
     }
     Ok(query)
-}
-
-/// Bytes as they are, text as UTF-8, anything else as JSON.
-fn body_bytes(body: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    if let Ok(bytes) = body.cast::<PyBytes>() {
-        return Ok(bytes.as_bytes().to_vec());
-    }
-    if let Ok(text) = body.cast::<PyString>() {
-        return Ok(text.to_cow()?.into_owned().into_bytes());
-    }
-    let json: String = body.py().import("json")?.call_method1("dumps", (body,))?.extract()?;
-    Ok(json.into_bytes())
 }

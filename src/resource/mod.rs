@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_catch_up_has_the_tables_of_its_parts_in_the_order_asked() {
+    fn a_catch_up_has_the_tables_of_its_parts_in_the_requested_order() {
         let names = |parts: &str| -> Vec<&str> {
             catch_up::of(parts, Sport::Basketball).unwrap().tables.iter().map(|t| t.name).collect()
         };

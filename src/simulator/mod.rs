@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `connection` | sockets that fail at an exact byte |
 //! | `service` | from a request to a response |
-//! | `faults`, `throttle` | injected faults |
+//! | `fault` | an injected fault: its options and effects |
+//! | `faults`, `throttle` | which fault applies to a request |
 //! | `raw_response` | responses as bytes, valid or not |
 //! | `auth` | signatures and keys |
 //! | `call` | a request as the endpoints see it |
@@ -21,6 +22,7 @@ mod auth;
 mod broadcast;
 mod call;
 mod connection;
+mod fault;
 mod faults;
 mod game_resources;
 mod live;
@@ -37,9 +39,11 @@ mod service;
 mod tests;
 mod throttle;
 
-pub use faults::{Fault, Faults, Gzip};
+#[cfg(feature = "python")]
+pub(crate) use fault::fault_options;
+pub use fault::{Fault, Gzip, Words};
+pub use faults::Faults;
 pub use live::{StreamFault, StreamFaultKind, Streams, TokenStore};
-pub use throttle::Throttle;
 
 use crate::config::{Secret, Sport};
 use crate::error::{Error, Result};

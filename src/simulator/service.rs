@@ -2,11 +2,11 @@
 
 use super::auth::{self, StoredCredentials};
 use super::call::{EndpointCall, pairs};
-use super::connection::{Cut, CutSwitch};
-use super::faults::{Fault, Faults};
+use super::connection::CutSwitch;
+use super::fault::Fault;
+use super::faults::Faults;
 use super::live::{self, LiveService, StreamRefusal};
 use super::random::SimRandom;
-use super::raw_response::RawResponse;
 use super::request_log::RequestLog;
 use super::response::{BodyCache, EndpointResponse, ErrorResponse, gateway_body, json};
 use super::season::Season;
@@ -16,7 +16,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{CONTENT_TYPE, DATE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -78,60 +78,33 @@ pub(super) async fn serve(
     let struck = service.faults.strike(request.uri.path(), Instant::now());
     let is_struck = struck.is_some();
     let fault = struck.unwrap_or_default();
-    connection.slow_down(fault.bytes_per_second.unwrap_or(0));
-    // A sleep of zero would still last to the timer's next tick, a millisecond.
-    if fault.delay > 0.0 {
-        tokio::time::sleep(Duration::try_from_secs_f64(fault.delay).unwrap_or_default()).await;
-    }
-    if fault.reset && fault.cut_at.is_none() && !fault.stale {
-        connection.play(RawResponse::reset());
+    if fault.before_response(&connection).await {
         return Response::default();
     }
-    let clock = shifted(SystemTime::now(), fault.clock_offset);
+    let clock = fault.clock();
     let request_id = lock(&service.ids).uuid();
     let to_head = request.method == Method::HEAD;
-    let reply = match fault.is_answer() {
-        true => invented(&fault, request_id),
-        false if live::is_stream(request.uri.path()) => match live::open(&service, &mut request, &connection).await {
+    let reply = match fault.replacement(&request_id) {
+        Some((status, body)) => Reply { status, body, request_id },
+        None if live::is_stream(request.uri.path()) => match live::open(&service, &mut request, &connection).await {
             Ok(stream) => {
                 lock(&service.seen).answered(place, stream.status().as_u16());
-                if let Some(at) = fault.cut_at {
-                    connection.arm(Cut::after(at, fault.reset));
-                }
+                fault.open_stream(&connection);
                 return stamped(stream, clock, service.frozen, &request_id, &fault);
             }
             Err(StreamRefusal::Gateway(message)) => Reply { status: 401, body: gateway_body(message), request_id },
             Err(StreamRefusal::Service(refusal)) => Reply::error(&refusal, request_id),
         },
-        false => service.clone().reply(request, clock, request_id).await,
+        None => service.clone().reply(request, clock, request_id).await,
     };
     lock(&service.seen).answered(place, reply.status);
     let mut response = head(&reply, clock, service.frozen, &fault);
     if is_struck {
-        connection.play(RawResponse::new(response.status(), response.headers(), &reply.body, &fault, to_head));
+        connection.play(fault.write(response.status(), response.headers(), &reply.body, to_head));
         return Response::default();
     }
     *response.body_mut() = Body::from(reply.body);
     response
-}
-
-fn shifted(clock: SystemTime, seconds: f64) -> SystemTime {
-    let by = Duration::try_from_secs_f64(seconds.abs()).unwrap_or_default();
-    let there = if seconds < 0.0 { clock.checked_sub(by) } else { clock.checked_add(by) };
-    there.unwrap_or(clock)
-}
-
-/// The response of a fault that replaces the service's.
-fn invented(fault: &Fault, request_id: String) -> Reply {
-    let status = fault.status.unwrap_or(200);
-    match &fault.body {
-        Some(body) => Reply { status, body: Bytes::copy_from_slice(body), request_id },
-        None if status == 500 => Reply::error(&ErrorResponse::general(), request_id),
-        None => {
-            let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-            Reply::error(&ErrorResponse::new(status, reason.unwrap_or("Unknown")), request_id)
-        }
-    }
 }
 
 /// The response without its body.
@@ -162,21 +135,8 @@ fn stamped(
     if let Ok(id) = HeaderValue::try_from(request_id) {
         headers.insert("x-request-id", id);
     }
-    overlay(headers, &fault.headers);
+    fault.change_headers(headers);
     response
-}
-
-/// A fault's headers replace those of the same name; one listed twice is sent twice.
-fn overlay(headers: &mut HeaderMap, extra: &[(String, String)]) {
-    let names: Vec<HeaderName> = extra.iter().filter_map(|(name, _)| HeaderName::try_from(name).ok()).collect();
-    for name in &names {
-        headers.remove(name);
-    }
-    for (name, value) in extra {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            headers.append(name, value);
-        }
-    }
 }
 
 impl Service {

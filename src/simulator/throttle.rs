@@ -4,12 +4,10 @@ use crate::error::{Error, Result};
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Throttle {
+pub(super) struct Throttle {
     pub requests_per_second: f64,
     /// How many requests may come at once after a pause.
     pub burst: u32,
-    /// Whether a 429 has a Retry-After header.
-    pub retry_after: bool,
 }
 
 /// Once in a day is slower than any test waits; a thousand a millisecond is no limit.
@@ -39,7 +37,7 @@ pub(super) struct Bucket(Option<(f64, Instant)>);
 impl Bucket {
     /// Takes a token, or returns how long until there is one.
     pub(super) fn take(&mut self, throttle: &Throttle, now: Instant) -> std::result::Result<(), Duration> {
-        let Throttle { requests_per_second, burst, .. } = *throttle;
+        let Throttle { requests_per_second, burst } = *throttle;
         let tokens = self.0.map_or(f64::from(burst), |(tokens, then)| {
             let gained = now.saturating_duration_since(then).as_secs_f64() * requests_per_second;
             (tokens + gained).min(f64::from(burst))
@@ -59,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_one_for_each_token_that_falls() {
-        let throttle = Throttle { requests_per_second: 4.0, burst: 3, retry_after: false };
+        let throttle = Throttle { requests_per_second: 4.0, burst: 3 };
         let (mut bucket, start) = (Bucket::default(), Instant::now());
         let mut at = |seconds: f64| bucket.take(&throttle, start + Duration::from_secs_f64(seconds));
         assert_eq!([at(0.0), at(0.0), at(0.0)], [Ok(()), Ok(()), Ok(())]);

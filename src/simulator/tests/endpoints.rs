@@ -188,7 +188,7 @@ fn a_matchup_that_lacks_something_is_a_general_error() {
 }
 
 #[test]
-fn workouts_come_to_who_asks_for_them_and_to_nobody_else() {
+fn workouts_are_sent_only_to_who_requests_them() {
     let simulator = small();
     let sender = Sender::new(&simulator);
     let mut seen = 0;
@@ -233,7 +233,7 @@ fn a_schedule_needs_its_start() {
 }
 
 #[test]
-fn a_roster_is_asked_for_in_three_ways() {
+fn a_roster_is_requested_in_three_ways() {
     let simulator = small();
     let sender = Sender::new(&simulator);
     let team = simulator.teams()[2].clone();
@@ -361,7 +361,7 @@ fn an_id_that_is_unknown_is_invalid() {
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_404_whoever_asks() {
+fn an_unknown_path_is_404_for_every_credential() {
     let simulator = small();
     let sender = Sender::new(&simulator);
     for path in ["/v1/data", "/v1/data/", "/v1/data/nothing", "/v1/other", "/", "/v2/data/teams"] {

@@ -9,7 +9,7 @@ fn keys(body: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_catch_up_has_what_was_asked_for_in_that_order_and_the_score() {
+fn a_catch_up_has_the_requested_parts_in_order_and_the_score() {
     let simulator = small();
     let sender = Sender::new(&simulator);
     let path = format!("/v1/data/stats/games/{}", simulator.games()[0].event_id);
@@ -29,7 +29,7 @@ fn a_catch_up_has_what_was_asked_for_in_that_order_and_the_score() {
 }
 
 #[test]
-fn what_is_no_resource_of_a_game_leads_nowhere() {
+fn an_unknown_resource_of_a_game_leads_nowhere() {
     let simulator = small();
     let sender = Sender::new(&simulator);
     let game = simulator.games()[0].event_id.clone();

@@ -94,7 +94,7 @@ proptest! {
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of bodies")]
-fn a_body_cut_anywhere_is_said_to_end_early() {
+fn a_body_cut_anywhere_is_reported_as_ending_early() {
     let mut random = Random(11);
     for resource in resources(&mut random) {
         for root in resource.roots {

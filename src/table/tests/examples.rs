@@ -95,7 +95,7 @@ fn a_number_that_is_not_whole_is_null_where_it_counts_and_cut_where_it_is_a_time
 }
 
 #[test]
-fn what_is_no_number_of_json_is_refused_asked_or_not() {
+fn an_invalid_json_number_is_refused_even_if_not_requested() {
     for number in ["007", "12.e5", "1.", "+1", ".5", "-", "1e", "0x10", "NaN", "Infinity", "--1", "1.5.2"] {
         for key in ["id", "unknown"] {
             let body = format!(r#"{{"teams":[{{"id":1,"{key}":{number}}}]}}"#);
@@ -129,7 +129,7 @@ fn a_missing_id_names_its_element_and_its_key() {
 }
 
 #[test]
-fn what_stands_above_the_rows_may_stand_behind_them() {
+fn fields_above_the_rows_may_follow_them() {
     let body = r#"{"teams":[{"player_stats":[{"stats":{"FG":1,"PTS":2},"id":7},{"stats":{"FG":3},"id":0}],"name":"A","id":46},
         {"player_stats":[{"id":8,"stats":{"FG":4}}],"id":47}]}"#;
     let batch = read(&stats::STATS, "player_stats", body).unwrap();
@@ -282,7 +282,7 @@ fn a_derived_column_is_made_without_showing_what_it_reads() {
 }
 
 #[test]
-fn what_nobody_declared_is_reported_once_and_a_renamed_container_too() {
+fn undeclared_fields_and_renamed_containers_are_reported_once() {
     let report = |resource, body: &str| -> Vec<String> {
         let found = unknown_fields(resource, &Body::from(body.as_bytes())).unwrap();
         found.into_iter().map(|unknown| unknown.path).collect()

@@ -30,7 +30,7 @@ fn among_usual(object: &str) -> Result<(Option<f64>, Option<i64>), DecodeError> 
 }
 
 #[test]
-fn what_is_asked_is_read_whatever_stands_between() {
+fn requested_fields_are_read_whatever_stands_between() {
     let long = "y".repeat(150);
     for object in [
         r#"{"x":3.5,"z":7.5,"type":"PLAYER","sid":"99999c9b-9f99","tag":"000000","pid":4,"gc":"00:00.00","sc":"0.00"}"#,

@@ -243,7 +243,7 @@ fn game_totals_are_the_score_at_every_moment() {
 }
 
 #[test]
-fn every_ball_screen_of_a_possession_is_told() {
+fn every_ball_screen_of_a_possession_is_published() {
     let season = small();
     let mut seen = 0;
     for event in games(&season) {

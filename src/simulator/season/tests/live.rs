@@ -65,7 +65,7 @@ fn running(season: &Season) -> usize {
 }
 
 #[test]
-fn what_is_told_is_what_is_shown_at_every_moment() {
+fn the_messages_and_the_responses_agree_at_every_moment() {
     let season = small();
     for game in [3, running(&season), 38] {
         let mut told = MessageTally::default();
@@ -88,7 +88,7 @@ fn what_is_told_is_what_is_shown_at_every_moment() {
 }
 
 #[test]
-fn a_game_told_at_once_is_the_game_told_step_by_step() {
+fn a_game_played_at_once_is_the_game_played_step_by_step() {
     let season = small();
     let texts = |told: Vec<super::FeedMessage>| told.into_iter().map(|one| one.data.to_string()).collect::<Vec<_>>();
     let mut feed = Feed::default();
@@ -101,7 +101,7 @@ fn a_game_told_at_once_is_the_game_told_step_by_step() {
 }
 
 #[test]
-fn corrections_in_a_game_are_told_and_shown_alike_and_move_the_score() {
+fn corrections_in_a_game_appear_in_streams_and_responses_and_change_the_score() {
     let season = small();
     let (game, moments) = (3, season.moments(3));
     let mut told = MessageTally::default();
