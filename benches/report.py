@@ -21,11 +21,12 @@ from measure import Row
 from workloads import workloads
 
 HERE = Path(__file__).parent
-GROUPS = {"decode": 40, "over_http": 5, "stream": 7, "size": 30, "archive": 3, "pure": 7}
+GROUPS = {"decode": 20, "over_http": 5, "stream": 7, "size": 30, "archive": 3, "pure": 7}
 """Modules and their rounds."""
 PEERS = (
     "sideline",
     "msgspec",
+    "duckdb",
     "pyarrow",
     "deltalake",
     "pysimdjson",
