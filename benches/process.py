@@ -145,7 +145,7 @@ def rows(rounds: int) -> list[Row]:
             shows_sessions(contenders, expected)
             found += told(work, over_bare(interleaved(contenders, rounds)), aims)
         notebooks = {
-            name: lambda script=NOTEBOOK.format(script=script): run(script, served.plain)
+            name: lambda script=script: run(NOTEBOOK.format(script=script), served.plain)
             for name, script in SCRIPTS.items()
             if name != "urllib + json"
         }
