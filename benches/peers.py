@@ -37,6 +37,10 @@ POSSESSIONS, EVENTS, POSSESSION_PLAYERS = (
 )
 
 
+PLAYER_STATS_ROW, PLAYERS_ROW = pa.struct(list(PLAYER_STATS)), pa.struct(list(PLAYERS))
+PLAY_ROWS = [pa.struct(list(schema)) for schema in (POSSESSIONS, EVENTS, POSSESSION_PLAYERS)]
+
+
 class _Seconds(dict[str | None, float | None]):
     def __missing__(self, clock: str) -> float:
         total = 0.0
@@ -69,9 +73,9 @@ def decoder(body: type) -> Callable[[bytes], object]:
     return msgspec.json.Decoder(body, strict=False).decode
 
 
-def rows_of(objects: list[tuple[object, ...]], schema: pa.Schema) -> pa.RecordBatch:
+def rows_of(objects: list[tuple[object, ...]], row: pa.StructType) -> pa.RecordBatch:
     """All columns of a few rows by one call."""
-    return pa.RecordBatch.from_struct_array(pa.array(objects, pa.struct(list(schema))))
+    return pa.RecordBatch.from_struct_array(pa.array(objects, row))
 
 
 def clocks(texts: list[str | None]) -> tuple[pa.Array, pa.Array]:
@@ -101,7 +105,7 @@ EVENT_LINES, VALUE_LINES = _lines("EventLine", list[Occurrence]), _lines("ValueL
 NOBODY = Details()
 
 
-SHARED = pa.schema(list(STAT_EVENTS)[:9])
+SHARED = pa.struct(list(STAT_EVENTS)[:9])
 
 
 def stat_events(raw: bytes, game_id: str | None = None, session_id: str | None = None) -> pa.Table:
@@ -164,7 +168,7 @@ def player_stats(raw: bytes, session_id: str | None = None) -> pa.RecordBatch:
                 None,
             )
             rows += [(*shared, *stat) for stat in line.stats.items()]
-    return rows_of(rows, PLAYER_STATS)
+    return rows_of(rows, PLAYER_STATS_ROW)
 
 
 Images = struct("Images", [(name, str) for name in PLAYERS.names[14:]])
@@ -184,7 +188,7 @@ def players(raw: bytes) -> pa.RecordBatch:
     for one in team.players:
         *own, images = astuple(one)
         rows.append((team.id, *own, *(astuple(images) if images else NO_IMAGES)))
-    return rows_of(rows, PLAYERS)
+    return rows_of(rows, PLAYERS_ROW)
 
 
 COUNTS, SHOT = POSSESSIONS.names[16:-1], EVENTS.names[13:]
@@ -229,7 +233,7 @@ def possessions(raw: bytes, session_id: str) -> list[pa.RecordBatch]:
                 for position, s in enumerate(p.stats)
             ]  # fmt: skip
         who += [(session_id, None, team.id, *astuple(one)) for one in team.team_player_details]
-    return [rows_of(rows, POSSESSIONS), rows_of(events, EVENTS), rows_of(who, POSSESSION_PLAYERS)]
+    return list(map(rows_of, (rows, events, who), PLAY_ROWS))
 
 
 # -- polars.read_json, explode and unnest
