@@ -1,15 +1,15 @@
 """Bytes to Arrow, to frames and to dicts: against named peers, and against a parse that builds nothing.
 
-    target/bench/bin/python benches/decode.py [--rounds 40]
+    target/bench/bin/python benches/decode.py [--rounds 20]
 
-What a peer makes is compared with what we make before anything is timed.
+A row is the geometric mean over five bodies of its kind (`workloads.py`). Its peer is the fastest of those in `peers.py`, and the
+note has the others. What a peer makes is compared with what we make, of every body, before anything is timed.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
-import statistics
+from collections.abc import Callable, Mapping
 
 import orjson
 import pandas
@@ -17,14 +17,15 @@ import peers
 import polars
 import pyarrow as pa
 import simdjson
-from measure import Row, faster, interleaved, share, spread
-from workloads import Workload, workloads
+from measure import Row, Times, best, faster, interleaved, others, share, together
+from workloads import Workload, bodies
 
 import sideline
 
 OURS, AS_PYARROW = "sideline", "sideline, as pyarrow's tables"
-MSGSPEC, SIMDJSON = "msgspec → pyarrow", "simdjson's DOM parse (pysimdjson)"
+SIMDJSON = "simdjson's DOM parse (pysimdjson)"
 DICTS = ("game", "period", "possessions", "schedule", "roster", "session stats", "locations")
+Contenders = Mapping[str, Callable[[Workload], object]]
 
 
 def same(work: str, ours: object, theirs: object) -> None:
@@ -32,8 +33,18 @@ def same(work: str, ours: object, theirs: object) -> None:
         raise SystemExit(f"{work}: the results differ, so nothing is timed")
 
 
-def text_for_categories(table: pa.Table, schema: pa.Schema) -> list[dict[str, object]]:
-    return table.cast(schema).to_pylist()
+def rows_of(table: object) -> list[str]:
+    """Of any Arrow table, in an order of their own: polars has no map, and loses that of the stats."""
+    return sorted(map(repr, pa.table(table).to_pylist()))
+
+
+def over_bodies(kind: str, contenders: Contenders, rounds: int) -> Times:
+    return together(
+        [
+            interleaved({name: lambda work=work, run=run: run(work) for name, run in contenders.items()}, rounds)
+            for work in bodies(kind)
+        ]
+    )
 
 
 def to_arrow(work: Workload) -> list[sideline.Table]:
@@ -41,67 +52,81 @@ def to_arrow(work: Workload) -> list[sideline.Table]:
     return [payload.table(name) for name in payload.tables]
 
 
-def to_pyarrow(work: Workload) -> list[pa.Table]:
-    return [pa.table(table) for table in to_arrow(work)]
+def to_first(work: Workload) -> list[sideline.Table]:
+    return [work.payload().table()]
 
 
-def parse(raw: bytes) -> object:
+def pyarrow_of(made: Callable[[Workload], list[sideline.Table]]) -> Callable[[Workload], list[pa.Table]]:
+    return lambda work: [pa.table(table) for table in made(work)]
+
+
+def parse(work: Workload) -> object:
     # A new parser each time: a document keeps its parser busy.
-    return simdjson.Parser().parse(raw)
+    return simdjson.Parser().parse(work.raw)
+
+
+def peers_of(kind: str) -> Contenders:
+    return {name: lambda work, run=run: run(work.raw, **work.ids) for name, run in peers.PEERS[kind].items()}
+
+
+def compared(kind: str, made: Callable[[Workload], list[sideline.Table]], contenders: Contenders) -> None:
+    for work in bodies(kind):
+        for name, run in contenders.items():
+            theirs = run(work)
+            for own, other in zip(made(work), theirs if isinstance(theirs, list) else [theirs], strict=True):
+                same(f"{work.name}, {name}", rows_of(own), rows_of(other))
 
 
 def arrow(rounds: int) -> list[Row]:
     rows = []
-    for name, peer, schemas, reach in (
-        ("game", lambda w: [peers.stat_events(w.raw, **w.ids)], [peers.STAT_EVENTS], (8, 1.2)),
-        ("period", lambda w: [peers.stat_events(w.raw, **w.ids)], [peers.STAT_EVENTS], (8, 1.2)),
-        ("possessions", lambda w: list(peers.possessions(w.raw, **w.ids)),
-         [peers.POSSESSIONS, peers.EVENTS, peers.PLAYERS], (8, 1.6)),
-    ):  # fmt: skip
-        work = workloads()[name]
-        for ours, theirs, schema in zip(to_pyarrow(work), peer(work), schemas, strict=True):
-            same(name, text_for_categories(ours, schema), theirs.to_pylist())
-        contenders = {
-            OURS: lambda work=work: to_arrow(work),
-            AS_PYARROW: lambda work=work: to_pyarrow(work),
-            MSGSPEC: lambda work=work, peer=peer: peer(work),
-            SIMDJSON: lambda work=work: parse(work.raw),
-        }
-        times = interleaved(contenders, rounds)
-        title = {"possessions": "possessions, bytes → its three tables"}.get(
-            name, f"stat details of a {name}, bytes → Arrow, all columns"
-        )
+    for kind, title, aim in (
+        ("game", "stat details of a game, bytes → Arrow", 12),
+        ("period", "stat details of a period, bytes → Arrow", None),
+        ("possessions", "possessions, bytes → its three tables", 10),
+    ):
+        rivals = peers_of(kind)
+        compared(kind, to_arrow, rivals)
+        contenders = {OURS: to_arrow, AS_PYARROW: pyarrow_of(to_arrow), **rivals, SIMDJSON: parse}
+        times = over_bodies(kind, contenders, rounds)
+        note = others(times, rivals, AS_PYARROW)
         rows += [
-            faster("Arrow", f"{title}, as pyarrow.Table", MSGSPEC, times, AS_PYARROW, reach[0]),
-            share("Arrow", title, SIMDJSON, times, OURS, reach[1]),
-            share("Arrow", f"{title}, as pyarrow.Table", SIMDJSON, times, AS_PYARROW, None),
+            faster("Arrow", f"{title}, as pyarrow.Table", best(times, rivals), times, AS_PYARROW, aim, note),
+            share("Arrow", title, SIMDJSON, times, OURS, None),
         ]
-    for name in ("schedule", "locations", "session stats", "roster"):
-        work = workloads()[name]
-        times = interleaved({OURS: lambda w=work: to_arrow(w), SIMDJSON: lambda w=work: parse(w.raw)}, rounds)
-        tables = len(work.payload().tables)
-        rows.append(share("Arrow", f"{name}, bytes → {tables} table{'s' * (tables > 1)}", SIMDJSON, times, OURS, None))
+    for kind in ("session stats", "roster"):
+        rivals = peers_of(kind)
+        compared(kind, to_first, rivals)
+        contenders = {OURS: to_first, AS_PYARROW: pyarrow_of(to_first), **rivals, SIMDJSON: parse}
+        times = over_bodies(kind, contenders, rounds)
+        peer, title = best(times, rivals), f"{kind}, bytes → one table"
+        rows += [
+            faster("Arrow", title, peer, times, OURS, 5, others(times, rivals, OURS)),
+            faster("Arrow", f"{title}, as pyarrow.Table", peer, times, AS_PYARROW, None),
+            share("Arrow", title, SIMDJSON, times, OURS, None),
+        ]
+    for kind in ("schedule", "locations"):
+        times = over_bodies(kind, {OURS: to_arrow, SIMDJSON: parse}, max(3, rounds // 2))
+        rows.append(share("Arrow", f"{kind}, bytes → one table", SIMDJSON, times, OURS, None))
     return rows
 
 
 def columns(rounds: int) -> list[Row]:
     rows = []
-    for name, asked in (
+    for kind, asked in (
         ("game", ["player_id", "stat", "occurred_at", "value"]),
         ("locations", ["t", "player_id", "x", "y"]),
     ):
-        work = workloads()[name]
-        whole = work.payload().table()
-        same(name, pa.table(work.payload().table(columns=asked)), pa.table(whole).select(asked))
-        times = interleaved(
+        for work in bodies(kind):
+            same(kind, pa.table(work.payload().table(columns=asked)), pa.table(work.payload().table()).select(asked))
+        times = over_bodies(
+            kind,
             {
-                OURS: lambda w=work, c=asked: pa.table(w.payload().table(columns=c)),
-                "all": lambda w=work: pa.table(w.payload().table()),
+                OURS: lambda work, c=asked: pa.table(work.payload().table(columns=c)),
+                "all": lambda work: pa.table(work.payload().table()),
             },
             rounds,
         )
-        title = f"{name}: four columns of {len(whole.column_names)}"
-        rows.append(share("Columns", title, "all", times, OURS, 0.7))
+        rows.append(share("Columns", f"{kind}: four columns", "all", times, OURS, None))
     return rows
 
 
@@ -110,56 +135,50 @@ def values(column: pandas.Series) -> list[object]:
 
 
 def frames(rounds: int) -> list[Row]:
-    work = workloads()["game"]
-    raw, game = work.raw, work.ids["game_id"]
-    plain = work.payload().to_polars().with_columns(polars.col(polars.Categorical).cast(polars.String))
-    if not plain.equals(peers.to_polars(raw, game)):
-        raise SystemExit("polars: the results differ, so nothing is timed")
-    ours, theirs = work.payload().to_pandas(), peers.to_pandas(raw, game)
-    same("pandas", list(ours), list(theirs))
-    for name in theirs:
-        same(f"pandas, {name}", values(ours[name]), values(theirs[name]))
-    polars_times = interleaved(
-        {OURS: lambda: work.payload().to_polars(), "orjson rows": lambda: peers.to_polars(raw, game)}, rounds
-    )
-    pandas_times = interleaved(
-        {OURS: lambda: work.payload().to_pandas(), "orjson rows": lambda: peers.to_pandas(raw, game)}, rounds
-    )
-    return [
-        faster("Frames", "stat details of a game, bytes → polars", "orjson rows", polars_times, OURS, 15),
-        faster("Frames", "stat details of a game, bytes → pandas", "orjson rows", pandas_times, OURS, 8),
-    ]
+    for work in bodies("game"):
+        own = work.payload().to_polars().with_columns(polars.col(polars.Categorical).cast(polars.String))
+        if not own.equals(polars.from_arrow(peers.stat_events(work.raw, **work.ids))):
+            raise SystemExit("polars: the results differ, so nothing is timed")
+        ours, theirs = work.payload().to_pandas(), peers.stat_events(work.raw, **work.ids).to_pandas()
+        same("pandas", list(ours), list(theirs))
+        for name in theirs:
+            same(f"pandas, {name}", values(ours[name]), values(theirs[name]))
+    rows = []
+    for library, own, taken in (
+        ("polars", lambda work: work.payload().to_polars(), polars.from_arrow),
+        ("pandas", lambda work: work.payload().to_pandas(), pa.Table.to_pandas),
+    ):
+        peer = f"{peers.MSGSPEC} → {library}"
+        contenders = {OURS: own, peer: lambda work, taken=taken: taken(peers.stat_events(work.raw, **work.ids))}
+        times = over_bodies("game", contenders, rounds)
+        rows.append(faster("Frames", f"stat details of a game, bytes → {library}", peer, times, OURS, None))
+    return rows
 
 
 def dicts(rounds: int) -> list[Row]:
-    rows, all_ratios = [], []
-    for name in DICTS:
-        work = workloads()[name]
-        same(name, work.payload().to_dict(), orjson.loads(work.raw))
-        # The payload is made outside: what is compared is the building of the objects.
-        times = interleaved({OURS: work.payload().to_dict, "orjson": lambda r=work.raw: orjson.loads(r)}, rounds)
-        rows.append(share("Dicts", f"{name}, bytes → dicts", "orjson", times, OURS, 1.1))
-        all_ratios.append([o / t for o, t in zip(times[OURS], times["orjson"], strict=True)])
-    means = [math.exp(statistics.fmean(map(math.log, one_round))) for one_round in zip(*all_ratios, strict=True)]
-    mean = spread(means)
-    geometric = Row(
-        "Dicts",
-        f"bytes → dicts, geometric mean of {len(DICTS)} workloads",
-        "orjson",
-        f"{mean.of('×')} of its time",
-        "≤ 1×",
-        mean.median <= 1,
-    )
-    return [geometric, *rows]
+    rows, of_kinds = [], []
+    for kind in DICTS:
+        # The payloads are made outside: what is compared is the building of the objects.
+        payloads = {work.raw: work.payload() for work in bodies(kind)}
+        for raw, payload in payloads.items():
+            same(kind, payload.to_dict(), orjson.loads(raw))
+        contenders = {
+            OURS: lambda work, made=payloads: made[work.raw].to_dict(),
+            "orjson": lambda work: orjson.loads(work.raw),
+        }
+        of_kinds.append(over_bodies(kind, contenders, rounds))
+        rows.append(share("Dicts", f"{kind}, bytes → dicts", "orjson", of_kinds[-1], OURS, 1.0))
+    mean = f"bytes → dicts, geometric mean of {len(DICTS)} kinds of body"
+    return [share("Dicts", mean, "orjson", together(of_kinds), OURS, 0.75), *rows]
 
 
 def rows(rounds: int) -> list[Row]:
-    return arrow(rounds) + columns(rounds) + frames(max(5, rounds // 3)) + dicts(rounds)
+    return arrow(rounds) + columns(rounds) + frames(max(3, rounds // 3)) + dicts(rounds)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=20)
     for row in rows(parser.parse_args().rounds):
         print(f"{row.work} | {row.peer} | {row.measured} | {row.reach} {row.reached} | {row.times}", flush=True)
 

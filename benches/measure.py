@@ -6,7 +6,7 @@ import gc
 import math
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 Times = dict[str, list[float]]
@@ -36,7 +36,7 @@ class Row:
     peer: str
     measured: str
     reach: str = ""
-    """The aim, as issue 7 words it; empty for a row that is told for its own sake."""
+    """The aim; empty for a guard, which is measured so that a change is seen."""
     reached: bool | None = None
     times: str = ""
     note: str = ""
@@ -65,19 +65,48 @@ def timed(work: Callable[[], object], calls: int = 1, clock: Callable[[], float]
 
 
 def interleaved(contenders: Mapping[str, Callable[[], object]], rounds: int, warm: int = 2) -> Times:
-    """The times of each contender, a turn for each in every round; the order turns too."""
+    """The times of each contender, a turn for each in every round; the order turns too.
+
+    A turn begins with a call that is not timed: what the one before left in the caches and gave back to the system is not its own."""
     names = list(contenders)
     calls = dict.fromkeys(names, 1)
+    # What was made before (bodies, libraries) is nobody's garbage.
+    gc.collect()
+    gc.freeze()
     times: Times = {name: [] for name in names}
     for turn in range(-warm, rounds):
         gc.collect()
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            contenders[name]()
             seconds = timed(contenders[name], calls[name])
             if turn < 0:
                 calls[name] = math.ceil(TURN / seconds)
             else:
                 times[name].append(seconds)
     return times
+
+
+def together(of_bodies: Sequence[Times]) -> Times:
+    """The geometric mean over several bodies, of each round."""
+    return {
+        name: [
+            statistics.geometric_mean(one_round)
+            for one_round in zip(*(times[name] for times in of_bodies), strict=True)
+        ]
+        for name in of_bodies[0]
+    }
+
+
+def best(times: Times, peers: Iterable[str]) -> str:
+    """The fastest of the peers."""
+    return min(peers, key=lambda name: statistics.median(times[name]))
+
+
+def others(times: Times, peers: Iterable[str], own: str) -> str:
+    """The slower peers, for a row's note."""
+    fastest = best(times, peers)
+    slower = [f"{name} {number(ratio(times, name, own).median)}×" for name in peers if name != fastest]
+    return f"against {', '.join(slower)}" if slower else ""
 
 
 def ratio(times: Times, over: str, under: str) -> Spread:

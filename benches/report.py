@@ -21,11 +21,12 @@ from measure import Row
 from workloads import workloads
 
 HERE = Path(__file__).parent
-GROUPS = {"decode": 40, "over_http": 5, "stream": 7, "size": 30, "archive": 3, "pure": 7}
+GROUPS = {"decode": 20, "over_http": 5, "stream": 7, "rates": 3, "process": 10, "size": 20, "archive": 2, "pure": 7}
 """Modules and their rounds."""
 PEERS = (
     "sideline",
     "msgspec",
+    "duckdb",
     "pyarrow",
     "deltalake",
     "pysimdjson",
@@ -36,6 +37,8 @@ PEERS = (
     "pycurl",
     "httpx",
     "httpx-sse",
+    "requests",
+    "uvloop",
 )
 
 
@@ -76,12 +79,12 @@ def line(row: Row) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="few rounds, to see that all runs; writes no report")
+    parser.add_argument("--quick", action="store_true", help="a round, to see that all runs; writes no report")
     parser.add_argument("--only", help="groups, joined by commas; writes no report")
     given = parser.parse_args()
     before, rows = load(), []
     for group in given.only.split(",") if given.only else GROUPS:
-        rounds = 3 if given.quick else GROUPS[group]
+        rounds = 1 if given.quick else GROUPS[group]
         try:
             found = import_module(group).rows(rounds)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the report names a group that fails; the others are still measured
@@ -102,6 +105,8 @@ def main() -> None:
         "",
         "The machine is shared and noisy, so contenders take turns in one process and a ratio is taken in each round: the cells are",
         "the median of the rounds' ratios and, in brackets, what the middle half of them lies between. Times are medians, ours first.",
+        "Arrow, columns, frames and dicts are the geometric mean over five bodies of the kind. A row's peer is the fastest that we",
+        "know a way for; the others are in its note. Rows without an aim are guards.",
         "Nothing is timed before the contenders' results were compared and found equal. \"Not worse\" is a median within the peer's",
         "middle half or below it.",
         "",
@@ -111,7 +116,7 @@ def main() -> None:
         "|---|---|---|---|---|---|---|",
         *[line(row) for row in rows],
         "",
-        "The bodies (`workloads.py`):",
+        "The first of the five bodies of each kind (`workloads.py`):",
         "",
         *[f"- {one.name}: {len(one.raw):,} bytes; {one.made}" for one in workloads().values()],
         "",

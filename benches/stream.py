@@ -12,12 +12,13 @@ import argparse
 import asyncio
 import statistics
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 
 import aiohttp
 import httpx
 import httpx_sse
 import orjson
+import uvloop
 from measure import Row, faster, interleaved, number, spread
 from serving import EVENTS, events, serving
 
@@ -91,11 +92,11 @@ def awaited(reader: Callable[[], AsyncIterator[dict]], count: int) -> dict:
     return asyncio.run(run())
 
 
-def lags(reader: Callable[[], AsyncIterator[dict]], skip: int = 20) -> list[float]:
+def lags(reader: Callable[[], AsyncIterator[dict]], run: Callable[[Coroutine], None], skip: int = 20) -> list[float]:
     """Milliseconds, of each event after the first ones."""
     found: list[float] = []
 
-    async def run() -> None:
+    async def read() -> None:
         documents = reader()
         async for document in documents:
             found.append((time.time_ns() - document["sent"]) / 1e6)
@@ -103,8 +104,26 @@ def lags(reader: Callable[[], AsyncIterator[dict]], skip: int = 20) -> list[floa
                 break
         await documents.aclose()
 
-    asyncio.run(run())
+    run(read())
     return found[skip:]
+
+
+def paced(readers: dict[str, Callable[[], list[float]]], loop: str, rounds: int) -> list[Row]:
+    """Of each round the median and the 99th percentile, against the best peer on the same kind of loop."""
+    of_rounds: dict[str, list[list[float]]] = {who: [] for who in readers}
+    names = list(readers)
+    for turn in range(rounds):
+        for who in names[turn % 3 :] + names[: turn % 3]:
+            of_rounds[who].append(sorted(readers[who]()))
+    found = []
+    for part in (0.5, 0.99):
+        of = {who: [lag[int(part * len(lag))] for lag in rounds_] for who, rounds_ in of_rounds.items()}
+        own = spread(of.pop("sideline"))
+        peer, best = min(of.items(), key=lambda one: statistics.median(one[1]))
+        theirs = spread(best)
+        found.append(Row("Streams", f"paced stream{loop}, lag p{part * 100:.0f}", peer, f"{own.of(' ms')} against {theirs.of(' ms')}",
+                         "not worse", own.median <= theirs.high, f"{number(own.median)} ms, {number(theirs.median)} ms"))  # fmt: skip
+    return found
 
 
 def rows(rounds: int) -> list[Row]:
@@ -125,7 +144,7 @@ def rows(rounds: int) -> list[Row]:
                     raise SystemExit(f"events, {who}: the results differ, so nothing is timed")
             times = interleaved(contenders, rounds, warm=0)
             size = statistics.fmean(map(len, documents[name])) / 1e3
-            for own, aims in (("sideline", (2.5, 8)), ("sideline, async for", (None, None))):
+            for own, aims in (("sideline", (2.5, 8 if name == "small" else 5)), ("sideline, async for", (None, None))):
                 work = f"events of {number(size)} kB to dicts" + own.removeprefix("sideline")
                 note = f"{number(count / statistics.median(times[own]))} events/s"
                 for peer, aim in zip(("aiohttp by hand + orjson", "httpx-sse + orjson"), aims, strict=True):
@@ -135,18 +154,10 @@ def rows(rounds: int) -> list[Row]:
             "aiohttp by hand + orjson": lambda: by_hand(base, "paced"),
             "httpx-sse + orjson": lambda: by_httpx(base, "paced"),
         }
-        paced: dict[str, list[list[float]]] = {who: [] for who in readers}
-        names = list(readers)
-        for turn in range(rounds):
-            for who in names[turn % 3 :] + names[: turn % 3]:
-                paced[who].append(sorted(lags(readers[who])))
-        for part in (0.5, 0.99):
-            of = {who: [lag[int(part * len(lag))] for lag in rounds_] for who, rounds_ in paced.items()}
-            own = spread(of.pop("sideline"))
-            peer, best = min(of.items(), key=lambda one: statistics.median(one[1]))
-            theirs = spread(best)
-            found.append(Row("Streams", f"paced stream, lag p{part * 100:.0f}", peer, f"{own.of(' ms')} against {theirs.of(' ms')}",
-                             "not worse", own.median <= theirs.high, f"{number(own.median)} ms, {number(theirs.median)} ms"))  # fmt: skip
+        for loop, run in (("", asyncio.run), (", on uvloop", uvloop.run)):
+            found += paced(
+                {who: lambda reader=reader, run=run: lags(reader, run) for who, reader in readers.items()}, loop, rounds
+            )
     return found
 
 

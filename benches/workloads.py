@@ -3,13 +3,18 @@
 The simulator's games tell fewer stats than real ones, so a body of stat details or possessions is the `teams` of several of its
 games (or sessions) in one list, until the size fits. Each body keeps to its schema, and its keys, numbers and texts are the
 simulator's.
+
+Rows of one body would measure that body. `bodies` makes five of a kind, each of another season and teams, and each altered in
+another way that a service may choose: as it is, names with accents, fields that are missing or null, fields in another order, and
+decimals of any length, of whole numbers too. All is made by seed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import sideline
@@ -55,9 +60,9 @@ def _compact(value: object) -> bytes:
 
 
 @cache
-def workloads() -> dict[str, Workload]:
-    """By name, in the order of the report."""
-    with sideline.Simulator(seed=7, now=NOW) as service, service.client() as client:
+def workloads(seed: int = 7) -> dict[str, Workload]:
+    """Those of a season, by name, in the order of the report."""
+    with sideline.Simulator(seed=seed, now=NOW) as service, service.client() as client:
         games = [game["event_id"] for game in service.games[:40]]
         results = [client.game(game).to_dict()["results"] for game in games]
         sessions = [session["id"] for game in results for session in game]
@@ -86,10 +91,86 @@ def workloads() -> dict[str, Workload]:
             ),
             Workload("small", "game", client.game(games[0]).raw, "one game, as it is", game),
         ]
-    with sideline.Simulator(seed=7, games=5500, teams=360, now=NOW) as service, service.client() as client:
+    with sideline.Simulator(seed=seed, games=5500, teams=360, now=NOW) as service, service.client() as client:
         schedule = client.schedule("2026-01-01", "2027-12-31").raw
     made.append(Workload("schedule", "schedule", schedule, "a season of 5,500 games and 360 teams, as it is"))
     return {one.name: one for one in made}
+
+
+Member = dict[str, object]
+ACCENTS = str.maketrans(
+    {"a": "á", "c": "ć", "d": "đ", "e": "ë", "i": "í", "l": "ł", "n": "ñ", "o": "ø", "s": "š", "u": "ů", "z": "ž"}
+)
+REQUIRED = {"id", "t", "event_id"}
+"""Beside the stat codes: the rest may be missing."""
+
+
+def _accented(_: random.Random) -> Callable[[Member], Member]:
+    def change(member: Member) -> Member:
+        return {
+            key: value.translate(ACCENTS) if isinstance(value, str) and "name" in key else value
+            for key, value in member.items()
+        }
+
+    return change
+
+
+def _with_gaps(dice: random.Random) -> Callable[[Member], Member]:
+    """Of the texts and numbers a twentieth is missing and a twentieth null."""
+
+    def change(member: Member) -> Member:
+        changed = {}
+        for key, value in member.items():
+            is_kept = isinstance(value, dict | list) or key in REQUIRED or key.isupper()
+            chance = 1.0 if is_kept else dice.random()
+            if chance >= 0.05:
+                changed[key] = value if chance >= 0.1 else None
+        return changed
+
+    return change
+
+
+def _reordered(dice: random.Random) -> Callable[[Member], Member]:
+    """One order for all objects, as a service has one."""
+    places: dict[str, float] = {}
+
+    def change(member: Member) -> Member:
+        return dict(sorted(member.items(), key=lambda item: places.setdefault(item[0], dice.random())))
+
+    return change
+
+
+def _with_decimals(dice: random.Random) -> Callable[[Member], Member]:
+    def number(value: object) -> object:
+        match value:
+            case float():
+                digits = dice.randrange(13)
+                return round(value + dice.random(), digits) if digits else int(value)
+            case bool():
+                return value
+            case int() if dice.random() < 0.5:
+                return float(value)
+        return value
+
+    return lambda member: {key: number(value) for key, value in member.items()}
+
+
+def _as_it_is(_: random.Random) -> Callable[[Member], Member]:
+    return lambda member: member
+
+
+ALTERATIONS = (_as_it_is, _accented, _with_gaps, _reordered, _with_decimals)
+
+
+@cache
+def bodies(name: str) -> list[Workload]:
+    """Five of a kind."""
+    made = []
+    for number, alteration in enumerate(ALTERATIONS):
+        work = workloads(7 + number)[name]
+        change = alteration(random.Random(number))
+        made.append(replace(work, raw=_compact(json.loads(work.raw, object_hook=change))))
+    return made
 
 
 def snapshots() -> list[str]:
