@@ -43,13 +43,14 @@ test: lint test-rust test-python
 lint: lint-rust lint-python lint-dependencies
 
 # A toolchain of the minimal profile has neither rustfmt nor clippy. Clippy has a folder of its own: maturin sets variables
-# that pyo3's build scripts look at, and in one folder the two would compile pyo3 anew after each other.
+# that pyo3's build scripts look at, and in one folder the two would compile pyo3 anew after each other. Only the library
+# knows Python, so with Python the tests and benches would be the same again.
 lint-rust: $(VENV)/.made
 	@if cargo fmt --version >/dev/null 2>&1; then set -x; cargo fmt --check; \
 	else echo "SKIPPED rustfmt: not installed (rustup component add rustfmt)"; fi
 	@if cargo clippy --version >/dev/null 2>&1; then set -ex; \
 	cargo clippy --locked --quiet --target-dir target/lint --all-targets --no-default-features -- -D warnings; \
-	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --locked --quiet --target-dir target/lint --all-targets -- -D warnings; \
+	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --locked --quiet --target-dir target/lint --lib -- -D warnings; \
 	else echo "SKIPPED clippy: not installed (rustup component add clippy)"; fi
 
 lint-python: $(VENV)/.built $(VENV)/.tested-with
@@ -74,9 +75,10 @@ licences:
 test-rust:
 	cargo test --locked --quiet --no-default-features
 
-# A file's tests stay in one process, which has their servers and sessions.
+# A file's tests stay in one process, which has their servers and sessions. The order of the files is that of
+# tests/conftest.py: xdist's own ends with the files of few tests, some of which take minutes.
 test-python: $(VENV)/.built $(VENV)/.tested-with
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 # A test fails where a generated file is stale.
 generate: $(VENV)/.built

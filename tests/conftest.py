@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import ssl
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from functools import wraps
 from pathlib import Path
@@ -35,6 +36,17 @@ def pytest_configure() -> None:
         CANARIES.update({self.secret: f"secret of {self!r}", self.api_key: f"key of {self!r}"})
 
     sideline.Simulator.__init__ = init  # type: ignore[method-assign]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files whose tests may take long come first, so that none of them keeps one process busy when the others are done."""
+    limits: Counter[Path] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("timeout")
+        if marker is not None:
+            # 0 is no limit.
+            limits[item.path] = max(limits[item.path], marker.args[0] or 1_000_000)
+    items.sort(key=lambda item: -limits[item.path])
 
 
 @pytest.hookimpl(wrapper=True)
