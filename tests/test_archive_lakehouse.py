@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -278,6 +279,15 @@ def test_five_readers_have_equal_frames(league: Service, archive: sideline.Archi
             )
             == expected
         )
+
+
+def test_to_open_a_table_reads_ten_commits_at_most(archive: sideline.Archive) -> None:
+    for _ in range(8):
+        archive.sync(**{**SPAN, "correction_window": None})
+    log = Path(archive._store.root) / "coverage" / "_delta_log"
+    version = archive.delta("coverage").version()
+    assert version > 20
+    assert version - json.loads((log / "_last_checkpoint").read_text())["version"] <= 10
 
 
 def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league: Service, archive: sideline.Archive) -> None:

@@ -35,6 +35,9 @@ LINEAGE = ("url", "sideline_version")
 
 _BUCKET_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
 
+_CHECKPOINT_INTERVAL = 10
+"""Commits between two checkpoints: to open a table reads every commit since the last one."""
+
 _CONFIGURATION = {
     # Minimum and maximum of whole bodies are useless.
     "raw": {"delta.dataSkippingStatsColumns": "entry,unit,operation,id,sequence,status,body_id,stored_at"},
@@ -330,7 +333,11 @@ class Store:
                     mode="error",
                     partition_by=[MONTH] if MONTH in schema.names else None,
                     description=_description(name),
-                    configuration={"sideline.version": __version__, **_CONFIGURATION.get(name, {})},
+                    configuration={
+                        "sideline.version": __version__,
+                        "delta.checkpointInterval": str(_CHECKPOINT_INTERVAL),
+                        **_CONFIGURATION.get(name, {}),
+                    },
                     raise_if_key_not_exists=False,
                 )
             except OSError as error:
