@@ -37,8 +37,7 @@ def text_for_categories(table: pa.Table, schema: pa.Schema) -> list[dict[str, ob
 
 
 def to_arrow(work: Workload) -> list[sideline.Table]:
-    payload = work.payload()
-    return [payload.table(name) for name in payload.tables]
+    return list(work.payload().all_tables().values())
 
 
 def to_pyarrow(work: Workload) -> list[pa.Table]:

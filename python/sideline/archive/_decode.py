@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sideline._core import Payload
+from sideline._core import Payload, Table
 from sideline._frames import library
 from sideline.archive._plan import RESOURCES, Unit
 from sideline.archive._store import public_schema, to_storage_types
@@ -20,8 +20,9 @@ def decode_tables(unit: Unit, raw: bytes) -> "dict[str, pyarrow.Table]":
     Raises the decoder's errors, and `ValueError` for a value or a column name that cannot be stored.
     """
     payload = Payload.from_bytes(unit.operation, raw, **_keys(unit))
-    names: Any = RESOURCES[unit.operation].tables
-    return {name: _filled(to_storage_types(payload.to_arrow(name)), unit) for name in names}
+    tables: dict[Any, Table] = payload.all_tables()
+    names = RESOURCES[unit.operation].tables
+    return {name: _filled(to_storage_types(tables[name].to_arrow()), unit) for name in names}
 
 
 def _filled(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
