@@ -496,7 +496,8 @@ impl<'a> TableDecoder<'a> {
 
     #[inline(never)]
     fn skip_slow(&mut self) -> DecodeResult<()> {
-        Ok(if self.validates { self.cursor.validate()? } else { self.cursor.skip_value()? })
+        let skipped = if self.validates { self.cursor.validate() } else { self.cursor.skip_value() };
+        Ok(skipped?)
     }
 
     #[cold]
