@@ -48,8 +48,7 @@ def over_bodies(kind: str, contenders: Contenders, rounds: int) -> Times:
 
 
 def to_arrow(work: Workload) -> list[sideline.Table]:
-    payload = work.payload()
-    return [payload.table(name) for name in payload.tables]
+    return list(work.payload().all_tables().values())
 
 
 def to_first(work: Workload) -> list[sideline.Table]:

@@ -6,11 +6,14 @@ import json
 import pickle
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import sideline
 
+GOLDEN = Path(__file__).parent / "golden"
 BODY = b'{"teams": [{"id": 46, "name": "Kansas Wheat", "new": {"deep": [1.5, null, true]}}]}'
 
 
@@ -134,6 +137,35 @@ def test_an_unknown_table_or_column_names_those_there_are(payload: sideline.Payl
         payload.table("players")
     with pytest.raises(ValueError, match="conference_name"):
         payload.table(columns=["conference"])
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.json")), ids=lambda path: path.stem)
+def test_all_tables_are_those_that_are_read_one_by_one(path: Path) -> None:
+    ids = {"session_id": "s-1", "game_id": "g-1", "team_id": "7"}
+    payload = sideline.Payload.from_bytes(path.stem, path.read_bytes(), **ids)
+    if not payload.tables:
+        with pytest.raises(ValueError, match=r"to_dict\(\)"):
+            payload.all_tables()
+        return
+    tables = payload.all_tables()
+    assert list(tables) == payload.tables
+    for name, table in tables.items():
+        alone = sideline.Payload.from_bytes(path.stem, path.read_bytes(), **ids).table(name)
+        assert pa.table(table).equals(pa.table(alone), check_metadata=True)
+        assert (table.name, table.num_rows > 0) == (name, True)
+
+
+def test_a_fault_in_one_table_is_an_error_of_all_tables_and_of_it_alone() -> None:
+    body = (GOLDEN / "possessions.json").read_bytes()
+    broken = body.replace(b'"player_id": 461', b'"player_id": "none"', 1)
+    assert broken != body
+    payload = sideline.Payload.from_bytes("possessions", broken, session_id="s-1")
+    with pytest.raises(sideline.DecodeError) as together:
+        payload.all_tables()
+    with pytest.raises(sideline.DecodeError) as alone:
+        payload.table("possession_events")
+    assert str(together.value) == str(alone.value)
+    assert payload.table("possessions").num_rows and payload.table("possession_players").num_rows
 
 
 def test_unknown_fields_are_reported(payload: sideline.Payload) -> None:

@@ -178,6 +178,15 @@ class Payload:
         >>> client.shots(session_id).table(columns=["player_id", "points"], names=True).column_names
         ['player_id', 'points', 'player_name']
         """
+    def all_tables(self) -> dict[TableName, Table]:
+        """Every table of the body by name, the default first: as `table(name)` returns each, but in one pass.
+
+        Raises `DecodeError` where one of them does not fit; `table(name)` still returns the others.
+
+        >>> tables = client.possessions(session_id).all_tables()
+        >>> list(tables)
+        ['possessions', 'possession_events', 'possession_players']
+        """
     def to_arrow(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> pyarrow.Table:
         """Like ``table(name, columns).to_arrow()``: a `pyarrow.Table`.
 

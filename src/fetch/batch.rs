@@ -355,19 +355,15 @@ fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchR
     };
     let drift_fields = drift.record(payload.operation, survey.unknown, at);
     let rows = || {
-        let mut rows = survey.rows;
         if strict && let Some(error) = refusal(&drift_fields) {
             return Err(error);
         }
-        if rows.is_none() {
-            // On a copy: merged responses would be kept twice.
-            let copy = payload.clone();
-            for name in copy.tables() {
-                let table = copy.table(Some(name), None)?;
-                rows.get_or_insert(table.iter().map(|batch| batch.num_rows()).sum());
-            }
+        if survey.rows.is_some() || payload.resource.is_none() {
+            return Ok(survey.rows);
         }
-        Ok(rows)
+        // On a copy: merged responses would be kept twice.
+        let tables = payload.clone().all_tables()?;
+        Ok(tables.first().map(|(_, batches)| batches.iter().map(|batch| batch.num_rows()).sum()))
     };
     let rows = rows();
     FetchResult { response: Some((payload, drift_fields)), rows, at }

@@ -146,6 +146,17 @@ impl Payload {
         Ok(vec![batch])
     }
 
+    /// Every table by name, as [`Self::table`] decodes it, in one pass over the body.
+    pub fn all_tables(&self) -> Result<Vec<(&'static str, Vec<RecordBatch>)>> {
+        let resource = self.with_tables()?;
+        let names = resource.tables.iter().map(|table| table.name);
+        if self.parts.len() > 1 {
+            return names.map(|name| Ok((name, self.table(Some(name), None)?))).collect();
+        }
+        let batches = table::decode_all(resource, self.body()?, &self.context).map_err(|error| self.error(error))?;
+        Ok(names.zip(batches.into_iter().map(|batch| vec![batch])).collect())
+    }
+
     /// Unknown fields of all responses, at most [`MAX_UNKNOWN_FIELDS`].
     pub fn unknown_fields(&self) -> Result<Vec<UnknownField>> {
         let resource = self.with_tables()?;

@@ -1,8 +1,8 @@
 //! Response bytes in a padded buffer, so that the cursor may read past the end.
 
-use super::span_index::SpanIndex;
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Zero bytes after the body, so that wide reads need no bounds check.
 pub(crate) const PADDING: usize = 64;
@@ -12,8 +12,8 @@ pub(crate) const PADDING: usize = 64;
 pub struct Body {
     padded: Vec<u8>,
     len: usize,
-    /// Set once the whole body has been validated as JSON; empty if the pass indexed nothing. Clones share it.
-    spans: Arc<OnceLock<SpanIndex>>,
+    /// Set once the whole body has been validated as JSON. Clones share it.
+    validated: Arc<AtomicBool>,
 }
 
 impl Body {
@@ -21,7 +21,7 @@ impl Body {
         Body { padded: Vec::with_capacity(bytes + PADDING), ..Body::default() }
     }
     pub fn extend_from_slice(&mut self, more: &[u8]) {
-        self.spans = Arc::default();
+        self.validated = Arc::default();
         self.padded.truncate(self.len);
         self.padded.extend_from_slice(more);
         self.len = self.padded.len();
@@ -46,15 +46,10 @@ impl Body {
     }
     /// Whether the whole body has been validated, so that it need not be checked again.
     pub(crate) fn is_validated(&self) -> bool {
-        self.spans.get().is_some()
+        self.validated.load(Ordering::Relaxed)
     }
-    /// The span index of a validated body.
-    pub(crate) fn spans(&self) -> Option<&SpanIndex> {
-        self.spans.get()
-    }
-    pub(crate) fn mark_validated(&self, spans: Option<SpanIndex>) {
-        // If another thread was faster, it stored the same value.
-        let _ = self.spans.set(spans.unwrap_or_default());
+    pub(crate) fn mark_validated(&self) {
+        self.validated.store(true, Ordering::Relaxed);
     }
     pub fn len(&self) -> usize {
         self.len

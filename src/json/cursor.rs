@@ -104,16 +104,6 @@ impl<'a> Cursor<'a> {
         self.at = unsafe { self.at.add(n.min(rest)) };
     }
 
-    /// Moves forward to `position`. Returns `false` and stays if it lies before the cursor or beyond the end.
-    pub fn jump(&mut self, position: usize) -> bool {
-        let is_ahead = (self.position()..=self.len()).contains(&position);
-        if is_ahead {
-            // SAFETY: `start + position` is at most `end`.
-            self.at = unsafe { self.start.add(position) };
-        }
-        is_ahead
-    }
-
     /// The text between an earlier position in the same body and the cursor; empty for any other.
     #[inline(always)]
     pub fn span_from(&self, earlier: &Cursor<'a>) -> Span<'a> {
@@ -254,7 +244,6 @@ mod tests {
         assert!(end.is_at_end());
         end.advance(1);
         assert_eq!(end.position(), 4);
-        assert!(!end.jump(5) && !end.jump(3));
 
         for ahead in [0, PADDING - 16, PADDING - 8, PADDING, usize::MAX] {
             assert_eq!((end.peek(ahead), end.word(ahead), end.bytes16(ahead)), (0, 0, &[0; 16]), "{ahead}");

@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `body`, `span_index` | a body's bytes and padding; where its long values end |
+//! | `body` | a body's bytes and padding, and whether they were validated |
 //! | `cursor` | the position in a body, and the only code that reads it through pointers |
 //! | `number`, `text`, `any_value`, `simd` | reading numbers and strings |
 //! | `skip` | passing over values, with or without validating them |
@@ -17,7 +17,6 @@ pub(crate) mod json_path;
 mod number;
 pub(crate) mod simd;
 mod skip;
-mod span_index;
 mod text;
 
 #[cfg(feature = "python")]
@@ -27,7 +26,6 @@ pub(crate) use {
     cursor::{Cursor, Span},
     error::{ErrorKind, Expected, JsonError, ReadResult, found},
     number::MaybeInteger,
-    span_index::{SpanIndex, end_of},
 };
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

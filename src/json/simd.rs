@@ -204,26 +204,33 @@ pub(crate) fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
     use std::arch::x86_64::{
         __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
     };
-    let mut masks = StructuralMasks { quotes: 0, opening: 0, closing: 0, special: 0 };
-    for (part, bytes) in block.as_chunks::<16>().0.iter().enumerate() {
-        // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from an array of sixteen.
-        let [quotes, opening, closing, special] = unsafe {
-            let bytes = _mm_loadu_si128(bytes.as_ptr().cast::<__m128i>());
-            let all = |byte: u8| _mm_set1_epi8(byte as i8);
-            let equal = |bytes, byte| _mm_cmpeq_epi8(bytes, all(byte));
-            // `[` and `{`, and `]` and `}`, differ in one bit.
-            let folded = _mm_or_si128(bytes, all(0x20));
+    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read four times from an array of 64.
+    unsafe {
+        let parts = [0, 16, 32, 48].map(|at| _mm_loadu_si128(block.as_ptr().add(at).cast::<__m128i>()));
+        let all = |byte: u8| _mm_set1_epi8(byte as i8);
+        let equal = |bytes, byte| _mm_cmpeq_epi8(bytes, all(byte));
+        // `[` and `{`, and `]` and `}`, differ in one bit.
+        let folded = parts.map(|bytes| _mm_or_si128(bytes, all(0x20)));
+        let is_special = |bytes| {
             let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, all(0x1F)), bytes);
-            let special = _mm_or_si128(control, equal(bytes, b'\\'));
-            [equal(bytes, b'"'), equal(folded, b'{'), equal(folded, b'}'), special]
-                .map(|mask| u64::from(_mm_movemask_epi8(mask) as u16) << (16 * part))
+            _mm_or_si128(control, equal(bytes, b'\\'))
         };
-        masks.quotes |= quotes;
-        masks.opening |= opening;
-        masks.closing |= closing;
-        masks.special |= special;
+        let mask = |[a, b, c, d]: [__m128i; 4]| {
+            let bits = |part| u64::from(_mm_movemask_epi8(part) as u16);
+            bits(a) | bits(b) << 16 | bits(c) << 32 | bits(d) << 48
+        };
+        // Most blocks have none of these.
+        let rare = |[a, b, c, d]: [__m128i; 4]| {
+            let any = _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d));
+            if _mm_movemask_epi8(any) == 0 { 0 } else { mask([a, b, c, d]) }
+        };
+        StructuralMasks {
+            quotes: mask(parts.map(|bytes| equal(bytes, b'"'))),
+            opening: rare(folded.map(|bytes| equal(bytes, b'{'))),
+            closing: rare(folded.map(|bytes| equal(bytes, b'}'))),
+            special: rare(parts.map(is_special)),
+        }
     }
-    masks
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -174,40 +174,49 @@ impl Cursor<'_> {
         }
     }
 
-    /// Skips inside `depth` open brackets, 64 bytes at a time; returns whether the outermost is closed. Stops before a
-    /// long, escaped or broken string, and before anything unusual outside of strings.
+    /// Skips inside `depth` open brackets, 64 bytes at a time; returns whether the outermost is closed. Stops before an
+    /// escaped or broken string, and before anything unusual outside of strings.
     #[inline(always)]
     fn skip_blocks(&mut self, depth: &mut usize) -> bool {
         fn below(place: u32) -> u64 {
             if place < 64 { (1 << place) - 1 } else { u64::MAX }
         }
+        // Whether the block begins inside a string, as a mask, and the last quote.
+        let (mut inside, mut quote) = (0, *self);
         loop {
             let masks = simd::structural_masks(self.bytes64());
-            let plain = masks.special.trailing_zeros();
-            let quotes = masks.quotes & below(plain);
-            // A string that does not end in this block is left to the next.
-            let len = if quotes.count_ones() % 2 == 1 { 63 - quotes.leading_zeros() } else { plain };
-            if len == 0 {
+            let len = masks.special.trailing_zeros();
+            let strings = simd::prefix_xor(masks.quotes) ^ inside;
+            let structure = !strings & below(len);
+            let mut brackets = (masks.opening | masks.closing) & structure;
+            while brackets != 0 {
+                let place = brackets.trailing_zeros();
+                if masks.opening >> place & 1 == 1 {
+                    *depth += 1;
+                } else {
+                    *depth -= 1;
+                }
+                if *depth == 0 {
+                    self.advance(place as usize + 1);
+                    return true;
+                }
+                brackets &= brackets - 1;
+            }
+            let quotes = masks.quotes & below(len);
+            if quotes != 0 {
+                quote = *self;
+                quote.advance(63 - quotes.leading_zeros() as usize);
+            }
+            if len < 64 {
+                if strings >> len & 1 == 1 {
+                    self.go_to(&quote);
+                } else {
+                    self.advance(len as usize);
+                }
                 return false;
             }
-            let structure = !simd::prefix_xor(quotes) & below(len);
-            let (opening, mut closing) = (masks.opening & structure, masks.closing & structure);
-            if closing.count_ones() as usize >= *depth {
-                let mut closed = 0;
-                while closing != 0 {
-                    let place = closing.trailing_zeros();
-                    closed += 1;
-                    if *depth + (opening & below(place)).count_ones() as usize == closed {
-                        self.advance(place as usize + 1);
-                        return true;
-                    }
-                    closing &= closing - 1;
-                }
-                *depth = *depth + opening.count_ones() as usize - closed;
-            } else {
-                *depth = *depth + opening.count_ones() as usize - closing.count_ones() as usize;
-            }
-            self.advance(len as usize);
+            inside = (strings as i64 >> 63) as u64;
+            self.advance(64);
         }
     }
 

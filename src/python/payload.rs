@@ -181,6 +181,24 @@ impl PyPayload {
         errors::guard(py, || py.import("sideline._names")?.call_method1("with_names", (table, PyList::new(py, [slf])?)))
     }
 
+    /// Every table of the body by name, the default first: as `table(name)` returns each, but in one pass.
+    ///
+    /// Raises `DecodeError` where one of them does not fit; `table(name)` still returns the others.
+    ///
+    /// >>> tables = client.possessions(session_id).all_tables()
+    /// >>> list(tables)
+    /// ['possessions', 'possession_events', 'possession_players']
+    fn all_tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        errors::guard(py, || {
+            let decoded = py.detach(|| self.inner.all_tables()).map_err(|e| self.raise(py, e))?;
+            let tables = PyDict::new(py);
+            for (name, batches) in decoded {
+                tables.set_item(name, Bound::new(py, PyTable::new(py, name.to_owned(), batches)?)?)?;
+            }
+            Ok(tables)
+        })
+    }
+
     /// Like ``table(name, columns).to_arrow()``: a `pyarrow.Table`.
     ///
     /// >>> client.teams().to_arrow().schema.field("team_id").type

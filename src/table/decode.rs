@@ -6,21 +6,20 @@ use super::duplicate_keys::DuplicateKeys;
 use super::error::{DecodeErrorKind, DecodeResult};
 use super::extra_columns::ExtraColumns;
 use super::keys::ObjectKeys;
-use super::plan::{ColumnRef, DecodeHints, DecodePlan, Level, LevelKind, Op};
+use super::plan::{ColumnRef, DecodeHints, DecodePlan, Level, LevelKind, LevelTable, Op};
 use super::scalars;
-use crate::json::{Cursor, ErrorKind, Expected, SpanIndex, end_of};
+use crate::json::{Cursor, ErrorKind, Expected};
 use std::borrow::Cow;
 
 /// The result of a pass over a body.
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub builders: ColumnBuilders,
-    pub rows: usize,
-    /// By level, for those above the rows: for each element, the row after its last.
+    /// Number of rows of each table.
+    pub rows: Vec<usize>,
+    /// By table and level above its rows: for each element, the row after its last.
     pub ends: Vec<Vec<u32>>,
     pub open: ExtraColumns,
-    /// The span index, if one was requested.
-    pub spans: Option<SpanIndex>,
 }
 
 /// What to do with a duplicate key.
@@ -32,21 +31,13 @@ pub(super) enum DuplicatePolicy {
     KeepFirst,
 }
 
-/// How to skip values that no column reads.
-#[derive(Debug)]
-pub(super) enum SkipMode<'a> {
-    /// Validate them as JSON, and optionally index long spans.
-    Validate(Option<SpanIndex>),
-    /// Only find their ends, using these spans of a validated body.
-    FindEnd(&'a [(u32, u32)]),
-}
-
-/// Decodes a body by a plan, with `cursor` at its start. Errors come with their offset.
+/// Decodes a body by a plan, with `cursor` at its start. `validates`: values that no column reads are validated as
+/// JSON, not only skipped. Errors come with their offset.
 pub(super) fn run(
     plan: &DecodePlan,
     cursor: Cursor,
     policy: DuplicatePolicy,
-    skip_mode: SkipMode,
+    validates: bool,
 ) -> Result<Decoded, (DecodeErrorKind, usize)> {
     let hints = plan.hints();
     let elements = |level: usize| {
@@ -69,11 +60,11 @@ pub(super) fn run(
         cursor,
         hints,
         builders,
-        rows: 0,
-        ends: vec![Vec::new(); plan.row_level()],
-        open: ExtraColumns::new(&plan.open, cursor.len()),
+        rows: vec![0; plan.tables.len()],
+        ends: vec![Vec::new(); plan.ends],
+        open: ExtraColumns::new(&plan.tables[plan.open].open, cursor.len()),
         policy,
-        skip_mode,
+        validates,
         duplicates: DuplicateKeys::default(),
         ids: Vec::new(),
         text: Vec::new(),
@@ -100,11 +91,11 @@ pub(super) struct TableDecoder<'a> {
     pub cursor: Cursor<'a>,
     hints: DecodeHints,
     pub builders: ColumnBuilders,
-    rows: usize,
+    rows: Vec<usize>,
     ends: Vec<Vec<u32>>,
     open: ExtraColumns,
     policy: DuplicatePolicy,
-    skip_mode: SkipMode<'a>,
+    validates: bool,
     pub duplicates: DuplicateKeys,
     /// Buffers for one lineup: its ids and its text.
     pub ids: Vec<i64>,
@@ -116,7 +107,7 @@ impl<'a> TableDecoder<'a> {
         self.cursor.whitespace();
         if !self.cursor.consume_null() {
             let plan = self.plan;
-            self.element(0, &plan.levels[0], 0)?;
+            self.element(&plan.levels[0], 0)?;
         }
         self.cursor.whitespace();
         if self.cursor.is_at_end() { Ok(()) } else { Err(ErrorKind::Trailing.into()) }
@@ -124,40 +115,40 @@ impl<'a> TableDecoder<'a> {
 
     fn finish(mut self) -> Decoded {
         let bytes = self.cursor.len().max(1) as f64;
-        for (density, ends) in self.hints.density.iter_mut().zip(&self.ends) {
-            *density = ends.len() as f64 / bytes;
-        }
-        if let Some(density) = self.hints.density.last_mut() {
-            *density = self.rows as f64 / bytes;
+        for (density, level) in self.hints.density.iter_mut().zip(&self.plan.levels) {
+            let elements = level.tables.first().map_or(0, |table| match table.ends {
+                Some(ends) => self.ends[ends].len(),
+                None => self.rows[table.table],
+            });
+            *density = elements as f64 / bytes;
         }
         for keys in self.hints.objects.iter_mut().flatten().filter(|keys| keys.open) {
             keys.forget();
         }
         self.plan.return_hints(self.hints);
-        let spans = if let SkipMode::Validate(spans) = self.skip_mode { spans } else { None };
-        Decoded { builders: self.builders, rows: self.rows, ends: self.ends, open: self.open, spans }
+        Decoded { builders: self.builders, rows: self.rows, ends: self.ends, open: self.open }
     }
 
     fn level(&mut self, number: u32) -> DecodeResult<()> {
         let plan = self.plan;
         let level = &plan.levels[number as usize];
         match (level.kind, self.cursor.peek_byte()) {
-            (LevelKind::Map, _) => self.map(number as usize, level),
-            (_, b'[') => self.array(number as usize, level),
+            (LevelKind::Map, _) => self.map(level),
+            (_, b'[') => self.array(level),
             _ if self.cursor.consume_null() => Ok(()),
-            (LevelKind::ArrayOrOne, _) => self.element(number as usize, level, 0),
+            (LevelKind::ArrayOrOne, _) => self.element(level, 0),
             _ => Err(ErrorKind::Expected(Expected::Array).into()),
         }
     }
 
-    fn array(&mut self, number: usize, level: &'a Level) -> DecodeResult<()> {
+    fn array(&mut self, level: &'a Level) -> DecodeResult<()> {
         self.cursor.advance(1);
         if !self.cursor.has_first_item(b']') {
             return Ok(());
         }
         let mut position = 0;
         loop {
-            self.element(number, level, position)?;
+            self.element(level, position)?;
             position += 1;
             if !self.cursor.has_next_item(b']')? {
                 return Ok(());
@@ -165,7 +156,7 @@ impl<'a> TableDecoder<'a> {
         }
     }
 
-    fn map(&mut self, number: usize, level: &'a Level) -> DecodeResult<()> {
+    fn map(&mut self, level: &'a Level) -> DecodeResult<()> {
         if self.cursor.peek_byte() != b'{' {
             return Ok(self.cursor.expect_null(Expected::Object)?);
         }
@@ -183,7 +174,7 @@ impl<'a> TableDecoder<'a> {
                     _ => return Err(DecodeErrorKind::Engine),
                 }
             }
-            self.element(number, level, 0)?;
+            self.element(level, 0)?;
             if !self.cursor.has_next_item(b'}')? {
                 self.duplicates.close();
                 return Ok(());
@@ -207,9 +198,8 @@ impl<'a> TableDecoder<'a> {
     }
 
     #[inline(always)]
-    fn element(&mut self, number: usize, level: &'a Level, position: i64) -> DecodeResult<()> {
+    fn element(&mut self, level: &'a Level, position: i64) -> DecodeResult<()> {
         let start = self.cursor;
-        let rows = self.rows;
         for cell in &level.positions {
             let ColumnRef::Int(i) = *cell else { return Err(DecodeErrorKind::Engine) };
             self.builders.ints[i as usize].push(Some(position));
@@ -225,20 +215,31 @@ impl<'a> TableDecoder<'a> {
         if !has_value {
             self.fill(&level.fill);
         }
-        match self.ends.get_mut(number) {
-            Some(ends) => ends.push(self.rows as u32),
-            None => self.rows += 1,
-        }
-        if !level.required.is_empty() && self.rows > rows {
-            self.required(level, start)?;
+        for table in &level.tables {
+            let rows = &mut self.rows[table.table];
+            let has_rows = match table.ends {
+                None => {
+                    *rows += 1;
+                    true
+                }
+                Some(ends) => {
+                    let ends = &mut self.ends[ends];
+                    let before = ends.last().copied().unwrap_or_default();
+                    ends.push(*rows as u32);
+                    *rows as u32 > before
+                }
+            };
+            if has_rows && !table.required.is_empty() {
+                self.required(table, start)?;
+            }
         }
         Ok(())
     }
 
     /// Checks the required columns of an element that has rows. Errors are reported at the start of the element.
     #[inline(always)]
-    fn required(&mut self, level: &Level, start: Cursor<'a>) -> DecodeResult<()> {
-        for (cell, column) in &level.required {
+    fn required(&mut self, table: &LevelTable, start: Cursor<'a>) -> DecodeResult<()> {
+        for (cell, column) in &table.required {
             if self.builders.last_is_null(*cell) {
                 self.cursor = start;
                 return Err(DecodeErrorKind::Required(*column));
@@ -352,7 +353,8 @@ impl<'a> TableDecoder<'a> {
             match keys.find(&key) {
                 Some(found) => found,
                 None => {
-                    let column = if keys.open { self.open.column(&key, self.plan.table.cols)? } else { None };
+                    let declared = self.plan.tables[self.plan.open].table.cols;
+                    let column = if keys.open { self.open.column(&key, declared)? } else { None };
                     let op = column.map_or(self.plan.skip_mode(), Op::Open);
                     // Keys are compared as written, so a key with an escape is not learned.
                     let learned = if let Cow::Borrowed(plain) = key { keys.learn(plain, op) } else { None };
@@ -368,8 +370,8 @@ impl<'a> TableDecoder<'a> {
     /// Reads one value. Returns `false` for a null in place of an object, whose columns then need nulls.
     fn value(&mut self, op: Op) -> DecodeResult<bool> {
         match op {
-            Op::Object(number) => return self.with_span(|decoder| decoder.object(number)),
-            Op::Level(number) => self.with_span(|decoder| decoder.level(number))?,
+            Op::Object(number) => return self.object(number),
+            Op::Level(number) => self.level(number)?,
             Op::Int(i) => {
                 let value = self.cursor.integer()?;
                 self.builders.ints[i as usize].push(value);
@@ -443,16 +445,18 @@ impl<'a> TableDecoder<'a> {
             Op::IntsAndLineup(list, text) => self.integers_and_lineup(list as usize, text as usize)?,
             Op::Open(i) => {
                 let value = self.cursor.float()?;
-                if !self.open.push(i, self.rows, value)? && self.policy == DuplicatePolicy::Stop {
+                if !self.open.push(i, self.rows[self.plan.open], value)? && self.policy == DuplicatePolicy::Stop {
                     return Err(DecodeErrorKind::DuplicateKey);
                 }
             }
             Op::Several(number) => {
                 let plan = self.plan;
                 let here = self.cursor;
-                for op in &plan.several[number as usize] {
+                for (op, fill) in &plan.several[number as usize] {
                     self.cursor = here;
-                    self.value(*op)?;
+                    if !self.value(*op)? {
+                        self.fill(fill);
+                    }
                 }
             }
         }
@@ -492,28 +496,8 @@ impl<'a> TableDecoder<'a> {
 
     #[inline(never)]
     fn skip_slow(&mut self) -> DecodeResult<()> {
-        if let SkipMode::FindEnd(spans) = &mut self.skip_mode {
-            let end = end_of(spans, self.cursor.position());
-            return if end.is_some_and(|end| self.cursor.jump(end)) { Ok(()) } else { Ok(self.cursor.skip_value()?) };
-        }
-        self.with_span(|decoder| Ok(decoder.cursor.validate()?))
-    }
-
-    /// Reads an object or array, and indexes its span if it is long.
-    #[inline(always)]
-    fn with_span<T>(&mut self, read: impl FnOnce(&mut Self) -> DecodeResult<T>) -> DecodeResult<T> {
-        let start = self.cursor.position();
-        let opened = self.spans().map(|spans| spans.open(start));
-        let value = read(self)?;
-        let end = self.cursor.position();
-        if let (Some(spans), Some(opened)) = (self.spans(), opened) {
-            spans.close(opened, end);
-        }
-        Ok(value)
-    }
-
-    fn spans(&mut self) -> Option<&mut SpanIndex> {
-        if let SkipMode::Validate(spans) = &mut self.skip_mode { spans.as_mut() } else { None }
+        let skipped = if self.validates { self.cursor.validate() } else { self.cursor.skip_value() };
+        Ok(skipped?)
     }
 
     #[cold]

@@ -44,9 +44,9 @@ pub(crate) use extent::{TOO_WIDE_MESSAGE, is_too_wide};
 pub use schema::schema;
 pub use schema_check::{MAX_UNKNOWN_FIELDS, SchemaCheck, UnknownPath};
 
-use crate::json::{self, Body, Cursor, SpanIndex};
+use crate::json::{self, Body, Cursor};
 use arrow_array::RecordBatch;
-use decode::{DuplicatePolicy, SkipMode};
+use decode::DuplicatePolicy;
 use error::DecodeErrorKind;
 
 /// Values of the request that the body may lack, by name: `team_id`, `game_id`, `session_id`, `sport`.
@@ -95,7 +95,12 @@ pub fn decode(
         let has = resource.tables.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
         return Err(DecodeError::NoTable { asked: table.into(), has });
     };
-    let found = match decode_once(resource, table, columns, body, context, DuplicatePolicy::Stop) {
+    let one = |body: &Body, policy| {
+        let batches = decode_once(resource, &[table], columns, body, context, policy)?;
+        let engine = || DecodeErrorKind::Engine.at(b"{}", 0, |_| String::new());
+        batches.into_iter().next().ok_or_else(|| DecodeStop::Error(engine()))
+    };
+    let found = match one(body, DuplicatePolicy::Stop) {
         Ok(batch) => return Ok(batch),
         Err(DecodeStop::Error(error @ DecodeError::Body { .. })) => Some(error),
         Err(DecodeStop::Error(error)) => return Err(error),
@@ -106,9 +111,9 @@ pub fn decode(
     }
     // The last value of a duplicate key counts, and the first one may be the cause of the error.
     let again = match duplicate_keys::normal_form(json::without_mark(body)) {
-        Ok(normal) => decode_once(resource, table, columns, &normal, context, DuplicatePolicy::KeepFirst),
+        Ok(normal) => one(&normal, DuplicatePolicy::KeepFirst),
         // If the body has no normal form, the decoder's own error is better: it has path and offset.
-        Err(error) => match decode_once(resource, table, columns, body, context, DuplicatePolicy::KeepFirst) {
+        Err(error) => match one(body, DuplicatePolicy::KeepFirst) {
             Ok(_) => Err(DecodeStop::Error(error)),
             stopped => stopped,
         },
@@ -120,7 +125,20 @@ pub fn decode(
     }
 }
 
-/// Why a pass over a body ended without a table.
+/// Decodes every table of a body, in one pass if nothing is wrong with the body.
+pub fn decode_all(
+    resource: &'static Resource,
+    body: &Body,
+    context: &Context,
+) -> Result<Vec<RecordBatch>, DecodeError> {
+    match decode_once(resource, resource.tables, None, body, context, DuplicatePolicy::Stop) {
+        Ok(batches) => Ok(batches),
+        // What one table lacks, another may not need.
+        Err(_) => resource.tables.iter().map(|table| decode(resource, table.name, None, body, context)).collect(),
+    }
+}
+
+/// Why a pass over a body ended without its tables.
 enum DecodeStop {
     /// Not an error yet: the body's normal form is decoded next.
     DuplicateKey,
@@ -129,32 +147,28 @@ enum DecodeStop {
 
 fn decode_once(
     resource: &'static Resource,
-    table: &'static Table,
+    tables: &[&'static Table],
     columns: Option<&[String]>,
     body: &Body,
     context: &Context,
     policy: DuplicatePolicy,
-) -> Result<RecordBatch, DecodeStop> {
+) -> Result<Vec<RecordBatch>, DecodeStop> {
     let padded = body.padded();
     let cursor = json::open(body, &padded).map_err(|error| DecodeStop::Error(error.into()))?;
     let root = roots::find(resource, cursor).map_err(|missing| DecodeStop::Error(missing.into()))?;
-    let plan = plan_cache::plan(resource, root, table, columns).map_err(DecodeStop::Error)?;
-    let skip_mode = match body.spans() {
-        None if plan.checked => {
-            SkipMode::Validate(if resource.tables.len() > 1 { SpanIndex::of(body.len()) } else { None })
-        }
-        known => SkipMode::FindEnd(known.map_or(&[], SpanIndex::as_slice)),
-    };
-    let checked = matches!(skip_mode, SkipMode::Validate(_));
-    match decode::run(&plan, cursor, policy, skip_mode) {
-        Ok(mut decoded) => {
-            if checked {
-                body.mark_validated(decoded.spans.take());
+    let plan = plan_cache::plan(resource, root, tables, columns).map_err(DecodeStop::Error)?;
+    let validates = plan.checked && !body.is_validated();
+    match decode::run(&plan, cursor, policy, validates) {
+        Ok(decoded) => {
+            if validates {
+                body.mark_validated();
             }
             record_batch::finish(&plan, decoded, context, body.len()).map_err(DecodeStop::Error)
         }
         Err((DecodeErrorKind::DuplicateKey, _)) => Err(DecodeStop::DuplicateKey),
-        Err((kind, offset)) => Err(DecodeStop::Error(kind.at(body.as_slice(), offset, |column| plan.need(column)))),
+        Err((kind, offset)) => {
+            Err(DecodeStop::Error(kind.at(body.as_slice(), offset, |column| plan.tables[0].need(column))))
+        }
     }
 }
 
@@ -230,7 +244,7 @@ fn check_once(
     cursor: Cursor,
 ) -> Result<SchemaCheck, CheckStop> {
     let root = roots::find(resource, cursor).map_err(|missing| CheckStop::Root(missing.into()))?;
-    let (found, spans) = schema_check::check(resource, root, context, cursor).map_err(|(kind, offset)| {
+    let found = schema_check::check(resource, root, context, cursor).map_err(|(kind, offset)| {
         let error = kind.at(body.as_slice(), offset, |_| String::new());
         match kind {
             DecodeErrorKind::DuplicateKey => CheckStop::DuplicateKey,
@@ -238,7 +252,7 @@ fn check_once(
             _ => CheckStop::Body(error),
         }
     })?;
-    body.mark_validated(spans);
+    body.mark_validated();
     Ok(found)
 }
 

@@ -1,10 +1,10 @@
-//! Compiles a declaration to what the decoder runs: the requested columns' paths as a tree, flattened to numbered
-//! nodes.
+//! Compiles declarations to what the decoder runs: the requested columns' paths as a tree, flattened to numbered nodes.
+//! A plan is of one table, or of all tables of a resource, which one pass then builds.
 //!
 //! The *levels* of a plan are the places on the way to the rows where one value becomes many: the body itself, then
-//! each `[]`, `[?]` and `{}` of the row path. A column belongs to the last level of its path and holds one value for
-//! each element of it. The last row of each element is recorded as it closes, and columns above the row level are
-//! repeated at the end, so a parent's `id` may come before or after its children.
+//! each `[]`, `[?]` and `{}` of a row path. A column belongs to the last level of its path and holds one value for
+//! each element of it. For each table, the last row of each element is recorded as it closes, and columns above the
+//! row level are repeated at the end, so a parent's `id` may come before or after its children.
 
 use super::declaration::{Col, Resource, Root, Src, Table, Ty};
 use super::keys::{KeyStep, ObjectKeys};
@@ -86,7 +86,18 @@ pub(super) struct Level {
     pub fill: Vec<ColumnRef>,
     pub keys: Vec<ColumnRef>,
     pub positions: Vec<ColumnRef>,
-    /// Columns that must have a value if an element has rows, and their indexes in the plan.
+    /// The tables with rows at this level or below it.
+    pub tables: Vec<LevelTable>,
+}
+
+/// What a level is to one table.
+#[derive(Debug)]
+pub(super) struct LevelTable {
+    /// The index of the table in the plan.
+    pub table: usize,
+    /// Where the row after the last of each element is recorded; `None` if the elements are the rows.
+    pub ends: Option<usize>,
+    /// Columns that must have a value if an element has rows, and their indexes in the table's plan.
     pub required: Vec<(ColumnRef, u16)>,
 }
 
@@ -94,11 +105,12 @@ pub(super) struct Level {
 #[derive(Debug)]
 pub(super) enum ColumnSource {
     Body {
-        level: usize,
+        /// Where the ends of its level are recorded; `None` at the row level.
+        ends: Option<usize>,
         cell: ColumnRef,
     },
     Request(&'static str),
-    /// Derived from the plan's columns of these indexes.
+    /// Derived from the table's columns of these indexes.
     Columns(Vec<usize>),
     /// [`Src::Absent`]: null in every row.
     Nowhere,
@@ -113,7 +125,7 @@ pub(super) struct PlannedColumn {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ResultColumn {
-    /// The index of a [`PlannedColumn`] in the plan.
+    /// The index of a [`PlannedColumn`] of the table.
     PlannedColumn(usize),
     /// The extra column of this key.
     Open(String),
@@ -150,19 +162,32 @@ pub(super) struct DecodeHints {
     pub density: Vec<f64>,
 }
 
+/// One table of a plan.
 #[derive(Debug)]
-pub(super) struct DecodePlan {
+pub(super) struct TablePlan {
     pub table: &'static Table,
     pub columns: Vec<PlannedColumn>,
     pub result_columns: Vec<ResultColumn>,
     pub open: ExtraKeys,
-    pub levels: Vec<Level>,
-    pub several: Vec<Vec<Op>>,
-    pub storage: Storage,
-    /// Whether skipped values are validated, because the whole table is built.
-    pub checked: bool,
     /// The schema without extra columns.
     pub schema: SchemaRef,
+}
+
+#[derive(Debug)]
+pub(super) struct DecodePlan {
+    pub tables: Vec<TablePlan>,
+    pub levels: Vec<Level>,
+    /// The path of each level.
+    paths: Vec<Vec<Segment>>,
+    /// Number of the vectors of ends: one for each table and level above its rows.
+    pub ends: usize,
+    /// Operations on one value, each with the columns that get a null if it finds null in place of an object.
+    pub several: Vec<Vec<(Op, Vec<ColumnRef>)>>,
+    pub storage: Storage,
+    /// Whether skipped values are validated, because whole tables are built.
+    pub checked: bool,
+    /// The index of the table that gets the extra columns.
+    pub open: usize,
     objects: Vec<ObjectKeys>,
     pool: Mutex<Vec<DecodeHints>>,
 }
@@ -171,22 +196,9 @@ pub(super) struct DecodePlan {
 const MAX_POOLED_HINTS: usize = 16;
 
 impl DecodePlan {
-    pub fn row_level(&self) -> usize {
-        self.levels.len() - 1
-    }
-
     /// How to skip a value that no column reads.
     pub fn skip_mode(&self) -> Op {
         if self.checked { Op::Validate } else { Op::Skip }
-    }
-
-    /// The message for a required column without a value.
-    pub fn need(&self, column: u16) -> String {
-        let Some(planned) = self.columns.get(column as usize) else { return String::new() };
-        let source = if let Src::Path(path) = planned.col.src { path.trim_start_matches('.') } else { "" };
-        let key = source.rsplit(['.', ']', '}']).next().unwrap_or_default();
-        let what = if key.is_empty() || key == "@" { "the value".into() } else { format!("{key:?}") };
-        format!("{what} is missing or null, and column {} of {} needs it", planned.col.name, self.table.name)
     }
 
     pub fn hints(&self) -> DecodeHints {
@@ -205,89 +217,51 @@ impl DecodePlan {
     }
 }
 
-/// Compiles the plan for some columns of a table, with the documents at `root`.
+impl TablePlan {
+    /// The message for a required column without a value.
+    pub fn need(&self, column: u16) -> String {
+        let Some(planned) = self.columns.get(column as usize) else { return String::new() };
+        let source = if let Src::Path(path) = planned.col.src { path.trim_start_matches('.') } else { "" };
+        let key = source.rsplit(['.', ']', '}']).next().unwrap_or_default();
+        let what = if key.is_empty() || key == "@" { "the value".into() } else { format!("{key:?}") };
+        format!("{what} is missing or null, and column {} of {} needs it", planned.col.name, self.table.name)
+    }
+}
+
+/// Compiles the plan for whole tables, or for some columns of each, with the documents at `root`.
 pub(super) fn compile(
     resource: &'static Resource,
-    place: &'static Root,
-    table: &'static Table,
+    root: &'static Root,
+    tables: &[&'static Table],
     asked: Option<&[String]>,
 ) -> Result<DecodePlan, DecodeError> {
-    let wrong = |what: String| DecodeError::Body {
-        message: format!("the declaration of {}.{} is wrong: {what}", resource.name, table.name),
-        path: "$".into(),
-        offset: 0,
-    };
-    let (result_columns, open) = choose(table, asked)?;
-    let root = path::parse(place.path);
-    let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
-    if path::scope(&row) != row.len() {
-        return Err(wrong("its rows are no elements".into()));
-    }
     let mut plan = DecodePlan {
-        table,
-        columns: table
-            .cols
-            .iter()
-            .map(|col| PlannedColumn { col, from: ColumnSource::Columns(vec![]), field: schema::field(col) })
-            .collect(),
-        levels: levels(&row, &root, place),
+        tables: Vec::with_capacity(tables.len()),
+        levels: Vec::new(),
+        paths: Vec::new(),
+        ends: 0,
         several: Vec::new(),
         storage: Storage::default(),
         checked: asked.is_none(),
-        schema: schema::of(
-            table,
-            result_columns.iter().filter_map(|s| if let ResultColumn::PlannedColumn(i) = s { Some(*i) } else { None }),
-        ),
+        open: 0,
         objects: Vec::new(),
         pool: Mutex::default(),
-        result_columns,
-        open,
     };
     let mut tree = Tree::default();
-    tree.at(&row);
-    for number in needed(table, &plan.result_columns).map_err(wrong)? {
-        let col = &table.cols[number];
-        let from = match col.src {
-            Src::Request(name) if matches!(col.ty, Ty::Int64 | Ty::Text) => ColumnSource::Request(name),
-            Src::Request(name) => return Err(wrong(format!("request {name} is a text or an id"))),
-            Src::Derived(how) => ColumnSource::Columns(inputs(table, how.inputs).map_err(wrong)?),
-            Src::Absent => ColumnSource::Nowhere,
-            Src::Path(text) | Src::Key(text) | Src::Index(text) => {
-                let place = path::absolute(&root, &row, text);
-                let scope = path::scope(&place);
-                if !row.starts_with(&place[..scope]) {
-                    return Err(wrong(format!("{} is not above its rows", path::print(&place))));
-                }
-                let level = place.iter().filter(|s| s.is_level()).count();
-                let (cell, op) = plan.storage.place(col.ty, level, level == plan.row_level());
-                match col.src {
-                    Src::Path(_) => tree.at(&place).sinks.push((cell, op)),
-                    Src::Key(_) => plan.levels[level].keys.push(cell),
-                    _ => plan.levels[level].positions.push(cell),
-                }
-                let fits = match (col.src, place.last()) {
-                    (Src::Key(_), last) => last == Some(&Segment::Map) && matches!(op, Op::Text(_) | Op::Category(_)),
-                    (Src::Index(_), last) => last.is_some_and(|s| s.is_level()) && matches!(op, Op::Int(_)),
-                    _ => true,
-                };
-                if !fits {
-                    return Err(wrong(format!("{} has no such key or position", path::print(&place))));
-                }
-                if col.or_request.is_some() && !matches!(col.ty, Ty::Int64 | Ty::Text | Ty::LinkText(_)) {
-                    return Err(wrong(format!("request values fill texts and ids, not {}", col.name)));
-                }
-                if col.required && col.or_request.is_none() && matches!(col.src, Src::Path(_)) {
-                    plan.levels[level].required.push((cell, number as u16));
-                }
-                ColumnSource::Body { level, cell }
-            }
+    for table in tables {
+        let wrong = |what: String| DecodeError::Body {
+            message: format!("the declaration of {}.{} is wrong: {what}", resource.name, table.name),
+            path: "$".into(),
+            offset: 0,
         };
-        plan.columns[number].from = from;
+        let (result_columns, open) = choose(table, asked)?;
+        plan.add(&mut tree, root, table, result_columns, open).map_err(wrong)?;
     }
-    if let (Some(open), true) = (table.open, plan.open != ExtraKeys::None) {
-        tree.at(&path::absolute(&root, &row, open)).open = true;
-    }
-    plan.build(&tree, 0).map_err(wrong)?;
+    plan.build(&tree, 0).map_err(|what| DecodeError::Body {
+        message: format!("the declaration of {} is wrong: {what}", resource.name),
+        path: "$".into(),
+        offset: 0,
+    })?;
     Ok(plan)
 }
 
@@ -340,32 +314,6 @@ fn inputs(table: &'static Table, names: &[&str]) -> Result<Vec<usize>, String> {
         found.filter(|i| !matches!(table.cols[*i].src, Src::Derived(_))).ok_or(format!("it has no input {name}"))
     };
     names.iter().map(number).collect()
-}
-
-fn levels(row: &[Segment], root: &[Segment], place: &Root) -> Vec<Level> {
-    let is_root = |path: &[Segment]| {
-        let needed = place.needs.iter().map(|need| path::parse(need));
-        needed.chain(std::iter::once(root.to_vec())).any(|needed| needed.starts_with(path))
-    };
-    let kinds = row.iter().enumerate().filter_map(|(at, segment)| {
-        let kind = match segment {
-            Segment::Key(_) => return None,
-            Segment::Each => LevelKind::Array,
-            Segment::EachOrOne => LevelKind::ArrayOrOne,
-            Segment::Map => LevelKind::Map,
-        };
-        Some((kind, is_root(&row[..=at])))
-    });
-    let level = |(kind, is_root)| Level {
-        kind,
-        is_root,
-        op: Op::Validate,
-        fill: Vec::new(),
-        keys: Vec::new(),
-        positions: Vec::new(),
-        required: Vec::new(),
-    };
-    std::iter::once((LevelKind::Body, false)).chain(kinds).map(level).collect()
 }
 
 impl Storage {
@@ -439,22 +387,18 @@ impl Storage {
 #[derive(Default)]
 struct Tree {
     fields: Vec<(&'static str, Tree)>,
-    each: Option<Box<Tree>>,
+    /// The elements, by the index of their level.
+    elements: Vec<(usize, Tree)>,
     sinks: Vec<(ColumnRef, Op)>,
     open: bool,
 }
 
 impl Tree {
-    fn at(&mut self, path: &[Segment]) -> &mut Tree {
-        path.iter().fold(self, |tree, segment| match segment {
-            Segment::Key(key) => {
-                let at = tree.fields.iter().position(|(k, _)| k == key).unwrap_or_else(|| {
-                    tree.fields.push((key, Tree::default()));
-                    tree.fields.len() - 1
-                });
-                &mut tree.fields[at].1
-            }
-            _ => tree.each.get_or_insert_default(),
+    /// The place of a path; `levels` are the paths of the levels.
+    fn at(&mut self, path: &[Segment], levels: &[Vec<Segment>]) -> &mut Tree {
+        path.iter().enumerate().fold(self, |tree, (at, segment)| match segment {
+            Segment::Key(key) => child(&mut tree.fields, key),
+            _ => child(&mut tree.elements, levels.iter().position(|level| *level == path[..=at]).unwrap_or_default()),
         })
     }
 
@@ -465,40 +409,163 @@ impl Tree {
     }
 }
 
+fn child<K: PartialEq>(children: &mut Vec<(K, Tree)>, key: K) -> &mut Tree {
+    let at = children.iter().position(|(k, _)| *k == key).unwrap_or_else(|| {
+        children.push((key, Tree::default()));
+        children.len() - 1
+    });
+    &mut children[at].1
+}
+
 impl DecodePlan {
+    /// Adds a table: its levels, and its columns' paths to the tree.
+    fn add(
+        &mut self,
+        tree: &mut Tree,
+        place: &Root,
+        table: &'static Table,
+        result_columns: Vec<ResultColumn>,
+        open: ExtraKeys,
+    ) -> Result<(), String> {
+        let root = path::parse(place.path);
+        let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
+        if path::scope(&row) != row.len() {
+            return Err("its rows are no elements".into());
+        }
+        let number = self.tables.len();
+        let levels = self.levels(number, &row, &root, place);
+        tree.at(&row, &self.paths);
+        let mut columns: Vec<PlannedColumn> = table
+            .cols
+            .iter()
+            .map(|col| PlannedColumn { col, from: ColumnSource::Columns(vec![]), field: schema::field(col) })
+            .collect();
+        for number in needed(table, &result_columns)? {
+            let col = &table.cols[number];
+            columns[number].from = match col.src {
+                Src::Request(name) if matches!(col.ty, Ty::Int64 | Ty::Text) => ColumnSource::Request(name),
+                Src::Request(name) => return Err(format!("request {name} is a text or an id")),
+                Src::Derived(how) => ColumnSource::Columns(inputs(table, how.inputs)?),
+                Src::Absent => ColumnSource::Nowhere,
+                Src::Path(text) | Src::Key(text) | Src::Index(text) => {
+                    let place = path::absolute(&root, &row, text);
+                    let scope = path::scope(&place);
+                    if !row.starts_with(&place[..scope]) {
+                        return Err(format!("{} is not above its rows", path::print(&place)));
+                    }
+                    let depth = place.iter().filter(|s| s.is_level()).count();
+                    let (cell, op) = self.storage.place(col.ty, levels[depth], depth + 1 == levels.len());
+                    let level = &mut self.levels[levels[depth]];
+                    match col.src {
+                        Src::Path(_) => tree.at(&place, &self.paths).sinks.push((cell, op)),
+                        Src::Key(_) => level.keys.push(cell),
+                        _ => level.positions.push(cell),
+                    }
+                    let fits = match (col.src, place.last()) {
+                        (Src::Key(_), last) => {
+                            last == Some(&Segment::Map) && matches!(op, Op::Text(_) | Op::Category(_))
+                        }
+                        (Src::Index(_), last) => last.is_some_and(|s| s.is_level()) && matches!(op, Op::Int(_)),
+                        _ => true,
+                    };
+                    if !fits {
+                        return Err(format!("{} has no such key or position", path::print(&place)));
+                    }
+                    if col.or_request.is_some() && !matches!(col.ty, Ty::Int64 | Ty::Text | Ty::LinkText(_)) {
+                        return Err(format!("request values fill texts and ids, not {}", col.name));
+                    }
+                    let Some(level) = level.tables.last_mut() else { return Err("it has no level".into()) };
+                    if col.required && col.or_request.is_none() && matches!(col.src, Src::Path(_)) {
+                        level.required.push((cell, number as u16));
+                    }
+                    ColumnSource::Body { ends: level.ends, cell }
+                }
+            };
+        }
+        if let (Some(path), true) = (table.open, open != ExtraKeys::None) {
+            if self.tables.iter().any(|other| other.open != ExtraKeys::None) {
+                return Err("another table has extra columns".into());
+            }
+            self.open = number;
+            tree.at(&path::absolute(&root, &row, path), &self.paths).open = true;
+        }
+        let shown =
+            result_columns.iter().filter_map(|s| if let ResultColumn::PlannedColumn(i) = s { Some(*i) } else { None });
+        let schema = schema::of(table, shown);
+        self.tables.push(TablePlan { table, columns, result_columns, open, schema });
+        Ok(())
+    }
+
+    /// The levels from the body to a table's rows; those that no other table has are added.
+    fn levels(&mut self, table: usize, row: &[Segment], root: &[Segment], place: &Root) -> Vec<usize> {
+        let is_root = |path: &[Segment]| {
+            let needed = place.needs.iter().map(|need| path::parse(need));
+            needed.chain(std::iter::once(root.to_vec())).any(|needed| needed.starts_with(path))
+        };
+        let ends = std::iter::once(0).chain((1..=row.len()).filter(|end| row[end - 1].is_level()));
+        let mut levels = Vec::new();
+        for path in ends.map(|end| &row[..end]) {
+            let level = self.paths.iter().position(|known| known == path).unwrap_or_else(|| {
+                let kind = match path.last() {
+                    Some(Segment::Each) => LevelKind::Array,
+                    Some(Segment::EachOrOne) => LevelKind::ArrayOrOne,
+                    Some(Segment::Map) => LevelKind::Map,
+                    Some(Segment::Key(_)) | None => LevelKind::Body,
+                };
+                self.paths.push(path.to_vec());
+                self.levels.push(Level {
+                    kind,
+                    is_root: kind != LevelKind::Body && is_root(path),
+                    op: Op::Validate,
+                    fill: Vec::new(),
+                    keys: Vec::new(),
+                    positions: Vec::new(),
+                    tables: Vec::new(),
+                });
+                self.levels.len() - 1
+            });
+            let ends = (path.len() < row.len()).then_some(self.ends);
+            self.ends += usize::from(ends.is_some());
+            self.levels[level].tables.push(LevelTable { table, ends, required: Vec::new() });
+            levels.push(level);
+        }
+        levels
+    }
+
     /// Builds the nodes of a level's elements and of the levels below.
     fn build(&mut self, tree: &Tree, level: usize) -> Result<(), String> {
         self.levels[level].fill = tree.builders();
-        let op = self.op(tree, level)?;
+        let op = self.op(tree)?;
         self.levels[level].op = op;
         Ok(())
     }
 
-    fn op(&mut self, tree: &Tree, level: usize) -> Result<Op, String> {
-        let kinds = [!tree.sinks.is_empty(), tree.open || !tree.fields.is_empty(), tree.each.is_some()];
-        if kinds.iter().filter(|is| **is).count() > 1 {
-            return Err("a path leads to values of two kinds".into());
+    fn op(&mut self, tree: &Tree) -> Result<Op, String> {
+        let mut ops: Vec<(Op, Vec<ColumnRef>)> = match tree.sinks[..] {
+            [(_, Op::Text(text)), (_, Op::Clock(clock))] => vec![(Op::TextAndClock(text, clock), Vec::new())],
+            [(_, Op::Ints(list)), (_, Op::Lineup(text))] => vec![(Op::IntsAndLineup(list, text), Vec::new())],
+            _ => tree.sinks.iter().map(|(_, op)| (*op, Vec::new())).collect(),
+        };
+        for (level, elements) in &tree.elements {
+            self.build(elements, *level)?;
+            ops.push((Op::Level(*level as u32), Vec::new()));
         }
-        if let Some(each) = &tree.each {
-            self.build(each, level + 1)?;
-            return Ok(Op::Level(level as u32 + 1));
-        }
-        if kinds[1] {
+        if tree.open || !tree.fields.is_empty() {
             let mut steps = Vec::with_capacity(tree.fields.len());
+            let mut fill = Vec::new();
             for (number, (key, field)) in tree.fields.iter().enumerate() {
                 let bit = 1u64.checked_shl(number as u32).ok_or("more than 64 keys of one object")?;
-                steps.push(KeyStep::new(key, self.op(field, level)?, bit, field.builders()));
+                fill.extend(field.builders());
+                steps.push(KeyStep::new(key, self.op(field)?, bit, field.builders()));
             }
             self.objects.push(ObjectKeys::new(steps, tree.open));
-            return Ok(Op::Object(self.objects.len() as u32 - 1));
+            ops.push((Op::Object(self.objects.len() as u32 - 1), fill));
         }
-        Ok(match tree.sinks[..] {
+        Ok(match ops[..] {
             [] => self.skip_mode(),
-            [(_, op)] => op,
-            [(_, Op::Text(text)), (_, Op::Clock(clock))] => Op::TextAndClock(text, clock),
-            [(_, Op::Ints(list)), (_, Op::Lineup(text))] => Op::IntsAndLineup(list, text),
+            [(op, _)] => op,
             _ => {
-                self.several.push(tree.sinks.iter().map(|(_, op)| *op).collect());
+                self.several.push(ops);
                 Op::Several(self.several.len() as u32 - 1)
             }
         })

@@ -7,7 +7,8 @@ use super::declaration::{Col, Src, Ty};
 use super::decode::Decoded;
 use super::error::{DecodeErrorKind, DecodeResult};
 use super::extent::Room;
-use super::plan::{ColumnRef, ColumnSource, DecodePlan, ExtraKeys, PlannedColumn, ResultColumn, no_column};
+use super::extra_columns::ExtraColumns;
+use super::plan::{ColumnRef, ColumnSource, DecodePlan, ExtraKeys, PlannedColumn, ResultColumn, TablePlan, no_column};
 use super::{Context, DecodeError, schema};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -17,15 +18,33 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::sync::Arc;
 
+/// The tables of a plan.
 pub(super) fn finish(
     plan: &DecodePlan,
     decoded: Decoded,
     context: &Context,
     body: usize,
+) -> Result<Vec<RecordBatch>, DecodeError> {
+    let Decoded { mut builders, rows, ends, open } = decoded;
+    let mut open = Some(open);
+    let table = |(number, (table, rows)): (usize, (&TablePlan, usize))| {
+        let open = open.take_if(|_| number == plan.open);
+        finish_table(table, &mut builders, rows, &ends, open, context, body)
+    };
+    plan.tables.iter().zip(rows).enumerate().map(table).collect()
+}
+
+fn finish_table(
+    plan: &TablePlan,
+    builders: &mut ColumnBuilders,
+    rows: usize,
+    ends: &[Vec<u32>],
+    open: Option<ExtraColumns>,
+    context: &Context,
+    body: usize,
 ) -> Result<RecordBatch, DecodeError> {
-    let Decoded { mut builders, rows, ends, open, .. } = decoded;
     let error = |kind: DecodeErrorKind| kind.at(b"{}", 0, |_| String::new());
-    let open = open.finish(rows).map_err(error)?;
+    let open = open.map(|open| open.finish(rows)).transpose().map_err(error)?.unwrap_or_default();
     let mut room = Room::of(body);
     room.take(open.len().saturating_mul(rows).saturating_mul(9)).map_err(error)?;
     if let ExtraKeys::Named(names) = &plan.open
@@ -48,9 +67,8 @@ pub(super) fn finish(
                 None => nulls(planned, rows, &room).map_err(error)?,
                 Some(made) => made,
             },
-            ColumnSource::Body { level, cell } => {
-                let made =
-                    column(&mut builders, cell, ends.get(level).map(Vec::as_slice), col.ty, &room).map_err(error)?;
+            ColumnSource::Body { ends: at, cell } => {
+                let made = column(builders, cell, at.map(|at| ends[at].as_slice()), col.ty, &room).map_err(error)?;
                 match col.or_request.and_then(|name| context.get(name)) {
                     Some(value) if col.by_request => {
                         request(col, Some(value), rows, &room).map_err(error)?.unwrap_or(made)
@@ -79,7 +97,7 @@ pub(super) fn finish(
 }
 
 fn batch(
-    plan: &DecodePlan,
+    plan: &TablePlan,
     arrays: Vec<Option<ArrayRef>>,
     mut open: Vec<(String, Numbers<f64>)>,
     rows: usize,
@@ -122,7 +140,7 @@ fn batch(
 }
 
 /// Checks the columns that are filled or computed on whole arrays, which the decoder cannot check by element.
-fn check_required(plan: &DecodePlan, col: &Col, array: &ArrayRef) -> Result<(), DecodeError> {
+fn check_required(plan: &TablePlan, col: &Col, array: &ArrayRef) -> Result<(), DecodeError> {
     if !col.required || array.null_count() == 0 {
         return Ok(());
     }

@@ -14,7 +14,7 @@ use super::lists::each;
 use super::record_batch;
 use super::scalars;
 use super::schema_tree::{Accepts, SchemaNode, SchemaTree, member, schema_tree};
-use crate::json::{Cursor, ErrorKind, Expected, MaybeInteger, SpanIndex};
+use crate::json::{Cursor, ErrorKind, Expected, MaybeInteger};
 use std::collections::{HashMap, HashSet};
 
 /// Further unknown paths of a body are dropped: where keys are data, each would be a path.
@@ -46,14 +46,14 @@ pub struct SchemaCheck {
     pub root: Option<DecodeError>,
 }
 
-/// Checks a body whose documents are at `root` and indexes its spans. Without a context it only looks for unknown
-/// fields. Errors come with their offset.
+/// Checks a body whose documents are at `root`. Without a context it only looks for unknown fields. Errors come with
+/// their offset.
 pub(super) fn check(
     resource: &'static Resource,
     root: &'static Root,
     context: Option<&Context>,
     cursor: Cursor,
-) -> Result<(SchemaCheck, Option<SpanIndex>), (DecodeErrorKind, usize)> {
+) -> Result<SchemaCheck, (DecodeErrorKind, usize)> {
     let tree = schema_tree(resource, root);
     let has = |(name, ty): &(&str, Ty)| {
         context
@@ -73,17 +73,13 @@ pub(super) fn check(
         elements: vec![0; tree.nodes.len()],
         longest: LongestValues { text: context.map_or(0, Context::longest), list: 0 },
         open: ExtraKeySet::default(),
-        spans: if resource.tables.len() > 1 { SpanIndex::of(cursor.len()) } else { None },
     };
     match validator.body() {
         Ok(()) => {
             validator.missing(0);
             let rows = tree.extents.first().map(|first| validator.elements[first.node]);
             let fits = validator.fits && validator.has_room();
-            Ok((
-                SchemaCheck { rows: rows.filter(|_| fits), unknown: validator.unknown_fields, root: None },
-                validator.spans,
-            ))
+            Ok(SchemaCheck { rows: rows.filter(|_| fits), unknown: validator.unknown_fields, root: None })
         }
         Err(kind) => Err((kind, validator.cursor.position())),
     }
@@ -107,7 +103,6 @@ struct Validator<'a> {
     elements: Vec<usize>,
     longest: LongestValues,
     open: ExtraKeySet<'a>,
-    spans: Option<SpanIndex>,
 }
 
 impl<'a> Validator<'a> {
@@ -152,11 +147,7 @@ impl<'a> Validator<'a> {
             self.cursor.validate()?;
             return Ok(false);
         }
-        let opened = self.spans.as_mut().map(|spans| spans.open(here.position()));
         self.value_at(at, node, here)?;
-        if let (Some(spans), Some(opened)) = (&mut self.spans, opened) {
-            spans.close(opened, self.cursor.position());
-        }
         Ok(true)
     }
 

@@ -1,10 +1,10 @@
 """Decodes a body into the rows that the archive stores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sideline._core import Payload, _batch_table
+from sideline._core import Payload, Table, _batch_table
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
 from sideline._types import TableName
@@ -25,16 +25,16 @@ def decode_tables(unit: Unit, raw: bytes, names: Sequence[str] = ()) -> "dict[st
     """
     payload = _payload(unit, raw)
     wanted: Any = names or RESOURCES[unit.operation].tables
-    return {name: _filled(to_storage_types(payload.to_arrow(name)), unit) for name in wanted}
+    tables: Mapping[Any, Table] = {name: payload.table(name) for name in wanted} if names else payload.all_tables()
+    return {name: _filled(to_storage_types(tables[name].to_arrow()), unit) for name in wanted}
 
 
 def count_rows(unit: Unit, raw: bytes) -> dict[str, int]:
     """Return the number of rows of each table of a body; raise the errors of `decode_tables`."""
-    payload = _payload(unit, raw)
+    tables: Mapping[Any, Table] = _payload(unit, raw).all_tables()
     counts = {}
-    names: Any = RESOURCES[unit.operation].tables
-    for name in names:
-        table = payload.table(name)
+    for name in RESOURCES[unit.operation].tables:
+        table = tables[name]
         # Declared columns can be stored, and so can their values, except times.
         columns = _times(name) if table.column_names == SCHEMAS[name].names else table.column_names
         if columns:
