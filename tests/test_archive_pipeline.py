@@ -89,8 +89,8 @@ def test_an_error_of_a_body_or_of_the_disk_ends_the_sync(monkeypatch: pytest.Mon
 
     stored = Stored()
     with pytest.raises(MemoryError):
-        run(stored, fetched(1), [Fetched("stats", 1, unreadable)])
-    assert stored.chunks == [(["1"], [])]
+        run(stored, fetched(1), [*fetched(2), Fetched("stats", 1, unreadable), *fetched(3)], fetched(4))
+    assert stored.chunks == [(["1"], []), (["2"], ())]
 
     stored = Stored()
     stored.errors = iter([OSError("no space left"), None])

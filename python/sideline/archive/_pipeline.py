@@ -9,7 +9,7 @@ from sideline.archive._fetch import Fetched, Outcome, connection_error
 
 MAX_CHUNK_UNITS = 400
 MAX_CHUNK_BYTES = 48 * 1024 * 1024
-"""Units, or bytes of their bodies, that are stored at once. A kill loses at most twice as many."""
+"""Units, or bytes of their bodies, from which on a step ends a chunk. A kill loses the chunk and the one before it."""
 
 
 class Pipeline:
@@ -30,32 +30,34 @@ class Pipeline:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Store what is held, also where the caller was interrupted."""
-        try:
-            with self._storing, self._reading:
-                if self._read_last is not None:
-                    self._read_last.result()
-                self._close_chunk(())
-                self._stored_last.result()
-        except Exception:
-            # The caller's own error says more.
-            if error is None:
-                raise
+        """Store what is held, also where the caller was interrupted or a body could not be read."""
+        errors: list[Exception] = []
+        with self._storing, self._reading:
+            for finish in (self._wait_for_reading, lambda: self._close_chunk(()), lambda: self._stored_last.result()):
+                try:
+                    finish()
+                except Exception as found:  # noqa: BLE001 - raised below, unless the caller's own error says more
+                    errors.append(found)
+        if errors and error is None:
+            raise errors[0]
 
     def add(self, fetched: Iterable[Fetched], parts: Sequence[int]) -> None:
         """Take the units of a step, once those of the step before are read; with `parts`, the chunk ends with them."""
-        if self._read_last is not None:
-            self._read_last.result()
+        self._wait_for_reading()
         self._read_last = self._reading.submit(self._read, deque(fetched), parts)
 
+    def _wait_for_reading(self) -> None:
+        if self._read_last is not None:
+            self._read_last.result()
+
     def _read(self, fetched: deque[Fetched], parts: Sequence[int]) -> None:
-        outcomes = []
+        first = len(self._held)
         while fetched:
             # One after another, so that only one body is held twice.
-            outcomes.append(fetched.popleft().read())
-            self._size += outcomes[-1].body.size if outcomes[-1].body else 0
-        self._held += outcomes
-        cause = connection_error(outcomes)
+            outcome = fetched.popleft().read()
+            self._held.append(outcome)
+            self._size += outcome.body.size if outcome.body else 0
+        cause = connection_error(self._held[first:])
         if parts or cause or len(self._held) >= MAX_CHUNK_UNITS or self._size >= MAX_CHUNK_BYTES:
             self._close_chunk(parts)
         if cause is not None:
