@@ -67,6 +67,14 @@ def test_a_chunk_ends_with_the_step_that_fills_it(monkeypatch: pytest.MonkeyPatc
     assert stored.chunks == [(["lists"], ()), (["1", "2", "3", "4"], []), (["999", "1000"], []), (["5", "6"], [7, 8]), (["9"], ())]
 
 
+def test_chunks_grow_with_what_was_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "MIN_CHUNK_UNITS", 4)
+    monkeypatch.setattr(pipeline, "MAX_CHUNK_UNITS", 10)
+    stored = Stored()
+    run(stored, *(fetched(1) for _ in range(60)))
+    assert [len(ids) for ids, _ in stored.chunks] == [4, 4, 4, 6, 9, 10, 10, 10, 3]
+
+
 def test_leases_are_released_where_nothing_is_left_to_store() -> None:
     stored = Stored()
     with Pipeline(stored) as steps:

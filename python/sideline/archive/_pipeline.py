@@ -11,6 +11,9 @@ MAX_CHUNK_UNITS = 400
 MAX_CHUNK_BYTES = 48 * 1024 * 1024
 """Units, or bytes of their bodies, from which on a step ends a chunk. A kill loses the chunk and the one before it."""
 
+MIN_CHUNK_UNITS = 100
+"""Units of the first chunk. A later one has half as many as were stored before, so that a killed sync keeps most of them."""
+
 
 class Pipeline:
     """Holds what was fetched until a chunk is full. An error of an earlier step is raised by a later call."""
@@ -21,7 +24,7 @@ class Pipeline:
         """`store` stores a chunk, and releases the leases of parts; `first` comes before all chunks."""
         self._store = store
         self._held: list[Outcome] = []
-        self._size = 0
+        self._size = self._closed = 0
         self._reading, self._storing = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         self._read_last: Future[None] | None = None
         self._stored_last: Future[None] = self._storing.submit(first)
@@ -58,7 +61,8 @@ class Pipeline:
             self._held.append(outcome)
             self._size += outcome.body.size if outcome.body else 0
         cause = connection_error(self._held[first:])
-        if parts or cause or len(self._held) >= MAX_CHUNK_UNITS or self._size >= MAX_CHUNK_BYTES:
+        most = min(MAX_CHUNK_UNITS, max(MIN_CHUNK_UNITS, self._closed // 2))
+        if parts or cause or len(self._held) >= most or self._size >= MAX_CHUNK_BYTES:
             self._close_chunk(parts)
         if cause is not None:
             raise cause
@@ -66,6 +70,7 @@ class Pipeline:
     def _close_chunk(self, parts: Sequence[int]) -> None:
         """Store what is held, after the chunk before."""
         chunk, self._held, self._size = self._held, [], 0
+        self._closed += len(chunk)
         self._stored_last.result()
         if chunk or parts:
             self._stored_last = self._storing.submit(self._store, chunk, parts)
