@@ -12,7 +12,7 @@ MAX_CHUNK_BYTES = 48 * 1024 * 1024
 """Units, or bytes of their bodies, from which on a step ends a chunk. A kill loses the chunk and the one before it."""
 
 MIN_CHUNK_UNITS = 100
-"""Units of the first chunk. A later one has half as many as were stored before, so that a killed sync keeps most of them."""
+"""Units of the first chunk. A later one has half as many as were stored before, so a killed sync keeps most."""
 
 
 class Pipeline:
