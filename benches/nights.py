@@ -1,6 +1,6 @@
 """Nightly syncs of a season: bytes written, files live and seconds, night by night.
 
-    target/bench/bin/python benches/nights.py [--nights 100] [--games-a-night 2] [--json nights.json]
+    target/bench/bin/python benches/nights.py [--nights 100] [--games-a-night 2] [--json nights.json] [--figure nights.svg]
 
 The service is the second service of the tests. Each night games were played since the last; now and then a stat of a
 game of the last five days is corrected. The archive syncs from the season's first day. Bytes are those of every Parquet file that a
@@ -58,6 +58,27 @@ def measured(root: Path) -> dict[str, float]:
     }
 
 
+def draw(nights: list[dict[str, float]], path: Path) -> None:
+    """Draw bytes, files and CPU seconds night by night. Needs matplotlib."""
+    from matplotlib import pyplot
+
+    figure, (size, files, cpu) = pyplot.subplots(3, 1, sharex=True, figsize=(7, 7), layout="constrained")
+    x = [night["night"] for night in nights]
+    for name, label in (("written", "written"), ("live", "live")):
+        size.plot(x, [night[name] / 1e6 for night in nights], label=label)
+    size.set_ylabel("MB")
+    for name, label in (("files", "all live files"), ("most_in_a_partition", "most in a partition")):
+        files.plot(x, [night[name] for night in nights], label=label)
+    files.set_ylabel("files")
+    cpu.plot(x, [night["cpu"] for night in nights], label="of a sync, service included")
+    cpu.set_ylabel("CPU seconds")
+    cpu.set_xlabel("night")
+    for part in (size, files, cpu):
+        part.set_ylim(bottom=0)
+        part.legend()
+    figure.savefig(path, metadata={"Date": None})
+
+
 def main() -> int:
     from service import Service
 
@@ -67,6 +88,7 @@ def main() -> int:
     parser.add_argument("--possessions", type=int, default=40, help="of a session")
     parser.add_argument("--correct-every", type=int, default=5, metavar="NIGHTS", help="a stat of the last five days")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--figure", type=Path, help="such as nights.svg; needs matplotlib")
     given = parser.parse_args()
     dice = random.Random(0)
     nights = []
@@ -115,6 +137,8 @@ def main() -> int:
     )
     if given.json:
         given.json.write_text(json.dumps(nights))
+    if given.figure:
+        draw(nights, given.figure)
     return 0 if times <= MOST_TIMES and most <= MOST_FILES else 1
 
 
