@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
+from sideline.archive._memory import trim
 from sideline.archive._store import MONTH, Store, writer_properties
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def _compact(store: Store, table: "DeltaTable", name: str, month: str | None, si
         raise
     except (deltalake.exceptions.DeltaError, OSError) as error:
         raise store.error_of_write(table, error) from None
+    trim()
     return bool(done["numFilesRemoved"])
 
 

@@ -15,7 +15,7 @@ from urllib.request import url2pathname
 from sideline._core import __version__
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
-from sideline.archive._memory import load_deltalake
+from sideline.archive._memory import load_deltalake, trim
 from sideline.archive._storage_options import Options
 from sideline.archive._store_errors import check_files, translate_error
 from sideline.errors import DecodeError
@@ -390,6 +390,7 @@ class Store:
             return False
         except (deltalake.exceptions.DeltaError, OSError) as error:
             raise self.error_of_write(table, error) from None
+        trim()
         return True
 
     def commit_properties(self) -> Any:

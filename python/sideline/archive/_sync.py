@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sideline._client import Client
 
 _MAX_STEP_UNITS = 400
-_MAX_STEP_BYTES = 5 * 1024 * 1024
+_MAX_STEP_BYTES = 3 * 1024 * 1024
 """Units, or bytes of bodies, that are requested at once. Twice as many bodies are in memory as they were received."""
 
 _UNITS_PER_LEASE = 100

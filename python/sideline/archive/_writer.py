@@ -25,7 +25,6 @@ from sideline.archive import _corrections, _rosters
 from sideline.archive._body import Body
 from sideline.archive._decode import column_names, decode_tables, decode_together, stored_schema
 from sideline.archive._fetch import Outcome
-from sideline.archive._memory import trim
 from sideline.archive._plan import COMPLETE, LIST_OPERATIONS, RESERVED, RESOURCES, TABLES, UNDATED, has_rows, is_final
 from sideline.archive._read import bodies, bodies_of, coverage_of, unit_of_body
 from sideline.archive._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
@@ -235,7 +234,6 @@ def _write_units(
     store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], context: Context, at: datetime
 ) -> _WriteResult:
     places, interrupted_before, months = _store_bodies(store, outcomes, seen, at)
-    trim()
     changed = {
         outcome.unit.name: outcome
         for outcome in outcomes
