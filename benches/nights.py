@@ -64,8 +64,8 @@ def draw(nights: list[dict[str, float]], path: Path) -> None:
 
     figure, (size, files, cpu) = pyplot.subplots(3, 1, sharex=True, figsize=(7, 7), layout="constrained")
     x = [night["night"] for night in nights]
-    for name, label in (("written", "written"), ("live", "live")):
-        size.plot(x, [night[name] / 1e6 for night in nights], label=label)
+    for name in ("written", "live"):
+        size.plot(x, [night[name] / 1e6 for night in nights], label=name)
     size.set_ylabel("MB")
     for name, label in (("files", "all live files"), ("most_in_a_partition", "most in a partition")):
         files.plot(x, [night[name] for night in nights], label=label)

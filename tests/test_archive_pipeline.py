@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from archives import small_season
 
 import sideline
 from sideline.archive import _pipeline as pipeline
-from sideline.archive import _writer as writer
 from sideline.archive._body import Body, body_id
 from sideline.archive._fetch import Fetched, Outcome
 from sideline.archive._pipeline import Pipeline
 from sideline.archive._plan import Unit
-from sideline.archive._storage_options import Options
-from sideline.archive._store import Store, internal_schemas, now
+from sideline.archive._store import now
 
 
 def fetched(*sizes: int, cause: Exception | None = None) -> list[Fetched]:
@@ -112,32 +109,6 @@ def test_a_service_that_cannot_be_reached_ends_the_sync_and_loses_nothing_that_w
     with pytest.raises(sideline.ConnectError):
         run(stored, fetched(1), fetched(2, 3, cause=sideline.ConnectError("connection refused")))
     assert [ids for ids, _ in stored.chunks] == [["1", "2", "3"]]
-
-
-def test_two_writers_of_one_entry_lose_no_body_where_bodies_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another writer stores a body of the second part while the first part is written."""
-    monkeypatch.setattr(writer, "_MAX_PART_BYTES", 1)
-    ours, theirs = (Store(tmp_path, Options(None)) for _ in range(2))
-    ours.open_or_create("raw", internal_schemas()["raw"])
-
-    def outcome(unit: str, raw: bytes) -> Outcome:
-        return Outcome(Unit("stats", unit, session_id=unit), "fetched", now(), body=Body(raw))
-
-    written = []
-    whole = Store.try_replace
-
-    def interrupted(store: Store, *arguments: Any, **options: Any) -> bool:
-        done = whole(store, *arguments, **options)
-        if store is ours and not written:
-            written.append(1)
-            writer._store_bodies(theirs, [outcome("b", b"theirs")], {}, now())
-        return done
-
-    monkeypatch.setattr(Store, "try_replace", interrupted)
-    places = writer._store_bodies(ours, [outcome("a", b"first"), outcome("b", b"ours")], {}, now())
-    rows = ours.open("raw").to_pyarrow_table().sort_by("entry")  # type: ignore[union-attr]
-    assert dict(zip(rows["entry"].to_pylist(), rows["body"].to_pylist(), strict=True)) == {"stats/a#1": b"first", "stats/b#1": b"theirs", "stats/b#2": b"ours"}
-    assert {unit: sequence for unit, (sequence, _) in places.bodies.items()} == {"stats/a": 1, "stats/b": 2}
 
 
 def test_a_sync_in_small_chunks_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from sideline._frames import library
 
 _LEVEL = 1
-"""Of Zstandard: the body is compressed again, with more effort, in its file."""
+"""Of Zstandard, the fastest: the body is compressed again in its file."""
 
 
 class Body:

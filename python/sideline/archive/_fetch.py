@@ -85,11 +85,11 @@ class Outcome:
         """The names of the tables whose rows it changes."""
         return RESOURCES[self.unit.operation].tables if self.is_stored else ()
 
-    def decode(self, *names: str) -> "dict[str, pyarrow.Table]":
-        """Return its tables, or some of them, in storage types; those of a unit that was withdrawn have no rows."""
+    def decode(self) -> "dict[str, pyarrow.Table]":
+        """Return its tables in storage types; those of a unit that was withdrawn have no rows."""
         if self.body is None or self.status == "withdrawn":
-            return {name: rows for name, rows in empty_tables(self.unit).items() if name in (names or self.tables)}
-        return decode_tables(self.unit, self.body.raw, names or self.tables)
+            return empty_tables(self.unit)
+        return decode_tables(self.unit, self.body.raw)
 
     def release(self) -> None:
         """Drop the body to free its memory."""

@@ -9,7 +9,8 @@ from sideline.archive._fetch import Fetched, Outcome, connection_error
 
 MAX_CHUNK_UNITS = 400
 MAX_CHUNK_BYTES = 48 * 1024 * 1024
-"""Units, or bytes of their bodies, from which on a step ends a chunk. A kill loses the chunk and the one before it."""
+"""Units, or bytes of their bodies, from which on a step ends a chunk. A kill loses what is not stored yet: up to two
+chunks, and the steps that are fetched and read."""
 
 MIN_CHUNK_UNITS = 100
 """Units of the first chunk. A later one has half as many as were stored before, so a killed sync keeps most."""
@@ -21,7 +22,7 @@ class Pipeline:
     def __init__(
         self, store: Callable[[list[Outcome], Sequence[int]], None], first: Callable[[], None] = lambda: None
     ) -> None:
-        """`store` stores a chunk, and releases the leases of parts; `first` comes before all chunks."""
+        """Call `first`, then `store` for each chunk, with the parts whose leases it releases."""
         self._store = store
         self._held: list[Outcome] = []
         self._size = self._closed = 0

@@ -270,7 +270,8 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
     )
     wanted = {row["unit"]: row for row in rows}
     names = {name for unit in wanted for name in _units_with_same_rows(unit)}
-    for attempt in range(_MAX_ATTEMPTS + 1):
+    attempt = 0
+    while True:
         table = store.open_or_create("raw", internal_schemas()["raw"]) if wanted else None
         last: dict[str, Row] = {}
         number: dict[str, int] = {}
@@ -292,12 +293,15 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
             ):
                 row["sequence"] = number.get(name, 0) + 1
                 new.append({**row, "entry": entry(name, row["sequence"])})
-        if table is None or _are_written(store, table, new, last=attempt == _MAX_ATTEMPTS):
+        added = 0 if table is None else _add_bodies(store, table, new, last=attempt == _MAX_ATTEMPTS)
+        if added == len(new):
             break
-        store.wait(attempt)
-    added = {row["unit"] for row in new}
+        if not added:
+            attempt += 1
+            store.wait(attempt)
+    new_units = {row["unit"] for row in new}
     places = {
-        name: (row["sequence"], at) if name in added else (last[name]["sequence"], last[name]["stored_at"])
+        name: (row["sequence"], at) if name in new_units else (last[name]["sequence"], last[name]["stored_at"])
         for name, row in wanted.items()
         if row["status"] != UNDECODABLE
     }
@@ -309,16 +313,19 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
     return _BodyPlaces(places, interrupted_before, months)
 
 
-def _are_written(store: Store, table: "DeltaTable", rows: Sequence[Row], *, last: bool) -> bool:
-    """Add rows to `raw`, a part at a time; false if another writer was active, and may have added the same entries."""
+def _add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, last: bool) -> int:
+    """Add rows to `raw`, a part at a time. Returns how many were added before another writer was active, who may have
+    added some of the same entries."""
+    added = 0
     for part in _parts(rows):
         before = table.version()
         # The predicate matches no row. It makes one of two writers of the same entry try again.
         if not store.try_replace(table, _one_by_one(part), _entries(part), last=last):
-            return False
+            break
+        added += len(part)
         if table.version() != before + 1:
-            return part[-1] is rows[-1]
-    return True
+            break
+    return added
 
 
 def _parts(rows: Sequence[Row]) -> "Iterator[list[Row]]":

@@ -1,0 +1,131 @@
+"""Another writer commits between two steps of ours: no body is lost, and the newer one counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sideline.archive import _writer as writer
+from sideline.archive._fetch import Outcome, read
+from sideline.archive._plan import Unit
+from sideline.archive._read import bodies, coverage
+from sideline.archive._storage_options import Options
+from sideline.archive._store import Store, internal_schemas, now
+
+CLOCK = datetime(2027, 3, 1, tzinfo=UTC)
+
+
+def outcome(session: str, points: int, served: int) -> Outcome:
+    body = {"teams": [{"id": 1, "player_stats": [{"id": 2, "version": served, "stats": {"PTS": points}}]}]}
+    unit = Unit("stats", session, game_id="g", session_id=session)
+    return read(unit, json.dumps(body).encode(), now(), served_at=datetime(2027, 1, 1, 12, 0, served, tzinfo=UTC))
+
+
+def write(store: Store, *outcomes: Outcome) -> None:
+    known = {row["unit"]: row for row in coverage(store)}
+    writer.write_outcomes(store, outcomes, writer.Context("sync", CLOCK, known), now)
+
+
+def points(store: Store) -> dict[str, float]:
+    table = store.open("box_score")
+    assert table is not None
+    rows = table.to_pyarrow_table().to_pylist()
+    assert len(rows) == len({row["session_id"] for row in rows}), rows
+    return {row["session_id"]: row["PTS"] for row in rows}
+
+
+def body_ids(store: Store) -> dict[str, str]:
+    return {row["unit"]: row["body_id"] for row in coverage(store)}
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> tuple[Store, Store]:
+    return Store(tmp_path, Options(None)), Store(tmp_path, Options(None))
+
+
+@pytest.fixture
+def between(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
+    """Call something once when a store is about to commit to a table for the n-th time."""
+    whole = Store.try_replace
+
+    def install(store: Store, name: str, number: int, call: Callable[[], None]) -> list[int]:
+        commits: list[int] = []
+
+        def interrupted(self: Store, table: Any, *arguments: Any, **options: Any) -> bool:
+            if self is store and table.table_uri.rstrip("/").endswith(name):
+                commits.append(1)
+                if len(commits) == number:
+                    call()
+            return whole(self, table, *arguments, **options)
+
+        monkeypatch.setattr(Store, "try_replace", interrupted)
+        return commits
+
+    return install
+
+
+@pytest.mark.parametrize(("table", "number"), [("coverage", 1), ("raw", 1), ("box_score", 1), ("coverage", 2)])
+def test_a_newer_body_of_another_writer_stays(stores: tuple[Store, Store], between: Callable[..., list[int]], table: str, number: int) -> None:
+    """It comes before `coverage` reserves the new unit, while ours is stored, or before `coverage` records the outcomes."""
+    ours, theirs = stores
+    write(ours, outcome("a", 1, served=1))
+    newer = outcome("a", 3, served=30)
+    between(ours, table, number, lambda: write(theirs, newer))
+    write(ours, outcome("a", 2, served=20), outcome("b", 7, served=20))
+    assert points(ours) == {"a": 3, "b": 7}
+    assert newer.body is not None
+    assert body_ids(ours)["stats/a"] == newer.body.id
+    assert {row["unit"] for row in bodies(ours)} == {"stats/a", "stats/b"}
+
+
+def test_coverage_is_written_twice_and_read_once_where_nobody_else_writes(
+    stores: tuple[Store, Store], between: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = []
+    whole = writer.coverage_of
+    monkeypatch.setattr(writer, "coverage_of", lambda *given, **named: (reads.append(1), whole(*given, **named))[1])
+    commits = between(stores[0], "coverage", 0, lambda: None)
+    write(stores[0], outcome("a", 1, served=1), outcome("b", 2, served=1))
+    assert (len(commits), len(reads)) == (2, 1)
+
+
+def test_two_writers_of_one_entry_lose_no_body_where_bodies_are_written_in_parts(
+    stores: tuple[Store, Store], between: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer stores a body of the second part while the first part is written."""
+    monkeypatch.setattr(writer, "_MAX_PART_BYTES", 1)
+    ours, theirs = stores
+    ours.open_or_create("raw", internal_schemas()["raw"])
+    first, mine, other = outcome("a", 1, served=1), outcome("b", 2, served=1), outcome("b", 3, served=2)
+    between(ours, "raw", 1, lambda: writer._store_bodies(theirs, [other], {}, now()))
+    places = writer._store_bodies(ours, [first, mine], {}, now())
+    stored = {row["entry"]: row["body"] for row in bodies(ours)}
+    assert stored == {entry: one.body.raw for entry, one in (("stats/a#1", first), ("stats/b#1", other), ("stats/b#2", mine)) if one.body}
+    assert {unit: sequence for unit, (sequence, _) in places.bodies.items()} == {"stats/a": 1, "stats/b": 2}
+
+
+def test_parts_are_added_however_often_another_writer_commits(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part counts as progress, so that the number of attempts bounds no archive."""
+    monkeypatch.setattr(writer, "_MAX_PART_BYTES", 1)
+    monkeypatch.setattr(writer, "_MAX_ATTEMPTS", 1)
+    ours, theirs = stores
+    whole = Store.try_replace
+    count = iter(range(1_000))
+
+    def interrupted(self: Store, *arguments: Any, **options: Any) -> bool:
+        if self is ours:
+            writer._store_bodies(theirs, [outcome(f"other-{next(count)}", 1, served=1)], {}, now())
+        return whole(self, *arguments, **options)
+
+    monkeypatch.setattr(Store, "try_replace", interrupted)
+    ours.open_or_create("raw", internal_schemas()["raw"])
+    mine = [outcome(f"mine-{number}", 1, served=1) for number in range(5)]
+    places = writer._store_bodies(ours, mine, {}, now())
+    stored = {row["unit"] for row in bodies(ours)}
+    assert {one.unit.name for one in mine} <= stored
+    assert len(places.bodies) == 5
