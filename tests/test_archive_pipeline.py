@@ -10,6 +10,7 @@ from archives import small_season
 
 import sideline
 from sideline.archive import _pipeline as pipeline
+from sideline.archive import _sync
 from sideline.archive._body import Body, body_id
 from sideline.archive._fetch import Fetched, Outcome
 from sideline.archive._pipeline import Pipeline
@@ -122,3 +123,17 @@ def test_a_sync_in_small_chunks_is_the_same(tmp_path: Path, monkeypatch: pytest.
             rows = [sorted(map(repr, archive.to_arrow(name).to_pylist())) for archive in (whole, small)]
             assert rows[0] == rows[1]
             assert rows[0]
+
+
+def test_a_report_lists_the_events_in_their_order_whatever_was_fetched_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small_season() as season, season.client() as client:
+        tipoffs = {game["event_id"]: game["start_timestamp"] for game in season.games}
+        reports = []
+        for name, size in (("large", _sync._MAX_STEP_BYTES), ("small", 1)):
+            monkeypatch.setattr(_sync, "_MAX_STEP_BYTES", size)
+            report = sideline.Archive(tmp_path / name, client).sync(game_ids=list(tipoffs)[:4])
+            reports.append([(row["game_id"], row["unit"]) for row in report.coverage.to_dicts()])
+        assert reports[0] == reports[1]
+        times = [tipoffs[game] for game, unit in reports[0] if game and "/" in unit]
+        assert len(set(times)) == 4
+        assert times == sorted(times)

@@ -23,6 +23,7 @@ import pytest
 from service import Service
 
 import sideline
+from streams import server, then_hold
 
 BASE, TIMES = 16 << 20, 64
 """A table takes at most so many bytes, and so many for each byte of its body (docs/tables.md)."""
@@ -188,12 +189,30 @@ def test_a_code_that_can_name_no_column_is_refused_by_box_score_alone() -> None:
     assert payload.table("box_score", columns=["PTS"]).to_dicts() == [{"PTS": 2.0}]
 
 
+def _stats(lines: list[dict[str, object]], name: str = "T") -> sideline.Payload:
+    body = {"teams": [{"id": 1, "name": name, "player_stats": lines}]}
+    return sideline.Payload.from_bytes("stats", json.dumps(body).encode(), session_id="s")
+
+
+def test_a_live_box_score_takes_nothing_that_no_table_can_have() -> None:
+    score = sideline.LiveBoxScore(_stats([{"id": 1, "stats": {"PTS": 2}}]))
+    with pytest.raises(ValueError, match="a box score is seeded with"):
+        score.seed(_stats([{"id": 1, "stats": {"PTS": 3, "A\0": 1}}]))
+    odd: list[dict[str, Any]] = [{"A\0": 1}, {f"C{number}": 1 for number in range(1_000)}, {"PTS": "many"}]
+    changes = [{"team_id": 1, "player_id": 1, "stats": codes, "version": 9} for codes in [*odd, {"AST": 1}]]
+    events = "".join(f"data: {json.dumps({'type': 'stats', 'data': change})}\n\n" for change in changes)
+    with server([then_hold(events.encode())]) as made, made.client() as client, client.live_stats("g", notices=False) as stream:
+        assert [score.feed(next(stream)) for _ in changes] == [False, False, False, True]
+    assert (score.unreadable, score.ignored) == (3, 0)
+    assert {name: score.table().to_dicts()[0][name] for name in ("PTS", "AST")} == {"PTS": 2, "AST": 1}
+
+
 def test_a_live_box_score_without_a_table_still_says_why() -> None:
-    body = {"teams": [{"id": 1, "player_stats": [{"id": 1, "stats": {"PTS": 2, "A\0": 1}}]}]}
-    score = sideline.LiveBoxScore(sideline.Payload.from_bytes("stats", json.dumps(body).encode(), session_id="s"))
+    lines: list[dict[str, object]] = [{"id": number, "stats": {"PTS": 2}} for number in range(5_000)]
+    score = sideline.LiveBoxScore(_stats(lines, name="T" * 20_000))
     with pytest.raises(sideline.DecodeError):
         score.table()
-    assert "a key with a NUL character" in repr(score)
+    assert "would take more than 16 MiB" in repr(score)
 
 
 # Streams.

@@ -505,6 +505,11 @@ class LiveBoxScore:
         """Number of updates that were late or repeated."""
         return self._core.ignored
 
+    @property
+    def unreadable(self) -> int:
+        """Number of stats messages and snapshots that were not applied, because of an odd value or code."""
+        return self._core.unreadable
+
     def table(self) -> Table:
         """Return the table `box_score`: a row for each player and for each team's total."""
         return self._core.table()

@@ -12,18 +12,27 @@ use crate::table::{self, Context};
 use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The player id of a team's own line.
 const TEAM_LINE_ID: i64 = 0;
+
+/// Stat codes of a box score. The table can always be built within this bound and the next one (`table::extent`).
+const MAX_CODES: usize = 1_000;
+
+/// Teams and lines of a box score, times its codes.
+const MAX_CELLS: usize = 65_536;
 
 /// The lines of both teams.
 #[derive(Debug, Clone)]
 pub struct BoxScore {
     sport: Sport,
     teams: BTreeMap<i64, TeamLines>,
+    codes: BTreeSet<String>,
     /// Late and duplicate messages.
     ignored: u64,
+    /// Messages with lines that cannot be taken.
+    unreadable: u64,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -112,7 +121,7 @@ impl TryFrom<Value> for Id {
     }
 }
 
-/// Stats whose values are all numeric or null; a message with any other value is not a stats message.
+/// Stats whose values are all numeric or null, and whose codes can name a column (Arrow's C interface ends a name at a NUL).
 #[derive(Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 pub(super) struct Stats(pub Map<String, Value>);
@@ -121,15 +130,16 @@ impl TryFrom<Map<String, Value>> for Stats {
     type Error = &'static str;
 
     fn try_from(stats: Map<String, Value>) -> std::result::Result<Self, Self::Error> {
-        let fits = |value: &Value| value.is_null() || number(value).is_some();
-        if stats.values().all(fits) { Ok(Stats(stats)) } else { Err("not a number") }
+        let fits =
+            |(code, value): (&String, &Value)| !code.contains('\0') && (value.is_null() || number(value).is_some());
+        if stats.iter().all(fits) { Ok(Stats(stats)) } else { Err("not a number") }
     }
 }
 
 impl BoxScore {
     /// Creates an empty box score with the columns of a sport.
     pub fn new(sport: Sport) -> Self {
-        BoxScore { sport, teams: BTreeMap::new(), ignored: 0 }
+        BoxScore { sport, teams: BTreeMap::new(), codes: BTreeSet::new(), ignored: 0, unreadable: 0 }
     }
 
     /// Applies an update of either stream; returns whether it changed the box score. Other messages and invalid JSON change
@@ -137,16 +147,22 @@ impl BoxScore {
     pub fn feed(&mut self, update: &Update) -> bool {
         let Ok(message) = serde_json::from_str::<BoxScoreMessage>(&update.text) else { return false };
         let is_stats = message.kind.as_ref().and_then(Value::as_str) == Some("stats");
-        let changed = match (message.teams, message.data) {
-            (Some(teams), _) => self.replace(teams),
-            (None, Some(data)) if is_stats => serde_json::from_value(data).ok().map(|change| self.apply(change)),
+        let (has_lines, changed) = match (message.teams, message.data) {
+            (Some(teams), _) => (has_lines(&teams), self.replace(teams)),
+            (None, Some(data)) if is_stats => (true, serde_json::from_value(data).ok().and_then(|new| self.apply(new))),
             // A snapshot inside an envelope (source `broadcastsummary`).
-            (None, Some(Value::Object(mut data))) => data.remove("teams").and_then(|teams| self.replace(teams)),
-            (None, None) => message.stats.and_then(|lines| self.replace_game(lines)),
-            _ => None,
+            (None, Some(Value::Object(mut data))) => match data.remove("teams") {
+                Some(teams) => (has_lines(&teams), self.replace(teams)),
+                None => (false, None),
+            },
+            (None, None) => match message.stats {
+                Some(lines) => (has_lines(&lines), self.replace_game(lines)),
+                None => (false, None),
+            },
+            _ => (false, None),
         };
-        // `None`: the message has no box score.
         self.ignored += u64::from(changed == Some(false));
+        self.unreadable += u64::from(changed.is_none() && has_lines);
         changed == Some(true)
     }
 
@@ -154,7 +170,7 @@ impl BoxScore {
     /// or of `team_game_stats`.
     pub fn seed(&mut self, body: &[u8]) -> Result<()> {
         let wrong = || {
-            Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats".into())
+            Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats, or values that are not numbers".into())
         };
         let body: Value = serde_json::from_slice(body).map_err(|_| wrong())?;
         let teams = match body {
@@ -173,22 +189,57 @@ impl BoxScore {
         self.ignored
     }
 
-    fn apply(&mut self, change: StatsChange) -> bool {
+    /// Number of messages with lines that were not applied: a value is no number, or there is no room for it.
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+
+    /// Makes room for teams and for lines, each with its team's id, its own and its stats; `None` if there is none.
+    fn reserve<'a>(
+        &mut self,
+        teams: impl Iterator<Item = i64>,
+        lines: impl Iterator<Item = (i64, i64, &'a Stats)> + Clone,
+    ) -> Option<()> {
+        let is_new = |team: &i64, id: &i64| !self.teams.get(team).is_some_and(|team| team.lines.contains_key(id));
+        let new: BTreeSet<(i64, i64)> =
+            lines.clone().map(|(team, id, _)| (team, id)).filter(|(team, id)| is_new(team, id)).collect();
+        let codes: BTreeSet<&String> =
+            lines.flat_map(|(_, _, stats)| stats.0.keys()).filter(|code| !self.codes.contains(*code)).collect();
+        let new_teams: BTreeSet<i64> = teams.filter(|team| !self.teams.contains_key(team)).collect();
+        let known: usize = self.teams.values().map(|team| 1 + team.lines.len()).sum();
+        let rows = known + new_teams.len() + new.len();
+        let columns = codes.len() + self.codes.len();
+        if columns > MAX_CODES || rows * columns.max(1) > MAX_CELLS {
+            return None;
+        }
+        self.codes.extend(codes.into_iter().cloned());
+        Some(())
+    }
+
+    /// Applies a change of one line. `None`: there is no room for it.
+    fn apply(&mut self, change: StatsChange) -> Option<bool> {
+        let team = std::iter::once(change.team_id.0);
+        self.reserve(team, std::iter::once((change.team_id.0, change.player_id.0, &change.stats)))?;
         let version = change.version.as_ref().and_then(id);
         let team = self.teams.entry(change.team_id.0).or_default();
         let line = team.lines.entry(change.player_id.0).or_default();
         if is_outdated(version, line.version, true) {
-            return false;
+            return Some(false);
         }
         line.version = version.or(line.version);
         line.stats.extend(change.stats.0);
-        true
+        Some(true)
     }
 
-    /// Replaces whole lines. `None`: the value is no list of teams with lines.
+    /// Replaces whole lines. `None`: the value is no list of teams with lines, or there is no room for them.
     fn replace(&mut self, teams: Value) -> Option<bool> {
+        let teams = teams_of(teams)?;
+        self.reserve(
+            teams.iter().map(|team| team.id.0),
+            teams.iter().flat_map(|team| team.player_stats.iter().map(|line| (team.id.0, line.id.0, &line.stats))),
+        )?;
         let mut changed = false;
-        for wire in teams_of(teams)? {
+        for wire in teams {
             let team = self.teams.entry(wire.id.0).or_default();
             team.name = wire.name().or(team.name.take());
             for new in wire.player_stats {
@@ -208,7 +259,7 @@ impl BoxScore {
     }
 
     /// Replaces the lines of a game, which have no version: they are as new as their request. A team's own line that is absent
-    /// becomes unknown. `None`: the value is no list of such lines.
+    /// becomes unknown. `None`: the value is no list of such lines, or there is no room for them.
     fn replace_game(&mut self, lines: Value) -> Option<bool> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -218,6 +269,10 @@ impl BoxScore {
             total_stats: Stats,
         }
         let lines: Vec<WireGameLine> = serde_json::from_value(lines).ok()?;
+        self.reserve(
+            lines.iter().map(|line| line.tid.0),
+            lines.iter().map(|line| (line.tid.0, line.pid.0, &line.total_stats)),
+        )?;
         let mut changed = false;
         for WireGameLine { tid, .. } in &lines {
             let has_total = lines.iter().any(|line| (line.tid.0, line.pid.0) == (tid.0, TEAM_LINE_ID));
@@ -259,6 +314,13 @@ fn is_outdated(new: Option<i64>, known: Option<i64>, or_same: bool) -> bool {
         // Without versions, the later message wins.
         _ => false,
     }
+}
+
+/// Whether the value is meant as teams with lines, or as lines of `catch_up`.
+fn has_lines(value: &Value) -> bool {
+    value.as_array().is_some_and(|entries| {
+        entries.iter().any(|entry| entry.get("player_stats").or(entry.get("totalStats")).is_some())
+    })
 }
 
 /// The teams with lines of a snapshot or a response; `None`: these are no such teams.
@@ -447,10 +509,40 @@ mod tests {
     #[test]
     fn other_messages_are_no_error_and_change_nothing() {
         let mut score = BoxScore::new(Sport::Basketball);
-        for text in [json!({"type": "clock"}), json!([]), json!({"type": "stats", "data": 1}), json!({"teams": 3})] {
+        for text in [json!({"type": "clock"}), json!([]), json!({"teams": 3}), json!({"data": {"teams": 3}})] {
             assert!(!score.feed(&update(&text)));
         }
         assert!(!score.feed(&Update { text: "ping".into(), ..update(&json!(1)) }));
-        assert_eq!((score.ignored(), score.table().unwrap().num_rows()), (0, 0));
+        assert_eq!((score.ignored(), score.unreadable(), score.table().unwrap().num_rows()), (0, 0, 0));
+    }
+
+    /// Each costs its own message: the box score and its table stay as they were.
+    #[test]
+    fn messages_that_no_table_can_have_are_counted_and_change_nothing() {
+        let mut score = BoxScore::new(Sport::Basketball);
+        score.feed(&stats(11, 1, json!({"PTS": 2}), "x"));
+        let lines = |id: i64, stats: Value| json!([{"id": 1, "player_stats": [{"id": id, "stats": stats}]}]);
+        let codes = |count: usize| (0..count).map(|code| (format!("C{code}"), json!(1))).collect::<Map<_, _>>();
+        let nul = json!({"F\u{0}G": 1});
+        let totals = json!([{"tid": 1, "pid": 11, "totalStats": nul}]);
+        let wrong = [
+            stats(11, 2, nul.clone(), "x"),
+            stats(11, 2, json!({"PTS": "many"}), "x"),
+            stats(11, 2, Value::Object(codes(1_000)), "x"),
+            update(&json!({"type": "stats", "data": 1})),
+            update(&json!({"teams": lines(11, nul.clone())})),
+            update(&json!({"source": "broadcastsummary", "data": {"teams": lines(11, nul)}})),
+            update(&json!({"stats": totals})),
+        ];
+        for (count, update) in (1..).zip(&wrong) {
+            assert!(!score.feed(update));
+            assert_eq!((score.ignored(), score.unreadable(), value(&score, 11, "PTS")), (0, count, Some(2.0)));
+        }
+        assert!(score.seed(json!({"stats": totals}).to_string().as_bytes()).is_err());
+        assert!(score.feed(&stats(11, 2, Value::Object(codes(999)), "x")), "the last one that fits");
+        for player in 12..200 {
+            score.feed(&stats(player, 1, json!({"PTS": 1}), "x"));
+        }
+        assert_eq!((score.unreadable(), score.table().unwrap().num_rows()), (wrong.len() as u64 + 188 - 63, 64));
     }
 }

@@ -559,6 +559,11 @@ impl CoreBoxScore {
     fn ignored(&self) -> u64 {
         self.lock().ignored()
     }
+
+    #[getter]
+    fn unreadable(&self) -> u64 {
+        self.lock().unreadable()
+    }
 }
 
 impl CoreBoxScore {

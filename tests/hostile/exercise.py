@@ -274,7 +274,8 @@ class Case:
                 for item in stream:
                     taken += 1
                     self._item(item, score)
-            self._table(score.table())
+            with self._documented():
+                self._table(score.table())
             with self._documented():
                 again = sum(1 for _ in sideline.replay(journal, speed=None))
                 if again != taken:

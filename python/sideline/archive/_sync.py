@@ -67,6 +67,7 @@ class Sync:
         self._interrupted = interrupted_units(store, self._known)
         self._lists = Discovery(client, clock)
         self._listed_at: dict[str, datetime | None] = {}
+        self._order: dict[str, int] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
         self._body_size = min(
             _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(store, "raw") or _DEFAULT_BODY_SIZE)
@@ -101,6 +102,8 @@ class Sync:
             self._write(outcomes)
             self.outcomes += outcomes
         self._fetch_due(game_ids is None)
+        # They ended in the order of their steps. A report has them in that of the events; lists and rosters come first.
+        self.outcomes.sort(key=lambda outcome: self._order.get(outcome.unit.name, -1))
 
     def _withdrawals(self, start: Any, end: Any) -> list[Outcome]:
         """Return the withdrawals of games, practices and teams that their lists no longer have."""
@@ -258,7 +261,7 @@ class Sync:
         groups = [[Unit("roster", str(team), team_id=team)] for team in rosters]
         listed: dict[str, Unit] = {}
         new: list[Unit] = []
-        planned: set[str] = set()
+        planned = self._order
         for event in sorted(lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id)):
             repeated: list[Unit] = []
             units = {unit.name: unit for unit in _plan.units_within(event, self._wanted, self._context.clock)}
@@ -267,7 +270,7 @@ class Sync:
             for name, unit in units.items():
                 if name in planned:
                     continue
-                planned.add(name)
+                planned[name] = len(planned)
                 self._listed_at[name] = event.received.served_at
                 stored = None if name in self._interrupted else self._known.get(name)
                 if not _plan.is_due(unit, stored, self._context.clock, self._window):
