@@ -22,7 +22,7 @@ from service import NO_DATA, Features, Service, differences, ids_as_text, trunca
 from trust import Killed
 
 import sideline
-from sideline.archive._plan import SETTLED_STATUSES, TABLES
+from sideline.archive._plan import SETTLED_STATUSES, TABLES, Unit, is_settled
 from sideline.archive._store import Store, internal_schemas
 
 SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
@@ -432,6 +432,50 @@ def test_each_unit_knows_when_it_was_last_listed(archive: sideline.Archive, leag
     units = archive.scan("coverage").filter(pl.col("session_id").is_not_null()).collect()
     assert units["listed_at"].unique().to_list() == [datetime.fromisoformat(NOW) + timedelta(days=80)]
     assert max(units["served_at"]) == datetime.fromisoformat(NOW) + timedelta(days=40)
+
+
+def test_an_entry_beyond_the_window_is_written_again_only_when_it_changes(archive: sideline.Archive, league: Service) -> None:
+    def entries() -> dict[str, tuple[Any, Any]]:
+        found = archive.scan("coverage").filter(pl.col("unit").str.contains("^(game|schedule)/")).collect()
+        return {row["unit"]: (row["fetched_at"], row["listed_at"]) for row in found.to_dicts()}
+
+    played = {event.id for event in league.season.games if event.sessions}
+    league.advance(timedelta(days=40))
+    archive.sync(**SPAN, on_error="keep")
+    first = entries()
+    league.advance(timedelta(days=1))
+    renamed, gone, *_ = sorted(played)
+    league.change.change_status(renamed, "FORFEIT")
+    league.season.events = [event for event in league.season.events if event.id != gone]
+    archive.sync(**SPAN, on_error="keep")
+    league.advance(timedelta(days=1))
+    archive.sync(**SPAN, on_error="keep")
+    then = entries()
+    for unit, (fetched_at, listed_at) in first.items():
+        name = unit.partition("/")[2]
+        if name in played - {gone}:
+            assert (then[unit][0] == fetched_at) == (unit != f"schedule/{renamed}"), unit
+            assert then[unit][1] == listed_at + timedelta(days=2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"status": "missing"}, {"final": False}, {"team_id": 2}, {"game_id": None}, {"event_id": "e"}, {"linked": False}),
+        *({"teams": [1]}, {"starts_at": None}, {"over_at": None}),
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_an_entry_whose_row_would_be_another_one_is_written(change: dict[str, Any]) -> None:
+    at = datetime(2027, 1, 1, tzinfo=UTC)
+    unit = Unit("game", "g", team_id=1, game_id="g", starts_at=at, over_at=at, teams=(1, 2))
+    row = {"team_id": 1, "game_id": "g", "event_id": None, "starts_at": at, "over_at": at, "teams": [1, 2]}
+    row |= {"status": "fetched", "final": True, "linked": True}
+    week = timedelta(days=7)
+    assert is_settled(unit, row, at + 2 * week, week)
+    assert not is_settled(unit, row | change, at + 2 * week, week)
+    assert not is_settled(unit, row, at + week, week)
+    assert not is_settled(unit, row, at + 2 * week, None), "a window without an end"
 
 
 # 6. Ids are compared as the type that tables use.

@@ -13,9 +13,12 @@ from sideline.archive._writer import Row, coverage_row, rows_to_arrow
 _MAX_ATTEMPTS = 100
 
 
+_LISTS, _TEAMS_LIST, _UNREADABLE = ("schedule/all", "teams/all"), "team_events/team ", "event/"
+
+
 def is_list(unit: str) -> bool:
     """Return whether the unit of this name is the request for a list."""
-    return unit in ("schedule/all", "teams/all") or unit.startswith("team_events/team ")
+    return unit in _LISTS or unit.startswith(_TEAMS_LIST)
 
 
 def update_holes(
@@ -29,61 +32,61 @@ def update_holes(
     holes = [outcome for outcome in (*lists, *problems) if outcome.error is not None]
 
     def change(stored: Iterable[Row]) -> list[Row] | None:
-        before = {row["unit"]: row for row in stored if row["unit"].startswith("event/") or is_list(row["unit"])}
+        before = {row["unit"]: row for row in stored}
         closed = {name: row for name, row in before.items() if _is_closed(row, lists, readable)}
         rows = {name: row for name, row in before.items() if name not in closed}
         for outcome in holes:
             rows[outcome.unit.name] = _hole(outcome, rows.get(outcome.unit.name), sync)
         return None if rows == before else [*rows.values(), *({"unit": name} for name in closed if name not in rows)]
 
-    _replace(store, change)
+    names = [outcome.unit.name for outcome in holes]
+    _replace(store, change, [*_LISTS, *names], prefixes=(_TEAMS_LIST, _UNREADABLE))
 
 
 def remove_holes(store: Store, units: Collection[str]) -> None:
     """Remove closed holes."""
 
     def change(stored: Iterable[Row]) -> list[Row] | None:
-        return [{"unit": row["unit"]} for row in stored if row["unit"] in units] or None
+        return [{"unit": row["unit"]} for row in stored] or None
 
     if units:
-        _replace(store, change)
+        _replace(store, change, units)
 
 
-def mark_listed(store: Store, units: Mapping[str, Unit], listed_at: Mapping[str, datetime | None]) -> None:
-    """Store when units were last listed, and the facts that their parents have about them."""
+def update_facts(store: Store, units: Mapping[str, Unit], known: Mapping[str, Row]) -> None:
+    """Store the facts that parents have about units, where they differ from the known ones."""
 
     def change(stored: Iterable[Row]) -> list[Row] | None:
-        rows = []
-        for row in stored:
-            unit = units.get(row["unit"])
-            if unit is not None:
-                facts: Row = {"event_id": unit.event_id, "starts_at": unit.starts_at, "teams": list(unit.teams)}
-                facts |= {"linked": unit.is_linked or row["linked"], MONTH: unit.month}
-                if any(row[name] != value for name, value in facts.items()):
-                    rows.append({**row, **facts})
-        return rows or None
+        rows = [_with_facts(row, units[row["unit"]]) for row in stored]
+        return [row for row in rows if row is not None] or None
 
-    if units:
-        _replace(store, change)
-        # In a table of its own: otherwise each sync would rewrite all of `coverage`.
-        _store_listed_at(
-            store, {unit.event_id: at for name, unit in units.items() if (at := listed_at.get(name)) is not None}
-        )
+    changed = [name for name, unit in units.items() if name in known and _with_facts(known[name], unit) is not None]
+    if changed:
+        _replace(store, change, changed)
 
 
-def _store_listed_at(store: Store, listed_at: Mapping[str | None, datetime]) -> None:
-    rows = [{"event_id": event, "listed_at": at} for event, at in listed_at.items() if event is not None]
+def _with_facts(row: Row, unit: Unit) -> Row | None:
+    """Return the row with its parent's facts; `None` if it has them."""
+    facts: Row = {"event_id": unit.event_id, "starts_at": unit.starts_at, "teams": list(unit.teams)}
+    facts |= {"linked": unit.is_linked or row["linked"], MONTH: unit.month}
+    return {**row, **facts} if any(row[name] != value for name, value in facts.items()) else None
+
+
+def mark_listed(store: Store, listed_at: Mapping[str, datetime]) -> None:
+    """Store when events, by their ids, and entries, by the names of their units, were last listed.
+
+    They are in a table of their own: otherwise each sync would rewrite all of `coverage`.
+    """
+    rows = [{"listed": listed, "listed_at": at} for listed, at in listed_at.items()]
     if rows:
-        store.replace(
-            "listings", lambda: rows_to_arrow(rows, "listings"), is_in("event_id", (row["event_id"] for row in rows))
-        )
+        store.replace("listings", lambda: rows_to_arrow(rows, "listings"), is_in("listed", listed_at))
 
 
-def _replace(store: Store, change: Any) -> None:
-    """Replace rows of the same units in one transaction. A row with only a unit removes that unit's row."""
+def _replace(store: Store, change: Any, units: Collection[str], prefixes: Collection[str] = ()) -> None:
+    """Replace rows of units in one transaction. A row with only a unit removes that unit's row."""
     for attempt in range(_MAX_ATTEMPTS + 1):
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
-        rows = change(coverage(store))
+        rows = change(coverage(store, units=units, prefixes=prefixes))
         if rows is None:
             return
         full = rows_to_arrow([row for row in rows if len(row) > 1], "coverage")

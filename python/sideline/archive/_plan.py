@@ -233,6 +233,22 @@ def is_due(unit: Unit, stored: Mapping[str, Any] | None, clock: datetime, window
     return bool(stored["over_at"] != unit.over_at)
 
 
+def is_settled(unit: Unit, stored: Mapping[str, Any], clock: datetime, window: timedelta | None) -> bool:
+    """Return whether an entry of a list is beyond the window, and `stored` would be the same now but for its times."""
+    at = unit.over_at or unit.starts_at
+    if at is None or window is None or clock - at <= window:
+        return False
+    facts: dict[str, Any] = {
+        "team_id": unit.team_id,
+        "game_id": unit.game_id,
+        "event_id": unit.event_id,
+        "starts_at": unit.starts_at,
+    }
+    facts |= {"over_at": unit.over_at, "teams": list(unit.teams), "linked": unit.is_linked}
+    facts |= {"final": is_final(unit, clock)}
+    return stored["status"] in COMPLETE and all(stored[name] == value for name, value in facts.items())
+
+
 def unlisted_games(games: Iterable[Game], listed: Collection[str], clock: datetime) -> list[str]:
     """Return the ids of games of the schedule that were played but are in no team's events."""
     return [

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import wraps
+from functools import reduce, wraps
+from operator import or_
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sideline._frames import library
@@ -89,21 +90,24 @@ def scan(store: Store, name: str) -> "polars.LazyFrame":
 
 
 def last_listed(store: Store) -> "dict[str, datetime]":
-    """When a list last had each event."""
+    """When a list last had each event, by its id, and each old entry, by the name of its unit."""
     table = store.open_checked("listings")
     if table is None:
         return {}
     rows = table.to_pyarrow_table()
-    return dict(zip(rows["event_id"].to_pylist(), rows["listed_at"].to_pylist(), strict=True))
+    return dict(zip(rows["listed"].to_pylist(), rows["listed_at"].to_pylist(), strict=True))
 
 
 def _coverage(store: Store, table: "DeltaTable") -> "pyarrow.Table":
-    """Return the public columns. `listed_at` is the later of the row's own and, from `listings`, its event's."""
+    """Return the public columns. `listed_at` is the later of the row's own and that of `listings`."""
     pa = library("pyarrow", "archive")
     rows = pa.table(table.to_pyarrow_table())
     if listed := last_listed(store):
-        times = zip(rows["event_id"].to_pylist(), rows["listed_at"].to_pylist(), strict=True)
-        later = [max((at for at in (listed.get(event), at) if at is not None), default=None) for event, at in times]
+        columns = (rows[name].to_pylist() for name in ("event_id", "unit", "listed_at"))
+        later = [
+            max((one for one in (listed.get(event or unit), at) if one is not None), default=None)
+            for event, unit, at in zip(*columns, strict=True)
+        ]
         place = rows.schema.get_field_index("listed_at")
         rows = rows.set_column(place, rows.schema.field(place), pa.array(later, rows.schema.field(place).type))
     return rows.select(public_schema("coverage").names)
@@ -285,27 +289,32 @@ class AsOf:
 
 
 def coverage(
-    store: Store, columns: Iterable[str] | None = None, units: Iterable[str] | None = None
+    store: Store, columns: Iterable[str] | None = None, units: Iterable[str] | None = None, prefixes: Iterable[str] = ()
 ) -> list[dict[str, Any]]:
     """Return rows of the table `coverage`."""
     table = store.open_checked("coverage")
-    return [] if table is None else coverage_of(table, columns, units)
+    return [] if table is None else coverage_of(table, columns, units, prefixes)
 
 
 def coverage_of(
-    table: "DeltaTable", columns: Iterable[str] | None = None, units: Iterable[str] | None = None
+    table: "DeltaTable",
+    columns: Iterable[str] | None = None,
+    units: Iterable[str] | None = None,
+    prefixes: Iterable[str] = (),
 ) -> list[dict[str, Any]]:
-    """Return rows of an opened table `coverage`."""
+    """Return rows of an opened table `coverage`: those of units and of names that begin so, or all."""
     units = None if units is None else list(units)
-    if units == []:
+    prefixes = tuple(prefixes)
+    if units == [] and not prefixes:
         return []
-    field: Any = library("pyarrow.compute", "archive").field
+    pc: Any = library("pyarrow.compute", "archive")
+    wanted = None
+    if units is not None or prefixes:
+        name = pc.field("unit")
+        wanted = reduce(or_, (pc.starts_with(name, prefix) for prefix in prefixes), name.isin(units or []))
     rows: list[dict[str, Any]] = (
         table.to_pyarrow_dataset()
-        .to_table(
-            columns=None if columns is None else list(columns),
-            filter=None if units is None else field("unit").isin(units),
-        )
+        .to_table(columns=None if columns is None else list(columns), filter=wanted)
         .to_pylist()
     )
     return rows

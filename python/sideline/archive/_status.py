@@ -76,7 +76,8 @@ def status(
     _read.require(store)
     listed_at = _read.last_listed(store)
     units = [
-        {**row, "listed_at": _latest(row["listed_at"], listed_at.get(row["event_id"]))} for row in _read.coverage(store)
+        {**row, "listed_at": _latest(row["listed_at"], listed_at.get(row["event_id"] or row["unit"]))}
+        for row in _read.coverage(store)
     ]
     schedule = _read.to_arrow(store, "games")
     columns = ("game_id", "tipoff_at", "status", "home_team_id", "away_team_id")

@@ -59,7 +59,7 @@ _COMMENTS = {
 }
 
 _DESCRIPTIONS = {
-    "listings": "When each game and practice was last listed.",
+    "listings": "When each game, each practice and each old entry of a list was last listed.",
     "raw": "The bodies of all responses, each once.",
 }
 
@@ -115,7 +115,7 @@ def internal_schemas() -> "Mapping[str, pyarrow.Schema]":
                 "planned_at": when,
             }
         ),
-        "listings": pa.schema({"event_id": text, "listed_at": when}),
+        "listings": pa.schema({"listed": text, "listed_at": when}),
         "corrections": pa.schema(
             {
                 "table": text,

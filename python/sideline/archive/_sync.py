@@ -12,10 +12,11 @@ from sideline._arguments import check_range
 from sideline._core import _epoch_ms
 from sideline._progress import ProgressOption, bar
 from sideline.archive import _compaction, _plan, _withdrawals
+from sideline.archive._body import body_id
 from sideline.archive._discovery import Discovery
 from sideline.archive._fetch import Fetched, Outcome, fetch, read
 from sideline.archive._leases import PART_COUNT, Leases, leases
-from sideline.archive._ledger import mark_listed, update_holes
+from sideline.archive._ledger import mark_listed, update_facts, update_holes
 from sideline.archive._listing import Event, Received, fragment, moment
 from sideline.archive._memory import trim
 from sideline.archive._pipeline import MAX_CHUNK_UNITS, Pipeline
@@ -67,6 +68,8 @@ class Sync:
         self._interrupted = interrupted_units(store, self._known)
         self._lists = Discovery(client, clock)
         self._listed_at: dict[str, datetime | None] = {}
+        self._listed: dict[str, datetime] = {}
+        """When events and entries were listed that are not written again."""
         self._order: dict[str, int] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
         self._body_size = min(
@@ -223,9 +226,23 @@ class Sync:
             pieces += [(_plan.of_event(event), event.body, event.received) for event in events]
         for unit, entry, received in pieces:
             body = fragment(unit.operation, entry)
+            if self._is_settled(unit, body):
+                if received.served_at is not None:
+                    self._listed[unit.name] = received.served_at
+                continue
             outcome = read(unit, body, received.fetched_at, received.served_at, received.request_id, url=received.url)
             outcome.listed_at = received.served_at
             yield outcome
+
+    def _is_settled(self, unit: Unit, body: bytes) -> bool:
+        """Return whether an entry is beyond the correction window, and stored as it is: then it is not written again,
+        so that the nights of a long season take no longer."""
+        stored = None if unit.name in self._interrupted else self._known.get(unit.name)
+        return (
+            stored is not None
+            and _plan.is_settled(unit, stored, self._context.clock, self._window)
+            and stored["body_id"] == body_id(body)
+        )
 
     def _write_fragments(self) -> None:
         fragments = self._fragments()
@@ -237,12 +254,14 @@ class Sync:
                 outcome.unit = replace(
                     outcome.unit, team_id=of_list.team_id, start=of_list.start, end=of_list.end, is_malformed=True
                 )
-            write_undecodable(self._store, problems, now())
-            update_holes(self._store, (), problems, (), self._id)
+            if problems:
+                write_undecodable(self._store, problems, now())
+                update_holes(self._store, (), problems, (), self._id)
             self.outcomes += problems
             self._write([outcome for outcome in chunk if outcome.is_stored])
             for outcome in chunk:
                 outcome.release()
+        mark_listed(self._store, self._listed)
 
     def _source(self, unit: Unit) -> Received:
         lists = self._lists
@@ -348,7 +367,10 @@ class Sync:
 
     def _fetch_parts(self, with_rosters: bool, leases: Leases | None) -> None:
         groups, listed = self._plan(with_rosters)
-        mark_listed(self._store, listed, self._listed_at)
+        update_facts(self._store, listed, self._known)
+        for name, unit in listed.items():
+            if unit.event_id is not None and (at := self._listed_at[name]) is not None:
+                self._listed[unit.event_id] = at
         shown = bar(self._progress, "sync", sum(map(len, groups)), self)  # type: ignore[arg-type]
         done = 0
 

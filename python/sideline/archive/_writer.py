@@ -220,7 +220,7 @@ def _reject_case_conflicts(store: Store, outcomes: Sequence[Outcome]) -> None:
         columns = column_names("box_score", outcome.unit, outcome.body.raw) if outcome.body else []
         if not names:
             table = store.open("box_score")
-            stored = table.to_pyarrow_dataset().schema.names if table else columns
+            stored = [field.name for field in table.schema().fields] if table else columns
             names = {name.lower(): name for name in stored}
         odd = next((name for name in columns if names.get(name.lower(), name) != name), None)
         if odd is None:
