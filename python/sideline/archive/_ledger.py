@@ -6,7 +6,7 @@ from typing import Any
 
 from sideline.archive._fetch import Outcome
 from sideline.archive._plan import Unit
-from sideline.archive._read import coverage
+from sideline.archive._read import coverage_of
 from sideline.archive._store import MONTH, Store, internal_schemas, is_in
 from sideline.archive._writer import Row, coverage_row, rows_to_arrow
 
@@ -83,7 +83,7 @@ def _replace(store: Store, change: Any) -> None:
     """Replace rows of the same units in one transaction. A row with only a unit removes that unit's row."""
     for attempt in range(_MAX_ATTEMPTS + 1):
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
-        rows = change(coverage(store))
+        rows = change(coverage_of(table))
         if rows is None:
             return
         full = rows_to_arrow([row for row in rows if len(row) > 1], "coverage")
