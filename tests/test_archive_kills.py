@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import HALF, MONTH, NOW, SEASON, archive_of, contents, digests, same, small_season, sorted_rows
+from archives import HALF, MONTH, NOW, SEASON, archive_of, contents, same, small_season, sorted_rows
 
 import sideline
 from sideline.archive import _writer as keeping
@@ -206,7 +206,7 @@ def test_half_a_conference_season_killed_ten_times_is_the_season(tmp_path: Path)
         assert the_rest < 0.8 * all_of_it
         again, what_may_have_changed = synced("killed")
         assert what_may_have_changed < all_of_it / 10
-        assert same(digests(undisturbed), digests(again)) == []
+        assert same(contents(undisturbed), contents(again)) == []
         assert killed.corrections().is_empty()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sideline.archive._fetch import Outcome
 from sideline.archive._plan import Unit
-from sideline.archive._read import coverage
+from sideline.archive._read import coverage_of
 from sideline.archive._store import MONTH, Store, internal_schemas, is_in
 from sideline.archive._writer import Row, coverage_row, rows_to_arrow
 
@@ -86,7 +86,7 @@ def _replace(store: Store, change: Any, units: Collection[str], prefixes: Collec
     """Replace rows of units in one transaction. A row with only a unit removes that unit's row."""
     for attempt in range(_MAX_ATTEMPTS + 1):
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
-        rows = change(coverage(store, units=units, prefixes=prefixes))
+        rows = change(coverage_of(table, units=units, prefixes=prefixes))
         if rows is None:
             return
         full = rows_to_arrow([row for row in rows if len(row) > 1], "coverage")

@@ -298,7 +298,7 @@ class Store:
         self.fence: int | None = None
         """The number of this writer's last lease, which its commits record; it refuses nothing."""
         self.written: set[str] = set()
-        """The names of the tables that this object has written."""
+        """The names of the tables that this object has written since they were last compacted."""
 
     def open(self, name: str) -> "DeltaTable | None":
         """Return the current table, or `None` if nothing is stored yet."""

@@ -393,9 +393,14 @@ class Sync:
                 # A name would keep the bodies until the next ones are there.
                 del fetched
         self._store.open_or_create("coverage", internal_schemas()["coverage"])
-        _compaction.compact(self._store, sorted(self._store.written))
+        self._compact()
         if shown:
             shown(True)
+
+    def _compact(self) -> None:
+        """Compact the tables that were written since the last time."""
+        _compaction.compact(self._store, sorted(self._store.written))
+        self._store.written.clear()
 
     def _expected_size(self, unit: Unit) -> int:
         """Return the expected size of the unit's body: the mean of its operation."""
@@ -420,7 +425,7 @@ class Sync:
         self.outcomes += outcomes
         self._stored_chunks += 1
         if self._stored_chunks % _COMPACT_INTERVAL == 0:
-            _compaction.compact(self._store, sorted(self._store.written))
+            self._compact()
 
 
 def _done_elsewhere(unit: Unit, row: Mapping[str, Any]) -> Outcome:

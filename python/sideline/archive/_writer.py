@@ -437,6 +437,8 @@ def _write(
 
 def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
     """Restore the rows of bodies of another writer that are newer than ours."""
+    if not rows:
+        return
     found = []
     months: dict[str, set[str]] = {row["unit"]: set() for row in rows}
     names = {name for unit in months for name in _units_with_same_rows(unit)}
