@@ -405,7 +405,7 @@ static PLAYERS: Table = Table {
 };
 
 #[test]
-fn a_map_above_the_rows_is_every_row_s() {
+fn a_map_above_the_rows_is_in_every_row() {
     let body = r#"{"teams":[{"players":[{"id":1},{"id":2}],"stats":{"A":1},"link":["h?x=1&id=s-7","h?id=s-8"]},{"stats":{"B":2}},
         {"players":[{"id":3}],"stats":null,"link":"h?id="},{"players":[{"id":4}],"stats":{"C":3,"D":4}}]}"#;
     let batch = read(&ABOVE, "players", body).unwrap();
@@ -504,7 +504,7 @@ fn a_session_s_shots_have_no_points_given() {
 }
 
 #[test]
-fn a_body_is_checked_again_until_all_of_it_was_found_sound() {
+fn a_body_is_validated_again_until_all_of_it_was_valid() {
     let context = Context::default();
     let asked = ["team_id".to_string()];
     let broken = Body::from(&br#"{"teams":[{"id":1,"x":[[01]]}]}"#[..]);
