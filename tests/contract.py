@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 import sideline
@@ -103,3 +105,11 @@ def columns(table: str) -> list[tuple[str, pa.DataType, bool]]:
 def appended(table: str) -> list[str]:
     """The names of the columns that follow those of the contract."""
     return sideline.SCHEMAS[table].names[len(columns(table)) :]
+
+
+def rows_of(table: sideline.Table) -> list[dict[str, Any]]:
+    """Rows with the contract's columns, and each stat code that has a value; test_tables.py tests the appended columns."""
+    rows = table.to_dicts()
+    found = {column for row in rows for column, value in row.items() if column.isupper() and value is not None}
+    hidden = set(appended(table.name)) - found
+    return [{column: value for column, value in row.items() if column not in hidden} for row in rows]

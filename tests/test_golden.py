@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contract import CODES, appended
+from contract import CODES, rows_of
 
 import sideline
 
@@ -29,16 +29,7 @@ def payload(name: str, **context: str) -> sideline.Payload:
 
 
 def rows(name: str, table: str | None = None, **context: str) -> list[dict[str, Any]]:
-    return rows_of(payload(name, **context), table)
-
-
-def rows_of(payload: sideline.Payload, table: str | None) -> list[dict[str, Any]]:
-    """Rows with the contract's columns, and each stat code that the body has; test_tables.py tests the appended ones."""
-    made = payload.table(table)
-    rows = made.to_dicts()
-    found = {column for row in rows for column, value in row.items() if column.isupper() and value is not None}
-    hidden = set(appended(made.name)) - found
-    return [{column: value for column, value in row.items() if column not in hidden} for row in rows]
+    return rows_of(payload(name, **context).table(table))
 
 
 def shown(rows: list[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
@@ -163,14 +154,14 @@ def test_team_events(table: str, expected: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(("table", "expected"), EVENT_TABLES)
 def test_team_events_as_a_bare_array(table: str, expected: list[dict[str, Any]]) -> None:
     bare = json.dumps(payload("team_events").to_dict()["events"]).encode()
-    assert rows_of(sideline.Payload.from_bytes("team_events", bare, team_id="46"), table) == expected
+    assert rows_of(sideline.Payload.from_bytes("team_events", bare, team_id="46").table(table)) == expected
 
 
 @pytest.mark.parametrize(("table", "expected"), EVENT_TABLES)
 def test_team_events_as_a_single_event(table: str, expected: list[dict[str, Any]]) -> None:
     single = json.dumps(payload("team_events").to_dict()["events"][0]).encode()
     of_the_game = [row for row in expected if row["event_id"] == "game-1"]
-    assert rows_of(sideline.Payload.from_bytes("team_events", single, team_id="46"), table) == of_the_game
+    assert rows_of(sideline.Payload.from_bytes("team_events", single, team_id="46").table(table)) == of_the_game
 
 
 def test_a_game_without_the_fields_that_the_documentation_does_not_show() -> None:
